@@ -21,8 +21,9 @@ class KnowledgeHook(BuildHookInterface):  # type: ignore[type-arg]
         from stablint.compile import compile_all
 
         self._folder = tempfile.TemporaryDirectory(prefix="stablint-compiled-")
-        compile_all(root / "knowledge", Path(self._folder.name))
-        build_data["force_include"][self._folder.name] = "stablint/_compiled"
+        compiled = str(Path(self._folder.name, "_compiled"))
+        compile_all(str(root / "knowledge"), compiled)
+        build_data["force_include"][compiled] = "stablint/_compiled"
         build_data["force_include"][str(root / "schemas")] = "stablint/schemas"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
