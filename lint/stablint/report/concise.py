@@ -1,0 +1,19 @@
+"""One line a finding, as compilers print them, so that editors can jump there."""
+
+from __future__ import annotations
+
+from stablint.report.model import Report
+from stablint.report.place import header
+from stablint.report.plain import plain
+from stablint.report.style import Style
+from stablint.report.summary import active, summary
+from stablint.report.words import message
+
+
+def render(report: Report, *, color: bool = False, fixed: int = 0) -> str:
+    style = Style(color)
+    lines = [
+        f"{plain(header(d))}: {style.paint(d.severity, d.severity)}[{d.code}] {plain(message(d))}"
+        for d in active(report)
+    ]
+    return "".join(f"{line}\n" for line in (*lines, *summary(report, fixed=fixed)))

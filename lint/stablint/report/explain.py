@@ -1,0 +1,158 @@
+"""`stablint explain`: everything that is known about one hazard, from its file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from stablint.report.plain import plain, shown
+from stablint.report.style import Style
+from stablint.report.words import wrapped
+
+_WIDTH = 100
+
+_BITES = {
+    "parse": "when the file is read",
+    "start": "when the run starts",
+    "save": "when a checkpoint is written or read",
+    "hours": "hours into the run",
+    "never-visibly": "never visibly: the run ends, and its result is not what was meant",
+}
+_SAFETY = {
+    "safe": "safe, applied by --fix",
+    "unsafe": "changes the training, applied by --fix --unsafe-fixes",
+    "manual": "told only",
+}
+_GRADES = {
+    "proven-in-source": "proven in the libraries' source",
+    "reproduced": "reproduced",
+    "maintainer-confirmed": "confirmed by maintainers",
+    "reported": "reported by users, not confirmed",
+    "folklore": "often claimed, not shown",
+}
+_OPERATORS = {
+    "is-not": "is not",
+    "in": "is one of",
+    "not-in": "is none of",
+    "between": "lies within",
+    "contains-any": "contains any of",
+    "contains-all": "contains all of",
+    "matches": "matches",
+    "type": "is of type",
+    "is-integer": "is a whole number",
+    "one-of-enum": "is a value of",
+    "length": "has length",
+    "multiple-of": "is a multiple of",
+    "not-multiple-of": "is not a multiple of",
+    "is-set": "is set",
+    "is-absent": "is not set",
+    "is-default": "is left at its default",
+    "exists-file": "is a file that exists",
+    "unknown-key": "is a key that the library does not know",
+    "any-item": "has an item that",
+    "all-items": "has only items that",
+}
+_GROUPS = {"any": "any of", "all": "all of", "not": "none of"}
+
+
+def render(hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]] = (), *, color: bool = False) -> str:
+    """`hazard` is a hazard file's content; `recipes` are the published runs that a learning-rate band was counted from."""
+    style = Style(color)
+    lines = [
+        f"{style.paint('bold', hazard['title'])}",
+        f"{style.paint(hazard['severity'], hazard['severity'])} {hazard['code']} {hazard['id']}",
+        f"bites {_BITES.get(hazard['bites_at'], hazard['bites_at'])}",
+    ]
+    for title, body in _sections(hazard, recipes):
+        lines += ["", style.paint("bold", title), *(f"  {line}".rstrip() for line in body)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _sections(hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[str]]]:
+    yield "Why", _paragraphs(hazard["why"])
+    yield "Reported when", [*_conditions(hazard["when"]), *_versions(hazard.get("versions") or {})]
+    yield "Fine when", _paragraphs(hazard["fine_when"])
+    if hazard.get("remedies"):
+        yield "What to do", [line for remedy in hazard["remedies"] for line in _remedy(remedy)]
+    if recipes:
+        yield f"Learning rates of {len(recipes)} published runs", _recipes(recipes)
+    yield "Evidence", _evidence(hazard["evidence"])
+    for example in (hazard.get("examples") or [])[:1]:
+        yield _example_title(example), list(_example(example))
+
+
+def _paragraphs(text: str) -> list[str]:
+    lines: list[str] = []
+    for paragraph in text.strip().split("\n\n"):
+        lines += ["", *wrapped(plain(paragraph.replace("\n", " ")), _WIDTH)]
+    return lines[1:]
+
+
+def _conditions(conditions: Sequence[Any], indent: str = "") -> Iterator[str]:
+    for condition in conditions:
+        if isinstance(condition, str):
+            yield f"{indent}- {in_words(condition)}"
+        else:
+            for group, inner in condition.items():
+                yield f"{indent}- {_GROUPS[group]}:"
+                yield from _conditions(inner if isinstance(inner, list) else [inner], indent + "  ")
+
+
+def in_words(condition: str) -> str:
+    """`training.save_steps not-multiple-of training.eval_steps` as a sentence; facts in backquotes."""
+    fact, operator, *operand = plain(condition).split(" ", 2)
+    verb = _OPERATORS.get(operator, operator)
+    return " ".join([f"`{fact}`", verb, *operand])
+
+
+def _versions(versions: Mapping[str, str]) -> list[str]:
+    return [f"- with {library} {specifier}" for library, specifier in versions.items()]
+
+
+def _remedy(remedy: Mapping[str, Any]) -> Iterator[str]:
+    yield f"- {remedy['title']} ({_SAFETY[remedy.get('safety', 'manual')]})"
+    if remedy.get("because"):
+        first, *rest = wrapped(plain(f"not safe: {remedy['because']}"), _WIDTH - 2)
+        yield from (f"  {line}" for line in (first, *rest))
+    for condition in _conditions(remedy.get("when") or []):
+        yield f"  if {condition.removeprefix('- ')}" if condition.startswith("- ") else f"  {condition}"
+    for fact, value in (remedy.get("set") or {}).items():
+        yield f"  set `{fact}` to {shown(value)}"
+
+
+def _recipes(recipes: Sequence[Mapping[str, Any]]) -> list[str]:
+    ordered = sorted(recipes, key=lambda recipe: float(recipe["learning_rate"]))
+    return [
+        f"{float(recipe['learning_rate']):<8g} {plain(str(recipe.get('model', '')))}  {_place(recipe)}"
+        for recipe in ordered
+    ]
+
+
+def _place(recipe: Mapping[str, Any]) -> str:
+    return plain(str(recipe.get("source") or recipe.get("project") or ""))
+
+
+def _evidence(evidence: Mapping[str, Any]) -> list[str]:
+    lines = [_GRADES.get(evidence["grade"], evidence["grade"])]
+    lines += wrapped(plain(" ".join(str(evidence.get("note") or "").split())), _WIDTH)
+    return [*lines, *(plain(str(source)) for source in evidence.get("sources") or ())]
+
+
+def _example_title(example: Mapping[str, Any]) -> str:
+    options = " ".join(f"--{name} {value}" for name, value in (example.get("options") or {}).items())
+    return f"For example, with {options}" if options else "For example"
+
+
+def _example(example: Mapping[str, Any]) -> Iterator[str]:
+    """The example's files as a difference where they are repaired, else as they are."""
+    from difflib import ndiff  # twelve milliseconds that a check does not need
+
+    fixed = example.get("fixed") or {}
+    for name, text in example["files"].items():
+        yield f"{plain(name)}:"
+        before = str(text).splitlines()
+        if name in fixed:
+            differences = ndiff(before, str(fixed[name]).splitlines())
+            yield from (f"  {plain(line)}" for line in differences if not line.startswith("?"))
+        else:
+            yield from (f"    {plain(line)}" for line in before)

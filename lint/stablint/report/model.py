@@ -1,0 +1,95 @@
+"""What a report is made of: the JSON contract of DESIGN §7 as plain tuples. One diagnostic is one (code, place, decisive values)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from stablint.source.tree import Edit, Text
+
+SEVERITIES = ("info", "warning", "error")
+
+
+class Location(NamedTuple):
+    """1-based; columns count code points."""
+
+    line: int
+    column: int
+
+
+class FileEdits(NamedTuple):
+    text: Text
+    edits: tuple[Edit, ...]  # sorted, disjoint
+
+
+class Fix(NamedTuple):
+    applicability: str  # safe | unsafe | manual
+    title: str
+    files: tuple[FileEdits, ...]  # empty for a manual fix
+    because: str = ""  # why it is not safe
+
+
+class ReportedFact(NamedTuple):
+    name: str
+    value: Any
+    origin: dict[str, Any]
+    """Its `kind` says which other keys there are: explicit (file, line, setting), default (library, releases, field),
+    derived (facts), supplied (option), unknown (reason)."""
+
+
+class Related(NamedTuple):
+    file: str
+    location: Location | None
+    setting: str
+
+
+class Diagnostic(NamedTuple):
+    code: str
+    rule: str  # the hazard's id
+    severity: str
+    message: str
+    bites_at: str
+    text: Text | None  # None for live objects
+    start: int  # offsets into text.text
+    end: int
+    setting: str
+    fact: str
+    absent: bool
+    facts: tuple[ReportedFact, ...]
+    runs: tuple[str, ...]
+    targets: tuple[str, ...]
+    releases: dict[str, str]
+    related: tuple[Related, ...]
+    fix: Fix | None
+    evidence: dict[str, Any]  # {"grade", "sources"}
+    fingerprint: str
+    notes: tuple[str, ...] = ()  # what else the reader must know: "unless set elsewhere", the releases concerned
+    suppressed: dict[str, str] | None = None
+
+
+class Undetermined(NamedTuple):
+    rule: str
+    file: str
+    needs: tuple[str, ...]
+
+
+class FileStatus(NamedTuple):
+    file: str
+    dialect: str | None
+    status: str  # checked | skipped | unreadable
+    reason: str | None
+
+
+class RunSummary(NamedTuple):
+    id: str
+    files: tuple[str, ...]
+    entry_file: str
+    entry_line: int
+    dialects: tuple[str, ...]
+
+
+class Report(NamedTuple):
+    files: tuple[FileStatus, ...]
+    runs: tuple[RunSummary, ...]
+    diagnostics: tuple[Diagnostic, ...]  # sorted: severity, bites_at, file, place
+    undetermined: tuple[Undetermined, ...]
+    internal_errors: tuple[str, ...] = ()  # hazards that raised

@@ -1,0 +1,82 @@
+"""`stablint show`: every effective setting of a run, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from stablint.report.masking import mask
+from stablint.report.model import ReportedFact
+from stablint.report.origin import reference
+from stablint.report.plain import jsonable, plain, shown, to_json
+from stablint.report.style import Style
+
+_SETTING_COLUMNS = 64
+
+
+class RunShow(NamedTuple):
+    """`summary` is what the run will do, in words and in order: `{"method": "lora", "steps": "1,250"}`."""
+
+    files: tuple[str, ...]
+    dialects: tuple[str, ...]
+    facts: tuple[ReportedFact, ...]
+    summary: Mapping[str, str]
+
+
+def render(runs: Sequence[RunShow], *, color: bool = False, secrets: frozenset[str] = frozenset()) -> str:
+    """`secrets` are masked before long values are cut."""
+    style = Style(color)
+    return "\n".join("".join(f"{line}\n" for line in _run(run, style, secrets)) for run in runs)
+
+
+def render_json(runs: Sequence[RunShow]) -> str:
+    return to_json(
+        {
+            "schema_version": 1,
+            "runs": [
+                {
+                    "files": list(run.files),
+                    "dialects": list(run.dialects),
+                    "facts": [
+                        {"name": fact.name, "value": jsonable(fact.value), "origin": jsonable(fact.origin)}
+                        for fact in run.facts
+                    ],
+                }
+                for run in runs
+            ],
+        }
+    )
+
+
+def _run(run: RunShow, style: Style, secrets: frozenset[str]) -> Iterator[str]:
+    files = ", ".join(plain(file) for file in run.files)
+    yield style.paint("bold", f"{files} ({', '.join(run.dialects)})")
+    longest = max((len(name) for name in run.summary), default=0)
+    for name, words in run.summary.items():
+        yield f"  {name:<{longest}}  {plain(words)}"
+    ordered = sorted(run.facts, key=lambda fact: (_namespace(fact), fact.name))
+    for namespace, facts in groupby(ordered, key=_namespace):
+        yield ""
+        yield f"  {style.paint('bold', plain(namespace))}"
+        yield from _aligned(
+            [(f"{plain(fact.name)} = {_value(fact, secrets)}", reference(fact)) for fact in facts], style
+        )
+
+
+def _namespace(fact: ReportedFact) -> str:
+    return fact.name.partition(".")[0]
+
+
+def _value(fact: ReportedFact, secrets: frozenset[str]) -> str:
+    if fact.origin["kind"] == "unknown":
+        return "?"
+    value: Any = fact.value
+    return shown(mask(value, secrets) if isinstance(value, str) else value)
+
+
+def _aligned(rows: list[tuple[str, str]], style: Style) -> Iterator[str]:
+    """Origins in one column, as far as most settings fit in front of it."""
+    width = min(max(len(setting) for setting, _ in rows), _SETTING_COLUMNS)
+    for setting, origin in rows:
+        yield f"    {setting:<{width}}   {style.paint('dim', origin)}"

@@ -1,0 +1,61 @@
+"""The source line with carets under a span: tabs, wide characters, endless lines and spans of several lines included."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stablint.report.masking import mask
+from stablint.report.place import line_starts, line_text, locate
+from stablint.report.plain import plain
+
+_COLUMNS = 110  # of source shown
+_BEFORE = 60  # of them at most in front of the span
+_TAB = 4
+
+
+class Snippet(NamedTuple):
+    """`line` counts from one; `before` are the blank columns in front of the `carets`; `last_line` is where the span ends."""
+
+    line: int
+    source: str
+    before: int
+    carets: int
+    last_line: int
+
+
+def snippet(text: str, start: int, end: int, secrets: frozenset[str] = frozenset()) -> Snippet:
+    """The first line of `text[start:end]`, cut to a screen's width around the span."""
+    line, column = locate(text, start)
+    first = line_starts(text)[line - 1]
+    whole = line_text(text, line)
+    # Masked before it is cut: half a token has lost the shape by which it is known.
+    source = mask(whole, secrets, same_length=True)
+    from_, to = min(column - 1, len(source)), min(max(end - first, column), max(len(source), column))
+    left = max(0, from_ - _BEFORE)
+    right = min(len(source), left + _COLUMNS)
+    cells = [_cell(character) for character in source[left:right]]
+    before = sum(width for _, width in cells[: from_ - left])
+    carets = sum(width for _, width in cells[from_ - left : to - left])
+    head, tail = "…" if left else "", "…" if right < len(source) else ""
+    shown = head + "".join(drawn for drawn, _ in cells) + tail
+    last = locate(text, max(start, end - 1)).line
+    return Snippet(line, shown.rstrip(), before + len(head), max(carets, 1), last)
+
+
+def _cell(character: str) -> tuple[str, int]:
+    """A character as it is drawn, and how many columns that takes."""
+    if character == "\t":
+        return " " * _TAB, _TAB
+    if " " <= character <= "~":
+        return character, 1
+    drawn = plain(character)
+    return drawn, len(drawn) if drawn != character else _width(character)
+
+
+def _width(character: str) -> int:
+    """Columns of a printable character: none for combining marks, two for East Asian wide ones (UAX #11)."""
+    import unicodedata  # only for lines that are not ASCII
+
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

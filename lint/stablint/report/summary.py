@@ -1,0 +1,76 @@
+"""The last lines of a report for people: how many findings, what can be repaired, what could not be judged and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stablint.report.model import SEVERITIES, Diagnostic, Report
+
+# What supplies a fact that no file states, by the start of the fact's name.
+_SUPPLIERS = (
+    ("target", "the GPU", "--gpu NAME"),
+    ("model", "the model", "--model ID_OR_FOLDER"),
+    ("versions.", "the release of {0}", '--with "{0}==VERSION"'),
+)
+
+
+def active(report: Report) -> list[Diagnostic]:
+    """The diagnostics that are not suppressed, in the report's order."""
+    return [diagnostic for diagnostic in report.diagnostics if diagnostic.suppressed is None]
+
+
+def count(report: Report, severity: str) -> int:
+    return sum(diagnostic.severity == severity for diagnostic in active(report))
+
+
+def fixable(report: Report, applicability: str) -> int:
+    return sum(d.fix is not None and d.fix.applicability == applicability for d in active(report))
+
+
+def summary(report: Report, *, fixed: int = 0) -> Iterator[str]:
+    """`fixed` is how many findings were repaired in the files before this report was made."""
+    if fixed:
+        yield f"Fixed {_some(fixed, 'finding')}."
+    checked = sum(file.status == "checked" for file in report.files)
+    if active(report):
+        counts = ", ".join(_some(n, severity) for severity in reversed(SEVERITIES) if (n := count(report, severity)))
+        yield f"Found {counts} in {_some(checked or len(report.files), 'file')} ({_some(len(report.runs), 'run')})."
+        yield from _repairs(report)
+    elif not checked:
+        yield "No training configuration found: nothing was checked."
+    else:
+        yield f"No findings in {_some(checked, 'file')} ({_some(len(report.runs), 'run')})."
+    yield from _undetermined(report)
+
+
+def _repairs(report: Report) -> Iterator[str]:
+    safe, unsafe = fixable(report, "safe"), fixable(report, "unsafe")
+    if safe and unsafe:
+        yield f"{safe} fixable with --fix, {unsafe} more with --fix --unsafe-fixes; --diff shows the changes."
+    elif safe:
+        yield f"{safe} fixable with --fix; --diff shows the changes."
+    elif unsafe:
+        yield f"{unsafe} fixable with --fix --unsafe-fixes; --diff --unsafe-fixes shows the changes."
+
+
+def _undetermined(report: Report) -> Iterator[str]:
+    """One line a set of options, the most wanted first: `4 checks need the GPU: pass --gpu NAME`."""
+    waiting: dict[tuple[tuple[str, str], ...], set[str]] = {}
+    for item in report.undetermined:
+        needs = tuple(dict.fromkeys(_supplier(need) for need in item.needs))
+        waiting.setdefault(needs, set()).add(item.rule)
+    for needs, rules in sorted(waiting.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        what, options = " and ".join(need for need, _ in needs), " ".join(option for _, option in needs)
+        yield f"{_some(len(rules), 'check')} {'needs' if len(rules) == 1 else 'need'} {what}: pass {options}"
+
+
+def _supplier(need: str) -> tuple[str, str]:
+    for start, what, option in _SUPPLIERS:
+        if need.startswith(start):
+            name = need[len(start) :]
+            return what.format(name), option.format(name)
+    return f"`{need}`", f"--set {need}=VALUE"
+
+
+def _some(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,171 @@
+"""A hazard file: `knowledge/hazards/<category>/<id>.yaml` (DESIGN §5), and a house rule's file alike."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, HttpUrl, ValidationInfo, field_validator, model_validator
+
+from stablint.schema.base import Applicability, BitesAt, Code, Grade, Package, RuleId, Severity, Specifier, Strict
+from stablint.schema.condition import Condition, FactName
+
+CATEGORIES = {
+    "P": "precision",
+    "Q": "quantization",
+    "L": "optimization",
+    "D": "distributed",
+    "A": "adapters",
+    "T": "trainer",
+    "V": "versions",
+    "R": "preference",
+    "M": "memory",
+    "K": "kernels",
+    "S": "safety",
+    "F": "file",
+}
+"""The letter of a code and the folder of its file."""
+
+# Of what a checkpoint is, nothing can be set in a file but how it is loaded.
+_SETTABLE_OF_MODEL = {"model.dtype", "model.attn_implementation", "model.device_map", "model.use_cache"}
+_PROVEN = ("proven-in-source", "reproduced", "maintainer-confirmed")
+
+Words = Annotated[str, Field(min_length=3, pattern=r"\S")]
+
+
+def _settable(fact: str) -> str:
+    if fact.startswith(("target.", "versions.")):
+        raise ValueError(f"{fact} is not set by any file: a remedy cannot change it")
+    if fact.startswith("model.") and fact not in _SETTABLE_OF_MODEL:
+        raise ValueError(f"{fact} is what the model is: a remedy cannot change it")
+    return fact
+
+
+SettableFact = Annotated[FactName, AfterValidator(_settable)]
+
+
+class Remedy(Strict):
+    """What to change. A value `{fact}` is replaced by that fact's value."""
+
+    title: Words
+    when: tuple[Condition, ...] = ()
+    set: dict[SettableFact, Any] = Field({})
+    unset: tuple[SettableFact, ...] = ()
+    swap: dict[SettableFact, SettableFact] = Field({}, description="rename the setting in place, its value kept")
+    respell: dict[SettableFact, Any] | tuple[SettableFact, ...] = Field((), description="same meaning, right type")
+    safety: Applicability
+    because: Words | None = Field(None, description="why it is not safe")
+
+    @model_validator(mode="after")
+    def _honest(self) -> Remedy:
+        if self.safety != "safe" and not self.because:
+            raise ValueError(f"a remedy that is {self.safety} says `because` of what")
+        if self.safety != "manual" and not (self.set or self.unset or self.swap or self.respell):
+            raise ValueError(f"a remedy that is {self.safety} changes something: set, unset, swap or respell")
+        return self
+
+
+class Evidence(Strict):
+    grade: Grade
+    sources: tuple[HttpUrl, ...] = Field(min_length=1)
+    note: Words | None = Field(None, description="what the sources say, in our words")
+
+
+class Near(Strict):
+    """A legal look-alike: the example with one text exchanged, or under other options. It must not draw the finding."""
+
+    file: str | None = None
+    replace: tuple[str, str] | None = None
+    options: dict[str, Any] | None = Field(None, description="instead of the example's")
+
+    @model_validator(mode="after")
+    def _differs(self) -> Near:
+        if self.replace is None and self.options is None:
+            raise ValueError("a near example replaces a text or has other options")
+        if (self.replace is None) != (self.file is None):
+            raise ValueError("`replace` names its `file`")
+        return self
+
+
+class Example(Strict):
+    """A run that draws the finding; `fixed` holds the files that the first applicable remedy changes, afterwards."""
+
+    dialect: str
+    options: dict[str, Any] = Field({}, description="command-line options, without dashes")
+    files: dict[str, str] = Field(min_length=1)
+    fixed: dict[str, str] | None = None
+    near: tuple[Near, ...] = ()
+    also: tuple[Code, ...] = Field((), description="other codes that this run rightly draws")
+
+    @model_validator(mode="after")
+    def _files_exist(self) -> Example:
+        for name in self.fixed or {}:
+            if name not in self.files:
+                raise ValueError(f"fixed file {name} is none of the example's files")
+        for near in self.near:
+            if near.file and near.replace and near.replace[0] not in self.files.get(near.file, ""):
+                raise ValueError(f"{near.file} does not contain {near.replace[0]!r}")
+        return self
+
+
+class HazardFile(Strict):
+    """One hazard: what is reported, why, when it is fine, what helps, how it is known, and examples that are run as tests."""
+
+    id: RuleId
+    code: Code
+    title: Words = Field(max_length=100)
+    severity: Severity
+    bites_at: BitesAt
+    each: tuple[Annotated[str, Field(pattern=r"^[a-z_]+(\.[\w-]+)*\.\*$")], ...] = Field(
+        (), description="tried for every stated fact that matches; `item` is that fact"
+    )
+    when: tuple[Condition, ...] = ()
+    check: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] | None = Field(
+        None, description="a function of hazard/checks/"
+    )
+    fine_when: Words
+    message: Words
+    at: FactName | None = None
+    why: Words
+    remedies: tuple[Remedy, ...] = ()
+    evidence: Evidence
+    versions: dict[Package, Specifier] = Field({})
+    examples: tuple[Example, ...] = ()
+
+    @model_validator(mode="after")
+    def _severity_follows_evidence(self) -> HazardFile:
+        grade = self.evidence.grade
+        if self.severity == "error" and grade not in _PROVEN:
+            raise ValueError(f"an error is {', '.join(_PROVEN)}; this is {grade}")
+        if grade == "folklore" and self.severity != "info":
+            raise ValueError("folklore is at most info")
+        return self
+
+    @model_validator(mode="after")
+    def _says_when(self) -> HazardFile:
+        # The reader of the text itself finds what is wrong with a file (letter F): such a hazard has no condition.
+        if not (self.when or self.check or self.code[0] == "F"):
+            raise ValueError("a hazard has a condition (`when`) or a `check`")
+        if self.when and not self.at:
+            raise ValueError("`at` says which fact's place is shown")
+        if not self.examples and self.code[0] != "F":
+            raise ValueError("a hazard has at least one example")
+        return self
+
+    @field_validator("message", "title")
+    @classmethod
+    def _no_full_stop(cls, text: str) -> str:
+        if text.rstrip().endswith("."):
+            raise ValueError("no full stop at the end")
+        return text
+
+    @field_validator("code")
+    @classmethod
+    def _letter_is_the_folders(cls, code: str, info: ValidationInfo) -> str:
+        """With the context `{"folder": "precision"}` the folder must be the letter's."""
+        folder = (info.context or {}).get("folder")
+        expected = CATEGORIES.get(code[0])
+        if expected is None:
+            raise ValueError(f"{code[0]} is no category: {', '.join(CATEGORIES)}")
+        if folder is not None and folder != expected:
+            raise ValueError(f"{code} belongs into {expected}/, not {folder}/")
+        return code
