@@ -118,6 +118,12 @@ def _remedy(remedy: Mapping[str, Any]) -> Iterator[str]:
         yield f"  if {condition.removeprefix('- ')}" if condition.startswith("- ") else f"  {condition}"
     for fact, value in (remedy.get("set") or {}).items():
         yield f"  set `{fact}` to {shown(value)}"
+    for fact in remedy.get("unset") or ():
+        yield f"  remove `{fact}`"
+    for old, new in (remedy.get("swap") or {}).items():
+        yield f"  rename `{old}` to `{new}`"
+    for fact in remedy.get("respell") or ():
+        yield f"  write `{fact}` as the type that its library takes"
 
 
 def _recipes(recipes: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -145,7 +151,7 @@ def _example_title(example: Mapping[str, Any]) -> str:
 
 def _example(example: Mapping[str, Any]) -> Iterator[str]:
     """The example's files as a difference where they are repaired, else as they are."""
-    from difflib import ndiff  # twelve milliseconds that a check does not need
+    from difflib import ndiff  # here, since a check does not need it
 
     fixed = example.get("fixed") or {}
     for name, text in example["files"].items():

@@ -29,7 +29,12 @@ def render(
 ) -> str:
     """`texts` are the hazards' texts by rule; `secrets` are masked before long lines are cut."""
     style = Style(color)
-    blocks = ["\n".join(_block(d, texts.get(d.rule, {}), style, secrets)) for d in active(report)]
+    blocks, explained = [], set()
+    for diagnostic in active(report):
+        # Said once: twenty findings of one rule have one reason.
+        text = {} if diagnostic.rule in explained else texts.get(diagnostic.rule, {})
+        explained.add(diagnostic.rule)
+        blocks.append("\n".join(_block(diagnostic, text, style, secrets)))
     return "\n\n".join([*blocks, "\n".join(summary(report, fixed=fixed))]) + "\n"
 
 
@@ -59,9 +64,12 @@ def _excerpt(diagnostic: Diagnostic, style: Style, secrets: frozenset[str]) -> I
 
 
 def _notes(diagnostic: Diagnostic, text: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for fact in [fact for fact in diagnostic.facts if _elsewhere(fact.origin, diagnostic)][:_FACTS]:
-        yield "because", sentence(fact)
+    facts = [fact for fact in diagnostic.facts if _elsewhere(fact.origin, diagnostic)][:_FACTS]
+    yield from (("because", sentence(fact)) for fact in facts)
+    told = {(fact.origin.get("file"), fact.origin.get("line")) for fact in facts}
     for related in diagnostic.related:
+        if related.location and (related.file, related.location.line) in told:
+            continue
         line = f":{related.location.line}" if related.location else ""
         yield "see", f"`{plain(related.setting)}` in {plain(related.file)}{line}"
     if text.get("why"):

@@ -1,0 +1,34 @@
+"""What all tests share: stored outputs (`--update` stores them anew) and hypothesis without deadlines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+# A deadline would measure the machine, not the code.
+hypothesis.settings.register_profile("stablint", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("stablint")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="store what the tests get as what they expect")
+
+
+@pytest.fixture
+def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`snapshot(name, text)` compares the text with tests/snapshots/<name>, byte for byte."""
+
+    def compare(name: str, text: str) -> None:
+        path = SNAPSHOTS / name
+        if request.config.getoption("--update"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8"))
+        assert path.exists(), f"no snapshot {name}: run pytest --update and read what it stores"
+        assert text == path.read_bytes().decode("utf-8")
+
+    return compare

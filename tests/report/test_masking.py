@@ -1,0 +1,62 @@
+"""What `mask` hides, and what it must leave alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stablint.report.masking import mask
+
+FORTY = "0123456789abcdef0123456789abcdef01234567"
+
+
+# Put together here, so that no scanner of secrets takes this file for a leak.
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("hub_token: hf_" + "a1B2" * 8, "hf_" + "a1B2" * 8),
+        ("export OPENAI_API_KEY=sk-proj-" + "a1B2" * 8, "sk-proj-" + "a1B2" * 8),
+        ('{"x": "gh' + "p_" + "a1B2" * 9 + '"}', "p_" + "a1B2" * 9),
+        ("WANDB_API_KEY=" + FORTY, FORTY),
+        ('"wandb_key": "' + FORTY + '"', FORTY),
+        ("https://user:pa55word@example.org/x.git", "pa55word"),
+    ],
+)
+def test_tokens_are_known_by_their_shape(text, secret):
+    assert secret not in mask(text)
+    assert len(mask(text, same_length=True)) == len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model_name_or_path: mistralai/Mistral-7B-v0.1",
+        "revision: " + FORTY,  # a commit, not a key
+        "task-specific-learning-rates-are-not-a-token: 1",
+        "https://huggingface.co/Qwen/Qwen2-7B@main",
+        "hf_dataset_name: true",
+    ],
+)
+def test_what_is_no_secret_stays(text):
+    assert mask(text) == text
+
+
+@given(st.text('xyz"\\é', min_size=3).map(lambda text: f"xyz{text}xyz"))
+def test_a_known_secret_survives_in_no_spelling(secret):
+    document = {"token": secret}
+    for text in (f"token: {secret} #", json.dumps(document), json.dumps(document, ensure_ascii=False)):
+        masked = mask(text, frozenset({secret}))
+        assert "xyz" not in masked
+
+
+def test_short_values_are_no_secrets():
+    assert mask("fp16: true", frozenset({"true"})) == "fp16: true"
+
+
+def test_json_stays_json():
+    secret = 'quote"and\\slash'
+    text = json.dumps({"token": secret, "other": 1})
+    assert json.loads(mask(text, frozenset({secret}))) == {"token": "********", "other": 1}
