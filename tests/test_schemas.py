@@ -53,6 +53,10 @@ def remedy(**changes: object) -> dict[str, object]:
     return changed(remedies=[HAZARD["remedies"][0] | changes])
 
 
+def example(**changes: object) -> dict[str, object]:
+    return changed(examples=[HAZARD["examples"][0] | changes])
+
+
 def condition(line: object) -> dict[str, object]:
     return changed(when=[line])
 
@@ -116,8 +120,8 @@ def test_accepted(hazard):
         ("exchanges the model", remedy(set={"model.name_or_path": "gpt2"})),
         ("full stop", changed(message="a message.")),
         ("unknown category", changed(code="X101")),
-        ("near text is not there", changed(examples=[HAZARD["examples"][0] | {"near": [{"file": "train.yaml", "replace": ["nowhere", "b"]}]}])),
-        ("repairs a file that is not there", changed(examples=[HAZARD["examples"][0] | {"fixed": {"other.yaml": ""}}])),
+        ("near text is not there", example(near=[{"file": "train.yaml", "replace": ["nowhere", "b"]}])),
+        ("repairs a file that is not there", example(fixed={"other.yaml": ""})),
         ("no example", changed(examples=[])),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, HttpUrl, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from stablint.schema.base import Applicability, BitesAt, Code, Grade, Package, RuleId, Severity, Specifier, Strict
 from stablint.schema.condition import Condition, FactName
@@ -64,9 +64,15 @@ class Remedy(Strict):
         return self
 
 
+Source = Annotated[
+    str, Field(pattern=r"^(https?://\S+|[\w.-]+/[\w.-]+#[0-9]+|[A-Za-z][\w.-]* v?[0-9]+(\.[0-9]+)+ \S.*)$")
+]
+"""An address, `owner/repository#issue`, or `package release file:line`."""
+
+
 class Evidence(Strict):
     grade: Grade
-    sources: tuple[HttpUrl, ...] = Field(min_length=1)
+    sources: tuple[Source, ...] = Field(min_length=1)
     note: Words | None = Field(None, description="what the sources say, in our words")
 
 

@@ -1,0 +1,180 @@
+"""Speed and memory of `stablint check`, paired with yamllint and check-jsonschema in one run. See README.md for the bars."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+BIN = Path(sysconfig.get_path("scripts"))
+COLD_BAR, THOUSAND_BAR, MEMORY_BAR, GROWTH_BAR = 1.0, 10.0, 150.0, 1.1
+
+CONFIG = """\
+# experiment {number}
+model_name_or_path: mistralai/Mistral-7B-v0.3
+dataset_name: our-org/dialogues
+output_dir: runs/{number:05}
+bf16: true
+gradient_checkpointing: true
+gradient_checkpointing_kwargs:
+  use_reentrant: false
+attn_implementation: sdpa
+per_device_train_batch_size: {batch}
+gradient_accumulation_steps: 8  # one step sees 64 to 512 rows
+learning_rate: {rate}
+lr_scheduler_type: cosine
+warmup_steps: 100
+weight_decay: 0.01
+max_grad_norm: 1.0
+num_train_epochs: 2
+max_length: 2048
+packing: false
+use_peft: true
+lora_r: 32
+lora_alpha: 64
+lora_dropout: 0.05
+lora_target_modules:
+  - q_proj
+  - k_proj
+  - v_proj
+  - o_proj
+  - gate_proj
+  - up_proj
+  - down_proj
+logging_steps: 10
+eval_strategy: steps
+eval_steps: 250
+save_strategy: steps
+save_steps: 250
+save_total_limit: 2
+load_best_model_at_end: true
+metric_for_best_model: eval_loss
+greater_is_better: false
+dataloader_num_workers: 4
+remove_unused_columns: true
+report_to:
+  - tensorboard
+seed: {number}
+"""
+
+
+def write_configs(folder: Path, count: int) -> None:
+    folder.mkdir(exist_ok=True)
+    for number in range(count):
+        text = CONFIG.format(number=number, batch=2 ** (number % 4), rate=f"{1 + number % 2}.0e-4")
+        (folder / f"run{number:05}.yaml").write_text(text, encoding="utf-8")
+    (folder / ".yamllint").write_text("extends: relaxed\n", encoding="utf-8")
+
+
+def seconds(command: list[str], folder: Path) -> float:
+    start = time.perf_counter()
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    took = time.perf_counter() - start
+    if done.returncode not in (0, 1):
+        sys.exit(f"{' '.join(command)} exits {done.returncode}: {done.stderr.strip()[-300:]}")
+    return took
+
+
+def paired(commands: dict[str, list[str]], folder: Path, rounds: int) -> dict[str, float]:
+    """Median seconds of each command; they take turns, so that a slow moment of the machine meets all of them."""
+    for command in commands.values():
+        seconds(command, folder)
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            times[name].append(seconds(command, folder))
+    return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def commands(files: list[str], schema: Path) -> dict[str, list[str]]:
+    """What each tool is called with; check-jsonschema takes files, no folders."""
+    tools = {
+        "stablint": [str(BIN / "stablint"), "check", *files],
+        "yamllint": [str(BIN / "yamllint"), *files],
+        "check-jsonschema": [str(BIN / "check-jsonschema"), "--schemafile", str(schema), *files],
+    }
+    return {name: command for name, command in tools.items() if Path(command[0]).exists()}
+
+
+def cold(folder: Path) -> bool:
+    write_configs(folder, 1)
+    schema = folder / "any.json"
+    schema.write_text(json.dumps({"type": "object"}), encoding="utf-8")
+    times = paired(commands(["run00000.yaml"], schema), folder, rounds=15)
+    return _compare("one file, cold", times, "ms", 1000, lambda ratio: ratio <= COLD_BAR)
+
+
+def thousand(folder: Path) -> bool:
+    write_configs(folder, 1000)
+    schema = folder.parent / "any.json"
+    schema.write_text(json.dumps({"type": "object"}), encoding="utf-8")
+    files = sorted(path.name for path in folder.glob("*.yaml"))
+    times = paired(commands(files, schema), folder, rounds=2)
+    return _compare("1,000 files", times, "s", 1, lambda ratio: ratio <= 1 / THOUSAND_BAR)
+
+
+def _compare(title: str, times: dict[str, float], unit: str, factor: int, good: Callable[[float], bool]) -> bool:
+    if "yamllint" not in times:
+        sys.exit("yamllint is not installed beside stablint; see benchmarks/README.md")
+    ours = times["stablint"]
+    print(f"{title}: " + ", ".join(f"{name} {value * factor:,.3g} {unit}" for name, value in times.items()))
+    print(
+        "".join(f"  {ours / value:.3f} of {name}'s time\n" for name, value in times.items() if name != "stablint"),
+        end="",
+    )
+    return good(ours / times["yamllint"])
+
+
+def memory(folder: Path) -> bool:
+    write_configs(folder, 1000)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    seconds([str(BIN / "stablint"), "check", "."], folder)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    # The figure is the largest child's so far: it is ours only if this one was the largest.
+    known = "" if peak > before else " at most (an earlier process was larger)"
+    mebibytes = peak / (1024 if sys.platform != "darwin" else 1024**2)
+    print(f"1,000 files, peak memory: {mebibytes:.0f} MiB{known}")
+    return mebibytes <= MEMORY_BAR
+
+
+def growth(folder: Path) -> bool:
+    folder.mkdir(exist_ok=True)
+    cost = {}
+    for count in (500, 4000):
+        inner = folder / str(count)
+        write_configs(inner, count)
+        cost[count] = min(seconds([str(BIN / "stablint"), "check", "."], inner) for _ in range(3)) / count
+    ratio = cost[4000] / cost[500]
+    print(
+        f"cost of a file among 4,000 against among 500: {cost[4000] * 1000:.2f} ms / {cost[500] * 1000:.2f} ms = {ratio:.2f}"
+    )
+    return ratio <= GROWTH_BAR
+
+
+# Memory first: the peak is that of the largest process up to then.
+MEASUREMENTS = {"memory": memory, "cold": cold, "thousand": thousand, "growth": growth}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*MEASUREMENTS, []], help="all by default")
+    names = parser.parse_args().names or list(MEASUREMENTS)
+    missed = []
+    with tempfile.TemporaryDirectory(prefix="stablint-bench-") as root:
+        for name in names:
+            if not MEASUREMENTS[name](Path(root, name)):
+                missed.append(name)
+    print(f"bars missed: {', '.join(missed)}" if missed else "all bars met")
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,2 @@
+#!/bin/sh
+accelerate launch --config_file accelerate.yaml sft.py --config qlora.yaml
