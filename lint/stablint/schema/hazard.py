@@ -57,8 +57,8 @@ class Remedy(Strict):
 
     @model_validator(mode="after")
     def _honest(self) -> Remedy:
-        if self.safety != "safe" and not self.because:
-            raise ValueError(f"a remedy that is {self.safety} says `because` of what")
+        if self.safety == "unsafe" and not self.because:
+            raise ValueError("a remedy that is unsafe says `because` of what")
         if self.safety != "manual" and not (self.set or self.unset or self.swap or self.respell):
             raise ValueError(f"a remedy that is {self.safety} changes something: set, unset, swap or respell")
         return self
@@ -77,18 +77,19 @@ class Evidence(Strict):
 
 
 class Near(Strict):
-    """A legal look-alike: the example with one text exchanged, or under other options. It must not draw the finding."""
+    """A legal look-alike: the example with one text exchanged, one file written anew, or other options. It must draw nothing."""
 
     file: str | None = None
     replace: tuple[str, str] | None = None
+    text: str | None = Field(None, description="the whole file instead")
     options: dict[str, Any] | None = Field(None, description="instead of the example's")
 
     @model_validator(mode="after")
     def _differs(self) -> Near:
-        if self.replace is None and self.options is None:
-            raise ValueError("a near example replaces a text or has other options")
-        if (self.replace is None) != (self.file is None):
-            raise ValueError("`replace` names its `file`")
+        if self.replace is None and self.text is None and self.options is None:
+            raise ValueError("a near example replaces a text, a file or the options")
+        if (self.replace is None and self.text is None) != (self.file is None):
+            raise ValueError("`replace` and `text` name their `file`, and `file` what becomes of it")
         return self
 
 
@@ -121,7 +122,7 @@ class HazardFile(Strict):
     title: Words = Field(max_length=100)
     severity: Severity
     bites_at: BitesAt
-    each: tuple[Annotated[str, Field(pattern=r"^[a-z_]+(\.[\w-]+)*\.\*$")], ...] = Field(
+    each: tuple[Annotated[str, Field(pattern=r"^[a-z_]+(\.[\w-]+)*\.(\*|[\w-]+)$")], ...] = Field(
         (), description="tried for every stated fact that matches; `item` is that fact"
     )
     when: tuple[Condition, ...] = ()
