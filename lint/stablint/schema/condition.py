@@ -11,7 +11,7 @@ from stablint.schema.base import Strict
 
 NAMESPACES = (
     "training", "trainer", "deepspeed", "accelerate", "fsdp", "lora", "quantization",
-    "model", "tokenizer", "data", "launch", "target", "versions", "derived",
+    "model", "tokenizer", "data", "launch", "target", "versions", "derived", "item", "file",
 )  # fmt: skip
 
 # Operators by what stands at their right: nothing, anything, or a nested comparison without a fact.
@@ -22,7 +22,7 @@ _WITH_OPERAND = (
 )  # fmt: skip
 _OF_ITEMS = ("any-item", "all-items")
 
-FACT_PATTERN = rf"(item|({'|'.join(NAMESPACES)})(\.[\w*-]+)+)"
+FACT_PATTERN = rf"(item|file|({'|'.join(NAMESPACES)})(\.[\w*-]+)+)"
 
 
 def _any_of(words: tuple[str, ...]) -> str:
@@ -42,7 +42,7 @@ def _check(condition: str) -> str:
     """In words that help the author; the pattern says the same to an editor."""
     fact, operator, *operand = [*condition.split(" ", 2), "", ""][:3]
     if not _FACT.fullmatch(fact):
-        raise ValueError(f"{fact!r} is no fact: it begins with one of {', '.join(NAMESPACES)}, or is `item`")
+        raise ValueError(f"{fact!r} is no fact: it begins with one of {', '.join(NAMESPACES)}, or is `item` or `file`")
     if operator not in (*_WITH_OPERAND, *_ALONE, *_OF_ITEMS):
         raise ValueError(f"{operator!r} is no operator: {', '.join((*_WITH_OPERAND, *_ALONE, *_OF_ITEMS))}")
     if not _CONDITION.match(condition):

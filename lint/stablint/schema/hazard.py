@@ -122,8 +122,9 @@ class HazardFile(Strict):
     title: Words = Field(max_length=100)
     severity: Severity
     bites_at: BitesAt
-    each: tuple[Annotated[str, Field(pattern=r"^[a-z_]+(\.[\w-]+)*\.(\*|[\w-]+)$")], ...] = Field(
-        (), description="tried for every stated fact that matches; `item` is that fact"
+    each: tuple[Annotated[str, Field(pattern=r"^(\*|[a-z_]+(\.[\w*-]+)+)$")], ...] = Field(
+        (),
+        description="tried for every stated fact that matches; `item` is that fact; `*` is one segment, `**` any depth",
     )
     when: tuple[Condition, ...] = ()
     check: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] | None = Field(
@@ -135,6 +136,9 @@ class HazardFile(Strict):
     why: Words
     remedies: tuple[Remedy, ...] = ()
     evidence: Evidence
+    yields_to: tuple[RuleId, ...] = Field(
+        (), description="hazards with the same root cause: where one of them fires, this one is silent"
+    )
     versions: dict[Package, Specifier] = Field({})
     examples: tuple[Example, ...] = ()
 
