@@ -1,22 +1,13 @@
-"""The format for people: what is wrong, where it stands, why it is wrong, and what can be done about it."""
+"""The format for people: a block a finding, and what it all comes to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from stablint.report.model import Diagnostic, Fix, Report
-from stablint.report.origin import releases, sentence
-from stablint.report.place import header, locate
-from stablint.report.plain import plain
-from stablint.report.snippet import snippet
+from stablint.report.model import Report
 from stablint.report.style import Style
 from stablint.report.summary import active, summary
-from stablint.report.words import first_sentences, message, wrapped
-
-_WIDTH = 108
-_FACTS = 5  # shown of a finding's; the JSON report has them all
-_FLAGS = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes", "manual": "by hand"}
 
 
 def render(
@@ -28,76 +19,14 @@ def render(
     fixed: int = 0,
 ) -> str:
     """`texts` are the hazards' texts by rule; `secrets` are masked before long lines are cut."""
-    style = Style(color)
-    blocks, explained = [], set()
-    for diagnostic in active(report):
-        # Said once: twenty findings of one rule have one reason.
-        text = {} if diagnostic.rule in explained else texts.get(diagnostic.rule, {})
-        explained.add(diagnostic.rule)
-        blocks.append("\n".join(_block(diagnostic, text, style, secrets)))
+    blocks: list[str] = []
+    if findings := active(report):
+        from stablint.report.block import block  # not needed for a clean file, which is what most checks are of
+
+        style, explained = Style(color), set[str]()
+        for diagnostic in findings:
+            # Said once: twenty findings of one rule have one reason.
+            text = {} if diagnostic.rule in explained else texts.get(diagnostic.rule, {})
+            explained.add(diagnostic.rule)
+            blocks.append(block(diagnostic, text, style, secrets))
     return "\n\n".join([*blocks, "\n".join(summary(report, fixed=fixed))]) + "\n"
-
-
-def _block(diagnostic: Diagnostic, text: Mapping[str, Any], style: Style, secrets: frozenset[str]) -> Iterator[str]:
-    severity = style.paint(diagnostic.severity, f"{diagnostic.severity} {diagnostic.code}")
-    yield f"{style.paint('bold', plain(header(diagnostic)))}: {severity} {plain(diagnostic.rule)}"
-    yield f"  {style.paint('bold', plain(message(diagnostic)))}"
-    yield from _excerpt(diagnostic, style, secrets)
-    for label, words in _notes(diagnostic, text):
-        first, *rest = wrapped(words, _WIDTH - 13) or [""]
-        yield f"  {style.paint('dim', f'{label:>9}:')} {first}"
-        yield from (f"{' ' * 13}{line}" for line in rest)
-
-
-def _excerpt(diagnostic: Diagnostic, style: Style, secrets: frozenset[str]) -> Iterator[str]:
-    if diagnostic.text is None:
-        return
-    part = snippet(diagnostic.text.text, diagnostic.start, diagnostic.end, secrets)
-    margin = " " * len(str(part.line))
-    bar = style.paint("dim", "|")
-    yield f"  {margin} {bar}"
-    yield f"  {style.paint('dim', str(part.line))} {bar} {part.source}".rstrip()
-    carets = style.paint(diagnostic.severity, "^" * part.carets)
-    more = f" … to line {part.last_line}" if part.last_line > part.line else ""
-    absent = " this is where it is missing" if diagnostic.absent else ""
-    yield f"  {margin} {bar} {' ' * part.before}{carets}{more}{absent}"
-
-
-def _notes(diagnostic: Diagnostic, text: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    facts = [fact for fact in diagnostic.facts if _elsewhere(fact.origin, diagnostic)][:_FACTS]
-    yield from (("because", sentence(fact)) for fact in facts)
-    told = {(fact.origin.get("file"), fact.origin.get("line")) for fact in facts}
-    for related in diagnostic.related:
-        if related.location and (related.file, related.location.line) in told:
-            continue
-        line = f":{related.location.line}" if related.location else ""
-        yield "see", f"`{plain(related.setting)}` in {plain(related.file)}{line}"
-    if text.get("why"):
-        yield "why", plain(first_sentences(text["why"]))
-    if diagnostic.fix:
-        yield "fix", _fix(diagnostic.fix)
-    if diagnostic.releases:
-        yield "releases", ", ".join(releases(library, which) for library, which in diagnostic.releases.items())
-    if len(diagnostic.targets) > 1:
-        yield "targets", ", ".join(plain(target) for target in diagnostic.targets)
-    if len(diagnostic.runs) > 1:
-        yield (
-            "runs",
-            f"{len(diagnostic.runs)} runs read this: {', '.join(plain(run) for run in diagnostic.runs[:3])}"
-            + (", …" if len(diagnostic.runs) > 3 else ""),
-        )
-    sources = diagnostic.evidence.get("sources") or ()
-    yield "evidence", ", ".join(plain(str(item)) for item in (diagnostic.evidence.get("grade"), *sources[:1]) if item)
-
-
-def _elsewhere(origin: Mapping[str, Any], diagnostic: Diagnostic) -> bool:
-    """Whether the reader cannot see it in the line shown: a default, another place, an option."""
-    if origin["kind"] == "explicit" and diagnostic.text is not None:
-        line = locate(diagnostic.text.text, diagnostic.start).line
-        return origin["file"] != diagnostic.text.name or origin.get("line") != line
-    return origin["kind"] in ("default", "supplied", "explicit")
-
-
-def _fix(fix: Fix) -> str:
-    because = f"; not safe: {fix.because}" if fix.because and fix.applicability == "unsafe" else ""
-    return plain(f"{fix.title} ({_FLAGS[fix.applicability]}{because})")
