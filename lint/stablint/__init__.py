@@ -1,0 +1,17 @@
+"""stablint: a static linter, advisor and rewriter for LLM fine-tuning configurations. The library's door is `stablint.api`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__version__ = "0.1.0"
+__all__ = ["Report", "UnsafeConfig", "__version__", "assert_safe", "check"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the library's door only when it is used: the command line starts without it."""
+    if name in __all__:
+        from stablint import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,322 @@
+"""Documents → runs: which fragments belong together, what the files name, and what the options supply."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from stablint import discover
+from stablint.dialect import registry
+from stablint.dialect.fragment import Fragment, Link, plain_value
+from stablint.run.fact import CLOSED, OPEN, PRESUMED, Derived, Explicit, Fact, Place, Statement, Supplied
+from stablint.run.releases import Releases
+from stablint.run.settle import settle
+from stablint.run.world import Run
+from stablint.source.tree import Call, Document, Mapping, Node, Sequence
+from stablint.target import model as models
+from stablint.target.gpu import Gpu
+
+
+class Options(NamedTuple):
+    """What the command line or the library call says about every run."""
+
+    gpus: tuple[tuple[str, Gpu], ...] = ()
+    model: str | None = None
+    releases: tuple[tuple[str, str], ...] = ()
+    sets: tuple[tuple[str, Any], ...] = ()
+    extra_flags: tuple[str, ...] = ()
+    dialect: str | None = None
+    root: str | None = None
+
+
+class Part(NamedTuple):
+    fragment: Fragment
+    presumed: bool = False  # nothing names it: it lies beside the only run of its folder
+
+
+class Files:
+    """The documents of the files that were read, each file once; linked files are read when they are asked for."""
+
+    def __init__(self, root: str, base: str) -> None:
+        self.root, self.base = root, base
+        self._documents: dict[str, tuple[Document, ...]] = {}
+        self._fragments: dict[tuple[str, str | None], tuple[Fragment, ...]] = {}
+        self.linked: set[str] = set()  # files that another one names
+
+    def add(self, path: str, documents: tuple[Document, ...]) -> None:
+        self._documents[path] = documents
+
+    def documents(self, path: str, format: str | None = None) -> tuple[Document, ...]:
+        if path not in self._documents:
+            self._documents[path] = discover.read(path, self.name(path), format)
+        return self._documents[path]
+
+    def fragments(self, path: str, dialect: str | None = None) -> tuple[Fragment, ...]:
+        key = (path, dialect)
+        if key not in self._fragments:
+            self._fragments[key] = tuple(f for d in self.documents(path) for f in registry.lower(d, dialect))
+        return self._fragments[key]
+
+    def name(self, path: str) -> str:
+        relative = os.path.relpath(path, self.base)
+        return (path if relative.startswith(".." + os.sep) else relative).replace(os.sep, "/")
+
+
+def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[Run]:
+    """One run per document, command or trainer; a fragment that some other file names makes none of its own."""
+    seeds: list[tuple[list[Part], list[Link]]] = []
+    for path in paths:
+        seeds += _seeds(files.fragments(path, options.dialect))
+    joined: list[tuple[list[Part], frozenset[str]]] = [_join(parts, files) for parts, _ in seeds]
+    alone = [
+        (parts, linked)
+        for parts, linked in joined
+        if not (parts[0].fragment.block.document.text.path in files.linked and parts[0].fragment.block.kind != "flags")
+    ]
+    for parts, linked in _neighbours(alone):
+        yield from _runs(parts, linked, files, options)
+
+
+def _seeds(fragments: tuple[Fragment, ...]) -> list[tuple[list[Part], list[Link]]]:
+    if not fragments:
+        return []
+    format = fragments[0].block.document.format
+    if format == "python":
+        return [([Part(f) for f in group], []) for group in _trainers(fragments)]
+    if format == "shell":
+        by_command: dict[int, list[Part]] = {}
+        for fragment in fragments:
+            by_command.setdefault(fragment.block.index, []).append(Part(fragment))
+        return [(parts, []) for parts in by_command.values()]
+    return [([Part(fragment)], []) for fragment in fragments]
+
+
+def _trainers(fragments: tuple[Fragment, ...]) -> Iterator[list[Fragment]]:
+    """A trainer joins the calls that reach it by name; what no trainer reaches belongs to every run of the file."""
+    trainers = [f for f in fragments if _is_call(f, "trainer")]
+    arguments = [f for f in fragments if "training" in f.classes and not _is_call(f, "trainer")]
+    heads = trainers if len(arguments) > 1 and len(trainers) > 1 else arguments[:1] if len(arguments) == 1 else trainers[:1] or arguments or list(fragments[:1])
+    if len(arguments) > 1 and len(trainers) <= 1:
+        heads = arguments
+    for head in heads:
+        reached = _reached(head.block.origin) if _is_call(head, "trainer") else set()
+        for trainer in trainers:
+            if not _is_call(head, "trainer") and head.block.start in _reached(trainer.block.origin):
+                reached |= _reached(trainer.block.origin)
+        group = [head]
+        for fragment in fragments:
+            if fragment is head or (fragment in arguments and fragment.block.start not in reached and len(arguments) > 1):
+                continue
+            if fragment in trainers and fragment is not head and len(trainers) > 1:
+                continue
+            rivals = [f for f in fragments if f.block.name == fragment.block.name and f is not fragment]
+            if rivals and fragment.block.start not in reached and any(f.block.start in reached for f in rivals):
+                continue
+            group.append(fragment)
+        yield group
+
+
+def _is_call(fragment: Fragment, kind: str) -> bool:
+    return fragment.block.kind == "call" and kind in fragment.classes
+
+
+def _reached(node: Any) -> set[int]:
+    """Where the calls start that are arguments of this call, directly or through other calls."""
+    starts: set[int] = set()
+    pending: list[Node] = [node] if node is not None else []
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Call):
+            if current.start in starts:
+                continue
+            starts.add(current.start)
+            pending += [*current.positional, *(entry.value for entry in current.arguments.entries)]
+        elif isinstance(current, Sequence):
+            pending += current.items
+        elif isinstance(current, Mapping):
+            pending += [entry.value for entry in current.entries]
+    return starts
+
+
+_ROLE_DIALECT = {"deepspeed": "deepspeed", "accelerate": "accelerate"}
+
+
+def _join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
+    """Follow the links of every part, and of what they lead to."""
+    linked: set[str] = set()
+    pending = [link for part in parts for link in part.fragment.links]
+    seen: set[tuple[str, str]] = set()
+    while pending:
+        link = pending.pop(0)
+        path = discover.locate(link.path, link.place.document.text.path, files.root)
+        if path is None or link.role == "model" or (link.role, path) in seen or os.path.isdir(path):
+            continue
+        seen.add((link.role, path))
+        found = [f for f in files.fragments(path, _ROLE_DIALECT.get(link.role)) if f.dialect not in ("model", "peft") or link.role != "config"]
+        if not found:
+            continue
+        if path != link.place.document.text.path:
+            files.linked.add(path)
+        if link.role == "script" and found[0].block.kind == "call":
+            found = next(iter(_trainers(tuple(found))))
+        if link.role in ("deepspeed", "accelerate") or found[0].dialect in ("deepspeed", "accelerate"):
+            linked.add(found[0].dialect)
+        parts = [*parts, *(Part(f) for f in found)]
+        pending += [inner for f in found for inner in f.links]
+    if any(s.fact.startswith("deepspeed.") for part in parts for s in part.fragment.statements if part.fragment.layer in ("file", "call", "flags")):
+        linked.add("deepspeed")
+    return parts, frozenset(linked)
+
+
+def _neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tuple[list[Part], frozenset[str]]]:
+    """An accelerate or DeepSpeed file that nothing names, beside the only run of its folder, is presumed to launch that run."""
+    result = list(joined)
+    for helper in ("accelerate", "deepspeed"):
+        folders: dict[str, list[int]] = {}
+        for number, (parts, _) in enumerate(result):
+            folders.setdefault(os.path.dirname(parts[0].fragment.block.document.text.path), []).append(number)
+        dropped: set[int] = set()
+        for numbers in folders.values():
+            helpers = [n for n in numbers if result[n][0][0].fragment.dialect == helper]
+            entries = [n for n in numbers if result[n][0][0].fragment.entry]
+            if len(helpers) != 1 or len(entries) != 1:
+                continue
+            parts, linked = result[entries[0]]
+            if helper in linked or any(part.fragment.dialect == helper for part in parts):
+                continue
+            more, _ = result[helpers[0]]
+            result[entries[0]] = ([*parts, *(Part(p.fragment, True) for p in more)], linked | {helper})
+            dropped.add(helpers[0])
+        result = [run for number, run in enumerate(result) if number not in dropped]
+    return result
+
+
+def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> Iterator[Run]:
+    statements: list[tuple[Statement, bool]] = [(s, part.presumed) for part in parts for s in part.fragment.statements]
+    statements += [(Statement(name, value, value, Supplied(f"--set {name}")), False) for name, value in options.sets]
+    explicit = settle(statements)
+    main = parts[0].fragment
+    anchor = _anchor(main, explicit)
+    base: dict[str, Fact] = _model_facts(parts, explicit, files, options)
+    shape = dict(
+        id=f"{main.block.document.text.name}:{main.block.document.text.text.count(chr(10), 0, main.block.start) + 1}",
+        files=tuple(dict.fromkeys(p.fragment.block.document.text.name for p in parts)),
+        dialects=tuple(dict.fromkeys(p.fragment.dialect for p in parts)),
+        anchor=anchor, explicit=explicit, scopes=_scopes(parts, linked), classes=_classes(parts), releases=_releases(parts, files, options),
+        framework=next((p.fragment.framework for p in parts if p.fragment.framework == "unsloth"), None)
+        or next((p.fragment.framework for p in parts if p.fragment.framework), ""),
+        linked=linked,
+    )  # fmt: skip
+    for name, gpu in options.gpus or (("", None),):
+        facts = {key: Fact(key, value, Supplied(f"--gpu {name}")) for key, value in gpu.facts().items()} if gpu is not None else {}
+        yield Run(supplied={**base, **facts}, target=name, **shape)  # type: ignore[arg-type]
+
+
+def _anchor(main: Fragment, explicit: dict[str, Fact]) -> Place:
+    name = explicit.get("model.name_or_path")
+    if name is not None and isinstance(name.origin, Explicit) and name.origin.place.document is main.block.document:
+        return name.origin.place
+    block = main.block
+    if block.kind == "document" and block.mapping.entries:
+        entry = block.mapping.entries[0]
+        return Place(block.document, entry.key, entry.key_start, entry.key_end, entry, (entry.key,))
+    word = block.name.rpartition(".")[2] or block.name
+    if isinstance(block.origin, Call):
+        return Place(block.document, word, block.origin.name_start, block.origin.name_end)
+    return Place(block.document, word, block.start, min(block.end, block.start + len(word)))
+
+
+def _scopes(parts: list[Part], linked: frozenset[str]) -> dict[str, str]:
+    """The widest claim of any part: what one part says it owns, absence in the others does not open again."""
+    order = (CLOSED, PRESUMED, OPEN)
+    scopes: dict[str, str] = {}
+    for part in parts:
+        for namespace, scope in part.fragment.scopes.items():
+            known = scopes.get(namespace)
+            if known is None or order.index(scope) < order.index(known):
+                scopes[namespace] = PRESUMED if part.presumed and scope == CLOSED else scope
+    if "deepspeed" in linked:
+        scopes.setdefault("deepspeed", CLOSED)
+    return scopes
+
+
+def _classes(parts: list[Part]) -> dict[str, tuple[str, ...]]:
+    classes: dict[str, tuple[str, ...]] = {}
+    for part in parts:
+        for namespace, names in part.fragment.classes.items():
+            if namespace not in classes or (classes[namespace][:1] == ("transformers.TrainingArguments",) and len(names) > 1):
+                classes[namespace] = names
+    return classes
+
+
+def _releases(parts: list[Part], files: Files, options: Options) -> Releases:
+    releases = Releases.known()
+    stated = dict(_requirements(parts[0].fragment.block.document.text.path, files.root)) | dict(options.releases)
+    for library, specifier in stated.items():
+        releases = releases.restrict(library, specifier)
+    return releases
+
+
+def _requirements(path: str, root: str) -> Iterator[tuple[str, str]]:
+    """Releases pinned by a requirements.txt beside the config; lines that are no plain requirement say nothing."""
+    beside = os.path.join(os.path.dirname(path), "requirements.txt")
+    if not os.path.isfile(beside) or discover.locate("requirements.txt", path, root) != beside:
+        return
+    with open(beside, encoding="utf-8", errors="replace") as file:
+        for line in file.read(200_000).splitlines():
+            text = line.partition("#")[0].partition(";")[0].strip()
+            name = text[: next((i for i, c in enumerate(text) if not (c.isalnum() or c in "-_.")), len(text))]
+            specifier = text[len(name) :].partition("[")[0] or text[len(name) :].rpartition("]")[2]
+            if name and specifier.strip()[:1] in ("=", "<", ">", "~", "!") and not set(specifier) - set("0123456789.*<>=!~, abcdefghijklmnopqrstuvwxyz"):
+                try:
+                    Releases.known().restrict(name.lower().replace("_", "-"), specifier.strip())
+                except ValueError:
+                    continue
+                yield name.lower().replace("_", "-"), specifier.strip()
+
+
+def _model_facts(parts: list[Part], explicit: dict[str, Fact], files: Files, options: Options) -> dict[str, Fact]:
+    """What the model is by nature: from its folder's config.json, else from its name. --model says it more exactly."""
+    stated = explicit.get("model.name_or_path")
+    facts: dict[str, Any] = {}
+    if stated is not None and isinstance(stated.value, str):
+        facts = _local(stated, files) or models.describe(stated.value) or {}
+    for part in parts:
+        if part.fragment.dialect == "model" and isinstance(part.fragment.block.mapping, Mapping):
+            facts = models.from_config(plain_value(part.fragment.block.mapping)) or facts
+    origin: Derived | Supplied = Derived(("model.name_or_path",))
+    if options.model is not None:
+        told = _told(options.model, files)
+        if told:
+            same = facts.get("model.type") in (None, told.get("model.type"))
+            facts = {**(facts if same else {}), **{key: value for key, value in told.items() if value is not None}}
+            origin = Supplied(f"--model {options.model}")
+        if stated is None:
+            facts = {"model.name_or_path": options.model, **facts}
+    return {name: Fact(name, value, origin) for name, value in facts.items() if value is not None}
+
+
+def _told(model: str, files: Files) -> dict[str, Any]:
+    path = os.path.join(files.base, model)
+    folder = path if os.path.isdir(path) else os.path.dirname(path)
+    if os.path.isfile(os.path.join(folder, "config.json")) and os.path.exists(path):
+        return _config(os.path.join(folder, "config.json"), files)
+    return models.describe(model) or {}
+
+
+def _local(stated: Fact, files: Files) -> dict[str, Any]:
+    if not isinstance(stated.origin, Explicit) or not isinstance(stated.value, str):
+        return {}
+    path = discover.locate(stated.value, stated.origin.place.document.text.path, files.root)
+    if path is None or not os.path.isdir(path):
+        return {}
+    return _config(os.path.join(path, "config.json"), files)
+
+
+def _config(path: str, files: Files) -> dict[str, Any]:
+    documents = files.documents(path)
+    files.linked.add(path)
+    root = documents[0].root if documents else None
+    value = plain_value(root) if isinstance(root, Mapping) else None
+    return (models.from_config(value) or {}) if isinstance(value, dict) else {}

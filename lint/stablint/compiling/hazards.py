@@ -1,0 +1,92 @@
+"""knowledge/hazards/**.yaml → `core` (what every check needs), `texts` (what a finding shows), `examples` (what the tests run)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_FACT = re.compile(r"(training|trainer|deepspeed|accelerate|fsdp|lora|quantization|model|tokenizer|data|launch|target|versions|derived|file|item)(\.[A-Za-z0-9_-]+)*\Z")
+UNARY = frozenset({"is-integer", "one-of-enum", "is-set", "is-absent", "is-default", "exists-file", "unknown-key"})
+
+
+def compile_hazards(root: Path) -> dict[str, object]:
+    """Every file is validated against the one model of hazard files (stablint.schema); what it refuses is an error naming the file."""
+    from stablint.schema import HazardFile
+
+    core, texts, examples = [], {}, {}
+    for path in sorted((root / "hazards").rglob("*.yaml")):
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        try:
+            HazardFile.model_validate(data)
+        except ValueError as error:
+            raise ValueError(f"knowledge/hazards/{path.parent.name}/{path.name}: {error}") from error
+        core.append(_core(data))
+        texts[data["id"]] = {key: value for key, value in data.items() if key not in ("examples", "id")} | {"category": path.parent.name}
+        examples[data["id"]] = data["examples"]
+    return {"core": core, "texts": texts, "examples": examples}
+
+
+def _core(data: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": data["id"], "code": data["code"], "severity": data["severity"], "bites_at": data["bites_at"],
+        "when": [condition(c) for c in data["when"]], "message": data["message"], "at": data["at"],
+        "remedies": [_remedy(r) for r in data.get("remedies") or []],
+        "evidence": {key: data["evidence"][key] for key in ("grade", "sources")},
+        "versions": data.get("versions") or {}, "each": _patterns(data.get("each") or []), "yields_to": data.get("yields_to") or [],
+    }  # fmt: skip
+
+
+def _remedy(data: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "title": data["title"], "when": [condition(c) for c in data.get("when") or []], "safety": data["safety"], "because": data.get("because") or "",
+        "set": data.get("set") or {}, "unset": _listed(data.get("unset")), "swap": _pairs(data.get("swap")), "respell": _listed(data.get("respell")),
+    }  # fmt: skip
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _pairs(value: dict[str, str] | None) -> list[list[str]]:
+    return [list(pair) for pair in (value or {}).items()]
+
+
+def _patterns(each: list[str]) -> list[str]:
+    """`a.*` is one segment, `a.**` any depth; written as regular expressions."""
+    return [re.escape(p).replace(r"\*\*", ".+").replace(r"\*", ".+" if p == "*" else r"[^.]+") + r"\Z" for p in each]
+
+
+def condition(written: Any) -> list[Any]:
+    """`FACT OPERATOR OPERAND` → [operator, fact, kind, operand], kind 0 none, 1 literal, 2 fact, 3 a condition on items; groups keep their name."""
+    if isinstance(written, dict):
+        ((name, inner),) = written.items()
+        if name not in ("any", "all", "not"):
+            raise ValueError(f"unknown group `{name}`")
+        return [name, [condition(c) for c in (inner if isinstance(inner, list) else [inner])]]
+    fact, operator, *rest = written.split(None, 2)
+    if operator in UNARY:
+        if rest:
+            raise ValueError(f"`{operator}` takes no operand: {written}")
+        return [operator, fact, 0, None]
+    if not rest:
+        raise ValueError(f"`{operator}` needs an operand: {written}")
+    if operator in ("any-item", "all-items"):
+        inner, *operand = rest[0].split(None, 1)
+        kind, value = _operand(operand[0]) if operand else (0, None)
+        return [operator, fact, 3, [inner, "item", kind, value]]
+    kind, value = _operand(rest[0])
+    return [operator, fact, kind, value]
+
+
+def _operand(text: str) -> tuple[int, Any]:
+    if _FACT.match(text) and "." in text:
+        return 2, text
+    if text.startswith("^") or text.startswith("(?"):
+        return 1, text
+    try:
+        return 1, yaml.safe_load(text)
+    except yaml.YAMLError:
+        return 1, text

@@ -1,0 +1,109 @@
+"""Findings → diagnostics: one for each (code, place, decisive values), however many runs and targets draw it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stablint.fix.change import propose
+from stablint.hazard.checker import value_text
+from stablint.hazard.model import Finding, Open
+from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
+from stablint.report.place import locate
+from stablint.run.fact import ABSENT, Default, Derived, Explicit, Fact, Supplied, is_unknown
+
+_BITES = {"parse": 0, "start": 1, "save": 2, "hours": 3, "never-visibly": 4}
+_RANK = {"error": 0, "warning": 1, "info": 2}
+
+
+def diagnostics(findings: list[Finding]) -> tuple[Diagnostic, ...]:
+    groups: dict[tuple[Any, ...], list[Finding]] = {}
+    for finding in findings:
+        place = finding.place
+        decisive = tuple((fact.name, repr(fact.value)) for fact in finding.facts if fact.sources)
+        key = (finding.hazard.code, place.document.text.path, place.start, place.end, finding.absent, finding.item, decisive)
+        groups.setdefault(key, []).append(finding)
+    merged = [_diagnostic(group) for group in groups.values()]
+    return tuple(sorted(merged, key=_order))
+
+
+def _order(diagnostic: Diagnostic) -> tuple[Any, ...]:
+    name = diagnostic.text.name if diagnostic.text is not None else ""
+    return (_RANK[diagnostic.severity], _BITES[diagnostic.bites_at], name, diagnostic.start, diagnostic.code, diagnostic.fingerprint)
+
+
+def _diagnostic(group: list[Finding]) -> Diagnostic:
+    """The loudest of the group speaks; the others add their runs and targets."""
+    head = min(group, key=lambda finding: _RANK[finding.severity])
+    place, hazard = head.place, head.hazard
+    facts = tuple(reported(fact) for fact in head.facts)
+    related = _related(group, head)
+    return Diagnostic(
+        code=hazard.code, rule=hazard.id, severity=head.severity, message=head.message, bites_at=hazard.bites_at,
+        text=place.document.text, start=place.start, end=place.end, setting=place.setting, fact=head.fact, absent=head.absent, facts=facts,
+        runs=tuple(dict.fromkeys(f.run.id for f in group)), targets=tuple(dict.fromkeys(f.run.target for f in group if f.run.target)),
+        releases=head.releases, related=related, fix=_fix(group), evidence=dict(hazard.evidence), fingerprint=_fingerprint(head), notes=head.notes,
+    )  # fmt: skip
+
+
+def _related(group: list[Finding], head: Finding) -> tuple[Related, ...]:
+    found: dict[tuple[str, int], Related] = {}
+    for finding in group:
+        for fact in finding.facts:
+            for statement in fact.sources:
+                origin = statement.origin
+                if not isinstance(origin, Explicit):
+                    continue
+                place = origin.place
+                if place.document.text.path == head.place.document.text.path and place.start == head.place.start:
+                    continue
+                found[(place.document.text.path, place.start)] = Related(
+                    place.document.text.name, locate(place.document.text.text, place.start), place.setting
+                )
+    return tuple(found.values())
+
+
+def _fix(group: list[Finding]) -> Fix | None:
+    """One fix for all runs and targets, or advice where they would need different ones."""
+    fixes = [propose(finding) for finding in group]
+    first = fixes[0]
+    if first is None or any(fix is None for fix in fixes):
+        return None
+    if any((fix.title, fix.files) != (first.title, first.files) for fix in fixes if fix is not None):
+        return Fix("manual", first.title, (), "the targets need different repairs")
+    return first
+
+
+def reported(fact: Fact) -> ReportedFact:
+    value = None if is_unknown(fact.value) or fact.value is ABSENT else fact.value
+    return ReportedFact(fact.name, value, origin(fact))
+
+
+def origin(fact: Fact) -> dict[str, Any]:
+    if is_unknown(fact.value):
+        return {"kind": "unknown", "reason": fact.value.reason}
+    where = fact.origin
+    if isinstance(where, Explicit):
+        place = where.place
+        line = locate(place.document.text.text, place.start).line
+        return {"kind": "explicit", "file": place.document.text.name, "line": line, "setting": place.setting}
+    if isinstance(where, Default):
+        return {"kind": "default", "library": where.library, "releases": where.releases, "field": where.field}
+    if isinstance(where, Derived):
+        return {"kind": "derived", "facts": list(where.facts)}
+    if isinstance(where, Supplied):
+        return {"kind": "supplied", "option": where.option}
+    return {"kind": "unknown", "reason": "it is not set"}
+
+
+def _fingerprint(finding: Finding) -> str:
+    """Rule, file, setting and decisive values: it survives moved lines, other quoting and comments."""
+    import hashlib  # only with a finding
+
+    values = ";".join(f"{fact.name}={value_text(fact.value)}" for fact in finding.facts if fact.sources)
+    text = "\0".join((finding.hazard.id, finding.place.document.text.name, finding.item or finding.fact, values))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def undetermined(open_ones: list[Open]) -> tuple[Undetermined, ...]:
+    found = {(o.hazard.id, o.run.anchor.document.text.name, o.needs): None for o in open_ones}
+    return tuple(Undetermined(*row) for row in sorted(found))

@@ -1,0 +1,41 @@
+"""DeepSpeed's JSON: every path is a fact of its own. Short pydantic names (`prefetch_bucket_size`) are other spellings of the aliases."""
+
+from __future__ import annotations
+
+from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
+from stablint.run.fact import CLOSED, OPEN
+
+_TOP = frozenset(
+    "zero_optimization fp16 bf16 bfloat16 optimizer scheduler train_batch_size train_micro_batch_size_per_gpu gradient_accumulation_steps gradient_clipping "
+    "steps_per_print wall_clock_breakdown zero_allow_untested_optimizer communication_data_type activation_checkpointing amp prescale_gradients "
+    "sparse_gradients flops_profiler tensorboard comms_logger aio data_types hybrid_engine torch_autocast zero_force_ds_cpu_optimizer checkpoint "
+    "gradient_predivide_factor sparse_attention elasticity autotuning compression_training data_efficiency pipeline memory_breakdown dump_state "
+    "fp32_allreduce disable_allgather wandb csv_monitor monitor_config tensor_parallel sequence_parallel_size".split()
+)
+# `stage3_…` keys of zero_optimization that pydantic also takes under their field names (deepspeed runtime/zero/config.py, `alias`).
+_SHORT = ("prefetch_bucket_size", "param_persistence_threshold", "max_live_parameters", "max_reuse_distance", "model_persistence_threshold",
+          "gather_16bit_weights_on_model_save", "use_all_reduce_for_fetch_params", "module_granularity_threshold")  # fmt: skip
+ROWS = {f"zero_optimization.{name}": Row(name, f"deepspeed.zero_optimization.stage3_{name}") for name in _SHORT}
+
+
+def recognise(block: Block) -> int:
+    if block.kind != "document":
+        return 0
+    keys = {entry.key for entry in block.mapping.entries}
+    known = len(keys & _TOP)
+    strong = keys & {"zero_optimization", "train_micro_batch_size_per_gpu", "steps_per_print", "zero_allow_untested_optimizer", "communication_data_type"}
+    sections = sum(1 for entry in block.mapping.entries if entry.key in ("fp16", "bf16", "bfloat16") and hasattr(entry.value, "entries"))
+    if not known or known * 2 < len(keys):
+        return 0
+    return 95 if strong or sections else 0
+
+
+def row(key: str) -> Row:
+    return Row(key, "deepspeed." + key)
+
+
+def lower(block: Block, layer: str = "deepspeed-file") -> Fragment:
+    return Fragment(
+        dialect="deepspeed", block=block, layer=layer, statements=tuple(lower_mapping(block, ROWS, layer, row)),
+        scopes={"deepspeed": OPEN if block.mapping.open else CLOSED}, classes={}, framework="",
+    )  # fmt: skip

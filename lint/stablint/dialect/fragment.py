@@ -1,0 +1,228 @@
+"""What a dialect makes of one block of text: statements of facts, what absence means there, and the files it points to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping as Table
+from typing import Any, NamedTuple
+
+from stablint.run.fact import Explicit, Place, Statement
+from stablint.source.tree import Call, Command, Document, Entry, Mapping, Node, Scalar, Sequence, Unknown
+
+
+class Block(NamedTuple):
+    """One group of keys and values: a whole YAML or JSON document, one Python call, the flags of one shell command."""
+
+    document: Document
+    kind: str  # document | call | flags
+    name: str  # of the call or the command: "trl.SFTConfig", "torchrun"; "" for a document
+    mapping: Mapping
+    start: int  # where a finding about something absent is shown
+    end: int
+    index: int = 0
+    origin: Call | Command | None = None
+
+
+class Link(NamedTuple):
+    """Another file that this block makes part of the run."""
+
+    role: str  # deepspeed | accelerate | config | model | script | adapter
+    path: str
+    place: Place
+
+
+class Fragment(NamedTuple):
+    dialect: str
+    block: Block
+    layer: str  # call | flags | file | deepspeed-file | accelerate-flags | accelerate-file | environment | model-file | adapter-file
+    statements: tuple[Statement, ...]
+    scopes: Table[str, str]  # namespace → closed | presumed | open
+    classes: Table[str, tuple[str, ...]]  # namespace → config classes whose defaults hold, own class first
+    links: tuple[Link, ...] = ()
+    entry: bool = False  # does it make a run of its own
+    framework: str = ""
+
+
+Read = Callable[[Any], Any]
+
+
+class Row(NamedTuple):
+    """One entry of a dialect's table: `key` there is `fact` here; the codec reads and writes its words."""
+
+    key: str
+    fact: str
+    codec: str = "plain"
+
+
+_NUMBER = re.compile(r"[-+]?(\d[\d_]*)?(\.\d*)?([eE][-+]?\d+)?\Z")
+_ELSEWHERE = re.compile(r"\$\{|\{\{|\}\}|^\$\w+$")
+_DTYPES = {
+    "fp16": "float16", "half": "float16", "float16": "float16", "16": "float16",
+    "bf16": "bfloat16", "bfloat16": "bfloat16",
+    "fp32": "float32", "float": "float32", "float32": "float32", "32": "float32",
+    "fp64": "float64", "double": "float64", "float64": "float64",
+}  # fmt: skip
+DTYPE_SPELLINGS = {"float16": ("float16", "fp16", "half"), "bfloat16": ("bfloat16", "bf16"), "float32": ("float32", "fp32", "float")}
+
+
+def read_plain(raw: Any) -> Any:
+    """The meant value: text that is a number counts as that number (`1e-4` in YAML is text), text filled in elsewhere is unknown."""
+    if type(raw) is not str:
+        return raw
+    if raw[:1] in "-+.0123456789" and len(raw) < 40 and _NUMBER.match(raw) and any(map(str.isdigit, raw)):
+        return _number(raw)
+    if ("$" in raw or "{" in raw) and _ELSEWHERE.search(raw):
+        return Unknown(f"`{raw[:60]}` is filled in elsewhere")
+    return raw
+
+
+def _number(raw: str) -> Any:
+    try:
+        return int(raw) if raw.lstrip("+-").replace("_", "").isdigit() else float(raw)
+    except ValueError:
+        return raw
+
+
+def read_dtype(raw: Any) -> Any:
+    raw = read_plain(raw)
+    if isinstance(raw, str):
+        return _DTYPES.get(raw.removeprefix("torch.").lower(), raw)
+    return {16: "float16", 32: "float32"}.get(raw, raw) if type(raw) is int else raw
+
+
+def read_strategy(raw: Any) -> Any:
+    """`no` is False in YAML 1.1; `IntervalStrategy.STEPS` is an enum member."""
+    if raw is False:
+        return "no"
+    raw = read_plain(raw)
+    return raw.rpartition(".")[2].lower() if isinstance(raw, str) else raw
+
+
+def read_flag(raw: Any) -> Any:
+    """A truth value that may be written as text."""
+    if isinstance(raw, str) and raw.lower() in ("true", "false"):
+        return raw.lower() == "true"
+    return read_plain(raw)
+
+
+def read_words(raw: Any) -> Any:
+    """A list that may be written as one text with commas."""
+    if isinstance(raw, str):
+        raw = read_plain(raw)
+        return [word.strip() for word in raw.split(",") if word.strip()] if isinstance(raw, str) and "," in raw else raw
+    return raw
+
+
+def read_text(raw: Any) -> Any:
+    """A name or a path: never a number."""
+    if isinstance(raw, str):
+        return Unknown(f"`{raw[:60]}` is filled in elsewhere") if _ELSEWHERE.search(raw) else raw
+    return raw
+
+
+def read_is_4(raw: Any) -> Any:
+    """`quantization_bit: 4` as the question whether it is four."""
+    return _bits(raw, 4)
+
+
+def read_is_8(raw: Any) -> Any:
+    return _bits(raw, 8)
+
+
+def _bits(raw: Any, wanted: int) -> Any:
+    value = read_plain(raw)
+    return value if type(value) is Unknown else value == wanted
+
+
+def read_targets(raw: Any) -> Any:
+    """LoRA targets as words with commas; LLaMA-Factory's and ms-swift's `all` is PEFT's `all-linear`."""
+    value = read_words(raw)
+    everything = ("all", "ALL", "all-linear", ["all"], ["all-linear"], ["ALL"])
+    return "all-linear" if value in everything else [value] if isinstance(value, str) else value
+
+
+CODECS: dict[str, Read] = {
+    "plain": read_plain, "dtype": read_dtype, "strategy": read_strategy, "flag": read_flag, "words": read_words, "text": read_text,
+    "is-4": read_is_4, "is-8": read_is_8, "targets": read_targets,
+}  # fmt: skip
+
+
+class Secret(str):
+    """Stands for a secret's value, which is never kept: only where it stands is known."""
+
+
+_SECRET_KEYS = re.compile(r"(?:^|[_.])(?:token|api_key|apikey|secret|password|passwd|secret_key|access_key|private_key)\Z|_token\Z|_key\Z", re.I)
+_SECRET_SHAPE = re.compile(
+    r"(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|glpat-[A-Za-z0-9_-]{16,}|xox[bp]-[A-Za-z0-9-]{10,}|[0-9a-f]{40}|[A-Za-z0-9_\-]{32,})\Z"
+)
+
+
+# Keys that hold nothing but a secret: whatever stands there is one, if it is no variable and no placeholder.
+_ONLY_SECRETS = frozenset("hub_token push_to_hub_token hf_token huggingface_token hugging_face_hub_token use_auth_token wandb_api_key openai_api_key".split())
+_NO_PLACEHOLDER = re.compile(r"[A-Za-z0-9_\-./+=:]{8,}\Z")
+
+
+def is_secret(key: str, value: Any) -> bool:
+    """A known key *and* a value of that shape: `pad_token: "<pad>"` is none (ERRATA 5)."""
+    if not isinstance(value, str) or _SECRET_KEYS.search(key) is None:
+        return False
+    return _SECRET_SHAPE.match(value) is not None or (key.lower() in _ONLY_SECRETS and _NO_PLACEHOLDER.match(value) is not None)
+
+
+def plain_value(node: Node) -> Any:
+    """A node as the value that the reading library gets."""
+    if isinstance(node, Scalar):
+        return node.value
+    if isinstance(node, Sequence):
+        return [plain_value(item) for item in node.items]
+    if isinstance(node, Mapping):
+        if node.open:
+            return Unknown("some of its keys come from elsewhere")
+        return {entry.key: plain_value(entry.value) for entry in node.entries}
+    return Unknown(f"the result of `{node.name}(…)`")
+
+
+Rows = Table[str, "Row | tuple[Row, ...]"]
+Rename = Callable[[str], "Row | None"]
+
+
+def lower_mapping(block: Block, rows: Rows, layer: str, other: Rename, *, flags: bool = False) -> Iterator[Statement]:
+    """One statement a key, nested keys as dotted paths; `other` names the fact of a key that the table does not list.
+
+    A key that decides several facts (`quantization_bit: 4`) has several rows.
+    """
+    pending: list[tuple[tuple[str, ...], Mapping]] = [((), block.mapping)]
+    while pending:
+        above, mapping = pending.pop()
+        for entry in mapping.entries:
+            key = entry.key.replace("-", "_") if flags else entry.key
+            path = (*above, key)
+            dotted = ".".join(path) if above else key
+            row = rows.get(dotted) or other(dotted)
+            node = entry.value
+            if isinstance(node, Mapping) and node.entries:
+                pending.append((path, node))
+            for one in row if type(row) is tuple else (row,):
+                if one is not None:
+                    yield statement(block, entry, path, one, layer)
+
+
+def statement(block: Block, entry: Entry, path: tuple[str, ...], row: Row, layer: str) -> Statement:
+    node = entry.value
+    raw = node.value if type(node) is Scalar else plain_value(node)
+    setting = ".".join(path) if len(path) > 1 else entry.key
+    value: Any = Secret() if is_secret(path[-1], raw) else CODECS[row.codec](raw)
+    place = Place(block.document, setting, node.start, node.end, entry, path)
+    return Statement(row.fact, value, Secret() if type(value) is Secret else raw, Explicit(place, layer, block.index))
+
+
+def spelled(text: str) -> str:
+    return text.replace("-", "_")
+
+
+def last_word(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def first(statements: Iterable[Statement], fact: str) -> Statement | None:
+    return next((s for s in statements if s.fact == fact), None)

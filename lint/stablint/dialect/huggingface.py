@@ -1,0 +1,177 @@
+"""HF TrainingArguments and TRL configs, as YAML, JSON or launch flags, with the keys that TRL's ModelConfig and common scripts add.
+
+The fields themselves are not listed here: they are those that any release of the config classes has (knowledge/releases).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping as Table
+
+from stablint.dialect.fragment import Block, Fragment, Link, Row, first, lower_mapping, spelled
+from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
+from stablint.run.releases import canonical, known_key
+
+BASE = "transformers.TrainingArguments"
+
+_ROWS = (
+    ("model_name_or_path", "model.name_or_path", "text"),
+    ("model_id", "model.name_or_path", "text"),
+    ("model_name", "model.name_or_path", "text"),
+    ("base_model", "model.name_or_path", "text"),
+    ("model_revision", "model.revision", "text"),
+    ("torch_dtype", "model.dtype", "dtype"),
+    ("dtype", "model.dtype", "dtype"),
+    ("model_dtype", "model.dtype", "dtype"),
+    ("attn_implementation", "model.attn_implementation", "text"),
+    ("trust_remote_code", "model.trust_remote_code", "flag"),
+    ("device_map", "model.device_map", "plain"),
+    ("use_cache", "model.use_cache", "flag"),
+    ("use_peft", "lora.use_peft", "flag"),
+    ("use_lora", "lora.use_peft", "flag"),
+    ("lora_enable", "lora.use_peft", "flag"),
+    ("lora_r", "lora.r", "plain"),
+    ("lora_rank", "lora.r", "plain"),
+    ("lora_alpha", "lora.lora_alpha", "plain"),
+    ("lora_dropout", "lora.lora_dropout", "plain"),
+    ("lora_bias", "lora.bias", "plain"),
+    ("lora_target_modules", "lora.target_modules", "words"),
+    ("lora_target_parameters", "lora.target_parameters", "words"),
+    ("lora_modules_to_save", "lora.modules_to_save", "words"),
+    ("modules_to_save", "lora.modules_to_save", "words"),
+    ("lora_task_type", "lora.task_type", "plain"),
+    ("use_rslora", "lora.use_rslora", "flag"),
+    ("use_dora", "lora.use_dora", "flag"),
+    ("load_in_4bit", "quantization.load_in_4bit", "flag"),
+    ("load_in_8bit", "quantization.load_in_8bit", "flag"),
+    ("use_bnb_nested_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
+    ("bnb_4bit_use_double_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
+    ("bnb_4bit_quant_type", "quantization.bnb_4bit_quant_type", "plain"),
+    ("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
+    ("bnb_4bit_quant_storage", "quantization.bnb_4bit_quant_storage", "dtype"),
+    ("quantization_bit", "quantization.bits", "plain"),
+    ("quant_method", "quantization.quant_method", "text"),
+    ("tf32", "training.tf32", "flag"),
+    ("bf16", "training.bf16", "flag"),
+    ("fp16", "training.fp16", "flag"),
+    ("eval_strategy", "training.eval_strategy", "strategy"),
+    ("evaluation_strategy", "training.eval_strategy", "strategy"),
+    ("save_strategy", "training.save_strategy", "strategy"),
+    ("logging_strategy", "training.logging_strategy", "strategy"),
+    ("deepspeed", "training.deepspeed", "text"),
+    ("deepspeed_config", "training.deepspeed", "text"),
+    ("output_dir", "training.output_dir", "text"),
+    ("model_init_kwargs.torch_dtype", "model.dtype", "dtype"),
+    ("model_init_kwargs.dtype", "model.dtype", "dtype"),
+    ("model_init_kwargs.attn_implementation", "model.attn_implementation", "text"),
+    ("model_init_kwargs.device_map", "model.device_map", "plain"),
+    ("quantization_config.load_in_4bit", "quantization.load_in_4bit", "flag"),
+    ("quantization_config.load_in_8bit", "quantization.load_in_8bit", "flag"),
+    ("quantization_config.bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
+    ("quantization_config.bnb_4bit_quant_type", "quantization.bnb_4bit_quant_type", "plain"),
+    ("quantization_config.bnb_4bit_use_double_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
+    ("quantization_config.quant_method", "quantization.quant_method", "text"),
+)  # fmt: skip
+ROWS: dict[str, Row] = {key: Row(key, fact, codec) for key, fact, codec in _ROWS}
+
+# Keys of TRL's ModelConfig and ScriptArguments: whoever writes them runs one of TRL's own entry points.
+TRL_ONLY = frozenset(
+    "use_peft lora_r lora_target_modules lora_modules_to_save lora_task_type use_bnb_nested_quant dataset_name dataset_config dataset_train_split "
+    "dataset_test_split dataset_streaming gradient_checkpointing_use_reentrant ignore_bias_buffers dataset_mixture model_revision".split()
+)
+OBJECTIVES = {
+    "SFTConfig": "sft", "DPOConfig": "dpo", "KTOConfig": "kto", "GRPOConfig": "grpo", "RewardConfig": "reward", "RLOOConfig": "rloo",
+    "ORPOConfig": "orpo", "CPOConfig": "cpo", "PPOConfig": "ppo", "OnlineDPOConfig": "online-dpo", "BCOConfig": "bco", "PRMConfig": "prm",
+    "GKDConfig": "gkd", "NashMDConfig": "nash-md", "XPOConfig": "xpo",
+}  # fmt: skip
+_ENTRY_COMMANDS = {"sft": "SFTConfig", "dpo": "DPOConfig", "kto": "KTOConfig", "grpo": "GRPOConfig", "reward": "RewardConfig", "rloo": "RLOOConfig"}
+
+
+def training_row(key: str) -> Row | None:
+    """The row of a config field that no table lists: the fact is the name used longest."""
+    head, dot, rest = key.partition(".")
+    if head == "fsdp_config" and dot:
+        return Row(key, "fsdp." + rest.removeprefix("fsdp_"))
+    if head in ("deepspeed", "deepspeed_config") and dot:
+        return Row(key, "deepspeed." + rest)
+    if not known_key(head):
+        return None
+    name = canonical(head)
+    return Row(key, f"training.{name}.{rest}" if dot else f"training.{name}")
+
+
+def recognise(block: Block) -> int:
+    """How many keys are those of the config classes; 0 where they are too few or the lesser part of the document."""
+    if block.kind != "document":
+        return 0
+    keys = {entry.key for entry in block.mapping.entries}
+    known = sum(1 for key in keys if key in ROWS or known_key(key))
+    if known < 2 or known * 3 < len(keys) or not keys & _TELLING:
+        return 0
+    return min(90, 30 + 3 * known)
+
+
+_TELLING = frozenset(
+    "learning_rate per_device_train_batch_size gradient_accumulation_steps num_train_epochs max_steps fp16 bf16 lr_scheduler_type warmup_ratio warmup_steps "
+    "gradient_checkpointing optim per_device_eval_batch_size evaluation_strategy eval_strategy save_strategy deepspeed fsdp weight_decay max_grad_norm "
+    "load_best_model_at_end num_generations max_seq_length max_length lora_r use_peft logging_steps save_steps eval_steps".split()
+)
+
+
+def is_trl(keys: Iterable[str]) -> bool:
+    """Keys that only TRL has: of its ModelConfig and ScriptArguments, or fields that no TrainingArguments ever had."""
+    return any(key in TRL_ONLY or (key not in ROWS and (classes := known_key(key)) and BASE not in classes) for key in keys)
+
+
+def candidates(keys: Iterable[str]) -> tuple[str, ...]:
+    """The TRL config classes that have every one of the TRL-only keys; the common ones before the rare ones."""
+    left: set[str] | None = None
+    for key in keys:
+        classes = known_key(key)
+        if key in ROWS or not classes or BASE in classes:
+            continue
+        trl = {c for c in classes if c.startswith("trl.") and c.endswith("Config") and c != "trl.ModelConfig"}
+        if trl:
+            left = trl if left is None else left & trl or left
+    common = tuple(f"trl.{name}" for name in _ENTRY_COMMANDS.values())
+    return tuple(c for c in common if left is None or c in left) or tuple(sorted(left or ()))
+
+
+def lower(block: Block, layer: str = "file", config_class: str | None = None) -> Fragment:
+    """A document or the flags of a command. `config_class` is the class that the entry point is known to build."""
+    flags = block.kind == "flags"
+    statements = tuple(lower_mapping(block, ROWS, layer, training_row, flags=flags))
+    keys = [spelled(entry.key) if flags else entry.key for entry in block.mapping.entries]
+    trl = config_class is not None or is_trl(keys)
+    classes: tuple[str, ...] = (BASE,)
+    if config_class:
+        classes = (config_class, BASE)
+    elif trl:
+        possible = candidates(keys)
+        classes = (possible[0], BASE) if len(possible) == 1 else (*(f"?{name}" for name in possible), BASE)
+    certain = trl and (not flags or config_class is not None)
+    training = OPEN if block.mapping.open else CLOSED if certain or not flags else PRESUMED
+    owned = CLOSED if certain and not block.mapping.open else OPEN if block.mapping.open else PRESUMED
+    return Fragment(
+        dialect="trl" if trl else "hf-args", block=block, layer=layer, statements=statements,
+        scopes={"training": training, "lora": owned, "quantization": owned, "model": owned, "tokenizer": OPEN, "fsdp": training, "trainer": OPEN},
+        classes={"training": classes}, links=links(statements), entry=True, framework="trl" if trl else "transformers",
+    )  # fmt: skip
+
+
+LINKS: Table[str, str] = {"training.deepspeed": "deepspeed", "model.name_or_path": "model"}
+
+
+def links(statements: tuple[Statement, ...]) -> tuple[Link, ...]:
+    found = []
+    for fact, role in LINKS.items():
+        stated = first(tuple(reversed(statements)), fact)
+        if stated is not None and isinstance(stated.value, str) and isinstance(stated.origin, Explicit):
+            found.append(Link(role, stated.value, stated.origin.place))
+    return tuple(found)
+
+
+def entry_class(words: tuple[str, ...]) -> str | None:
+    """`trl sft …` builds an SFTConfig."""
+    if len(words) >= 2 and words[0] == "trl" and words[1] in _ENTRY_COMMANDS:
+        return "trl." + _ENTRY_COMMANDS[words[1]]
+    return None

@@ -1,0 +1,22 @@
+"""A model folder's config.json: what the checkpoint is by nature. It makes no run of its own."""
+
+from __future__ import annotations
+
+from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
+
+_ROWS = {"torch_dtype": Row("torch_dtype", "model.native_dtype", "dtype"), "dtype": Row("dtype", "model.native_dtype", "dtype")}
+
+
+def recognise(block: Block) -> int:
+    if block.kind != "document":
+        return 0
+    keys = {entry.key for entry in block.mapping.entries}
+    if "model_type" in keys and ("architectures" in keys or keys & {"hidden_size", "num_hidden_layers", "vocab_size", "n_embd", "d_model", "text_config"}):
+        return 98
+    return 0
+
+
+def lower(block: Block, layer: str = "model-file") -> Fragment:
+    rows = {**_ROWS}
+    statements = tuple(lower_mapping(block, rows, layer, lambda key: None))
+    return Fragment("model", block, layer, statements, {}, {}, framework="")

@@ -1,0 +1,47 @@
+"""PEFT's adapter_config.json: its keys are the fields of the config class that `peft_type` names."""
+
+from __future__ import annotations
+
+from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping
+from stablint.run.fact import CLOSED, OPEN, Explicit
+
+ROWS = {
+    "base_model_name_or_path": Row("base_model_name_or_path", "model.name_or_path", "text"),
+    "target_modules": Row("target_modules", "lora.target_modules", "text"),
+    "lora_config_class": Row("lora_config_class", "lora.lora_config_class"),
+}
+CLASSES = {
+    "LORA": "peft.LoraConfig", "ADALORA": "peft.AdaLoraConfig", "IA3": "peft.IA3Config", "LOHA": "peft.LoHaConfig", "LOKR": "peft.LoKrConfig",
+    "OFT": "peft.OFTConfig", "BOFT": "peft.BOFTConfig", "VERA": "peft.VeraConfig", "PREFIX_TUNING": "peft.PrefixTuningConfig",
+    "PROMPT_TUNING": "peft.PromptTuningConfig", "P_TUNING": "peft.PromptEncoderConfig", "LN_TUNING": "peft.LNTuningConfig",
+    "FOURIERFT": "peft.FourierFTConfig", "RANDLORA": "peft.RandLoraConfig", "MISS": "peft.MissConfig", "BONE": "peft.BoneConfig",
+    "ADAPTION_PROMPT": "peft.AdaptionPromptConfig", "POLY": "peft.PolyConfig", "XLORA": "peft.XLoraConfig", "HRA": "peft.HRAConfig",
+    "CPT": "peft.CPTConfig", "TRAINABLE_TOKENS": "peft.TrainableTokensConfig", "SHIRA": "peft.ShiraConfig", "C3A": "peft.C3AConfig",
+    "VBLORA": "peft.VBLoRAConfig", "WAVEFT": "peft.WaveFTConfig", "ROAD": "peft.RoadConfig", "MULTITASK_PROMPT_TUNING": "peft.MultitaskPromptTuningConfig",
+}  # fmt: skip
+TYPES = {name.rpartition(".")[2]: kind for kind, name in CLASSES.items()}
+
+
+def recognise(block: Block) -> int:
+    if block.kind != "document":
+        return 0
+    keys = {entry.key for entry in block.mapping.entries}
+    return 97 if "peft_type" in keys else 80 if {"r", "lora_alpha", "target_modules"} <= keys and len(keys) < 40 else 0
+
+
+def row(key: str) -> Row:
+    return Row(key, "lora." + key)
+
+
+def lower(block: Block, layer: str = "adapter-file") -> Fragment:
+    statements = tuple(lower_mapping(block, ROWS, layer, row))
+    kind = next((s.value for s in statements if s.fact == "lora.peft_type"), "LORA")
+    links = tuple(
+        Link("model", s.value, s.origin.place)
+        for s in statements
+        if s.fact == "model.name_or_path" and isinstance(s.value, str) and isinstance(s.origin, Explicit)
+    )
+    return Fragment(
+        "peft", block, layer, statements, {"lora": OPEN if block.mapping.open else CLOSED},
+        {"lora": (CLASSES[kind],) if isinstance(kind, str) and kind in CLASSES else ()}, links, framework="peft",
+    )  # fmt: skip

@@ -1,0 +1,59 @@
+"""Which dialect a document is, by its structure; and its lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from stablint.dialect import accelerate, axolotl, deepspeed, huggingface, llamafactory, model, peft
+from stablint.dialect.fragment import Block, Fragment
+from stablint.source.tree import Document, Mapping
+
+
+class Dialect(NamedTuple):
+    recognise: Callable[[Block], int]
+    lower: Callable[[Block], Fragment]
+
+
+# Documents with keys. `trl` is lowered by huggingface.py, which tells the two apart by their keys.
+DOCUMENTS: dict[str, Dialect] = {
+    "model": Dialect(model.recognise, model.lower),
+    "peft": Dialect(peft.recognise, peft.lower),
+    "accelerate": Dialect(accelerate.recognise, accelerate.lower),
+    "deepspeed": Dialect(deepspeed.recognise, deepspeed.lower),
+    "axolotl": Dialect(axolotl.recognise, axolotl.lower),
+    "llamafactory": Dialect(llamafactory.recognise, llamafactory.lower),
+    "hf-args": Dialect(huggingface.recognise, huggingface.lower),
+}
+NAMES = (*DOCUMENTS, "trl", "python", "shell")
+_ENOUGH = 30
+
+
+def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
+    """The fragments of a document; none where it is no training configuration. `named` (--dialect) overrides recognition of keyed documents."""
+    root = document.root
+    if isinstance(root, Mapping):
+        block = Block(document, "document", "", root, root.start, root.end, document.index)
+        dialect = _best(block, named)
+        return (dialect.lower(block),) if dialect is not None else ()
+    if document.format == "python":
+        from stablint.dialect import python
+
+        return tuple(python.lower(document)) if python.recognise(document) else ()
+    if document.format == "shell":
+        from stablint.dialect import shell
+        from stablint.source.shell import split_launch
+
+        return tuple(shell.lower(document, split_launch)) if shell.recognise(document, split_launch) else ()
+    return ()
+
+
+def _best(block: Block, named: str | None) -> Dialect | None:
+    if named is not None:
+        return DOCUMENTS.get("hf-args" if named == "trl" else named)
+    best, score = None, _ENOUGH - 1
+    for dialect in DOCUMENTS.values():
+        found = dialect.recognise(block)
+        if found > score:
+            best, score = dialect, found
+    return best

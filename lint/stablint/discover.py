@@ -1,0 +1,130 @@
+"""Paths as the user names them → files, and files → documents. Only regular files under the root; nothing is executed, nothing is fetched."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+from stablint.source import text as source_text
+from stablint.source.tree import Document, Text
+
+SUFFIXES = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".py": "python", ".sh": "shell", ".bash": "shell", ".slurm": "shell", ".sbatch": "shell"}
+# Folders that hold no training configuration of the user's; `.`-folders are skipped as well.
+_SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "wandb", "mlruns", "dist", "build"})
+
+
+class NoSuchPath(Exception):
+    """A path that was named and does not exist."""
+
+
+def files(paths: list[str], base: str) -> Iterator[tuple[str, bool]]:
+    """`(path, was it named)`, named files first as given, folders walked in sorted order; each file once."""
+    seen: set[str] = set()
+    for path in paths:
+        absolute = os.path.normpath(os.path.join(base, path))
+        if not os.path.lexists(absolute):
+            raise NoSuchPath(path)
+        found = _walk(absolute) if os.path.isdir(absolute) else iter([absolute])
+        named = not os.path.isdir(absolute)
+        for file in found:
+            if file not in seen:
+                seen.add(file)
+                yield file, named
+
+
+def _walk(folder: str) -> Iterator[str]:
+    pending = [folder]
+    while pending:
+        current = pending.pop()
+        try:
+            with os.scandir(current) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+        except (PermissionError, FileNotFoundError):
+            continue
+        folders = []
+        for entry in listed:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _SKIPPED and not entry.name.startswith("."):
+                    folders.append(entry.path)
+            elif os.path.splitext(entry.name)[1].lower() in SUFFIXES and entry.is_file(follow_symlinks=True):
+                yield entry.path
+        pending.extend(reversed(folders))
+
+
+def root_of(path: str) -> str:
+    """The nearest folder at or above `path` that is a repository; else the folder itself. Linked files must lie below it."""
+    folder = path if os.path.isdir(path) else os.path.dirname(path)
+    current = folder
+    while True:
+        if os.path.lexists(os.path.join(current, ".git")):
+            return current
+        parent = os.path.dirname(current)
+        if parent == current:
+            return folder
+        current = parent
+
+
+def locate(wanted: str, beside: str, root: str) -> str | None:
+    """The file that a config means by `wanted`: beside it, then in each folder up to the root. None where it is not there.
+
+    Never outside the root: neither by `..` nor through a symbolic link.
+    """
+    if not wanted or "\0" in wanted or len(wanted) > 1000:
+        return None
+    real_root = os.path.realpath(root)
+    folder = os.path.dirname(beside)
+    while True:
+        candidate = os.path.normpath(os.path.join(folder, os.path.expanduser(wanted) if wanted.startswith("~") else wanted))
+        if _inside(candidate, real_root):
+            return candidate
+        if os.path.normpath(folder) == os.path.normpath(root) or os.path.isabs(wanted):
+            return None
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def _inside(path: str, real_root: str) -> bool:
+    real = os.path.realpath(path)
+    if real != real_root and not real.startswith(real_root.rstrip(os.sep) + os.sep):
+        return False
+    try:
+        return stat.S_ISREG(os.stat(real).st_mode) or (os.path.isdir(real) and os.path.isfile(os.path.join(real, "config.json")))
+    except OSError:
+        return False
+
+
+def kind_of(path: str) -> str:
+    """The text format, by the suffix; a file without a known one is read as YAML if it is named."""
+    return SUFFIXES.get(os.path.splitext(path)[1].lower(), "yaml")
+
+
+def read(path: str, name: str, format: str | None = None) -> tuple[Document, ...]:
+    """The documents of one file; what cannot be read is one document without a root and with its problem."""
+    kind = format or kind_of(path)
+    content = source_text.read(path, name)
+    if isinstance(content, source_text.Unreadable):
+        return (Document(content.text, kind, 0, None, (content.problem,)),)
+    return parse(content, kind)
+
+
+def parse(content: Text, kind: str) -> tuple[Document, ...]:
+    """Imports only the reader that is needed: a YAML check never loads `ast`."""
+    if kind == "yaml":
+        from stablint.source import yaml
+
+        return yaml.documents(content)
+    if kind == "json":
+        from stablint.source import json
+
+        return (json.document(content),)
+    if kind == "python":
+        from stablint.source import python
+
+        return (python.document(content),)
+    from stablint.source import shell
+
+    return (shell.document(content),)
+

@@ -1,0 +1,246 @@
+"""A remedy → edits: each change of a fact goes back into the very place that the fact came from, in that text's own words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from stablint import knowledge
+from stablint.dialect import huggingface, llamafactory
+from stablint.dialect.fragment import DTYPE_SPELLINGS, read_dtype
+from stablint.hazard.model import Finding, Remedy
+from stablint.report.model import FileEdits, Fix
+from stablint.run.fact import ABSENT, Explicit, Fact, Place, is_unknown
+from stablint.source.tree import Document, Edit, Mapping, Verbatim
+
+_WRITERS = {"yaml": "stablint.source.yaml_edit", "json": "stablint.source.json_edit", "python": "stablint.source.python_edit", "shell": "stablint.source.shell_edit"}
+_FIELD = re.compile(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)\}\Z")
+
+
+class Impossible(Exception):
+    """A change that cannot be written into the text; the fix becomes advice."""
+
+
+class Change(NamedTuple):
+    """One change at the level of facts: `value` is ABSENT to remove the setting; `to` renames it."""
+
+    fact: str
+    value: Any = None
+    to: str = ""
+    respell: bool = False
+
+
+def propose(finding: Finding) -> Fix | None:
+    """The finding's remedy as edits; advice where a text cannot take them; None where no remedy holds."""
+    remedy = finding.remedy
+    if remedy is None:
+        return None
+    if remedy.safety == "manual":
+        return Fix("manual", remedy.title, (), remedy.because)
+    try:
+        files = _edits(finding, list(_changes(finding, remedy)))
+    except Impossible as why:
+        return Fix("manual", remedy.title, (), str(why))
+    if not files:
+        return Fix("manual", remedy.title, (), "the text has no place to write it")
+    return Fix(remedy.safety, remedy.title, files, remedy.because)
+
+
+def _changes(finding: Finding, remedy: Remedy) -> Iterator[Change]:
+    world: Any = finding.world
+    for name, wanted in remedy.set.items():
+        value = _resolved(wanted, world)
+        name = finding.item if name == "item" else name
+        if name.startswith("derived."):
+            yield from _through_knobs(name, value, world)
+        else:
+            yield Change(name, value)
+    for name in remedy.unset:
+        yield Change(finding.item if name == "item" else name, ABSENT)
+    for old, new in remedy.swap:
+        target = world.value(new) if new.startswith("item.") else new
+        if is_unknown(target) or not target:
+            raise Impossible("the new name is not known")
+        yield Change(finding.item if old == "item" else old, to=str(target))
+    for name in remedy.respell:
+        yield Change(finding.item if name == "item" else name, respell=True)
+
+
+def _resolved(wanted: Any, world: Any) -> Any:
+    found = _FIELD.match(wanted) if isinstance(wanted, str) else None
+    if found is None:
+        return wanted
+    value = world.value(found[1])
+    if is_unknown(value) or value is ABSENT:
+        raise Impossible(f"`{found[1]}` is not known")
+    return value
+
+
+def _through_knobs(name: str, value: Any, world: Any) -> Iterator[Change]:
+    """Every stated fact that makes the old value true is changed: one that is left would overrule the others."""
+    rows = knowledge.load("knobs").get(name, {}).get(value)
+    if rows is None:
+        raise Impossible(f"nothing sets `{name}` to {value}")
+    explicit = world.run.explicit
+    for row in rows:
+        fact = explicit.get(row["fact"])
+        if fact is None or fact.value != row["is"] or type(fact.value) is not type(row["is"]):
+            continue
+        if "swap" in row:
+            yield Change(row["fact"], to=row["swap"])
+        for target, new in row.get("set", {}).items():
+            yield Change(target, new)
+
+
+def _edits(finding: Finding, changes: list[Change]) -> tuple[FileEdits, ...]:
+    by_file: dict[str, tuple[Document, list[Edit]]] = {}
+    for change in changes:
+        for document, edit in _raise(change, finding, changes):
+            if document.text.text[edit.start : edit.end] == edit.new_text:
+                continue  # it is what stands there already
+            _, edits = by_file.setdefault(document.text.path, (document, []))
+            if edit not in edits:
+                edits.append(edit)
+    return tuple(FileEdits(document.text, _disjoint(edits)) for document, edits in by_file.values())
+
+
+def _disjoint(edits: list[Edit]) -> tuple[Edit, ...]:
+    """Sorted; insertions at one point become one, in the order in which they were asked for."""
+    ordered = sorted(edits, key=lambda edit: (edit.start, edit.end))
+    result: list[Edit] = []
+    for edit in ordered:
+        last = result[-1] if result else None
+        if last is not None and last.start == last.end == edit.start == edit.end:
+            result[-1] = Edit(edit.start, edit.end, last.new_text + edit.new_text)
+        elif last is not None and edit.start < last.end:
+            raise Impossible("two changes touch the same text")
+        else:
+            result.append(edit)
+    return tuple(result)
+
+
+def _raise(change: Change, finding: Finding, changes: list[Change]) -> Iterator[tuple[Document, Edit]]:
+    explicit = finding.run.explicit
+    fact = explicit.get(change.fact)
+    places = [s.origin.place for s in fact.sources if isinstance(s.origin, Explicit)] if fact is not None else []
+    if change.to:
+        yield from _rename(change, fact, places, finding)
+    elif change.value is ABSENT:
+        for place in places:
+            yield place.document, _required(_writer(place).remove(place.document, place.entry), "it cannot be removed there")
+    elif places:
+        assert fact is not None
+        place = places[0]  # the winner; of duplicate keys the last
+        old = fact.sources[0].raw
+        value = fact.value if change.respell else change.value
+        yield place.document, _required(_writer(place).replace(place.document, place.entry, _spelled(value, old, place)), "its text is not a plain value")
+    else:
+        yield _insert(change, finding, changes)
+
+
+def _rename(change: Change, fact: Fact | None, places: list[Place], finding: Finding) -> Iterator[tuple[Document, Edit]]:
+    """`fp16: true` → `bf16: true`. Where the new name is there already, it takes the value and the old one goes."""
+    if fact is None or not places:
+        raise Impossible("it is not written down")
+    new = finding.run.explicit.get(change.to if "." in change.to else f"{change.fact.partition('.')[0]}.{change.to}")
+    key = change.to.rpartition(".")[2]
+    place = places[0]
+    if new is not None and new.sources and isinstance(new.origin, Explicit) and new.origin.place.entry is not place.entry:
+        there = new.origin.place
+        yield there.document, _required(_writer(there).replace(there.document, there.entry, fact.value), "its text is not a plain value")
+        if isinstance(fact.value, bool):
+            yield place.document, _required(_writer(place).replace(place.document, place.entry, not fact.value), "its text is not a plain value")
+        else:
+            yield place.document, _required(_writer(place).remove(place.document, place.entry), "it cannot be removed there")
+        return
+    for place in places:
+        if place.entry is not None and place.entry.key.replace("-", "_") != key:
+            yield place.document, _required(_writer(place).rename(place.document, place.entry, key), "it cannot be renamed there")
+
+
+def _insert(change: Change, finding: Finding, changes: list[Change]) -> tuple[Document, Edit]:
+    """Beside another setting of the change, else of the same namespace, else beside the last one of the run's own text."""
+    namespace = change.fact.partition(".")[0]
+    explicit = finding.run.explicit
+    near = [c.fact for c in changes if c.fact != change.fact] + [finding.fact] + list(reversed(explicit))
+    same = [name for name in near if name.partition(".")[0] == namespace and name in explicit]
+    for name in (*same, *([] if namespace in ("deepspeed", "lora", "quantization", "fsdp") else near)):
+        fact = explicit.get(name)
+        if fact is None or not isinstance(fact.origin, Explicit) or fact.origin.place.entry is None:
+            continue
+        place = fact.origin.place
+        key, value, anchor = _key(change, place)
+        if key is None:
+            continue
+        edit = _writer(place).insert(place.document, anchor, key, value)
+        if edit is not None:
+            return place.document, edit
+    raise Impossible("there is no place beside which it could be written")
+
+
+def _key(change: Change, place: Place) -> tuple[str | None, Any, Any]:
+    """How the fact is spelled in that text, and after which entry it goes: nested facts go into the mapping that holds them."""
+    namespace, _, rest = change.fact.partition(".")
+    value = _spelled(change.value, None, place)
+    if namespace == "deepspeed":
+        return _nested(rest.split("."), value, place)
+    if namespace in ("training", "trainer", "fsdp", "accelerate", "lora", "quantization", "model"):
+        row = next((key for key, row in _rows(place).items() if not isinstance(row, tuple) and row.fact == change.fact and "." not in key), None)
+        key = rest if place.document.format == "python" or row is None else row
+        if namespace in ("training", "model", "lora", "quantization") and len(place.path) > 1:
+            return None, None, None
+        return (key, value, place.entry) if "." not in key else (None, None, None)
+    return None, None, None
+
+
+def _rows(place: Place) -> dict[str, Any]:
+    return llamafactory.ROWS if place.document.format == "yaml" and _is_llamafactory(place) else huggingface.ROWS
+
+
+def _is_llamafactory(place: Place) -> bool:
+    root = place.document.root
+    return isinstance(root, Mapping) and root.get("finetuning_type") is not None
+
+
+def _nested(path: list[str], value: Any, place: Place) -> tuple[str | None, Any, Any]:
+    root = place.document.root
+    mapping = root if isinstance(root, Mapping) else None
+    prefix: list[str] = []
+    if place.document.format == "yaml" or mapping is None:
+        return None, None, None  # an inline DeepSpeed part of another file: its prefix is that file's matter
+    while mapping is not None and path:
+        inner = mapping.get(path[0])
+        if isinstance(inner, Mapping) and inner.entries and len(path) > 1:
+            mapping, prefix, path = inner, [*prefix, path[0]], path[1:]
+            continue
+        for name in reversed(path[1:]):
+            value = {name: value}
+        beside = place.entry if place.path[:-1] == tuple(prefix) else None
+        top = next((e for e in mapping.entries if place.path[: len(prefix) + 1] == (*prefix, e.key)), None)
+        return path[0], value, beside or top or mapping.entries[-1]
+    return None, None, None
+
+
+def _spelled(value: Any, old: Any, place: Place) -> Any:
+    """The value in the words of the old one: `torch.bfloat16` for `torch.float16`, `bf16` for `fp16`, a name for a name."""
+    if isinstance(value, str) and value in DTYPE_SPELLINGS and isinstance(old, str) and read_dtype(old) in DTYPE_SPELLINGS:
+        if old.startswith("torch."):
+            return Verbatim("torch." + value)
+        spellings = DTYPE_SPELLINGS[read_dtype(old)]
+        position = spellings.index(old) if old in spellings else 0
+        return DTYPE_SPELLINGS[value][min(position, 1)]
+    return value
+
+
+def _writer(place: Place) -> Any:
+    return import_module(_WRITERS[place.document.format])
+
+
+def _required(edit: Edit | None, why: str) -> Edit:
+    if edit is None:
+        raise Impossible(why)
+    return edit
+
+

@@ -1,0 +1,81 @@
+"""An independent reader's word on a rewrite: ruamel.yaml and json see the same keys, values and comments as before, but for what was edited."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+from stablint.source.tree import Edit, Text
+
+
+def objection(before: Text, after: str, edits: list[Edit]) -> str:
+    """Why the rewrite must not be written; empty where there is nothing against it."""
+    suffix = before.path.rpartition(".")[2].lower()
+    if suffix == "json":
+        return _json(before.text, after, len(edits))
+    if suffix in ("yaml", "yml"):
+        return _yaml(before.text, after, edits)
+    return ""
+
+
+def _json(before: str, after: str, edits: int) -> str:
+    try:
+        old = json.loads(before)
+    except ValueError:
+        return ""  # comments or commas that json refuses: nothing to compare with
+    try:
+        new = json.loads(after)
+    except ValueError:
+        return "it would not be JSON any more"
+    return _changes(old, new, edits)
+
+
+def _yaml(before: str, after: str, edits: list[Edit]) -> str:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    reader = YAML(typ="safe", pure=True)
+    reader.allow_duplicate_keys = True
+    try:
+        old = list(reader.load_all(StringIO(before)))
+    except (YAMLError, ValueError, NotImplementedError):
+        return ""
+    try:
+        new = list(reader.load_all(StringIO(after)))
+    except (YAMLError, ValueError, NotImplementedError):
+        return "it would not be YAML any more"
+    lost = Counter(_comments(before)) - Counter(_comments(after))
+    removed = sum(edit.new_text.count("#") < before[edit.start : edit.end].count("#") for edit in edits)
+    if sum(lost.values()) > removed:
+        return "a comment would be lost"
+    return _changes(old, new, len(edits))
+
+
+def _comments(text: str) -> Iterator[str]:
+    """What stands behind ` #` on each line: quoted hashes are counted on both sides alike."""
+    for line in text.splitlines():
+        head, mark, comment = line.partition("#")
+        if mark and (not head or head[-1].isspace()):
+            yield comment.strip()
+
+
+def _changes(old: Any, new: Any, edits: int) -> str:
+    """No more leaves may differ than edits were made (a renamed key is two, an inserted mapping as many as it has)."""
+    before, after = dict(_leaves(old)), dict(_leaves(new))
+    differing = {path for path in before.keys() | after.keys() if repr(before.get(path)) != repr(after.get(path))}
+    return "" if len(differing) <= 3 * edits else "more than the edited settings would change"
+
+
+def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    pending = [(path, value)]
+    while pending:
+        where, current = pending.pop()
+        if isinstance(current, dict) and current:
+            pending += [((*where, str(key)), inner) for key, inner in current.items()]
+        elif isinstance(current, list) and current:
+            pending += [((*where, number), inner) for number, inner in enumerate(current)]
+        else:
+            yield where, current

@@ -1,0 +1,308 @@
+"""Facts and hazards meet here: which hazards hold in a run, in which releases, at what weight, and what it rests on."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from stablint.dialect.fragment import Secret
+from stablint.hazard.condition import Verdict, deciding, evaluate, facts_read, turns
+from stablint.hazard.item import ItemWorld
+from stablint.hazard.model import Finding, Hazard, Open, Remedy
+from stablint.run.derived import RESOLVED, RULES
+from stablint.run.fact import ABSENT, Derived, Explicit, Fact, Place, is_unknown
+from stablint.run.releases import release_text, satisfies
+from stablint.run.world import NO_TURNS, Run, Turns, World
+
+_WORLDS = 64  # at most so many combinations of releases are looked at
+_RANK = {"info": 0, "warning": 1, "error": 2}
+
+
+class Checked:
+    """One run with its worlds: the newest releases first, others when a verdict depends on the release."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._worlds: dict[tuple[tuple[str, Any], ...], World] = {}
+        self.newest = self.world({library: run.releases.newest(library) for library in run.releases.libraries()})
+
+    def world(self, choice: dict[str, Any]) -> World:
+        key = tuple(sorted(choice.items()))
+        if key not in self._worlds:
+            self._worlds[key] = World(self.run, RULES, RESOLVED, choice)
+        return self._worlds[key]
+
+    def others(self, at: Turns) -> Iterator[tuple[dict[str, Any], World]]:
+        """One world for every combination of release intervals between the turns, newest first. Yields which interval each library is in."""
+        intervals: dict[str, list[tuple[Any, Any]]] = {}
+        for library in sorted({library for library, _ in at}):
+            allowed = self.run.releases.allowed(library)
+            cuts = sorted(key for name, key in at if name == library)
+            groups: list[list[Any]] = []
+            for release in allowed:
+                place = sum(cut <= release for cut in cuts)
+                if groups and groups[-1][0] == place:
+                    groups[-1][2] = release
+                else:
+                    groups.append([place, release, release])
+            if groups:
+                intervals[library] = [(first, last) for _, first, last in reversed(groups)]
+        for combination in itertools.islice(itertools.product(*intervals.values()), _WORLDS):
+            chosen = dict(zip(intervals, combination))
+            yield chosen, self.world({**self.newest.choice, **{library: last for library, (_, last) in chosen.items()}})
+
+
+def check(run: Run, hazards: tuple[Hazard, ...]) -> tuple[list[Finding], list[Open]]:
+    """Every finding and every undetermined hazard of one run."""
+    checked = Checked(run)
+    findings: list[Finding] = []
+    undetermined: list[Open] = []
+    for hazard in hazards:
+        for item in _items(hazard, run):
+            outcome = _examine(hazard, checked, item)
+            if type(outcome) is Finding:
+                findings.append(outcome)
+            elif type(outcome) is Open:
+                undetermined.append(outcome)
+    fired = {finding.hazard.id for finding in findings}
+    kept = [f for f in findings if not any(other in fired for other in f.hazard.yields_to)]
+    return kept, [o for o in undetermined if not any(other in fired for other in o.hazard.yields_to)]
+
+
+def _items(hazard: Hazard, run: Run) -> list[str]:
+    if not hazard.each:
+        return [""]
+    return [name for name in run.explicit if any(pattern.match(name) for pattern in hazard.each)]
+
+
+def _view(world: World, item: str) -> Any:
+    return ItemWorld(world, item) if item else world
+
+
+def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | None:
+    newest = _view(checked.newest, item)
+    if _settled_false(hazard, newest):
+        return None
+    at = _all_turns(hazard, newest)
+    verdict = _verdict(hazard, newest)
+    if not at:
+        if verdict is True:
+            return _finding(hazard, checked, newest, item, {}, False)
+        return _open(hazard, newest, ()) if verdict is None else None
+    seen: list[tuple[dict[str, Any], Any, Verdict]] = []
+    for _ in range(3):  # another world may turn at releases that the newest one never asked about
+        seen = [(interval, view := _view(world, item), _verdict(hazard, view)) for interval, world in checked.others(at)]
+        more = at.union(*(_all_turns(hazard, view) for _, view, _ in seen))
+        if more == at:
+            break
+        at = more
+    return _over_releases(hazard, checked, item, seen)
+
+
+def _settled_false(hazard: Hazard, world: Any) -> bool:
+    """Is a condition false whatever the release? Most hazards end here, at their first condition."""
+    for condition in hazard.when:
+        if evaluate(condition, world) is False and not turns([condition], world):
+            return True
+    return False
+
+
+def _all_turns(hazard: Hazard, world: Any) -> Turns:
+    return turns(hazard.when, world) | _range_turns(hazard, world)
+
+
+def _verdict(hazard: Hazard, world: Any) -> Verdict:
+    verdict: Verdict = _in_range(hazard, world)
+    if verdict is False:
+        return False
+    for condition in hazard.when:
+        found = evaluate(condition, world)
+        if found is False:
+            return False
+        if found is None:
+            verdict = None
+    return verdict
+
+
+def _in_range(hazard: Hazard, world: Any) -> Verdict:
+    verdict: Verdict = True
+    for library, specifier in hazard.versions.items():
+        chosen = world.choice.get(library)
+        if chosen is None:
+            verdict = None
+        elif not satisfies(chosen, specifier):
+            return False
+    return verdict
+
+
+def _range_turns(hazard: Hazard, world: Any) -> Turns:
+    found = NO_TURNS
+    for library, specifier in hazard.versions.items():
+        allowed = world.run.releases.allowed(library)
+        inside = [satisfies(key, specifier) for key in allowed]
+        found |= frozenset((library, allowed[n]) for n in range(1, len(allowed)) if inside[n] != inside[n - 1])
+    return found
+
+
+def _over_releases(hazard: Hazard, checked: Checked, item: str, seen: list[tuple[dict[str, Any], Any, Verdict]]) -> Finding | Open | None:
+    """True in all: as declared. True in some, the newest among them: at most a warning. True in older ones only: undetermined."""
+    true = [(interval, view) for interval, view, verdict in seen if verdict is True]
+    if seen and all(verdict is True for _, _, verdict in seen):
+        return _finding(hazard, checked, seen[0][1], item, {}, False)
+    libraries = sorted({library for interval, _, _ in seen for library in interval})
+    if true and seen[0][2] is True:
+        return _finding(hazard, checked, seen[0][1], item, _releases(true, seen, libraries, checked), True)
+    if true:
+        unstated = tuple(f"versions.{library}" for library in libraries if len(checked.run.releases.allowed(library)) > 1)
+        return Open(hazard, checked.run, unstated) if unstated else None
+    unknown = [view for _, view, verdict in seen if verdict is None]
+    return _open(hazard, unknown[0], ()) if unknown else None
+
+
+def _releases(true: list[tuple[dict[str, Any], Any]], seen: list[Any], libraries: list[str], checked: Checked) -> dict[str, str]:
+    """The releases in which it holds, as a specifier a library; libraries that make no difference are left out."""
+    texts = {}
+    for library in libraries:
+        intervals = sorted({interval[library] for interval, _ in true})
+        if len(intervals) == len({interval[library] for interval, _, _ in seen}):
+            continue
+        allowed = checked.run.releases.allowed(library)
+        first, last = intervals[0][0], intervals[-1][1]
+        parts = ([f">={release_text(first)}"] if first != allowed[0] else []) + ([f"<={release_text(last)}"] if last != allowed[-1] else [])
+        texts[library] = ",".join(parts)
+    return {library: text for library, text in texts.items() if text}
+
+
+def _open(hazard: Hazard, world: Any, extra: tuple[str, ...]) -> Open | None:
+    """Worth telling: something explicit speaks for it, nothing against it, and all that is unknown could be supplied."""
+    needs: set[str] = set(extra)
+    spoken = False
+    for condition in hazard.when:
+        found = evaluate(condition, world)
+        if found is True:
+            spoken = spoken or any(_rests_on_text(world, name) for name in facts_read([condition]))
+            continue
+        for name in facts_read([condition]):
+            if is_unknown(world.fact(name).value):
+                more = world.needs(name)
+                if more is None:
+                    return None
+                needs |= more
+    for library in hazard.versions:
+        if world.choice.get(library) is None:
+            needs.add(f"versions.{library}")
+    return Open(hazard, world.run, tuple(sorted(needs))) if spoken and needs else None
+
+
+def _rests_on_text(world: Any, name: str) -> bool:
+    return any(True for _ in leaves(world, name))
+
+
+def leaves(world: Any, name: str, depth: int = 0) -> Iterator[Fact]:
+    """The explicit facts at the end of a fact's provenance, deciding ones first."""
+    fact = world.fact(name)
+    if isinstance(fact.origin, Explicit):
+        yield fact
+    elif isinstance(fact.origin, Derived) and depth < 8:
+        for source in fact.origin.facts:
+            if source != name:
+                yield from leaves(world, source, depth + 1)
+
+
+def _finding(hazard: Hazard, checked: Checked, world: Any, item: str, releases: dict[str, str], partly: bool) -> Finding:
+    names = list(dict.fromkeys(name for name in deciding(hazard.when, world) if not name.startswith("item.")))
+    facts = tuple(world.fact(name) for name in names)
+    presumed = [fact for fact in facts if fact.presumed]
+    severity, notes = hazard.severity, []
+    if presumed:
+        severity = min(severity, "warning", key=_RANK.__getitem__)
+        notes.append(_presumption(presumed))
+    if partly:
+        severity = min(severity, "warning", key=_RANK.__getitem__)
+    fact, place, absent = _place(hazard, world, names, item)
+    shown = _leaf_facts(world, facts)
+    return Finding(
+        hazard, checked.run, world, severity, fill(hazard.message, world), place, fact, absent, shown, _remedy(hazard, world), releases, tuple(notes), item
+    )
+
+
+def _presumption(facts: list[Fact]) -> str:
+    if any(fact.name == "derived.method" for fact in facts):
+        return "if every weight is trained: no adapter is set in the files at hand"
+    return "unless set elsewhere: " + ", ".join(f"`{fact.name}`" for fact in facts[:3])
+
+
+def _leaf_facts(world: Any, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """The facts that were read, each followed by the explicit ones that it came from."""
+    found: dict[str, Fact] = {}
+    for fact in facts:
+        found.setdefault(fact.name, fact)
+        for leaf in leaves(world, fact.name):
+            found.setdefault(leaf.name, leaf)
+    return tuple(found.values())
+
+
+def _place(hazard: Hazard, world: Any, names: list[str], item: str) -> tuple[str, Place, bool]:
+    """Where the text decides it: the first explicit leaf of `at`, of the other facts read, else the run's anchor."""
+    wanted = item if hazard.at == "item" and item else hazard.at
+    for leaf in leaves(world, wanted):
+        if isinstance(leaf.origin, Explicit):
+            return leaf.name, leaf.origin.place, False
+    fact = world.fact(wanted)
+    if fact.value is not ABSENT and not isinstance(fact.origin, Derived):
+        return wanted, world.run.anchor, True
+    for name in names:
+        for leaf in leaves(world, name):
+            if isinstance(leaf.origin, Explicit):
+                return leaf.name, leaf.origin.place, False
+    return wanted, world.run.anchor, True
+
+
+def _remedy(hazard: Hazard, world: Any) -> Remedy | None:
+    """The first whose condition is true; one whose condition is not known is not offered."""
+    for remedy in hazard.remedies:
+        if all(evaluate(condition, world) is True for condition in remedy.when):
+            return remedy
+    return None
+
+
+_FIELD = re.compile(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z_]+))?\}")
+
+
+def fill(template: str, world: Any) -> str:
+    """`{fact}` is the deciding leaf as spelled with its value, `{fact:value}` the value, `{item:word}` a word about the item."""
+    return _FIELD.sub(lambda found: _word(found[1], found[2], world), template)
+
+
+def _word(name: str, form: str | None, world: Any) -> str:
+    if form == "value":
+        return value_text(world.fact(name).value)
+    if form is not None:
+        return value_text(world.fact(f"{name}.{form}").value)
+    leaf = next(iter(leaves(world, name)), None)
+    if leaf is None or not isinstance(leaf.origin, Explicit):
+        return f"{name.partition('.')[2] or name}: {value_text(world.fact(name).value)}"
+    raw = leaf.sources[0].raw if leaf.sources else leaf.value
+    setting = leaf.origin.place.setting
+    return setting if isinstance(raw, (dict, list)) and len(str(raw)) > 40 else f"{setting}: {value_text(raw)}"
+
+
+def value_text(value: Any) -> str:
+    if isinstance(value, Secret):
+        return "(not shown)"
+    if is_unknown(value):
+        return "unknown"
+    if value is ABSENT:
+        return "absent"
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) >= 0.001 and abs(value) < 1e6 else f"{value:g}"
+    if isinstance(value, list):
+        return ", ".join(value_text(one) for one in value)
+    return str(value)
+
+
+__all__ = ["Checked", "check", "fill", "leaves", "value_text"]

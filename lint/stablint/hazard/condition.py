@@ -1,0 +1,318 @@
+"""Three-valued conditions (Kleene): true, false, or None where a fact that is read is not known. The vocabulary is closed: DESIGN §5."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from stablint.dialect.fragment import Secret
+from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, is_unknown
+from stablint.run.releases import release_key
+from stablint.run.world import Turns, World
+
+Verdict = bool | None
+Condition = list[Any]
+
+
+def evaluate(condition: Condition, world: World) -> Verdict:
+    operator = condition[0]
+    group = _GROUPS.get(operator)
+    if group is not None:
+        return group(condition[1], world)
+    return _OPERATORS[operator](world.fact(condition[1]), condition, world)
+
+
+def facts_read(conditions: list[Condition]) -> Iterator[str]:
+    """Every fact that the conditions name, in order."""
+    for condition in conditions:
+        if condition[0] in _GROUPS:
+            yield from facts_read(condition[1])
+        else:
+            yield condition[1]
+            if condition[2] == 2:
+                yield condition[3]
+
+
+def turns(conditions: list[Condition], world: World) -> Turns:
+    """The releases at which something that the conditions read changes."""
+    found: Turns = frozenset()
+    for condition in conditions:
+        if condition[0] in _GROUPS:
+            found |= turns(condition[1], world)
+            continue
+        found |= world.fact(condition[1]).turns
+        if condition[2] == 2:
+            found |= world.fact(condition[3]).turns
+        if condition[1].startswith("item") and condition[0] in ("unknown-key", "one-of-enum"):
+            found |= world.item_turns()
+    return found
+
+
+def deciding(conditions: list[Condition], world: World) -> Iterator[str]:
+    """The facts that make true conditions true; of an `any` only its first true branch."""
+    for condition in conditions:
+        if condition[0] == "any":
+            branch = next((c for c in condition[1] if evaluate(c, world) is True), None)
+            if branch is not None:
+                yield from deciding([branch], world)
+        elif condition[0] in _GROUPS:
+            yield from deciding(condition[1], world)
+        else:
+            yield condition[1]
+            if condition[2] == 2:
+                yield condition[3]
+
+
+def _all(conditions: list[Condition], world: World) -> Verdict:
+    verdict: Verdict = True
+    for condition in conditions:
+        found = evaluate(condition, world)
+        if found is False:
+            return False
+        if found is None:
+            verdict = None
+    return verdict
+
+
+def _any(conditions: list[Condition], world: World) -> Verdict:
+    verdict: Verdict = False
+    for condition in conditions:
+        found = evaluate(condition, world)
+        if found is True:
+            return True
+        if found is None:
+            verdict = None
+    return verdict
+
+
+def _not(conditions: list[Condition], world: World) -> Verdict:
+    verdict = _all(conditions, world)
+    return None if verdict is None else not verdict
+
+
+_GROUPS: dict[str, Callable[[list[Condition], World], Verdict]] = {"all": _all, "any": _any, "not": _not}
+
+Test = Callable[[Any, Any], Verdict]
+Operator = Callable[[Fact, Condition, World], Verdict]
+
+
+def _compare(test: Test, when_absent: Verdict = False) -> Operator:
+    """Compare a known value with a literal or another fact; what is unknown stays unknown."""
+
+    def operator(fact: Fact, condition: Condition, world: World) -> Verdict:
+        value = fact.value
+        if condition[1].startswith("versions."):
+            return _version(condition, world)
+        if condition[2] == 2:
+            operand = world.fact(condition[3]).value
+            if operand is ABSENT:
+                return None
+            if is_unknown(operand):
+                return None
+        else:
+            operand = condition[3]
+        if is_unknown(value):
+            return None
+        if value is ABSENT:
+            return True if operand is None and test is _same else False if operand is None and test is _differs else when_absent
+        return test(value, operand)
+
+    return operator
+
+
+def _version(condition: Condition, world: World) -> Verdict:
+    """Releases compare as releases. Where none is stated the answer is not known."""
+    library = condition[1].removeprefix("versions.")
+    if not world.run.releases.stated(library):
+        return None
+    have = world.choice[library]
+    operand = condition[3]
+    if condition[0] == "between":
+        return release_key(str(operand[0])) <= have < release_key(str(operand[1]))
+    if condition[0] in ("in", "not-in"):
+        return (have in [release_key(str(o)) for o in operand]) is (condition[0] == "in")
+    wanted = release_key(str(operand))
+    return {"is": have == wanted, "is-not": have != wanted, ">": have > wanted, ">=": have >= wanted, "<": have < wanted, "<=": have <= wanted}.get(condition[0])
+
+
+def _same(value: Any, operand: Any) -> Verdict:
+    if isinstance(value, bool) or isinstance(operand, bool):
+        return value is operand
+    if isinstance(value, (int, float)) and isinstance(operand, (int, float)):
+        return value == operand or _exact(value) == _exact(operand)
+    return bool(value == operand)
+
+
+def _differs(value: Any, operand: Any) -> Verdict:
+    return not _same(value, operand)
+
+
+def _exact(value: Any) -> Fraction | None:
+    """A number as it is written: 0.1 is a tenth, so that 0.1 is a multiple of 0.02."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value in (float("inf"), float("-inf")) or value != value:
+        return None
+    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+
+
+def _order(test: Callable[[Fraction, Fraction], bool]) -> Test:
+    def compare(value: Any, operand: Any) -> Verdict:
+        if isinstance(value, float) and value == float("inf"):
+            value = 10**400
+        left, right = _exact(value), _exact(operand)
+        return False if left is None or right is None else test(left, right)
+
+    return compare
+
+
+def _in(value: Any, operand: Any) -> Verdict:
+    return isinstance(operand, list) and any(_same(value, one) for one in operand)
+
+
+def _between(value: Any, operand: Any) -> Verdict:
+    number = _exact(value)
+    return number is not None and Fraction(str(operand[0])) <= number < Fraction(str(operand[1]))
+
+
+def _contains(value: Any, operand: Any) -> Verdict:
+    if isinstance(value, str):
+        return isinstance(operand, str) and operand in value
+    if isinstance(value, dict):
+        return operand in value
+    return isinstance(value, list) and any(_same(one, operand) for one in value)
+
+
+def _contains_any(value: Any, operand: Any) -> Verdict:
+    return isinstance(operand, list) and any(_contains(value, one) for one in operand)
+
+
+def _contains_all(value: Any, operand: Any) -> Verdict:
+    return isinstance(operand, list) and all(_contains(value, one) for one in operand)
+
+
+def _matches(value: Any, operand: Any) -> Verdict:
+    return isinstance(value, str) and re.search(str(operand), value) is not None
+
+
+def _multiple(value: Any, operand: Any) -> Verdict:
+    left, right = _exact(value), _exact(operand)
+    return left is not None and right is not None and right != 0 and left % right == 0
+
+
+def _not_multiple(value: Any, operand: Any) -> Verdict:
+    left, right = _exact(value), _exact(operand)
+    return left is not None and right is not None and right != 0 and left % right != 0
+
+
+def _length(value: Any, operand: Any) -> Verdict:
+    return isinstance(value, (list, dict, str)) and len(value) == operand
+
+
+_TYPES: dict[str, Callable[[Any], bool]] = {
+    "bool": lambda v: isinstance(v, bool),
+    "int": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "float": lambda v: isinstance(v, float),
+    "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
+    "str": lambda v: isinstance(v, str) and not isinstance(v, Secret),
+    "list": lambda v: isinstance(v, list),
+    "dict": lambda v: isinstance(v, dict),
+    "null": lambda v: v is None,
+    "secret": lambda v: isinstance(v, Secret),
+}
+_TYPES |= {"boolean": _TYPES["bool"], "integer": _TYPES["int"], "string": _TYPES["str"], "mapping": _TYPES["dict"]}
+
+
+def _type(fact: Fact, condition: Condition, world: World) -> Verdict:
+    """Of the value as the reading library gets it: `1e-4` in YAML is a str there."""
+    raw = fact.sources[0].raw if fact.sources else fact.value
+    if is_unknown(raw) or is_unknown(fact.value):
+        return None
+    if raw is ABSENT:
+        return False
+    wanted = condition[3] if isinstance(condition[3], list) else [condition[3] if condition[3] is not None else "null"]
+    return any(_TYPES[word](raw) for word in wanted)
+
+
+def _is_integer(fact: Fact, condition: Condition, world: World) -> Verdict:
+    if is_unknown(fact.value):
+        return None
+    number = _exact(fact.value)
+    return number is not None and number.denominator == 1
+
+
+def _is_set(fact: Fact, condition: Condition, world: World) -> Verdict:
+    if fact.sources:
+        return fact.value is not None
+    if fact.name.startswith(("target.", "versions.", "derived.", "item")):
+        return not is_unknown(fact.value) and fact.value not in (ABSENT, None)
+    return None if world.scope(fact.name) == OPEN else False
+
+
+def _is_absent(fact: Fact, condition: Condition, world: World) -> Verdict:
+    if fact.sources:
+        return False
+    if fact.name.startswith(("target.", "versions.", "derived.", "item")):
+        return is_unknown(fact.value) or fact.value in (ABSENT, None)
+    return None if world.scope(fact.name) == OPEN else True
+
+
+def _is_default(fact: Fact, condition: Condition, world: World) -> Verdict:
+    if fact.sources:
+        return False
+    return None if world.scope(fact.name) == OPEN else True
+
+
+def _exists_file(fact: Fact, condition: Condition, world: World) -> Verdict:
+    if is_unknown(fact.value) or not isinstance(fact.value, str):
+        return None if is_unknown(fact.value) else False
+    if not isinstance(fact.origin, Explicit):
+        return None
+    folder = os.path.dirname(fact.origin.place.document.text.path)
+    return os.path.exists(os.path.join(folder, fact.value))
+
+
+def _items(combine: Callable[[Iterator[Verdict]], Verdict]) -> Operator:
+    def operator(fact: Fact, condition: Condition, world: World) -> Verdict:
+        if is_unknown(fact.value):
+            return None
+        if not isinstance(fact.value, list):
+            return False
+        inner = condition[3]
+        item_facts = (Fact("item", None if value is None else value, None) for value in fact.value)
+        return combine(_OPERATORS[inner[0]](item, inner, world) for item in item_facts)
+
+    return operator
+
+
+def _some(verdicts: Iterator[Verdict]) -> Verdict:
+    found = list(verdicts)
+    return True if True in found else None if None in found else False
+
+
+def _every(verdicts: Iterator[Verdict]) -> Verdict:
+    found = list(verdicts)
+    return False if False in found else None if None in found else True
+
+
+def _unknown_key(fact: Fact, condition: Condition, world: World) -> Verdict:
+    return world.item_unknown()
+
+
+def _one_of_enum(fact: Fact, condition: Condition, world: World) -> Verdict:
+    if is_unknown(fact.value):
+        return None
+    choices = world.item_choices()
+    return None if choices is None else any(_same(fact.value, choice) for choice in choices)
+
+
+_OPERATORS: dict[str, Operator] = {
+    "is": _compare(_same), "is-not": _compare(_differs, True), "in": _compare(_in), "not-in": _compare(lambda v, o: not _in(v, o), True),
+    ">": _compare(_order(lambda a, b: a > b)), ">=": _compare(_order(lambda a, b: a >= b)),
+    "<": _compare(_order(lambda a, b: a < b)), "<=": _compare(_order(lambda a, b: a <= b)),
+    "between": _compare(_between), "contains": _compare(_contains), "contains-any": _compare(_contains_any), "contains-all": _compare(_contains_all),
+    "matches": _compare(_matches), "multiple-of": _compare(_multiple), "not-multiple-of": _compare(_not_multiple), "length": _compare(_length),
+    "type": _type, "is-integer": _is_integer, "one-of-enum": _one_of_enum, "is-set": _is_set, "is-absent": _is_absent, "is-default": _is_default,
+    "exists-file": _exists_file, "unknown-key": _unknown_key, "any-item": _items(_some), "all-items": _items(_every),
+}  # fmt: skip

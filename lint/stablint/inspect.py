@@ -1,0 +1,167 @@
+"""Paths and options → a report. The one way through the whole tool: the command line, the library and the fixer all come here."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping as Table
+from typing import Any, NamedTuple
+
+from stablint import discover
+from stablint.assemble import Files, Options, assemble
+from stablint.dialect.fragment import Fragment, Secret
+from stablint.hazard import model as hazards
+from stablint.hazard.checker import check
+from stablint.report.model import FileStatus, Report, RunSummary
+from stablint.report.place import locate
+from stablint.run.fact import CLOSED, Explicit, Fact, Place, Statement
+from stablint.run.releases import Releases
+from stablint.run.world import Run
+from stablint.source.tree import Document, Problem, Text
+
+# A broken file that was merely found is only worth a word if it speaks of training.
+_TELLING = re.compile(r"learning_rate|per_device_train|micro_batch|zero_optimization|lora_|num_train_epochs|TrainingArguments|gradient_accumulation|from_pretrained")
+
+Watch = Callable[[Iterable[tuple[str, bool]], int], Iterable[tuple[str, bool]]]
+
+
+class Inspection(NamedTuple):
+    report: Report
+    findings: list[hazards.Finding]
+    runs: tuple[Run, ...]
+    secrets: frozenset[str]
+    files: Files
+    recognised: int  # how many of the files are training configurations, or are broken ones
+    named: int  # how many files were named one by one
+
+
+def inspect(
+    paths: list[str],
+    options: Options,
+    *,
+    base: str | None = None,
+    texts: Table[str, Text] | None = None,
+    known: tuple[hazards.Hazard, ...] | None = None,
+    watch: Watch | None = None,
+) -> Inspection:
+    """Check the files under `paths`. `texts` stand in for files on disk (standard input, the result of a fix), by absolute path.
+
+    Raises discover.NoSuchPath for a path that does not exist. Findings never raise; a hazard that does is an internal error of the report.
+    """
+    base = base or os.getcwd()
+    texts = texts or {}
+    listed = _listed(paths, base, texts)
+    first = os.path.normpath(os.path.join(base, paths[0])) if paths else base
+    files = Files(options.root or discover.root_of(first), base)
+    for path, text in texts.items():
+        files.add(path, discover.parse(text, discover.kind_of(path)))
+    statuses: dict[str, FileStatus] = {}
+    problems: list[tuple[Document, Problem]] = []
+    entries: list[str] = []
+    for path, named in watch(listed, len(listed)) if watch is not None else listed:
+        documents = files.documents(path)
+        fragments = files.fragments(path, options.dialect)
+        statuses[path] = _status(path, files, documents, fragments)
+        if fragments or named or any(_TELLING.search(d.text.text) for d in documents if d.problems):
+            problems += [(document, problem) for document in documents for problem in document.problems]
+        if fragments:
+            entries.append(path)
+    runs = tuple(assemble(entries, files, options))
+    findings, undetermined, internal = _check(runs, problems, hazards.load() if known is None else known)
+    shown = tuple(statuses.values())
+    recognised = sum(status.status != "skipped" for status in shown)
+    report = Report(shown, tuple(_summary(run) for run in runs if not run.target or run.target == runs[0].target), (), (), tuple(internal))
+    if findings or undetermined:
+        from stablint import diagnose  # most files have nothing to tell
+
+        report = report._replace(diagnostics=diagnose.diagnostics(findings), undetermined=diagnose.undetermined(undetermined))
+    return Inspection(report, findings, runs, _secrets(runs), files, recognised, sum(named for _, named in listed))
+
+
+def _listed(paths: list[str], base: str, texts: Table[str, Text]) -> list[tuple[str, bool]]:
+    inner = [path for path in paths if os.path.normpath(os.path.join(base, path)) not in texts or os.path.lexists(os.path.join(base, path))]
+    given = [(path, True) for path in texts if not os.path.lexists(path)]
+    return [*discover.files(inner, base), *given]
+
+
+def _status(path: str, files: Files, documents: tuple[Document, ...], fragments: tuple[Fragment, ...]) -> FileStatus:
+    name = files.name(path)
+    if fragments:
+        format = fragments[0].block.document.format
+        dialect = format if format in ("python", "shell") else fragments[0].dialect
+        return FileStatus(name, dialect, "checked", None)
+    broken = next((problem for document in documents if document.root is None for problem in document.problems), None)
+    if broken is not None:
+        return FileStatus(name, None, "unreadable", broken.message)
+    return FileStatus(name, None, "skipped", "no training configuration")
+
+
+def _check(
+    runs: tuple[Run, ...], problems: list[tuple[Document, Problem]], known: tuple[hazards.Hazard, ...]
+) -> tuple[list[hazards.Finding], list[hazards.Open], list[str]]:
+    of_files = tuple(h for h in known if h.at.startswith("file."))
+    of_runs = tuple(h for h in known if not h.at.startswith("file."))
+    findings: list[hazards.Finding] = []
+    undetermined: list[hazards.Open] = []
+    internal: list[str] = []
+    for run, which in [(_broken(d, p), of_files) for d, p in problems] + [(run, of_runs) for run in runs]:
+        try:
+            found, waiting = check(run, which)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            found, waiting = _one_by_one(run, which, internal, error)
+        findings += found
+        undetermined += waiting
+    return findings, undetermined, internal
+
+
+def _one_by_one(run: Run, known: tuple[hazards.Hazard, ...], internal: list[str], first: Exception) -> tuple[list[hazards.Finding], list[hazards.Open]]:
+    """A hazard raised: name it, and let the others report."""
+    findings: list[hazards.Finding] = []
+    undetermined: list[hazards.Open] = []
+    for hazard in known:
+        try:
+            found, waiting = check(run, (hazard,))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            internal.append(f"{hazard.id} in {run.id}: {type(error).__name__}: {error}")
+            continue
+        findings += found
+        undetermined += waiting
+    if not internal:
+        internal.append(f"{run.id}: {type(first).__name__}: {first}")
+    return findings, undetermined
+
+
+def _broken(document: Document, problem: Problem) -> Run:
+    """A pseudo run whose facts are what is wrong with the text itself."""
+    place = Place(document, problem.kind, problem.start, max(problem.end, problem.start), None, (problem.kind,))
+    origin = Explicit(place, "file", 0)
+    explicit = {
+        name: Fact(name, value, origin, (Statement(name, value, value, origin),))
+        for name, value in (("file.problem", problem.kind), ("file.problem_text", problem.message))
+    }
+    name = document.text.name
+    return Run(name, (name,), (), place, explicit, {}, {"file": CLOSED}, {}, Releases.known(), "")
+
+
+def _summary(run: Run) -> RunSummary:
+    anchor = run.anchor
+    return RunSummary(run.id, run.files, anchor.document.text.name, locate(anchor.document.text.text, anchor.start).line, run.dialects)
+
+
+def _secrets(runs: tuple[Run, ...]) -> frozenset[str]:
+    """The texts of the values that were recognised as secrets, to be masked in everything that is printed."""
+    found = set()
+    for run in runs:
+        for fact in run.explicit.values():
+            for statement in fact.sources:
+                if isinstance(statement.value, Secret) and isinstance(statement.origin, Explicit):
+                    place = statement.origin.place
+                    found.add(place.document.text.text[place.start : place.end].strip("\"'"))
+    return frozenset(text for text in found if text)
+
+
+def effective(run: Run) -> Any:
+    """The run's world at the newest releases, for `show`."""
+    from stablint.hazard.checker import Checked
+
+    return Checked(run).newest

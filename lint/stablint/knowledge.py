@@ -1,0 +1,61 @@
+"""The compiled knowledge, one JSON file a need. In a checkout it is compiled again when a YAML under knowledge/ is newer."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+COMPILED = os.path.join(_HERE, "_compiled")
+SOURCES = os.path.join(os.path.dirname(os.path.dirname(_HERE)), "knowledge")
+
+_loaded: dict[str, Any] = {}
+_fresh = False
+
+
+class MissingKnowledge(Exception):
+    """The compiled knowledge is not where it should be: the installation is broken."""
+
+
+def load(name: str) -> Any:
+    """The content of `_compiled/<name>.json`, read once a process; None where a file of that name does not exist."""
+    if name not in _loaded:
+        if not _fresh:
+            _refresh()
+        try:
+            with open(os.path.join(COMPILED, name + ".json"), "rb") as file:
+                _loaded[name] = json.loads(file.read())
+        except FileNotFoundError:
+            if not os.path.isdir(COMPILED):
+                raise MissingKnowledge(f"{COMPILED} does not exist: reinstall stablint") from None
+            _loaded[name] = None
+    return _loaded[name]
+
+
+def _refresh() -> None:
+    """In a checkout, compile when the newest source is younger than the stamp; an installed package has no sources beside it."""
+    global _fresh
+    _fresh = True
+    if not os.path.isdir(os.path.join(SOURCES, "hazards")):
+        return
+    try:
+        stamp = os.stat(os.path.join(COMPILED, "stamp")).st_mtime
+    except FileNotFoundError:
+        stamp = 0.0
+    if _newest(SOURCES) > stamp or _newest(os.path.join(_HERE, "compiling")) > stamp:
+        from stablint.compile import compile_all
+
+        compile_all(SOURCES, COMPILED)
+
+
+def _newest(folder: str) -> float:
+    """The latest change below a folder; a removed file shows in its folder's own time."""
+    newest = os.stat(folder).st_mtime
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name == "__pycache__":
+                continue
+            changed = _newest(entry.path) if entry.is_dir() else entry.stat().st_mtime
+            newest = max(newest, changed)
+    return newest

@@ -1,0 +1,69 @@
+"""What the user says about every run — GPU, model, releases, facts — from words to values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from stablint.assemble import Options
+from stablint.dialect.fragment import read_plain
+from stablint.run.releases import Releases
+
+
+class Wrong(Exception):
+    """A wrong use of an option: told in one line, with what to do; exit code 2."""
+
+
+def options(
+    gpus: Iterable[str] = (),
+    model: str | None = None,
+    releases: Iterable[str] = (),
+    sets: Iterable[str] = (),
+    extra_flags: Iterable[str] = (),
+    dialect: str | None = None,
+    root: str | None = None,
+) -> Options:
+    """Raises Wrong for an unknown GPU, a specifier that is none, a --set without `=`, an unknown dialect."""
+    if dialect is not None:
+        _known_dialect(dialect)
+    return Options(
+        tuple((name, _gpu(name)) for name in gpus), model, tuple(_release(text) for text in releases), tuple(_fact(text) for text in sets),
+        tuple(extra_flags), dialect, root,
+    )  # fmt: skip
+
+
+def _gpu(name: str) -> Any:
+    from stablint.target.gpu import parse_gpu, suggestions
+
+    found = parse_gpu(name)
+    if found is None:
+        near = suggestions(name)
+        raise Wrong(f"unknown GPU `{name}`" + (f": did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else "; `stablint rules` and the documentation list none like it"))
+    return found
+
+
+def _release(text: str) -> tuple[str, str]:
+    cut = next((i for i, c in enumerate(text) if not (c.isalnum() or c in "-_.")), len(text))
+    package, specifier = text[:cut].strip().lower().replace("_", "-"), text[cut:].strip()
+    if not package or not specifier:
+        raise Wrong(f"--with `{text}`: write it as PACKAGE==VERSION or with another specifier, such as trl>=0.20")
+    try:
+        Releases.known().restrict(package, specifier)
+    except ValueError as error:
+        raise Wrong(f"--with `{text}`: {error}") from error
+    return package, specifier
+
+
+def _fact(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or "." not in name:
+        raise Wrong(f"--set `{text}`: write it as FACT=VALUE, such as training.learning_rate=1e-5")
+    words = {"true": True, "false": False, "null": None, "none": None}
+    return name.strip(), words.get(value.strip().lower(), read_plain(value.strip()))
+
+
+def _known_dialect(name: str) -> None:
+    from stablint.dialect.registry import NAMES
+
+    if name not in NAMES:
+        raise Wrong(f"unknown dialect `{name}`: one of {', '.join(NAMES)}")

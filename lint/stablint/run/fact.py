@@ -1,0 +1,86 @@
+"""The vocabulary of a run: facts, where they come from, and what absence means. See DESIGN §2."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Union
+
+from stablint.source.tree import Document, Entry, Unknown
+
+Value = Any  # bool, int, float, str, None, list, dict, or Unknown
+
+
+class _Absent:
+    """No statement and no default: nothing is set."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+ABSENT = _Absent()
+
+CLOSED, PRESUMED, OPEN = "closed", "presumed", "open"
+
+
+class Place(NamedTuple):
+    """Where a statement stands. `setting` is the name as spelled: dotted path, flag without dashes, keyword."""
+
+    document: Document
+    setting: str
+    start: int  # of the value; of the key where there is no value
+    end: int
+    entry: Entry | None = None
+    path: tuple[str, ...] = ()  # keys from the document's root (of the call's or command's mapping) to the entry
+
+
+class Explicit(NamedTuple):
+    place: Place
+    layer: str  # which kind of text it stands in, for precedence: flags, file, call …
+    block: int  # number of the block of its document (the call, the command)
+
+
+class Default(NamedTuple):
+    library: str
+    field: str
+    releases: str  # the releases that have this default, as a specifier: ">=0.19.1"
+    presumed: bool = False
+
+
+class Derived(NamedTuple):
+    facts: tuple[str, ...]  # what it was worked out from, the deciding one first
+
+
+class Supplied(NamedTuple):
+    option: str  # --gpu A100, --set …, a settings file
+
+
+Origin = Union[Explicit, Default, Derived, Supplied, None]
+
+
+class Fact(NamedTuple):
+    """`value` is ABSENT or Unknown where that is the truth. `turns` are the releases at which the value changes: {(library, key)}."""
+
+    name: str
+    value: Value
+    origin: Origin
+    sources: tuple["Statement", ...] = ()  # every statement of it, winner first
+    settled: str = ""  # wins | refuses | merges
+    turns: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
+    presumed: bool = False  # rests on a presumed default
+
+
+class Statement(NamedTuple):
+    """One explicit statement of a fact. `raw` is the value as the reading library gets it, `value` what is meant."""
+
+    fact: str
+    value: Value
+    raw: Value
+    origin: Union[Explicit, Supplied]
+
+
+def is_unknown(value: Value) -> bool:
+    return type(value) is Unknown

@@ -1,0 +1,47 @@
+"""Several statements of one fact → one fact: who wins is the order of knowledge/precedence.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stablint import knowledge
+from stablint.run.fact import Explicit, Fact, Statement, is_unknown
+from stablint.source.tree import Unknown
+
+
+def settle(statements: Iterable[tuple[Statement, bool]]) -> dict[str, Fact]:
+    """Each statement comes with whether it belongs to the run only by presumption. Of duplicate keys the last wins."""
+    rank = {layer: number for number, layer in enumerate(knowledge.load("precedence"))}
+    by_name: dict[str, list[tuple[int, Statement, bool]]] = {}
+    for statement, presumed in statements:
+        origin = statement.origin
+        order = rank[origin.layer] if type(origin) is Explicit else 0
+        by_name.setdefault(statement.fact, []).append((order, statement, presumed))
+    return {name: _fact(name, found) for name, found in by_name.items()}
+
+
+def _fact(name: str, found: list[tuple[int, Statement, bool]]) -> Fact:
+    if len(found) == 1:
+        _, only, presumed = found[0]
+        return Fact(name, only.value, only.origin, (only,), "", presumed=presumed)
+    best = min(order for order, _, _ in found)
+    winners = [(statement, presumed) for order, statement, presumed in found if order == best]
+    winner, presumed = winners[-1]
+    others = tuple(statement for _, statement, _ in found if statement is not winner)
+    value = winner.value
+    if _contradict(winner, [statement for statement, _ in winners]):
+        value = Unknown("two calls state it differently")
+    return Fact(name, value, winner.origin, (winner, *others), "wins", presumed=presumed)
+
+
+def _contradict(winner: Statement, rivals: list[Statement]) -> bool:
+    """Two calls of one file may build two things; two keys of one mapping are duplicates, where the last wins."""
+    return any(
+        type(rival.origin) is Explicit
+        and type(winner.origin) is Explicit
+        and rival.origin.layer == "call"
+        and rival.origin.block != winner.origin.block
+        and not is_unknown(rival.value)
+        and rival.value != winner.value
+        for rival in rivals
+    )

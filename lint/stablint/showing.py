@@ -1,0 +1,119 @@
+"""`show`, `explain` and `rules`: the commands that tell what stablint sees and knows."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from stablint import knowledge
+from stablint.assemble import Options
+from stablint.cli import CLEAN
+from stablint.diagnose import reported
+from stablint.discover import NoSuchPath
+from stablint.hazard.checker import value_text
+from stablint.inspect import effective, inspect
+from stablint.options import Wrong
+from stablint.report import explain, rules, show
+from stablint.report.masking import mask
+from stablint.report.show import RunShow
+from stablint.run.derived import RULES
+from stablint.run.fact import ABSENT, is_unknown
+from stablint.run.releases import field_names
+from stablint.run.world import Run, World
+
+
+def run_show(given: argparse.Namespace, options: Options) -> int:
+    try:
+        found = inspect(given.paths, options, known=())
+    except NoSuchPath as error:
+        raise Wrong(f"`{error}` does not exist") from error
+    if not found.runs:
+        raise Wrong("no training configuration: nothing to show")
+    runs = [_shown(run) for run in found.runs]
+    text = show.render_json(runs) if given.output_format == "json" else show.render(runs, color=_color(given), secrets=found.secrets)
+    sys.stdout.write(mask(text, found.secrets))
+    return CLEAN
+
+
+def _shown(run: Run) -> RunShow:
+    world = effective(run)
+    names = [*run.explicit, *run.supplied, *_defaults(run), *RULES]
+    facts = []
+    for name in dict.fromkeys(names):
+        fact = world.fact(name)
+        if fact.value is ABSENT or (is_unknown(fact.value) and name not in run.explicit):
+            continue
+        facts.append(reported(fact))
+    return RunShow(run.files, run.dialects, tuple(facts), _summary(world))
+
+
+def _defaults(run: Run) -> list[str]:
+    """Every field of the run's config classes: what is left out has a value as well."""
+    return [f"{head}.{name}" for head, classes in run.classes.items() for owner in classes for name in field_names(owner.removeprefix("?")) if not name.startswith("_")]
+
+
+_SUMMARY = (
+    ("method", ("derived.method",)), ("objective", ("derived.objective",)), ("precision", ("derived.compute_dtype",)),
+    ("steps", ("derived.total_steps", "training.num_train_epochs")), ("effective batch", ("derived.effective_batch",)),
+    ("warm-up steps", ("derived.warmup_steps", "training.warmup_ratio")), ("checkpoints", ("training.save_strategy",)), ("GPU", ("target.gpu.name",)),
+)  # fmt: skip
+
+
+def _summary(world: World) -> dict[str, str]:
+    """What the run will do, in words; what the files do not settle is said to be unknown, and why."""
+    words = {label: _words(world, names) for label, names in _SUMMARY}
+    if world.value("training.save_strategy") == "steps":
+        words["checkpoints"] = f"every {value_text(world.value('training.save_steps'))} steps"
+    return {label: text for label, text in words.items() if text}
+
+
+def _words(world: World, names: tuple[str, ...]) -> str:
+    first = world.fact(names[0])
+    if not is_unknown(first.value) and first.value is not ABSENT:
+        return value_text(first.value) + (" (presumed)" if first.presumed else "")
+    for name in names[1:]:
+        value = world.value(name)
+        if not is_unknown(value) and value not in (ABSENT, None):
+            return f"{value_text(value)} ({name.partition('.')[2]})"
+    return f"not known: {first.value.reason}" if is_unknown(first.value) and names[0].startswith("derived.") else ""
+
+
+def run_explain(given: argparse.Namespace) -> int:
+    texts: dict[str, Any] = knowledge.load("texts")
+    pages = []
+    for word in given.rules:
+        found = next((name for name, text in texts.items() if word == name or word.upper() == text["code"]), None)
+        if found is None:
+            from difflib import get_close_matches
+
+            near = get_close_matches(word, [*texts, *(text["code"] for text in texts.values())], 2, 0.5)
+            raise Wrong(f"no rule is called `{word}`" + (f": did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else "; `stablint rules` lists them"))
+        hazard = {"id": found, **texts[found], "examples": knowledge.load("examples")[found]}
+        pages.append(explain.render(hazard, _recipes(texts[found]), color=_color(given)))
+    sys.stdout.write("\n".join(pages))
+    return CLEAN
+
+
+def _recipes(text: dict[str, Any]) -> list[dict[str, Any]]:
+    """For rules about learning rates: the recipes that were counted."""
+    if not any("learning_rate" in str(condition) and "derived." in str(condition) for condition in text["when"]):
+        return []
+    from stablint.target.learning_rate import recipes
+
+    rows = [recipes("sft", method, size, 6) for method, size in (("full", 7_000_000_000), ("full", 70_000_000_000), ("lora", 7_000_000_000))]
+    return [row if isinstance(row, dict) else row._asdict() for group in rows for row in group]
+
+
+def run_rules(given: argparse.Namespace) -> int:
+    texts: dict[str, Any] = knowledge.load("texts")
+    rows = sorted(({"id": name, **text} for name, text in texts.items()), key=lambda row: str(row["code"]))
+    sys.stdout.write(rules.render_json(rows) if given.output_format == "json" else rules.render(rows))
+    return CLEAN
+
+
+def _color(given: argparse.Namespace) -> bool:
+    return given.color == "always" or (given.color == "auto" and sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+
+

@@ -1,0 +1,145 @@
+"""What every text format is read into: one small tree whose every node knows its place in the text.
+
+Offsets count code points of `Text.text` (byte order mark removed); `text[start:end]` is the token as it is written, quotes included.
+Knows nothing of dialects: a key is a string and a value is what the format's own loader would make of it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Union
+
+
+class Unknown(NamedTuple):
+    """A value that static reading cannot know, and why: `${VAR}`, `args.lr`, a call. Never the same as absent, and never false."""
+
+    reason: str
+
+    def __bool__(self) -> bool:
+        raise TypeError("an unknown value is neither true nor false")
+
+
+class Verbatim(str):
+    """Text to be written as it stands, such as the expression `torch.bfloat16`."""
+
+
+class Scalar(NamedTuple):
+    """One value. `form` is how it is written: plain, quoted, block, flag (no value at all), name (a Python or shell variable)."""
+
+    value: object
+    start: int
+    end: int
+    form: str = "plain"
+    editable: bool = True
+
+
+class Sequence(NamedTuple):
+    items: tuple["Node", ...]
+    start: int
+    end: int
+    editable: bool = True
+
+
+class Entry(NamedTuple):
+    """One `key: value`, `"key": value`, `key=value` or `--key value`. A duplicated key gives several entries; the last one wins."""
+
+    key: str
+    key_start: int
+    key_end: int
+    value: "Node"
+
+
+class Mapping(NamedTuple):
+    """`open` says that keys may come from elsewhere (`**kwargs`, `"$@"`, a merge of something unknown)."""
+
+    entries: tuple[Entry, ...]
+    start: int
+    end: int
+    open: bool = False
+    editable: bool = True
+
+    def get(self, key: str) -> "Node | None":
+        """The value of the last entry called `key`."""
+        for entry in reversed(self.entries):
+            if entry.key == key:
+                return entry.value
+        return None
+
+
+class Call(NamedTuple):
+    """A Python call. `name` is resolved through the imports (`trl.SFTConfig`); `target` is the name that it is assigned to."""
+
+    name: str
+    arguments: Mapping
+    positional: tuple["Node", ...]
+    start: int
+    end: int
+    name_start: int
+    name_end: int
+    target: str | None = None
+
+
+Node = Union[Scalar, Sequence, Mapping, Call]
+
+
+class Module(NamedTuple):
+    """What is read of a Python file: its calls in order of appearance, and its constants (names assigned exactly once at top level)."""
+
+    calls: tuple[Call, ...]
+    names: Mapping
+
+
+class Command(NamedTuple):
+    """One logical shell command. `words` is the program with the words before its first flag, as values (`accelerate`, `launch`).
+
+    `flags` holds the flags in order, keys without their leading dashes; `positionals` the words that belong to no flag;
+    `environment` the assignments in front of it and the exports before it.
+    """
+
+    words: tuple[str, ...]
+    flags: Mapping
+    positionals: tuple[Scalar, ...]
+    environment: Mapping
+    start: int
+    end: int
+
+
+class Script(NamedTuple):
+    commands: tuple[Command, ...]
+    names: Mapping
+
+
+class Problem(NamedTuple):
+    """Something wrong with the text itself. `kind` is the id of the hazard file that explains it (knowledge/hazards/file/)."""
+
+    kind: str
+    message: str
+    start: int
+    end: int
+
+
+class Text(NamedTuple):
+    """A decoded file. `path` is absolute, `name` what the user sees (relative, forward slashes)."""
+
+    path: str
+    name: str
+    text: str
+    encoding: str = "utf-8"
+    bom: bool = False
+
+
+class Document(NamedTuple):
+    """One YAML document, JSON file, Python module or shell script. `root` is None when it could not be read (then `problems` says why)."""
+
+    text: Text
+    format: str  # yaml | json | python | shell
+    index: int
+    root: Union[Mapping, Sequence, Scalar, Module, Script, None]
+    problems: tuple[Problem, ...] = ()
+
+
+class Edit(NamedTuple):
+    """Replace `text[start:end]` by `new_text`; an insertion has start == end."""
+
+    start: int
+    end: int
+    new_text: str
