@@ -1,0 +1,44 @@
+"""What the README promises is there, and the bundled examples show what they are there to show."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import stablint
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir())
+
+
+def test_the_first_two_shell_blocks_are_one_line_each():
+    install, test = re.findall(r"```sh\n(.*?)```", README, re.S)[:2]
+    assert len(install.splitlines()) == len(test.splitlines()) == 1
+    assert "pip install ." in install and "examples/" in install
+    assert "pytest" in test
+
+
+def test_the_hooks_are_stored_twice_and_are_the_same():
+    assert (ROOT / ".pre-commit-hooks.yaml").read_bytes() == (ROOT / "pre-commit-hooks.yaml").read_bytes()
+
+
+def test_every_example_is_described():
+    described = re.findall(r"^\| `([\w-]+)`", (ROOT / "examples" / "README.md").read_text(encoding="utf-8"), re.M)
+    assert sorted(described) == [path.name for path in EXAMPLES]
+
+
+@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
+def test_examples_have_faults_but_for_the_healthy_one(folder):
+    """The commands of examples/README.md are the targets they were written for."""
+    command = re.search(
+        rf"^\| `{folder.name}`.*?--gpu (\"[^\"]+\"|\w+)",
+        (ROOT / "examples" / "README.md").read_text(encoding="utf-8"),
+        re.M,
+    )
+    assert command is not None
+    report = stablint.check(folder, gpu=command[1].strip('"'))
+    serious = [diagnostic.code for diagnostic in report.diagnostics if diagnostic.severity != "info"]
+    assert bool(serious) is not folder.name.startswith("healthy"), serious
