@@ -1,0 +1,145 @@
+"""Files in and out: decode a regular file, find lines in it, write it back as it was encoded."""
+
+from __future__ import annotations
+
+import bisect
+import codecs
+import os
+import re
+import stat
+from typing import NamedTuple
+
+from stablint.source.tree import Problem, Text
+
+LARGEST = 5_000_000
+"""Bytes of the largest file that is read. Configurations are a thousand times smaller."""
+
+_BREAK = re.compile(r"\r\n|\r|\n")
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_NO_LINK_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Unreadable(NamedTuple):
+    """A file that gave no text. `text` holds what could be decoded, up to the fault: there the problem has its line and column."""
+
+    text: Text
+    problem: Problem
+
+
+class OutsideRoot(OSError):
+    """A file to be written lies, links followed, outside the folder that may be changed."""
+
+
+def read(path: str, name: str) -> Text | Unreadable:
+    """The text of a regular file of at most `LARGEST` bytes in UTF-8 or (with its byte order mark) UTF-16; no other encoding is guessed."""
+    try:
+        data = _bytes(path)
+    except OSError as error:
+        return _unreadable(path, name, "", "unreadable-file", error.strerror or "cannot be opened")
+    except ValueError:  # a NUL or a lone surrogate in the path itself
+        return _unreadable(path, name, "", "unreadable-file", "no possible path")
+    if data is None:
+        return _unreadable(path, name, "", "unreadable-file", "not a regular file")
+    if len(data) > LARGEST:
+        return _unreadable(path, name, "", "too-large", f"larger than {LARGEST // 1_000_000} MB")
+    return decode(data, path, name)
+
+
+def decode(data: bytes, path: str, name: str) -> Text | Unreadable:
+    """The same for bytes that came another way (standard input)."""
+    mark, encoding = next(((mark, encoding) for mark, encoding in _BOMS if data.startswith(mark)), (b"", "utf-8"))
+    body = data[len(mark) :] if mark else data
+    try:
+        text = body.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = body[: error.start].decode(encoding, "replace")
+        where = f"byte {len(mark) + error.start} is not {'UTF-16' if mark and encoding != 'utf-8' else 'UTF-8'}"
+        return _unreadable(path, name, before, "unreadable-file", where)
+    nul = text.find("\0")
+    if nul >= 0:
+        return _unreadable(path, name, text[:nul], "unreadable-file", "a NUL character: this is no text file")
+    return Text(path, name, text, encoding, bool(mark))
+
+
+def encode(text: Text, new_text: str) -> bytes:
+    """`new_text` in the encoding of `text`, with its byte order mark if it had one. A lone surrogate raises UnicodeEncodeError."""
+    mark = next(mark for mark, encoding in _BOMS if encoding == text.encoding) if text.bom else b""
+    return mark + new_text.encode(text.encoding)
+
+
+def write_atomically(path: str, data: bytes, root: str) -> None:
+    """Put `data` in the place of a file, whole or not at all, and keep its mode.
+
+    A link is followed as long as it stays inside the folder `root`; a file outside raises OutsideRoot, and nothing is written.
+    """
+    target, inside = os.path.realpath(path), os.path.realpath(root)
+    if not target.startswith(os.path.join(inside, "")):
+        raise OutsideRoot(f"{path} leads outside {root}")
+    mode = os.stat(target).st_mode
+    if not stat.S_ISREG(mode):
+        raise OutsideRoot(f"{path} is not a regular file")
+    temporary = f"{target}.{os.getpid()}.stablint"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, stat.S_IMODE(mode))
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+class Lines:
+    """The lines of a text, counted from 1; breaks are LF, CRLF and CR, as editors count them. Built when first asked."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts: list[int] = []
+
+    def _table(self) -> list[int]:
+        if not self._starts:
+            self._starts = [0, *(match.end() for match in _BREAK.finditer(self._text))]
+        return self._starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """(line, column) of an offset, both from 1, columns in code points. An offset past the end is the end."""
+        starts = self._table()
+        offset = min(max(offset, 0), len(self._text))
+        line = bisect.bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
+
+    def line_text(self, number: int) -> str:
+        """The line without its break; empty for a line that does not exist."""
+        starts = self._table()
+        if not 1 <= number <= len(starts):
+            return ""
+        end = starts[number] if number < len(starts) else len(self._text)
+        return self._text[starts[number - 1] : end].rstrip("\r\n")
+
+
+def newline_of(text: str) -> str:
+    """The line break that a text uses: that of its first line, LF where it has none."""
+    found = _BREAK.search(text)
+    return found.group() if found else "\n"
+
+
+def _bytes(path: str) -> bytes | None:
+    """At most one byte more than `LARGEST`; None for what is no regular file. A FIFO is opened without waiting for its writer."""
+    descriptor = os.open(path, os.O_RDONLY | _NO_LINK_NO_WAIT)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        parts, left = [], LARGEST + 1
+        while left and (part := os.read(descriptor, left)):
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
+
+
+def _unreadable(path: str, name: str, before: str, kind: str, message: str) -> Unreadable:
+    return Unreadable(Text(path, name, before), Problem(kind, message, len(before), len(before)))
