@@ -69,7 +69,7 @@ def test_suppressed_findings_are_in_the_json_report_only():
 
 
 def test_rules_are_a_table(snapshot):
-    table = [{"code": "P101", "rule": "a-long-name", "severity": "error", "title": "one"}]
-    table += [{"code": "T201", "rule": "short", "severity": "warning", "title": "two"}]
+    table = [{"code": "P101", "id": "a-long-name", "severity": "error", "title": "one"}]
+    table += [{"code": "T201", "id": "short", "severity": "warning", "title": "two"}]
     snapshot("report/rules.txt", rules.render(table))
     assert [rule["code"] for rule in json.loads(rules.render_json(table))["rules"]] == ["P101", "T201"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from stablint.report.plain import to_json
 
-COLUMNS = ("code", "rule", "severity", "title")
+COLUMNS = ("code", "id", "severity", "title")
 
 
 def render(rules: Sequence[Mapping[str, Any]]) -> str:
