@@ -10,11 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Union
 
-from stablint.source.json_edit import insert, remove, rename, replace
 from stablint.source.text import LARGEST, Lines
 from stablint.source.tree import Document, Entry, Mapping, Node, Problem, Scalar, Sequence, Text, Unknown
-
-__all__ = ["DEEPEST", "document", "insert", "remove", "rename", "replace"]
 
 DEEPEST = 200
 _MOST_DIGITS = 4300  # Python's own limit of int() since 3.11
@@ -182,7 +179,7 @@ class _Scanner:
             raise self.refused("JSON strings stand in double quotes", start)
         if token in _MEANT:
             raise self.refused(f"`{token}` is Python; JSON has `{_MEANT[token]}`", start)
-        raise self.refused("this is no JSON value; strings stand in double quotes", start)
+        raise self.refused("no JSON value begins like this; strings stand in double quotes", start)
 
     def problem(self, kind: str, message: str, start: int, end: int) -> None:
         self.problems.append(Problem(kind, message, start, end))

@@ -116,10 +116,7 @@ def _towards(node: Node, place: Entry | Node) -> tuple[Node, Entry | None] | Non
     elif isinstance(node, Sequence):
         children = [(item, None) for item in node.items]
     for child, entry in children:
-        if (
-            (entry and isinstance(place, Entry) and entry.key_start == start)
-            or child.start == start
-            or child.start < start < child.end
-        ):
+        beside = isinstance(place, Entry) and entry is not None and entry.key_start == start
+        if beside or child.start <= start <= child.end:
             return child, entry
     return None

@@ -25,15 +25,12 @@ from yaml.events import (
 
 from stablint.source.text import LARGEST, Lines
 from stablint.source.tree import Document, Entry, Mapping, Node, Problem, Scalar, Sequence, Text, Unknown
-from stablint.source.yaml_edit import insert, remove, rename, replace
 from stablint.source.yaml_scalar import LONGEST_NUMBER, construct, key_text, resolve
 
 try:
     from yaml.cyaml import CParser as _Parser  # type: ignore[attr-defined]
 except ImportError:  # PyYAML built without libyaml: slower, the same events
     _Parser = SafeLoader  # type: ignore[misc, assignment]
-
-__all__ = ["DEEPEST", "documents", "insert", "remove", "rename", "replace"]
 
 DEEPEST = 200
 """Levels of nesting that are read; real configurations have fewer than ten."""

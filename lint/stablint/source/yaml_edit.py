@@ -10,7 +10,7 @@ import re
 from stablint.source.locate import Found, Place, between, locate, same, value_of, walk, wholly_editable
 from stablint.source.text import newline_of
 from stablint.source.tree import Document, Edit, Entry, Mapping, Node, Scalar, Sequence
-from stablint.source.yaml_scalar import flow
+from stablint.source.yaml_token import flow
 
 _BREAKS = "\n\r\x85\u2028\u2029"  # what ends a line, and a comment, in YAML 1.1
 _LINE_END = re.compile(f"\r\n|[{_BREAKS}]|\\Z")
