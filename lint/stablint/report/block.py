@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stablint.report.model import Diagnostic, Fix
+from stablint.report.model import Diagnostic, Fix, ReportedFact
 from stablint.report.origin import releases, sentence
 from stablint.report.place import header, locate
-from stablint.report.plain import plain
+from stablint.report.plain import plain, shown
 from stablint.report.snippet import snippet
 from stablint.report.style import Style
 from stablint.report.words import first_sentences, message, wrapped
@@ -49,9 +49,12 @@ def _excerpt(diagnostic: Diagnostic, style: Style, secrets: frozenset[str]) -> I
 
 
 def _notes(diagnostic: Diagnostic, text: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    facts = [fact for fact in diagnostic.facts if _elsewhere(fact.origin, diagnostic)][:_FACTS]
-    yield from (("because", sentence(fact)) for fact in facts)
-    told = {(fact.origin.get("file"), fact.origin.get("line")) for fact in facts}
+    beside = [fact for fact in diagnostic.facts if _stands_in(diagnostic, fact) not in (None, _line(diagnostic))]
+    if beside:
+        yield "with", ", ".join(_beside(fact) for fact in beside[:_FACTS])
+    elsewhere = [fact for fact in diagnostic.facts if _elsewhere(diagnostic, fact)]
+    yield from (("because", sentence(fact)) for fact in elsewhere[:_FACTS])
+    told = {(fact.origin.get("file"), fact.origin.get("line")) for fact in (*beside, *elsewhere)}
     for related in diagnostic.related:
         if related.location and (related.file, related.location.line) in told:
             continue
@@ -75,12 +78,23 @@ def _notes(diagnostic: Diagnostic, text: Mapping[str, Any]) -> Iterator[tuple[st
     yield "evidence", ", ".join(plain(str(item)) for item in (diagnostic.evidence.get("grade"), *sources[:1]) if item)
 
 
-def _elsewhere(origin: Mapping[str, Any], diagnostic: Diagnostic) -> bool:
-    """Whether the reader cannot see it in the line shown: a default, another place, an option."""
-    if origin["kind"] == "explicit" and diagnostic.text is not None:
-        line = locate(diagnostic.text.text, diagnostic.start).line
-        return origin["file"] != diagnostic.text.name or origin.get("line") != line
-    return origin["kind"] in ("default", "supplied", "explicit")
+def _line(diagnostic: Diagnostic) -> int | None:
+    return diagnostic.text and locate(diagnostic.text.text, diagnostic.start).line
+
+
+def _stands_in(diagnostic: Diagnostic, fact: ReportedFact) -> int | None:
+    """The line of a fact that stands in the diagnostic's own file."""
+    same = diagnostic.text is not None and fact.origin.get("file") == diagnostic.text.name
+    return fact.origin.get("line") if same else None
+
+
+def _beside(fact: ReportedFact) -> str:
+    return f"`{plain(fact.origin['setting'])}: {shown(fact.value)}` (line {fact.origin['line']})"
+
+
+def _elsewhere(diagnostic: Diagnostic, fact: ReportedFact) -> bool:
+    """Whether this file does not show it: a default, another file, an option."""
+    return fact.origin["kind"] in ("default", "supplied", "explicit") and _stands_in(diagnostic, fact) is None
 
 
 def _fix(fix: Fix) -> str:
