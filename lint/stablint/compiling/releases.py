@@ -1,0 +1,159 @@
+"""knowledge/releases/ → what a run looks up: defaults and existence of a class's fields in one small file, types and choices in another.
+
+Spans are written as `[first, last, …]`, indices into the library's releases, `last` -1 while it still holds.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_NAMESPACE_CLASSES = ("TrainingArguments", "Seq2SeqTrainingArguments")
+_EXTRA = ("ge", "gt", "le", "lt", "deprecated", "new_param", "block", "refused", "from_kwargs", "init")
+Spans = list[list[Any]]
+
+
+def compile_releases(folder: Path) -> dict[str, object]:
+    """Everything under `folder`/releases, by the name of the compiled file."""
+    source = folder / "releases"
+    libraries = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(source.glob("*.json"))]
+    versions: dict[str, list[str]] = yaml.safe_load((source / "versions.yaml").read_text(encoding="utf-8"))
+    read = {document["library"]: document["releases"] for document in libraries}
+    result: dict[str, object] = {
+        "releases": {name: read.get(name) or _offered(listed) for name, listed in versions.items()} | read,
+        "releases-all": versions,
+        "releases-read": list(read),
+        "spellings": yaml.safe_load((source / "spellings.yaml").read_text(encoding="utf-8")),
+        "renames": _renames(yaml.safe_load((source / "renames.yaml").read_text(encoding="utf-8"))),
+    }
+    classes = {f"{d['library']}.{name}" for d in libraries for name in d["classes"]}
+    keys: dict[str, list[str]] = {}
+    for document in libraries:
+        for name, entry in document["classes"].items():
+            full = f"{document['library']}.{name}"
+            result[f"fields/{full}"] = _fields(document, entry, classes)
+            result[f"types/{full}"] = _types(document, entry)
+            if entry["kind"] == "fields" and (document["library"] == "trl" or name in _NAMESPACE_CLASSES):
+                for field in entry["fields"]:
+                    keys.setdefault(field, []).append(full)
+    spellings: dict[str, dict[str, str]] = result["spellings"]  # type: ignore[assignment]
+    spellings["deepspeed"] = {**_short_names(libraries), **spellings.get("deepspeed", {})}
+    named = sorted({name for owners in keys.values() for name in owners})
+    numbers = {name: index for index, name in enumerate(named)}
+    result["keys"] = {
+        "classes": named,
+        "keys": {field: [numbers[n] for n in owners] for field, owners in sorted(keys.items())},
+    }
+    return result
+
+
+def _offered(listed: list[str]) -> list[str]:
+    """Of a library that only stands in ranges: every release if it counts by dates, else the newest of each minor."""
+    if listed and int(listed[-1].split(".")[0]) >= 2000:
+        return listed
+    return list({tuple(version.split(".")[:2]): version for version in listed}.values())
+
+
+def _span(document: dict[str, Any], span: dict[str, Any]) -> list[Any]:
+    order = document["releases"]
+    return [order.index(span["since"]), order.index(span["last"]) if "last" in span else -1]
+
+
+def _track(document: dict[str, Any], entry: dict[str, Any], name: str) -> Spans:
+    return [[*_span(document, span), span["is"]] for span in entry.get(name, [])]
+
+
+def _merged(spans: Spans) -> Spans:
+    """Neighbours that say the same become one. `1` and `1.0` are the same default, `1` and `true` are not."""
+    result: Spans = []
+    for span in spans:
+        before = result[-1] if result else None
+        if before and before[1] + 1 == span[0] and _same(before[2:], span[2:]):
+            before[1] = span[1]
+        else:
+            result.append(span)
+    return result
+
+
+def _same(left: Any, right: Any) -> bool:
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_same, left, right))
+    return left == right and isinstance(left, bool) == isinstance(right, bool)
+
+
+def _fields(document: dict[str, Any], entry: dict[str, Any], classes: set[str]) -> dict[str, Any]:
+    bases = []
+    for first, last, names in _track(document, entry, "bases"):
+        owned = [f"transformers.{name}" for name in names if f"transformers.{name}" in classes]
+        if owned:
+            bases.append([first, last, owned])
+    fields = {
+        name: _merged([[*_span(document, span), *([span["default"]] if "default" in span else [])] for span in spans])
+        for name, spans in entry["fields"].items()
+    }
+    content: dict[str, Any] = {"library": document["library"], "kind": entry["kind"]}
+    content["present"] = [_span(document, span) for span in entry["present"]]
+    content["bases"] = _merged(bases)
+    settled = _track(document, entry, "settled")
+    return {**content, **({"settled": settled} if settled else {}), "fields": fields}
+
+
+def _types(document: dict[str, Any], entry: dict[str, Any]) -> dict[str, Spans]:
+    """Field → [first, last, annotation, choices, what else is said]."""
+    result: dict[str, Spans] = {}
+    for name, spans in entry["fields"].items():
+        rows: Spans = []
+        for span in spans:
+            extra = {key: span[key] for key in _EXTRA if key in span}
+            for first, last, choices in _choices(document, span):
+                rows.append(
+                    [first, last, span.get("type"), choices, {**extra, "words": True} if "items" in span else extra]
+                )
+        rows = _merged(rows)
+        result[name] = [row if row[4] else row[:4] for row in rows]
+    return result
+
+
+def _choices(document: dict[str, Any], span: dict[str, Any]) -> Spans:
+    """The span, cut where the enumeration that it names changes."""
+    first, last = _span(document, span)
+    enum = span.get("enum") or span.get("items")
+    if enum is None:
+        return [[first, last, span.get("choices")]]
+    end = len(document["releases"]) - 1
+    cut: Spans = []
+    for part in document["enums"].get(enum, []):
+        low, high = _span(document, part)
+        low, high = max(low, first), min(end if high < 0 else high, end if last < 0 else last)
+        if low <= high:
+            cut.append([low, high, part["values"]])
+    if cut and last < 0 and cut[-1][1] == end:
+        cut[-1][1] = -1
+    return cut or [[first, last, None]]
+
+
+def _short_names(libraries: list[dict[str, Any]]) -> dict[str, str]:
+    """DeepSpeed's models take a field by its name in the source as well as by its name in the JSON."""
+    short: dict[str, str] = {}
+    for document in libraries:
+        for path, spans in document["classes"].get("json", {"fields": {}})["fields"].items():
+            for span in spans:
+                if "short" in span:
+                    short[".".join([*path.split(".")[:-1], span["short"]])] = path
+    return short
+
+
+def _renames(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    table: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        said = {
+            key: row[key]
+            for key in ("new", "kind", "deprecated_in", "removed_in", "values", "note", "source")
+            if row.get(key) is not None
+        }
+        for name in row["class"] if isinstance(row["class"], list) else [row["class"]]:
+            table.setdefault(f"{row['library']}.{name}", {})[row["old"]] = {"new": None, **said}
+    return table
