@@ -28,7 +28,7 @@ def compile_gpus(folder: Path) -> dict[str, object]:
                 cards.append(_row(card, generation))
                 exact[squeeze(card["name"])] = index
                 for called in card["called"]:
-                    for name in {take_apart(called).core, squeeze(called)}:
+                    for name in sorted({take_apart(called).core, squeeze(called)}):
                         labels.setdefault(name, _label(called, card["name"]))
                         if index not in names.setdefault(name, []):
                             names[name].append(index)

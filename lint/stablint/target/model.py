@@ -1,0 +1,264 @@
+"""What a model is by nature, as `model.*` facts: from its name (a hub id, a derivative's name, a path) or from its config.json.
+
+A name is matched against product lines, longest spelling first, and then against the line's sizes. What the name does not tell is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from stablint import knowledge
+from stablint.target import model_size
+from stablint.target.model_name import Tokens, component, nominal, quantised, tokens
+
+Facts = dict[str, Any]
+
+# The columns of a compiled size, and of what is true of one checkpoint only.
+SIZE = {
+    "parameters": "model.parameters",
+    "layers": "model.layers",
+    "hidden": "model.hidden",
+    "vocab": "model.vocab",
+    "positions": "model.max_positions",
+    "tied": "model.tied_embeddings",
+    "experts": "model.experts",
+}
+OWN = {"positions": "model.max_positions", "template": "model.chat_template_family", "gated": "model.gated"}
+_NESTED = ("text_config", "llm_config", "language_config", "thinker_config")
+_DTYPES = {"float16": "float16", "half": "float16", "bfloat16": "bfloat16", "float32": "float32", "float": "float32"}
+_NEAR = 1.6  # a size within this factor of the line's only one is still a model of that line
+
+
+class Evidence(NamedTuple):
+    """Why `model.fp16_training` is what it is."""
+
+    training: str  # unsafe | risky | fine
+    grade: str
+    sources: tuple[str, ...]
+    note: str
+
+
+def describe(name_or_path: str) -> Facts | None:
+    """The facts that a name tells; None where it names no known family and states no size."""
+    exact = knowledge.load("models")["ids"].get(name_or_path.strip().lower())
+    if exact is not None:
+        number, label, *own = exact
+        return {**_facts(number, label, tokens(component(name_or_path)[0]), None), **_row(OWN, own)}
+    for part in component(name_or_path):
+        words = tokens(part)
+        found = _line(words)
+        stated = nominal(words)
+        if found is not None:
+            label = _label(words, found)
+            if label or not stated or _plausible(found, stated[1]):
+                return _facts(found, label, words, stated)
+        if stated is not None:
+            return _with_quantisation({"model.parameters": stated[1]}, words, None)
+    return None
+
+
+def evidence(name_or_path: str, parameters: int | None = None) -> Evidence | None:
+    """What the judgement on training in fp16 rests on, for a name or a model_type; None where nothing is on record."""
+    known = knowledge.load("models")
+    if name_or_path in known["types"]:
+        line = known["types"][name_or_path].get("evidence")
+    else:
+        exact = known["ids"].get(name_or_path.strip().lower())
+        found = (
+            exact[0]
+            if exact
+            else next((n for part in component(name_or_path) if (n := _line(tokens(part))) is not None), None)
+        )
+        line = known["lines"][found]["name"] if found is not None else None
+        parameters = parameters or (describe(name_or_path) or {}).get("model.parameters")
+    entries = knowledge.load("model_evidence").get(line, ())
+    return next(
+        (
+            Evidence(entry["training"], entry["grade"], tuple(entry["sources"]), entry["note"])
+            for entry in entries
+            if (parameters or 0) >= entry.get("parameters_from", 0)
+        ),
+        None,
+    )
+
+
+def from_config(config: dict[str, Any]) -> Facts:
+    """The facts that a config.json tells; empty where it is none of a model."""
+    text = next((config[key] for key in _NESTED if isinstance(config.get(key), dict)), config)
+    kind = config.get("model_type") if isinstance(config.get("model_type"), str) else None
+    inner = text.get("model_type") if isinstance(text.get("model_type"), str) else kind
+    if kind is None and "hidden_size" not in text:
+        return {}
+    types = knowledge.load("models")["types"]
+    facts: Facts = {"model.type": kind} if kind is not None else {}
+    facts |= _public(types.get(kind) or {})
+    gated = {"gate_proj", "gate_up_proj"} & set(
+        (types.get(inner) or types.get(kind) or {}).get("model.linear_modules", ())
+    )
+    gated |= {"w1", "dense_h_to_4h"} if inner in ("qwen", "internlm2", "chatglm", "mixtral", "phimoe") else set()
+    gated |= {"experts"} if (types.get(inner) or {}).get("model.is_moe") else set()
+    facts |= _dimensions(text, inner or "")
+    dtype = next(
+        (c[key] for c in (config, text) for key in ("dtype", "torch_dtype") if isinstance(c.get(key), str)), None
+    )
+    if dtype is not None and dtype.rpartition(".")[2] in _DTYPES:
+        facts["model.native_dtype"] = _DTYPES[dtype.rpartition(".")[2]]
+    count = model_size.parameters(text, inner or "", bool(gated))
+    tower = _tower(config.get("vision_config")) if text is not config else 0
+    if count is not None and tower is not None:
+        facts["model.parameters"] = count + tower
+    method = _stored(config.get("quantization_config"))
+    if method is not None:
+        facts["model.quant_method"] = method
+    facts["model.fp16_training"] = _judge(config, types.get(kind) or {}, facts, text)
+    return facts
+
+
+def _line(words: Tokens) -> int | None:
+    """The product line whose spelling covers most of the name. A version number right behind it makes it another line."""
+    names = knowledge.load("models")["names"]
+    best: tuple[tuple[int, int, int], int] | None = None
+    for place, word in enumerate(words):
+        for rest, number, only_first in names.get(word, ()):
+            end = place + 1 + len(rest)
+            if list(words[place + 1 : end]) != rest or (only_first and place):
+                continue
+            if (
+                end < len(words)
+                and re.fullmatch(r"[1-9]\d?(\.\d+)?", words[end])
+                and words[end - 1] not in ("int", "fp", "bf")
+            ):
+                continue
+            rank = (1 + len(rest), sum(map(len, words[place:end])), -place)
+            if best is None or rank > best[0]:
+                best = rank, number
+    return None if best is None else best[1]
+
+
+def _label(words: Tokens, number: int) -> str | None:
+    """Which of the line's sizes a name means."""
+    sizes = knowledge.load("models")["lines"][number]["sizes"]
+    stated = nominal(words)
+    if stated is not None:
+        place = words.index(stated[0])
+        effective = "e" + stated[0]
+        if place and words[place - 1] == "e" and effective in sizes:
+            return effective
+        return stated[0] if stated[0] in sizes else None
+    return next(
+        (word for word in words if word in sizes and word != "default"), "default" if "default" in sizes else None
+    )
+
+
+def _plausible(number: int, size: int) -> bool:
+    """A line without sizes in its names (DeepSeek-R1) has no `7b`: that would be another model, distilled from it."""
+    sizes = knowledge.load("models")["lines"][number]["sizes"]
+    known = [row[0] for row in sizes.values() if row and row[0]]
+    return "default" not in sizes or not known or any(one / _NEAR <= size <= one * _NEAR for one in known)
+
+
+def _facts(number: int, label: str | None, words: Tokens, stated: tuple[str, int] | None) -> Facts:
+    known = knowledge.load("models")
+    line = known["lines"][number]
+    facts = _public(known["types"][line["type"]])
+    sure = label is not None or not line["needs_size"]
+    if line["dtype"] and sure:
+        facts["model.native_dtype"] = line["dtype"]
+    if line["is_moe"] is not None:
+        facts["model.is_moe"] = line["is_moe"]
+    if label is not None:
+        facts |= _row(SIZE, line["sizes"][label])
+    stated = stated or nominal(words)
+    if "model.parameters" not in facts and stated is not None:
+        facts["model.parameters"] = stated[1]
+    facts["model.fp16_training"] = _judgement(line["fp16"], facts) if sure else "unknown"
+    return _with_quantisation(facts, words, line["quantised"])
+
+
+def _row(columns: Mapping[str, str], row: list[Any]) -> Facts:
+    return {fact: value for fact, value in zip(columns.values(), row, strict=False) if value is not None}
+
+
+def _judgement(entries: list[tuple[str, int]], facts: Mapping[str, Any]) -> str:
+    """The first entry whose least size the model reaches."""
+    reached = facts.get("model.parameters", 0)
+    return next((training for training, least in entries if reached >= least), "unknown")
+
+
+def _with_quantisation(facts: Facts, words: Tokens, published: str | None) -> Facts:
+    joined = "-" + "-".join(words) + "-"
+    method = quantised(words) or (None if re.search("-bf-16-|-dequantized-|-fp-16-", joined) else published)
+    if method is not None:
+        facts["model.quant_method"] = method
+    return facts
+
+
+def _public(facts: Mapping[str, Any]) -> Facts:
+    return {name: value for name, value in facts.items() if name.startswith("model.")}
+
+
+def _dimensions(text: dict[str, Any], kind: str) -> Facts:
+    found = {
+        "model.hidden": model_size.dimension(text, "hidden_size", "n_embd", "d_model", "dim"),
+        "model.layers": model_size.dimension(text, "num_hidden_layers", "n_layer", "num_layers", "n_layers"),
+        "model.vocab": model_size.dimension(text, "padded_vocab_size", "vocab_size"),
+        "model.max_positions": model_size.dimension(
+            text, "max_position_embeddings", "n_positions", "seq_length", "max_seq_len"
+        ),
+        "model.experts": model_size.dimension(
+            text, "num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"
+        ),
+    }
+    facts: Facts = {name: value for name, value in found.items() if value is not None}
+    if (found["model.experts"] or 0) > 1:
+        facts["model.is_moe"] = True
+    facts["model.tied_embeddings"] = model_size.tied(text, kind)
+    return facts
+
+
+def _tower(vision: object) -> int | None:
+    """Parameters of a vision transformer, roughly (it is a small part of the whole); None where its dimensions are not to be read."""
+    if not isinstance(vision, dict):
+        return 0
+    width = model_size.dimension(vision, "embed_dim", "hidden_size")
+    depth = model_size.dimension(vision, "depth", "num_hidden_layers")
+    inner = model_size.dimension(vision, "intermediate_size")
+    if width is None or depth is None:
+        return None
+    ratio = vision.get("mlp_ratio")
+    inner = inner or round(width * (ratio if isinstance(ratio, (int, float)) and 0 < ratio < 100 else 4))
+    return depth * (4 * width * width + 2 * width * inner)
+
+
+def _stored(quantization: object) -> str | None:
+    if not isinstance(quantization, dict):
+        return None
+    method = quantization.get("quant_method")
+    if isinstance(method, str):
+        return method
+    return "bitsandbytes" if quantization.get("load_in_4bit") or quantization.get("load_in_8bit") else None
+
+
+def _judge(config: dict[str, Any], of_type: Mapping[str, Any], facts: Facts, text: dict[str, Any]) -> str:
+    """fp16_training of a config.json: by the name written in it, else its architecture, else what all checkpoints of its shape share."""
+    name = config.get("_name_or_path")
+    named = describe(name) if isinstance(name, str) and name else None
+    if named is not None and named.get("model.type") == facts.get("model.type"):
+        return str(named["model.fp16_training"])
+    if of_type.get("fp16"):
+        return _judgement(of_type["fp16"], facts)
+    heads = model_size.dimension(text, "num_attention_heads", "n_head")
+    groups = model_size.dimension(text, "num_key_value_heads") or heads
+    shape = [facts.get(f"model.{name}") for name in ("layers", "hidden", "vocab")]
+    shape += [model_size.dimension(text, "intermediate_size"), groups]
+    alike = set()
+    for line in knowledge.load("models")["lines"]:
+        if line["type"] == facts.get("model.type"):
+            for size in line["sizes"].values():
+                if size[1:4] + size[len(SIZE) :] == shape:
+                    alike.add(_judgement(line["fp16"], _row(SIZE, size)))
+    if alike == {"unsafe", "risky"}:
+        return "risky"
+    return alike.pop() if len(alike) == 1 else "unknown"

@@ -1,0 +1,93 @@
+"""Bands of learning rates are counted, not felt, and silent where too little was counted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stablint.target.learning_rate import band, recipes
+
+ROOT = Path(__file__).parents[2]
+BILLION = 1_000_000_000
+
+# objective, method, billions, rate, is it above the alarm?
+RATES = [
+    ("sft", "full", 7.6, 3e-4, True),
+    ("sft", "full", 7.6, 1e-4, True),
+    ("sft", "full", 7.6, 2e-5, False),
+    ("sft", "full", 8, 5e-5, False),
+    ("sft", "full", 72, 2e-5, False),
+    ("sft", "lora", 7.6, 3e-4, False),
+    ("sft", "lora", 7.6, 1e-4, False),
+    ("sft", "lora", 6.2, 5e-3, True),
+    ("sft", "qlora", 13, 2e-4, False),
+    ("sft", "qlora", 72, 2e-4, False),
+    ("sft", "lora", 6.7, 0.05, True),
+]
+SILENT = [
+    ("dpo", "lora", 7),
+    ("grpo", "full", 7),
+    ("ppo", "full", 7),
+    ("pretrain", "full", 1),
+    ("pt", "full", 1),
+    ("nothing", "full", 7),
+    ("sft", "oft", 7),
+]
+
+
+@pytest.mark.parametrize(("objective", "method", "billions", "rate", "high"), RATES)
+def test_the_alarm_tells_wild_rates_from_usual_ones(objective, method, billions, rate, high):
+    found = band(objective, method, int(billions * BILLION))
+    assert found is not None
+    assert (rate > found.alarm_above) is high
+
+
+@pytest.mark.parametrize(("objective", "method", "billions"), SILENT)
+def test_no_advice_where_too_little_was_counted(objective, method, billions):
+    assert band(objective, method, billions * BILLION) is None
+
+
+def test_small_models_are_a_hint_at_most():
+    assert band("sft", "full", 3 * BILLION).severity == "info"
+    assert band("sft", "full", 7 * BILLION).severity == "warning"
+
+
+def test_sizes_have_no_gaps():
+    for edge in (1, 5, 11, 21, 41):
+        below, at = band("sft", "full", edge * BILLION - 1), band("sft", "full", edge * BILLION)
+        assert below.billions_below == at.billions_from == edge
+
+
+def test_t5_has_a_band_of_its_own():
+    assert band("sft", "full", 3 * BILLION, "t5").alarm_above > band("sft", "full", 3 * BILLION).alarm_above
+
+
+def test_few_counted_recipes_lie_outside_an_alarm(compiled):
+    for row in compiled["lr_bands"]["bands"]:
+        if row.get("alarm_above") is not None:
+            assert row["alarm_below"] < row["typical_low"] <= row["median"] <= row["typical_high"] < row["alarm_above"]
+            assert row["severity"] == "info" or row["outside_above"] <= 0.2 * row["recipes"]
+
+
+def test_the_bands_are_those_of_the_recipes():
+    tool = ROOT / "tools" / "learning_rate_bands.py"
+    assert subprocess.run([sys.executable, str(tool), "--check"], check=False).returncode == 0
+
+
+def test_recipes_come_from_different_projects_nearest_first():
+    found = recipes("sft", "full", int(7.6 * BILLION), limit=5)
+    assert len({recipe.project for recipe in found}) == 5
+    assert all(recipe.url.startswith("https://") for recipe in found)
+    assert all(5 <= recipe.billions <= 11 for recipe in found)
+
+
+@given(st.text(max_size=8), st.sampled_from(["full", "lora", "qlora", "freeze"]), st.integers(0, 10**13))
+def test_any_question_gets_an_answer(objective, method, parameters):
+    found = band(objective, method, parameters)
+    assert found is None or found.alarm_above > found.typical_high
+    assert isinstance(recipes(objective, method, parameters), list)

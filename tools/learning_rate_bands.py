@@ -1,0 +1,145 @@
+"""Count the recipes of knowledge/recipes.yaml into knowledge/lr_bands.yaml: `python tools/learning_rate_bands.py`.
+
+A cell is objective × method × size. Quartiles give every project the same weight, so that a framework with 250 example files does
+not outvote the rest. An alarm is three times the upper quartile, less where that is more than twenty times the median, but at least
+twice the quartile (below: a twentieth of the lower quartile), and only where enough was counted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+KNOWLEDGE = Path(__file__).parents[1] / "knowledge"
+SIZES = (0, 1, 5, 11, 21, 41, None)  # billions of parameters, half open
+OBJECTIVES = {
+    "sft": ("sft",),
+    "dpo": ("dpo", "ipo"),
+    "preference": ("kto", "orpo", "simpo", "cpo", "bco"),
+    "online-rl": ("grpo", "rloo", "ppo", "gdpo", "gspo", "dapo", "online_dpo", "reinforce"),
+    "reward": ("reward", "rm", "prm"),
+    "pretrain": ("pretrain", "pt", "cpt"),
+}
+ADAMW = ("adamw", "pagedadamw", "paged_adamw")  # other optimisers have rates of another scale
+ABOVE, LEAST, MEDIANS, BELOW = 3, 2, 20, 20
+# Cells whose references say nothing about harm: defaults of few projects, or rates from scratch mixed with continued training.
+SILENT = {("dpo", "lora"), ("online-rl", "full"), ("online-rl", "lora"), ("pretrain", "full"), ("pretrain", "lora")}
+# Cells where healthy references lie above the alarm too often for a warning.
+HINT = {("sft", "full", 1), ("sft", "full", 0)}
+
+HEAD = """\
+# Learning rates of counted recipes, by objective, method and size. Made by tools/learning_rate_bands.py from recipes.yaml: do not edit.
+#   from, below     billions of parameters (of a mixture of experts: all), half open
+#   typical_*       quartiles over recipes trained with AdamW-like optimisers, each project with the same weight
+#   alarm_*         3 x typical_high (at most 20 x median, at least 2 x typical_high) and typical_low / 20;
+#                   null where the cell says nothing: few projects, or no evidence of harm
+#   outside_*       how many of the counted recipes the alarm would hit: the rate of false alarms
+#   severity        the most that a finding may be: warning, or info where healthy recipes lie outside or few projects were counted
+"""
+
+
+def main() -> None:
+    content = yaml.load((KNOWLEDGE / "recipes.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+    cells: dict[tuple[str, str, int | None], list[tuple[float, str]]] = {}
+    for project in content["projects"]:
+        for recipe in project["recipes"]:
+            for cell in _cells(recipe):
+                cells.setdefault(cell, []).append((recipe["lr"], project["name"]))
+    rows = [_row(cell, rates) for cell, rates in sorted(cells.items(), key=lambda item: _order(item[0]))]
+    families = [_family(family) for family in content["families"]]
+    text = HEAD + "objectives:\n" + "".join(f"  {name}: [{', '.join(words)}]\n" for name, words in OBJECTIVES.items())
+    text += "bands:\n" + "".join(f"  - {{{_flow(row)}}}\n" for row in rows if row["recipes"] > 1)
+    text += "families:\n" + "".join(f"  - {{{_flow(row)}}}\n" for row in families)
+    target = KNOWLEDGE / "lr_bands.yaml"
+    if "--check" in sys.argv:
+        sys.exit(
+            target.read_text(encoding="utf-8") != text
+            and "lr_bands.yaml is not what recipes.yaml gives: run tools/learning_rate_bands.py"
+        )
+    target.write_text(text, encoding="utf-8")
+
+
+def _cells(recipe: dict[str, Any]) -> list[tuple[str, str, int | None]]:
+    """The cell of a recipe; preference and reinforcement learning have too few for sizes."""
+    optimizer = str(recipe.get("optimizer", "adamw")).lower()
+    objective = next((name for name, words in OBJECTIVES.items() if recipe["objective"] in words), None)
+    if objective is None or not optimizer.startswith(ADAMW) or recipe["method"] not in ("full", "lora", "qlora"):
+        return []
+    if objective != "sft":
+        return [(objective, recipe["method"], None)]
+    size = recipe.get("billions")
+    if size is None:
+        return []
+    start = max(bound for bound in SIZES[:-1] if bound is not None and bound <= size)
+    return [(objective, recipe["method"], start)]
+
+
+def _row(cell: tuple[str, str, int | None], rates: list[tuple[float, str]]) -> dict[str, Any]:
+    objective, method, start = cell
+    files = Counter(project for _, project in rates)
+    weighted = sorted((rate, 1 / files[project]) for rate, project in rates)
+    low, median, high = (_quantile(weighted, share) for share in (0.25, 0.5, 0.75))
+    row: dict[str, Any] = {"objective": objective, "method": method}
+    if start is not None:
+        row |= {"from": start, "below": SIZES[SIZES.index(start) + 1]}
+    row |= {"projects": len(files), "recipes": len(rates), "typical_low": low, "median": median, "typical_high": high}
+    if (objective, method) in SILENT or len(files) < 2 or len(rates) < 4:
+        return row | {"alarm": None}
+    above, below = _round(max(LEAST * high, min(ABOVE * high, MEDIANS * median))), _round(low / BELOW)
+    outside = sum(rate > above for rate, _ in rates), sum(rate < below for rate, _ in rates)
+    severity = "info" if cell in HINT or len(rates) < 6 else "warning"
+    row |= {"alarm_below": below, "alarm_above": above, "outside_below": outside[1], "outside_above": outside[0]}
+    return row | {"severity": severity}
+
+
+def _family(family: dict[str, Any]) -> dict[str, Any]:
+    row = {
+        key: family[key]
+        for key in ("types", "objective", "method", "typical_low", "median", "typical_high")
+        if key in family
+    }
+    row |= {"alarm_below": _round(family["typical_low"] / BELOW), "alarm_above": _round(ABOVE * family["typical_high"])}
+    return row | {"severity": "info", "source": family["source"]}
+
+
+def _quantile(weighted: list[tuple[float, float]], share: float) -> float:
+    """The smallest rate below which at least this share of the weight lies."""
+    total, reached = sum(weight for _, weight in weighted), 0.0
+    for rate, weight in weighted:
+        reached += weight
+        if reached >= share * total - 1e-9:
+            return rate
+    return weighted[-1][0]
+
+
+def _round(rate: float) -> float:
+    """To one significant digit."""
+    return float(f"{rate:.0e}")
+
+
+def _order(cell: tuple[str, str, int | None]) -> tuple[int, int, int]:
+    objective, method, start = cell
+    return list(OBJECTIVES).index(objective), ("full", "lora", "qlora").index(method), start or 0
+
+
+def _flow(row: dict[str, Any]) -> str:
+    return ", ".join(f"{key}: {_scalar(value)}" for key, value in row.items())
+
+
+def _scalar(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, list):
+        return f"[{', '.join(map(str, value))}]"
+    if isinstance(value, float):
+        digits, _, exponent = f"{value:.3e}".partition("e")
+        return f"{float(digits)}e{int(exponent):+d}"
+    return str(value)
+
+
+if __name__ == "__main__":
+    main()
