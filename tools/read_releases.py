@@ -42,9 +42,7 @@ def read_release(library: Library, version: str, archives: Path | None) -> spans
         return read(library, archive.sources(path, library.name, library.skip))
 
 
-def add(
-    library: Library, wanted: list[str], archives: Path | None, folder: Path = KNOWLEDGE, fresh: bool = False
-) -> None:
+def add(library: Library, wanted: list[str], archives: Path | None, folder: Path, fresh: bool = False) -> None:
     """Merge the releases `wanted` into the library's file; with `fresh` forget what the file held."""
     target = folder / f"{library.name}.json"
     known = {} if fresh or not target.exists() else spans.expand(spans.load(target))
@@ -62,6 +60,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--archives", type=Path, help="folder with archives that were downloaded before (LIBRARY/*.whl)"
     )
+    parser.add_argument(
+        "--into", type=Path, default=KNOWLEDGE, help="folder of the files (default: knowledge/releases)"
+    )
     parser.add_argument("--check-renames", action="store_true")
     parser.add_argument("--versions", action="store_true")
     options = parser.parse_args(arguments)
@@ -71,13 +72,13 @@ def main(arguments: list[str] | None = None) -> int:
         for library in LIBRARIES.values() if options.all else [LIBRARIES[options.library]] if options.library else []:
             archives = options.archives / library.name if options.archives else None
             wanted = options.version or newest_of_minors(library, archive.available(library.name))
-            add(library, wanted, archives, fresh=not options.version)
+            add(library, wanted, archives, options.into, fresh=not options.version)
         if options.versions:
-            versions.refresh(KNOWLEDGE)
+            versions.refresh(options.into)
     except archive.FetchError as error:
         print(f"read_releases: {error}", file=sys.stderr)
         return 1
-    wrong = renames.check(KNOWLEDGE) if options.check_renames else []
+    wrong = renames.check(options.into) if options.check_renames else []
     for line in wrong:
         print(line)
     return 1 if wrong else 0

@@ -18,8 +18,8 @@ from stablint.run.pep440 import Key, clauses, matcher, minor_of, release_key, te
 from stablint.source.tree import Unknown
 
 __all__ = [
-    "FieldSpans", "Key", "Releases", "Rename", "bases_at", "canonical", "class_exists_at", "field", "field_names", "known_key", "known_keys",
-    "known_libraries", "place", "release_key", "renamed", "spellings_of",
+    "FieldSpans", "Key", "Releases", "Rename", "bases_at", "canonical", "class_exists_at", "field", "field_names", "known_key",
+    "known_keys", "known_libraries", "place", "release_key", "renamed", "spellings_of",
 ]  # fmt: skip
 
 _keys: dict[str, tuple[Key, ...]] = {}  # library → keys of the releases that were read or listed, oldest first
