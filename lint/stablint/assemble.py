@@ -13,7 +13,7 @@ from stablint.run.fact import CLOSED, OPEN, PRESUMED, Derived, Explicit, Fact, P
 from stablint.run.releases import Releases
 from stablint.run.settle import settle
 from stablint.run.world import Run
-from stablint.source.tree import Call, Document, Mapping, Node, Sequence
+from stablint.source.tree import Call, Document, Mapping, Node, Sequence, Text
 from stablint.target import model as models
 from stablint.target.gpu import Gpu
 
@@ -40,8 +40,12 @@ class Files:
 
     def __init__(self, root: str, base: str) -> None:
         self.root, self.base = root, base
+        self._prefix = os.path.join(os.path.normpath(base), "")
         self._documents: dict[str, tuple[Document, ...]] = {}
         self._fragments: dict[tuple[str, str | None], tuple[Fragment, ...]] = {}
+        self._models: dict[str, dict[str, Any]] = {}
+        self._folders: dict[tuple[str, str], str | None] = {}
+        self._requirements: dict[str, dict[str, str]] = {}
         self.linked: set[str] = set()  # files that another one names
 
     def add(self, path: str, documents: tuple[Document, ...]) -> None:
@@ -58,9 +62,30 @@ class Files:
             self._fragments[key] = tuple(f for d in self.documents(path) for f in registry.lower(d, dialect))
         return self._fragments[key]
 
+    def described(self, name: str) -> dict[str, Any]:
+        """What is known of a model of this name."""
+        if name not in self._models:
+            self._models[name] = models.describe(name) or {}
+        return self._models[name]
+
+    def folder_of(self, wanted: str, beside: str) -> str | None:
+        """A local model folder of this name, if there is one."""
+        key = (wanted, os.path.dirname(beside))
+        if key not in self._folders:
+            path = discover.locate(wanted, beside, self.root)
+            self._folders[key] = path if path is not None and os.path.isdir(path) else None
+        return self._folders[key]
+
+    def requirements(self, beside: str) -> dict[str, str]:
+        folder = os.path.dirname(beside)
+        if folder not in self._requirements:
+            self._requirements[folder] = dict(_requirements(beside, self.root))
+        return self._requirements[folder]
+
     def name(self, path: str) -> str:
-        relative = os.path.relpath(path, self.base)
-        return (path if relative.startswith(".." + os.sep) else relative).replace(os.sep, "/")
+        if path.startswith(self._prefix):
+            return path[len(self._prefix) :].replace(os.sep, "/")
+        return path.replace(os.sep, "/")
 
 
 def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[Run]:
@@ -87,7 +112,7 @@ def _seeds(fragments: tuple[Fragment, ...]) -> list[tuple[list[Part], list[Link]
     if format == "shell":
         by_command: dict[int, list[Part]] = {}
         for fragment in fragments:
-            by_command.setdefault(fragment.block.index, []).append(Part(fragment))
+            by_command.setdefault(fragment.block.number, []).append(Part(fragment))
         return [(parts, []) for parts in by_command.values()]
     return [([Part(fragment)], []) for fragment in fragments]
 
@@ -194,6 +219,7 @@ def _neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tuple[l
 
 def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> Iterator[Run]:
     statements: list[tuple[Statement, bool]] = [(s, part.presumed) for part in parts for s in part.fragment.statements]
+    statements += [(statement, False) for statement in _extra(options.extra_flags)]
     statements += [(Statement(name, value, value, Supplied(f"--set {name}")), False) for name, value in options.sets]
     explicit = settle(statements)
     main = parts[0].fragment
@@ -211,6 +237,26 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     for name, gpu in options.gpus or (("", None),):
         facts = {key: Fact(key, value, Supplied(f"--gpu {name}")) for key, value in gpu.facts().items()} if gpu is not None else {}
         yield Run(supplied={**base, **facts}, target=name, **shape)  # type: ignore[arg-type]
+
+
+def _extra(flags: tuple[str, ...]) -> Iterator[Statement]:
+    """Flags after `--`, read as the launcher would append them to the command."""
+    if not flags:
+        return
+    import shlex
+
+    from stablint.dialect import huggingface, llamafactory
+    from stablint.dialect.fragment import Block, lower_mapping
+    from stablint.source import shell
+
+    text = Text("", "command line", shlex.join(["train", *flags]))
+    document = shell.document(text)
+    commands = getattr(document.root, "commands", ())
+    for command in commands:
+        block = Block(document, "flags", "train", command.flags, command.start, command.end)
+        for one in lower_mapping(block, llamafactory.ROWS, "flags", huggingface.training_row, flags=True):
+            setting = one.origin.place.setting if isinstance(one.origin, Explicit) else one.fact
+            yield Statement(one.fact, one.value, one.raw, Supplied(f"-- --{setting}"))
 
 
 def _anchor(main: Fragment, explicit: dict[str, Fact]) -> Place:
@@ -252,7 +298,7 @@ def _classes(parts: list[Part]) -> dict[str, tuple[str, ...]]:
 
 def _releases(parts: list[Part], files: Files, options: Options) -> Releases:
     releases = Releases.known()
-    stated = dict(_requirements(parts[0].fragment.block.document.text.path, files.root)) | dict(options.releases)
+    stated = {**files.requirements(parts[0].fragment.block.document.text.path), **dict(options.releases)}
     for library, specifier in stated.items():
         releases = releases.restrict(library, specifier)
     return releases
@@ -281,7 +327,7 @@ def _model_facts(parts: list[Part], explicit: dict[str, Fact], files: Files, opt
     stated = explicit.get("model.name_or_path")
     facts: dict[str, Any] = {}
     if stated is not None and isinstance(stated.value, str):
-        facts = _local(stated, files) or models.describe(stated.value) or {}
+        facts = _local(stated, files) or files.described(stated.value)
     for part in parts:
         if part.fragment.dialect == "model" and isinstance(part.fragment.block.mapping, Mapping):
             facts = models.from_config(plain_value(part.fragment.block.mapping)) or facts
@@ -308,10 +354,8 @@ def _told(model: str, files: Files) -> dict[str, Any]:
 def _local(stated: Fact, files: Files) -> dict[str, Any]:
     if not isinstance(stated.origin, Explicit) or not isinstance(stated.value, str):
         return {}
-    path = discover.locate(stated.value, stated.origin.place.document.text.path, files.root)
-    if path is None or not os.path.isdir(path):
-        return {}
-    return _config(os.path.join(path, "config.json"), files)
+    path = files.folder_of(stated.value, stated.origin.place.document.text.path)
+    return {} if path is None else _config(os.path.join(path, "config.json"), files)
 
 
 def _config(path: str, files: Files) -> dict[str, Any]:

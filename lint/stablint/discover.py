@@ -87,6 +87,8 @@ def locate(wanted: str, beside: str, root: str) -> str | None:
 
 
 def _inside(path: str, real_root: str) -> bool:
+    if not os.path.exists(path):
+        return False
     real = os.path.realpath(path)
     if real != real_root and not real.startswith(real_root.rstrip(os.sep) + os.sep):
         return False

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping as Table
+from collections.abc import Callable, Iterable
+from collections.abc import Mapping as Table
 from typing import Any, NamedTuple
 
 from stablint import discover
 from stablint.assemble import Files, Options, assemble
-from stablint.dialect.fragment import Fragment, Secret
+from stablint.dialect.fragment import Fragment
 from stablint.hazard import model as hazards
 from stablint.hazard.checker import check
+from stablint.hazard.memo import Memo
 from stablint.report.model import FileStatus, Report, RunSummary
 from stablint.report.place import locate
-from stablint.run.fact import CLOSED, Explicit, Fact, Place, Statement
+from stablint.run.fact import CLOSED, Explicit, Fact, Place, Secret, Statement
 from stablint.run.releases import Releases
 from stablint.run.world import Run
 from stablint.source.tree import Document, Problem, Text
@@ -104,9 +106,10 @@ def _check(
     findings: list[hazards.Finding] = []
     undetermined: list[hazards.Open] = []
     internal: list[str] = []
-    for run, which in [(_broken(d, p), of_files) for d, p in problems] + [(run, of_runs) for run in runs]:
+    memo = Memo() if len(runs) > 1 else None
+    for run, which, remembered in [(_broken(d, p), of_files, None) for d, p in problems] + [(run, of_runs, memo) for run in runs]:
         try:
-            found, waiting = check(run, which)
+            found, waiting = check(run, which, remembered)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             found, waiting = _one_by_one(run, which, internal, error)
         findings += found

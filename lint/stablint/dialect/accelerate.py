@@ -26,14 +26,10 @@ _FLAG_SECTIONS = {
     "gradient_accumulation_steps": "deepspeed_config", "gradient_clipping": "deepspeed_config", "zero3_init_flag": "deepspeed_config",
     "zero3_save_16bit_model": "deepspeed_config", "deepspeed_moe_layer_cls_names": "deepspeed_config",
 }  # fmt: skip
-_TELLING = frozenset("compute_environment distributed_type mixed_precision num_machines num_processes machine_rank deepspeed_config fsdp_config "
-                     "main_training_function rdzv_backend same_network downcast_bf16 use_cpu dynamo_config megatron_lm_config".split())  # fmt: skip
+_TELLING = frozenset(["compute_environment", "distributed_type", "mixed_precision", "num_machines", "num_processes", "machine_rank", "deepspeed_config", "fsdp_config", "main_training_function", "rdzv_backend", "same_network", "downcast_bf16", "use_cpu", "dynamo_config", "megatron_lm_config"])  # fmt: skip
 
 
-def recognise(block: Block) -> int:
-    if block.kind != "document":
-        return 0
-    keys = {entry.key for entry in block.mapping.entries}
+def recognise(keys: frozenset[str], block: Block) -> int:
     found = keys & _TELLING
     if "compute_environment" in keys and found - {"compute_environment"}:
         return 96
@@ -58,7 +54,7 @@ def lower(block: Block, layer: str = "accelerate-file") -> Fragment:
         "fsdp": CLOSED,
     }  # fmt: skip
     path = stated.get("accelerate.deepspeed_config.deepspeed_config_file")
-    links = ()
+    links: tuple[Link, ...] = ()
     if path is not None and isinstance(path.value, str) and isinstance(path.origin, Explicit):
         links = (Link("deepspeed", path.value, path.origin.place),)
     return Fragment("accelerate", block, layer, statements, scopes, {}, links)

@@ -35,14 +35,10 @@ _OWN = (
 )  # fmt: skip
 ROWS: dict[str, Row | tuple[Row, ...]] = {**huggingface.ROWS, **{key: Row(key, fact, codec) for key, fact, codec in _OWN}}
 
-_TELLING = frozenset("base_model sequence_len micro_batch_size sample_packing val_set_size datasets adapter num_epochs lr_scheduler dataset_prepared_path "
-                     "pad_to_sequence_len train_on_inputs special_tokens wandb_project flash_attention lora_target_linear tokenizer_type model_type rl".split())  # fmt: skip
+_TELLING = frozenset(["base_model", "sequence_len", "micro_batch_size", "sample_packing", "val_set_size", "datasets", "adapter", "num_epochs", "lr_scheduler", "dataset_prepared_path", "pad_to_sequence_len", "train_on_inputs", "special_tokens", "wandb_project", "flash_attention", "lora_target_linear", "tokenizer_type", "model_type", "rl"])  # fmt: skip
 
 
-def recognise(block: Block) -> int:
-    if block.kind != "document":
-        return 0
-    keys = {entry.key for entry in block.mapping.entries}
+def recognise(keys: frozenset[str], block: Block) -> int:
     found = keys & _TELLING
     return 95 if "base_model" in keys and len(found) >= 3 else 60 if {"micro_batch_size", "sequence_len"} <= keys else 0
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping as Table
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Mapping as Table
 from typing import Any, NamedTuple
 
-from stablint.run.fact import Explicit, Place, Statement
+from stablint.run.fact import Explicit, Place, Secret, Statement
 from stablint.source.tree import Call, Command, Document, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 
@@ -19,7 +20,7 @@ class Block(NamedTuple):
     mapping: Mapping
     start: int  # where a finding about something absent is shown
     end: int
-    index: int = 0
+    number: int = 0  # of the call or the command in its document
     origin: Call | Command | None = None
 
 
@@ -147,10 +148,6 @@ CODECS: dict[str, Read] = {
 }  # fmt: skip
 
 
-class Secret(str):
-    """Stands for a secret's value, which is never kept: only where it stands is known."""
-
-
 _SECRET_KEYS = re.compile(r"(?:^|[_.])(?:token|api_key|apikey|secret|password|passwd|secret_key|access_key|private_key)\Z|_token\Z|_key\Z", re.I)
 _SECRET_SHAPE = re.compile(
     r"(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|glpat-[A-Za-z0-9_-]{16,}|xox[bp]-[A-Za-z0-9-]{10,}|[0-9a-f]{40}|[A-Za-z0-9_\-]{32,})\Z"
@@ -158,13 +155,21 @@ _SECRET_SHAPE = re.compile(
 
 
 # Keys that hold nothing but a secret: whatever stands there is one, if it is no variable and no placeholder.
-_ONLY_SECRETS = frozenset("hub_token push_to_hub_token hf_token huggingface_token hugging_face_hub_token use_auth_token wandb_api_key openai_api_key".split())
+_ONLY_SECRETS = frozenset(["hub_token", "push_to_hub_token", "hf_token", "huggingface_token", "hugging_face_hub_token", "use_auth_token", "wandb_api_key", "openai_api_key"])
 _NO_PLACEHOLDER = re.compile(r"[A-Za-z0-9_\-./+=:]{8,}\Z")
+
+
+_is_key_of_secret: dict[str, bool] = {}
 
 
 def is_secret(key: str, value: Any) -> bool:
     """A known key *and* a value of that shape: `pad_token: "<pad>"` is none (ERRATA 5)."""
-    if not isinstance(value, str) or _SECRET_KEYS.search(key) is None:
+    if not isinstance(value, str):
+        return False
+    known = _is_key_of_secret.get(key)
+    if known is None:
+        known = _is_key_of_secret[key] = _SECRET_KEYS.search(key) is not None
+    if not known:
         return False
     return _SECRET_SHAPE.match(value) is not None or (key.lower() in _ONLY_SECRETS and _NO_PLACEHOLDER.match(value) is not None)
 
@@ -196,15 +201,16 @@ def lower_mapping(block: Block, rows: Rows, layer: str, other: Rename, *, flags:
         above, mapping = pending.pop()
         for entry in mapping.entries:
             key = entry.key.replace("-", "_") if flags else entry.key
-            path = (*above, key)
+            path = (*above, key) if above else (key,)
             dotted = ".".join(path) if above else key
-            row = rows.get(dotted) or other(dotted)
+            row = rows.get(dotted)
+            if row is None:
+                row = other(dotted)
             node = entry.value
             if isinstance(node, Mapping) and node.entries:
                 pending.append((path, node))
-            for one in row if type(row) is tuple else (row,):
-                if one is not None:
-                    yield statement(block, entry, path, one, layer)
+            for one in (row,) if isinstance(row, Row) else row or ():
+                yield statement(block, entry, path, one, layer)
 
 
 def statement(block: Block, entry: Entry, path: tuple[str, ...], row: Row, layer: str) -> Statement:
@@ -213,7 +219,7 @@ def statement(block: Block, entry: Entry, path: tuple[str, ...], row: Row, layer
     setting = ".".join(path) if len(path) > 1 else entry.key
     value: Any = Secret() if is_secret(path[-1], raw) else CODECS[row.codec](raw)
     place = Place(block.document, setting, node.start, node.end, entry, path)
-    return Statement(row.fact, value, Secret() if type(value) is Secret else raw, Explicit(place, layer, block.index))
+    return Statement(row.fact, value, Secret() if type(value) is Secret else raw, Explicit(place, layer, block.number))
 
 
 def spelled(text: str) -> str:

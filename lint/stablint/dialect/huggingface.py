@@ -5,7 +5,8 @@ The fields themselves are not listed here: they are those that any release of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping as Table
+from collections.abc import Iterable
+from collections.abc import Mapping as Table
 
 from stablint.dialect.fragment import Block, Fragment, Link, Row, first, lower_mapping, spelled
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
@@ -75,19 +76,26 @@ ROWS: dict[str, Row] = {key: Row(key, fact, codec) for key, fact, codec in _ROWS
 
 # Keys of TRL's ModelConfig and ScriptArguments: whoever writes them runs one of TRL's own entry points.
 TRL_ONLY = frozenset(
-    "use_peft lora_r lora_target_modules lora_modules_to_save lora_task_type use_bnb_nested_quant dataset_name dataset_config dataset_train_split "
-    "dataset_test_split dataset_streaming gradient_checkpointing_use_reentrant ignore_bias_buffers dataset_mixture model_revision".split()
+    ["use_peft", "lora_r", "lora_target_modules", "lora_modules_to_save", "lora_task_type", "use_bnb_nested_quant", "dataset_name", "dataset_config", "dataset_train_split", "dataset_test_split", "dataset_streaming", "gradient_checkpointing_use_reentrant", "ignore_bias_buffers", "dataset_mixture", "model_revision"]
 )
-OBJECTIVES = {
-    "SFTConfig": "sft", "DPOConfig": "dpo", "KTOConfig": "kto", "GRPOConfig": "grpo", "RewardConfig": "reward", "RLOOConfig": "rloo",
-    "ORPOConfig": "orpo", "CPOConfig": "cpo", "PPOConfig": "ppo", "OnlineDPOConfig": "online-dpo", "BCOConfig": "bco", "PRMConfig": "prm",
-    "GKDConfig": "gkd", "NashMDConfig": "nash-md", "XPOConfig": "xpo",
-}  # fmt: skip
 _ENTRY_COMMANDS = {"sft": "SFTConfig", "dpo": "DPOConfig", "kto": "KTOConfig", "grpo": "GRPOConfig", "reward": "RewardConfig", "rloo": "RLOOConfig"}
+
+
+_rows: dict[str, Row | None] = {}
 
 
 def training_row(key: str) -> Row | None:
     """The row of a config field that no table lists: the fact is the name used longest."""
+    if key not in _rows:
+        _rows[key] = _make_row(key)
+    return _rows[key]
+
+
+def _is_known(key: str) -> bool:
+    return key in ROWS or training_row(key) is not None
+
+
+def _make_row(key: str) -> Row | None:
     head, dot, rest = key.partition(".")
     if head == "fsdp_config" and dot:
         return Row(key, "fsdp." + rest.removeprefix("fsdp_"))
@@ -99,39 +107,44 @@ def training_row(key: str) -> Row | None:
     return Row(key, f"training.{name}.{rest}" if dot else f"training.{name}")
 
 
-def recognise(block: Block) -> int:
+def recognise(keys: frozenset[str], block: Block) -> int:
     """How many keys are those of the config classes; 0 where they are too few or the lesser part of the document."""
-    if block.kind != "document":
+    if not keys & _TELLING:
         return 0
-    keys = {entry.key for entry in block.mapping.entries}
-    known = sum(1 for key in keys if key in ROWS or known_key(key))
-    if known < 2 or known * 3 < len(keys) or not keys & _TELLING:
+    known = sum(1 for key in keys if _is_known(key))
+    if known < 2 or known * 3 < len(keys):
         return 0
     return min(90, 30 + 3 * known)
 
 
 _TELLING = frozenset(
-    "learning_rate per_device_train_batch_size gradient_accumulation_steps num_train_epochs max_steps fp16 bf16 lr_scheduler_type warmup_ratio warmup_steps "
-    "gradient_checkpointing optim per_device_eval_batch_size evaluation_strategy eval_strategy save_strategy deepspeed fsdp weight_decay max_grad_norm "
-    "load_best_model_at_end num_generations max_seq_length max_length lora_r use_peft logging_steps save_steps eval_steps".split()
+    ["learning_rate", "per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps", "fp16", "bf16", "lr_scheduler_type", "warmup_ratio", "warmup_steps", "gradient_checkpointing", "optim", "per_device_eval_batch_size", "evaluation_strategy", "eval_strategy", "save_strategy", "deepspeed", "fsdp", "weight_decay", "max_grad_norm", "load_best_model_at_end", "num_generations", "max_seq_length", "max_length", "lora_r", "use_peft", "logging_steps", "save_steps", "eval_steps"]
 )
 
 
 def is_trl(keys: Iterable[str]) -> bool:
     """Keys that only TRL has: of its ModelConfig and ScriptArguments, or fields that no TrainingArguments ever had."""
-    return any(key in TRL_ONLY or (key not in ROWS and (classes := known_key(key)) and BASE not in classes) for key in keys)
+    return any(key in TRL_ONLY or _of_trl(key) for key in keys)
+
+
+_trl: dict[str, tuple[str, ...]] = {}
+
+
+def _of_trl(key: str) -> tuple[str, ...]:
+    """The TRL config classes that have a field which no TrainingArguments ever had."""
+    if key not in _trl:
+        classes = () if key in ROWS else known_key(key)
+        _trl[key] = () if BASE in classes else tuple(c for c in classes if c.startswith("trl.") and c.endswith("Config") and c != "trl.ModelConfig")
+    return _trl[key]
 
 
 def candidates(keys: Iterable[str]) -> tuple[str, ...]:
     """The TRL config classes that have every one of the TRL-only keys; the common ones before the rare ones."""
     left: set[str] | None = None
     for key in keys:
-        classes = known_key(key)
-        if key in ROWS or not classes or BASE in classes:
-            continue
-        trl = {c for c in classes if c.startswith("trl.") and c.endswith("Config") and c != "trl.ModelConfig"}
+        trl = _of_trl(key)
         if trl:
-            left = trl if left is None else left & trl or left
+            left = set(trl) if left is None else left.intersection(trl) or left
     common = tuple(f"trl.{name}" for name in _ENTRY_COMMANDS.values())
     return tuple(c for c in common if left is None or c in left) or tuple(sorted(left or ()))
 

@@ -45,14 +45,10 @@ ROWS: dict[str, Row | tuple[Row, ...]] = {
     "quantization_bit": _BITS,
 }
 
-_TELLING = frozenset("finetuning_type stage template cutoff_len lora_target quantization_bit dataset_dir val_size flash_attn neat_packing lora_rank "
-                     "additional_target pref_beta pref_loss infer_backend export_dir adapter_name_or_path overwrite_cache".split())  # fmt: skip
+_TELLING = frozenset(["finetuning_type", "stage", "template", "cutoff_len", "lora_target", "quantization_bit", "dataset_dir", "val_size", "flash_attn", "neat_packing", "lora_rank", "additional_target", "pref_beta", "pref_loss", "infer_backend", "export_dir", "adapter_name_or_path", "overwrite_cache"])  # fmt: skip
 
 
-def recognise(block: Block) -> int:
-    if block.kind != "document":
-        return 0
-    keys = {entry.key for entry in block.mapping.entries}
+def recognise(keys: frozenset[str], block: Block) -> int:
     found = keys & _TELLING
     strong = keys & {"finetuning_type", "stage", "template", "cutoff_len", "lora_target", "quantization_bit"}
     model = keys & {"model_name_or_path", "adapter_name_or_path"}
@@ -68,6 +64,6 @@ def lower(block: Block, layer: str = "file") -> Fragment:
     state = OPEN if block.mapping.open else CLOSED
     return Fragment(
         "llamafactory", block, layer, statements,
-        {name: state for name in ("training", "lora", "quantization", "model", "data", "fsdp")} | {"trainer": CLOSED, "tokenizer": OPEN},
+        dict.fromkeys(("training", "lora", "quantization", "model", "data", "fsdp"), state) | {"trainer": CLOSED, "tokenizer": OPEN},
         {"training": (huggingface.BASE,)}, huggingface.links(statements), entry=True, framework="llamafactory",
     )  # fmt: skip

@@ -22,10 +22,7 @@ CLASSES = {
 TYPES = {name.rpartition(".")[2]: kind for kind, name in CLASSES.items()}
 
 
-def recognise(block: Block) -> int:
-    if block.kind != "document":
-        return 0
-    keys = {entry.key for entry in block.mapping.entries}
+def recognise(keys: frozenset[str], block: Block) -> int:
     return 97 if "peft_type" in keys else 80 if {"r", "lora_alpha", "target_modules"} <= keys and len(keys) < 40 else 0
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stablint.dialect import huggingface, peft
-from stablint.dialect.fragment import Block, Fragment, Link, Row, last_word, lower_mapping, statement
+from stablint.dialect.fragment import Block, Fragment, Row, last_word, lower_mapping, statement
+from stablint.run.objective import OBJECTIVES
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Place, Statement
-from stablint.source.tree import Call, Document, Entry, Mapping, Module, Scalar
+from stablint.source.tree import Call, Document, Entry, Module, Scalar
 
 _ARGUMENTS = {"TrainingArguments": huggingface.BASE, "Seq2SeqTrainingArguments": "transformers.Seq2SeqTrainingArguments"} | {
-    name: f"trl.{name}" for name in huggingface.OBJECTIVES
+    name: f"trl.{name}" for name in OBJECTIVES
 }
 _QUANTISERS = {"BitsAndBytesConfig": "bitsandbytes", "GPTQConfig": "gptq", "AwqConfig": "awq", "HqqConfig": "hqq", "EetqConfig": "eetq",
                "QuantoConfig": "quanto", "AqlmConfig": "aqlm", "TorchAoConfig": "torchao", "FineGrainedFP8Config": "fp8", "Mxfp4Config": "mxfp4"}  # fmt: skip
@@ -32,8 +33,7 @@ _LOADER_ROWS: dict[str, Row | tuple[Row, ...]] = {
     "load_in_8bit": Row("load_in_8bit", "quantization.load_in_8bit", "flag"),
     "max_seq_length": Row("max_seq_length", "model.max_seq_length"),
 }
-_TRAINERS = frozenset("Trainer Seq2SeqTrainer SFTTrainer DPOTrainer KTOTrainer GRPOTrainer RewardTrainer RLOOTrainer ORPOTrainer CPOTrainer PPOTrainer "
-                      "OnlineDPOTrainer BCOTrainer PRMTrainer GKDTrainer UnslothTrainer".split())  # fmt: skip
+_TRAINERS = frozenset(["Trainer", "Seq2SeqTrainer", "SFTTrainer", "DPOTrainer", "KTOTrainer", "GRPOTrainer", "RewardTrainer", "RLOOTrainer", "ORPOTrainer", "CPOTrainer", "PPOTrainer", "OnlineDPOTrainer", "BCOTrainer", "PRMTrainer", "GKDTrainer", "UnslothTrainer"])  # fmt: skip
 _TRAINER_LINKS = frozenset({"args", "model", "peft_config", "config"})
 
 
@@ -76,8 +76,8 @@ def lower(document: Document) -> Iterator[Fragment]:
     whole = any(kind == "trainer" for _, kind in kinds) and any(kind == "loader" for _, kind in kinds)
     adapters = any(kind in ("adapter", "unsloth-adapter") for _, kind in kinds) or any("peft" in call.name for call in module.calls)
     lora = CLOSED if whole and not adapters else OPEN if adapters and not any("adapter" in kind for _, kind in kinds) else PRESUMED
-    framework = next((name for name in ("unsloth", "trl") if any(call.name.startswith(name + ".") or last_word(call.name.rpartition(".")[0]) in _UNSLOTH
-                      and name == "unsloth" for call, _ in kinds)), "transformers")  # fmt: skip
+    framework = next((name for name in ("unsloth", "trl") if any(call.name.startswith(name + ".") or (last_word(call.name.rpartition(".")[0]) in _UNSLOTH
+                      and name == "unsloth") for call, _ in kinds)), "transformers")  # fmt: skip
     for index, (call, kind) in enumerate(kinds):
         block = Block(document, "call", call.name, call.arguments, call.start, call.end, index, call)
         yield _LOWER[kind](block, call)._replace(framework=framework if kind in ("arguments", "trainer", "loader") else "")._replace(
@@ -149,7 +149,7 @@ def _unsloth_adapter(block: Block, call: Call) -> Fragment:
 
 def _trainer(block: Block, call: Call) -> Fragment:
     """Its keywords are facts of their own, but for those that only join it with the other calls."""
-    rows = {name: () for name in _TRAINER_LINKS}
+    rows = dict.fromkeys(_TRAINER_LINKS, ())
     statements = tuple(lower_mapping(block, rows, "call", lambda key: Row(key, "trainer." + key)))
     word = last_word(call.name)
     stated = {entry.key for entry in call.arguments.entries}
@@ -175,7 +175,7 @@ def _named(block: Block, call: Call, fact: str, value: object) -> Statement:
     node = Scalar(value, call.name_start, call.name_end, "name", False)
     word = last_word(call.name)
     entry = Entry(word, call.name_start, call.name_end, node)
-    return Statement(fact, value, value, Explicit(Place(block.document, word, call.name_start, call.name_end, entry, (word,)), "call", block.index))
+    return Statement(fact, value, value, Explicit(Place(block.document, word, call.name_start, call.name_end, entry, (word,)), "call", block.number))
 
 
 _LOWER = {

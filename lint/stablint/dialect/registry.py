@@ -11,7 +11,7 @@ from stablint.source.tree import Document, Mapping
 
 
 class Dialect(NamedTuple):
-    recognise: Callable[[Block], int]
+    recognise: Callable[[frozenset[str], Block], int]
     lower: Callable[[Block], Fragment]
 
 
@@ -33,7 +33,7 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
     """The fragments of a document; none where it is no training configuration. `named` (--dialect) overrides recognition of keyed documents."""
     root = document.root
     if isinstance(root, Mapping):
-        block = Block(document, "document", "", root, root.start, root.end, document.index)
+        block = Block(document, "document", "", root, root.start, root.end, document.number)
         dialect = _best(block, named)
         return (dialect.lower(block),) if dialect is not None else ()
     if document.format == "python":
@@ -52,8 +52,9 @@ def _best(block: Block, named: str | None) -> Dialect | None:
     if named is not None:
         return DOCUMENTS.get("hf-args" if named == "trl" else named)
     best, score = None, _ENOUGH - 1
+    keys = frozenset([entry.key for entry in block.mapping.entries])
     for dialect in DOCUMENTS.values():
-        found = dialect.recognise(block)
+        found = dialect.recognise(keys, block)
         if found > score:
             best, score = dialect, found
     return best

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from stablint.dialect import accelerate, huggingface, llamafactory
-from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, spelled, statement
+from stablint.dialect.fragment import Block, Fragment, Link, Row, spelled, statement
 from stablint.run.fact import OPEN, PRESUMED, Explicit, Place, Statement
 from stablint.run.releases import known_key
 from stablint.source.tree import Command, Document, Entry, Mapping, Scalar, Script
@@ -35,7 +35,7 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
     target = script or launcher
     keys = {spelled(entry.key) for entry in target.flags.entries}
     known = sum(1 for key in keys if known_key(key) or key in llamafactory.ROWS)
-    return known >= 3 or (known >= 1 and bool(keys & huggingface._TELLING)) or bool(_config_links(target)) and _starts_training(launcher, target)
+    return known >= 3 or (known >= 1 and bool(keys & huggingface._TELLING)) or (bool(_config_links(target)) and _starts_training(launcher, target))
 
 
 def _starts_training(launcher: Command, target: Command) -> bool:
@@ -129,7 +129,7 @@ def _launched_by(block: Block, launcher: Command) -> Statement:
     word = launcher.words[0] if launcher.words else ""
     name = "torchrun" if "torch.distributed" in " ".join(launcher.words) else _LAUNCHERS.get(word.rpartition("/")[2], word)
     place = Place(block.document, word, launcher.start, launcher.start + len(word), None, (word,))
-    return Statement("launch.launcher", name, word, Explicit(place, "accelerate-flags", block.index))
+    return Statement("launch.launcher", name, word, Explicit(place, "accelerate-flags", block.number))
 
 
 def _environment(block: Block, launcher: Command) -> Iterator[Statement]:

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from stablint.dialect.fragment import Secret
-from stablint.hazard.condition import Verdict, deciding, evaluate, facts_read, turns
+from stablint.hazard.condition import Verdict, deciding, evaluate, facts_read, reads_files, turns
 from stablint.hazard.item import ItemWorld
+from stablint.hazard.memo import Memo
 from stablint.hazard.model import Finding, Hazard, Open, Remedy
-from stablint.run.derived import RESOLVED, RULES
-from stablint.run.fact import ABSENT, Derived, Explicit, Fact, Place, is_unknown
-from stablint.run.releases import release_text, satisfies
+from stablint.run.derived import RULES
+from stablint.run.fact import ABSENT, Derived, Explicit, Fact, Place, Secret, is_unknown
+from stablint.run.pep440 import matcher
+from stablint.run.releases import known_libraries
 from stablint.run.world import NO_TURNS, Run, Turns, World
 
 _WORLDS = 64  # at most so many combinations of releases are looked at
@@ -26,12 +27,12 @@ class Checked:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._worlds: dict[tuple[tuple[str, Any], ...], World] = {}
-        self.newest = self.world({library: run.releases.newest(library) for library in run.releases.libraries()})
+        self.newest = self.world({library: newest for library in known_libraries(run.releases) if (newest := run.releases.newest(library)) is not None})
 
     def world(self, choice: dict[str, Any]) -> World:
         key = tuple(sorted(choice.items()))
         if key not in self._worlds:
-            self._worlds[key] = World(self.run, RULES, RESOLVED, choice)
+            self._worlds[key] = World(self.run, RULES, choice)
         return self._worlds[key]
 
     def others(self, at: Turns) -> Iterator[tuple[dict[str, Any], World]]:
@@ -54,21 +55,38 @@ class Checked:
             yield chosen, self.world({**self.newest.choice, **{library: last for library, (_, last) in chosen.items()}})
 
 
-def check(run: Run, hazards: tuple[Hazard, ...]) -> tuple[list[Finding], list[Open]]:
-    """Every finding and every undetermined hazard of one run."""
+def check(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None = None) -> tuple[list[Finding], list[Open]]:
+    """Every finding and every undetermined hazard of one run. `memo` is shared by the runs of one check."""
     checked = Checked(run)
     findings: list[Finding] = []
     undetermined: list[Open] = []
-    for hazard in hazards:
-        for item in _items(hazard, run):
-            outcome = _examine(hazard, checked, item)
-            if type(outcome) is Finding:
-                findings.append(outcome)
-            elif type(outcome) is Open:
-                undetermined.append(outcome)
+    key = memo.key(run) if memo is not None else ()
+    pairs = memo.get(key) if memo is not None else None
+    fresh = pairs is None
+    if fresh:
+        pairs = [(hazard, item) for hazard in hazards for item in _items(hazard, run)]
+    again = []
+    for hazard, item in pairs:
+        outcome = _examine(hazard, checked, item)
+        if type(outcome) is Finding:
+            findings.append(outcome)
+        elif type(outcome) is Open:
+            undetermined.append(outcome)
+        if fresh and memo is not None and (outcome is not None or _varies(hazard, checked.newest, item, memo)):
+            again.append((hazard, item))
+    if fresh and memo is not None:
+        memo.put(key, again)
     fired = {finding.hazard.id for finding in findings}
     kept = [f for f in findings if not any(other in fired for other in f.hazard.yields_to)]
     return kept, [o for o in undetermined if not any(other in fired for other in o.hazard.yields_to)]
+
+
+def _varies(hazard: Hazard, world: World, item: str, memo: Memo) -> bool:
+    """Does its verdict rest on a setting that differs from run to run, or on the file system?"""
+    if item in memo.varied or reads_files(hazard.when):
+        return True
+    names = [name for name in facts_read(hazard.when) if not name.startswith("item")]
+    return bool(memo.varied) and not memo.varied.isdisjoint(world.rests_on(names))
 
 
 def _items(hazard: Hazard, run: Run) -> list[str]:
@@ -77,7 +95,7 @@ def _items(hazard: Hazard, run: Run) -> list[str]:
     return [name for name in run.explicit if any(pattern.match(name) for pattern in hazard.each)]
 
 
-def _view(world: World, item: str) -> Any:
+def _view(world: World, item: str) -> World:
     return ItemWorld(world, item) if item else world
 
 
@@ -91,7 +109,7 @@ def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | No
         if verdict is True:
             return _finding(hazard, checked, newest, item, {}, False)
         return _open(hazard, newest, ()) if verdict is None else None
-    seen: list[tuple[dict[str, Any], Any, Verdict]] = []
+    seen: list[tuple[dict[str, Any], World, Verdict]] = []
     for _ in range(3):  # another world may turn at releases that the newest one never asked about
         seen = [(interval, view := _view(world, item), _verdict(hazard, view)) for interval, world in checked.others(at)]
         more = at.union(*(_all_turns(hazard, view) for _, view, _ in seen))
@@ -101,19 +119,16 @@ def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | No
     return _over_releases(hazard, checked, item, seen)
 
 
-def _settled_false(hazard: Hazard, world: Any) -> bool:
+def _settled_false(hazard: Hazard, world: World) -> bool:
     """Is a condition false whatever the release? Most hazards end here, at their first condition."""
-    for condition in hazard.when:
-        if evaluate(condition, world) is False and not turns([condition], world):
-            return True
-    return False
+    return any(not turns([condition], world) and evaluate(condition, world) is False for condition in hazard.when)
 
 
-def _all_turns(hazard: Hazard, world: Any) -> Turns:
+def _all_turns(hazard: Hazard, world: World) -> Turns:
     return turns(hazard.when, world) | _range_turns(hazard, world)
 
 
-def _verdict(hazard: Hazard, world: Any) -> Verdict:
+def _verdict(hazard: Hazard, world: World) -> Verdict:
     verdict: Verdict = _in_range(hazard, world)
     if verdict is False:
         return False
@@ -126,27 +141,27 @@ def _verdict(hazard: Hazard, world: Any) -> Verdict:
     return verdict
 
 
-def _in_range(hazard: Hazard, world: Any) -> Verdict:
+def _in_range(hazard: Hazard, world: World) -> Verdict:
     verdict: Verdict = True
     for library, specifier in hazard.versions.items():
         chosen = world.choice.get(library)
         if chosen is None:
             verdict = None
-        elif not satisfies(chosen, specifier):
+        elif not matcher(specifier)(chosen):
             return False
     return verdict
 
 
-def _range_turns(hazard: Hazard, world: Any) -> Turns:
+def _range_turns(hazard: Hazard, world: World) -> Turns:
     found = NO_TURNS
     for library, specifier in hazard.versions.items():
         allowed = world.run.releases.allowed(library)
-        inside = [satisfies(key, specifier) for key in allowed]
+        inside = [matcher(specifier)(key) for key in allowed]
         found |= frozenset((library, allowed[n]) for n in range(1, len(allowed)) if inside[n] != inside[n - 1])
     return found
 
 
-def _over_releases(hazard: Hazard, checked: Checked, item: str, seen: list[tuple[dict[str, Any], Any, Verdict]]) -> Finding | Open | None:
+def _over_releases(hazard: Hazard, checked: Checked, item: str, seen: list[tuple[dict[str, Any], World, Verdict]]) -> Finding | Open | None:
     """True in all: as declared. True in some, the newest among them: at most a warning. True in older ones only: undetermined."""
     true = [(interval, view) for interval, view, verdict in seen if verdict is True]
     if seen and all(verdict is True for _, _, verdict in seen):
@@ -154,7 +169,7 @@ def _over_releases(hazard: Hazard, checked: Checked, item: str, seen: list[tuple
     libraries = sorted({library for interval, _, _ in seen for library in interval})
     if true and seen[0][2] is True:
         return _finding(hazard, checked, seen[0][1], item, _releases(true, seen, libraries, checked), True)
-    if true:
+    if true and not item:  # a setting that some older release does not have is no news
         unstated = tuple(f"versions.{library}" for library in libraries if len(checked.run.releases.allowed(library)) > 1)
         return Open(hazard, checked.run, unstated) if unstated else None
     unknown = [view for _, view, verdict in seen if verdict is None]
@@ -170,12 +185,13 @@ def _releases(true: list[tuple[dict[str, Any], Any]], seen: list[Any], libraries
             continue
         allowed = checked.run.releases.allowed(library)
         first, last = intervals[0][0], intervals[-1][1]
-        parts = ([f">={release_text(first)}"] if first != allowed[0] else []) + ([f"<={release_text(last)}"] if last != allowed[-1] else [])
+        text = checked.run.releases.text
+        parts = ([f">={text(first)}"] if first != allowed[0] else []) + ([f"<={text(last)}"] if last != allowed[-1] else [])
         texts[library] = ",".join(parts)
     return {library: text for library, text in texts.items() if text}
 
 
-def _open(hazard: Hazard, world: Any, extra: tuple[str, ...]) -> Open | None:
+def _open(hazard: Hazard, world: World, extra: tuple[str, ...]) -> Open | None:
     """Worth telling: something explicit speaks for it, nothing against it, and all that is unknown could be supplied."""
     needs: set[str] = set(extra)
     spoken = False
@@ -196,11 +212,11 @@ def _open(hazard: Hazard, world: Any, extra: tuple[str, ...]) -> Open | None:
     return Open(hazard, world.run, tuple(sorted(needs))) if spoken and needs else None
 
 
-def _rests_on_text(world: Any, name: str) -> bool:
+def _rests_on_text(world: World, name: str) -> bool:
     return any(True for _ in leaves(world, name))
 
 
-def leaves(world: Any, name: str, depth: int = 0) -> Iterator[Fact]:
+def leaves(world: World, name: str, depth: int = 0) -> Iterator[Fact]:
     """The explicit facts at the end of a fact's provenance, deciding ones first."""
     fact = world.fact(name)
     if isinstance(fact.origin, Explicit):
@@ -211,7 +227,7 @@ def leaves(world: Any, name: str, depth: int = 0) -> Iterator[Fact]:
                 yield from leaves(world, source, depth + 1)
 
 
-def _finding(hazard: Hazard, checked: Checked, world: Any, item: str, releases: dict[str, str], partly: bool) -> Finding:
+def _finding(hazard: Hazard, checked: Checked, world: World, item: str, releases: dict[str, str], partly: bool) -> Finding:
     names = list(dict.fromkeys(name for name in deciding(hazard.when, world) if not name.startswith("item.")))
     facts = tuple(world.fact(name) for name in names)
     presumed = [fact for fact in facts if fact.presumed]
@@ -234,7 +250,7 @@ def _presumption(facts: list[Fact]) -> str:
     return "unless set elsewhere: " + ", ".join(f"`{fact.name}`" for fact in facts[:3])
 
 
-def _leaf_facts(world: Any, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+def _leaf_facts(world: World, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
     """The facts that were read, each followed by the explicit ones that it came from."""
     found: dict[str, Fact] = {}
     for fact in facts:
@@ -244,7 +260,7 @@ def _leaf_facts(world: Any, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
     return tuple(found.values())
 
 
-def _place(hazard: Hazard, world: Any, names: list[str], item: str) -> tuple[str, Place, bool]:
+def _place(hazard: Hazard, world: World, names: list[str], item: str) -> tuple[str, Place, bool]:
     """Where the text decides it: the first explicit leaf of `at`, of the other facts read, else the run's anchor."""
     wanted = item if hazard.at == "item" and item else hazard.at
     for leaf in leaves(world, wanted):
@@ -260,7 +276,7 @@ def _place(hazard: Hazard, world: Any, names: list[str], item: str) -> tuple[str
     return wanted, world.run.anchor, True
 
 
-def _remedy(hazard: Hazard, world: Any) -> Remedy | None:
+def _remedy(hazard: Hazard, world: World) -> Remedy | None:
     """The first whose condition is true; one whose condition is not known is not offered."""
     for remedy in hazard.remedies:
         if all(evaluate(condition, world) is True for condition in remedy.when):
@@ -271,12 +287,12 @@ def _remedy(hazard: Hazard, world: Any) -> Remedy | None:
 _FIELD = re.compile(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z_]+))?\}")
 
 
-def fill(template: str, world: Any) -> str:
+def fill(template: str, world: World) -> str:
     """`{fact}` is the deciding leaf as spelled with its value, `{fact:value}` the value, `{item:word}` a word about the item."""
     return _FIELD.sub(lambda found: _word(found[1], found[2], world), template)
 
 
-def _word(name: str, form: str | None, world: Any) -> str:
+def _word(name: str, form: str | None, world: World) -> str:
     if form == "value":
         return value_text(world.fact(name).value)
     if form is not None:

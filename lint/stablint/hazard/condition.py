@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from stablint.dialect.fragment import Secret
-from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, is_unknown
-from stablint.run.releases import release_key
+from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, Secret, is_unknown
+from stablint.run.pep440 import release_key
 from stablint.run.world import Turns, World
 
 Verdict = bool | None
@@ -34,6 +33,10 @@ def facts_read(conditions: list[Condition]) -> Iterator[str]:
             yield condition[1]
             if condition[2] == 2:
                 yield condition[3]
+
+
+def reads_files(conditions: list[Condition]) -> bool:
+    return any(reads_files(c[1]) if c[0] in _GROUPS else c[0] == "exists-file" for c in conditions)
 
 
 def turns(conditions: list[Condition], world: World) -> Turns:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stablint.run.fact import Explicit, Fact, is_unknown
-from stablint.run.releases import FieldSpans, field, renamed
+from stablint.run.fact import Explicit, Fact
+from stablint.run.releases import FieldSpans, field, field_names, renamed
 from stablint.run.world import NO_TURNS, Turns, World
 from stablint.source.tree import Unknown
 
@@ -16,19 +16,21 @@ _DEEPSPEED_BLOCKS = {
 }  # fmt: skip
 
 
-class ItemWorld:
+class ItemWorld(World):
     """A world in which `item` is a fact of its own. Everything else is asked of the world behind it."""
 
     def __init__(self, world: World, name: str) -> None:
+        super().__init__(world.run, {}, world.choice)
         self._world = world
         self.name = name
-        self.run = world.run
-        self.choice = world.choice
         self._fact = world.fact(name)
         origin = self._fact.origin
         self._place = origin.place if isinstance(origin, Explicit) else None
         self.spelled = self._place.path[-1] if self._place is not None and self._place.path else name.rpartition(".")[2]
         self._classes = self._owners()
+        self._found = [(owner, spans) for owner in self._classes if (spans := field(owner, self.spelled)) is not None]
+        turns = [frozenset((spans.library, key) for key in spans.turns) for _, spans in self._found]
+        self._turns = NO_TURNS.union(*turns) if turns else NO_TURNS
 
     def fact(self, name: str) -> Fact:
         if name == "item":
@@ -37,9 +39,6 @@ class ItemWorld:
             value = getattr(self, "_" + name.removeprefix("item."))()
             return Fact(name, Unknown("the releases at hand do not say") if value is None else value, self._fact.origin, turns=self.item_turns())
         return self._world.fact(name)
-
-    def value(self, name: str) -> Any:
-        return self.fact(name).value
 
     def scope(self, name: str) -> str:
         return self._world.scope(name)
@@ -58,13 +57,10 @@ class ItemWorld:
         return tuple(name.removeprefix("?") for name in self.run.classes.get(head, ()))
 
     def _spans(self) -> list[tuple[str, FieldSpans]]:
-        return [(owner, spans) for owner in self._classes if (spans := field(owner, self.spelled)) is not None]
+        return self._found
 
     def item_turns(self) -> Turns:
-        turns = NO_TURNS
-        for owner, spans in self._spans():
-            turns |= frozenset((owner.partition(".")[0], key) for key in spans.turns)
-        return turns
+        return self._turns
 
     def item_unknown(self) -> bool | None:
         """Would the class of the chosen release refuse (or drop) the key? A key that no release has counts in a call of the class only."""
@@ -72,14 +68,14 @@ class ItemWorld:
         if not spans:
             strict = self._place is not None and self._in_call_of_class()
             return bool(self._classes) and (strict or self.name.startswith("deepspeed."))
-        for owner, one in spans:
-            release = self.choice.get(owner.partition(".")[0])
-            if release is None or one.default_at(release)[0] or one.type_at(release) is not None:
+        for _, one in spans:
+            release = self.choice.get(one.library)
+            if release is None or one.exists_at(release):
                 return False
         return True
 
     def _in_call_of_class(self) -> bool:
-        return isinstance(self._fact.origin, Explicit) and self._fact.origin.layer == "call" and any(field(c, "output_dir") or _has_fields(c) for c in self._classes)
+        return isinstance(self._fact.origin, Explicit) and self._fact.origin.layer == "call" and any(self._names(owner) for owner in self._classes)
 
     def item_choices(self) -> list[Any] | None:
         for owner, spans in self._spans():
@@ -98,7 +94,7 @@ class ItemWorld:
     def _bound(self, names: tuple[str, ...]) -> Any:
         for owner, spans in self._spans():
             release = self.choice.get(owner.partition(".")[0])
-            bounds = spans.bounds_at(release) if release is not None else {}
+            bounds = spans.extra_at(release) if release is not None else {}
             for name in names:
                 if name in bounds:
                     return bounds[name]
@@ -130,24 +126,18 @@ class ItemWorld:
 
     def _removed_in(self) -> str | None:
         found = self._rename()
-        return found.removed_in if found is not None else None
+        return self.run.releases.text(found.removed_in) if found is not None and found.removed_in is not None else None
 
     def _suggestion(self) -> str | None:
         """The field whose name is nearest, among those of the chosen release. difflib is imported only for a finding."""
+        if self.item_unknown() is not True:
+            return None
         from difflib import get_close_matches
 
-        known = [name for owner in self._classes for name in _names(owner)]
+        known = [name for owner in self._classes for name in self._names(owner)]
         near = get_close_matches(self.spelled, known, 1, 0.8)
         return near[0] if near else None
 
-
-def _has_fields(owner: str) -> bool:
-    return bool(_names(owner))
-
-
-def _names(owner: str) -> list[str]:
-    from stablint.run.releases import field_names
-
-    return list(field_names(owner))
-
-
+    def _names(self, owner: str) -> tuple[str, ...]:
+        release = self.choice.get(owner.partition(".")[0])
+        return field_names(owner, release) if release is not None else ()

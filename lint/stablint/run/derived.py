@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stablint.dialect.huggingface import OBJECTIVES
 from stablint.run.fact import ABSENT, OPEN, PRESUMED, is_unknown
+from stablint.run.objective import OBJECTIVES
 from stablint.run.world import Answer, Rule, World
 from stablint.source.tree import Unknown
 from stablint.target.learning_rate import Band, band
@@ -127,7 +127,7 @@ def objective(w: World) -> Answer:
     name = w.value("derived.config_class")
     if name in OBJECTIVES:
         return Answer(OBJECTIVES[name], ("derived.config_class",))
-    if is_unknown(name):
+    if is_unknown(name) and "?trl.SFTConfig" not in w.run.classes.get("training", ()):
         return Answer(name, ("derived.config_class",))
     return Answer("sft", ("derived.config_class",), presumed=True)
 
@@ -380,16 +380,6 @@ def lora_targets_found(w: World) -> Answer:
     return Answer(Unknown("targets or modules are not known"), names)
 
 
-def bf16(w: World) -> Answer:
-    """TRL's configs turn bf16 on where it is left out and fp16 is not on (`__post_init__`), with an ordinary None as the written default."""
-    written = w.own_default("training.bf16")
-    own = w.run.classes.get("training", ("",))[0].removeprefix("?").startswith("trl.")
-    if written is None and own:
-        fp16 = w.value("training.fp16")
-        return Answer(fp16, ("training.fp16",)) if is_unknown(fp16) else Answer(fp16 is not True, ("derived.config_class", "training.fp16"))
-    return Answer(False if written is None else written)
-
-
 RULES: dict[str, Rule] = {
     "derived.compute_dtype": compute_dtype,
     "derived.weights_dtype": weights_dtype,
@@ -420,6 +410,3 @@ RULES: dict[str, Rule] = {
     "derived.lora_targets_missing": lora_targets_missing,
     "derived.lora_targets_found": lora_targets_found,
 }
-# What the library's code makes of a setting that is left out: asked for before the written default.
-RESOLVED: dict[str, Rule] = {"training.bf16": bf16}
-

@@ -152,10 +152,11 @@ def known_libraries(releases: Releases) -> tuple[str, ...]:
 class FieldSpans:
     """One field of one class over the releases: where it exists, and with which default, type, choices and bounds."""
 
-    __slots__ = ("_spans", "library", "library_class", "name")
+    __slots__ = ("_spans", "_turns", "library", "library_class", "name")
 
     def __init__(self, library_class: str, library: str, name: str, spans: list[list[Any]]) -> None:
         self.library_class, self.library, self.name, self._spans = library_class, library, name, spans
+        self._turns: frozenset[Key] | None = None
 
     def default_at(self, key: Key) -> tuple[bool, Any]:
         """(whether the field exists in that release, its default).
@@ -187,6 +188,11 @@ class FieldSpans:
     @property
     def turns(self) -> frozenset[Key]:
         """The releases from which the field exists, no longer exists, has another default, or null becomes something else."""
+        if self._turns is None:
+            self._turns = self._changes()
+        return self._turns
+
+    def _changes(self) -> frozenset[Key]:
         keys = known_keys(self.library)
         starts = {span[0] for span in self._spans} | {span[1] + 1 for span in self._spans if span[1] >= 0}
         before, end = None, -1
@@ -271,9 +277,15 @@ def _default(value: Any) -> Any:
 
 def field(library_class: str, name: str) -> FieldSpans | None:
     """A field that the class itself declares in some release (`field("trl.SFTConfig", "bf16")`), not those of its `bases_at`."""
-    content = load(f"fields/{library_class}")
-    spans = content["fields"].get(name) if content else None
-    return FieldSpans(library_class, content["library"], name, spans) if spans else None
+    key = (library_class, name)
+    if key not in _fields:
+        content = load(f"fields/{library_class}")
+        spans = content["fields"].get(name) if content else None
+        _fields[key] = FieldSpans(library_class, content["library"], name, spans) if spans else None
+    return _fields[key]
+
+
+_fields: dict[tuple[str, str], FieldSpans | None] = {}
 
 
 def field_names(library_class: str, key: Key) -> tuple[str, ...]:

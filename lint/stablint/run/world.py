@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping as Table
+from collections.abc import Callable
+from collections.abc import Mapping as Table
 from typing import Any, NamedTuple
 
 from stablint.run.fact import ABSENT, OPEN, PRESUMED, Default, Derived, Fact, Place, Supplied, is_unknown
-from stablint.run.releases import Releases, field, release_key
+from stablint.run.defaults import profile
+from stablint.run.pep440 import Key, release_key
+from stablint.run.releases import FieldSpans, Releases
 from stablint.source.tree import Unknown
 
 Turns = frozenset[tuple[str, tuple[int, ...]]]
@@ -14,8 +17,7 @@ NO_TURNS: Turns = frozenset()
 SUPPLIABLE = ("target.", "model.", "versions.")  # what --gpu, --model and --with could still say
 # What is asked of a model when it is loaded; everything else about it is its nature, which absence says nothing about.
 ASKED = frozenset(
-    f"model.{name}" for name in "name_or_path dtype device_map attn_implementation trust_remote_code use_cache revision max_seq_length rope_scaling "
-    "low_cpu_mem_usage max_memory offload_folder output_router_logits infer_dtype".split()
+    f"model.{name}" for name in ["name_or_path", "dtype", "device_map", "attn_implementation", "trust_remote_code", "use_cache", "revision", "max_seq_length", "rope_scaling", "low_cpu_mem_usage", "max_memory", "offload_folder", "output_router_logits", "infer_dtype"]
 )
 
 
@@ -37,6 +39,11 @@ class Run(NamedTuple):
     linked: frozenset[str] = frozenset()  # roles of the files that joined: deepspeed, accelerate …
 
 
+_OUTSIDE = Unknown("it may be set outside the files at hand")
+_SHARED: dict[tuple[Any, ...], Fact] = {}  # defaults that depend on nothing but class and release, for all runs of the process
+_TOKENS: dict[tuple[tuple[str, Key], ...], int] = {}
+
+
 class Answer(NamedTuple):
     """What a derived fact comes to, and the facts that decided it, the deciding one first."""
 
@@ -51,13 +58,14 @@ Rule = Callable[["World"], Answer]
 class World:
     """Facts by name, worked out when they are asked for. `choice` is one release a library."""
 
-    def __init__(self, run: Run, rules: Table[str, Rule], resolved: Table[str, Rule], choice: Table[str, tuple[int, ...]]) -> None:
+    def __init__(self, run: Run, rules: Table[str, Rule], choice: Table[str, Key]) -> None:
         self.run = run
         self.choice = choice
+        self._token = _TOKENS.setdefault(tuple(choice.items()), len(_TOKENS))
         self._rules = rules
-        self._resolved = resolved
         self._facts: dict[str, Fact] = {}
         self._needs: dict[str, frozenset[str] | None] = {}
+        self._reads: dict[str, set[str]] = {}
         self._reading: list[tuple[set[str], str]] = []
 
     def value(self, name: str) -> Any:
@@ -83,13 +91,17 @@ class World:
         if self._reading:
             self._reading[-1][0].add(name)
 
-    def own_default(self, name: str) -> Any:
-        """The class's written default, where a rule of ours says what the code makes of it afterwards."""
-        key = name + " (as written)"
-        self._note(key)
-        if key not in self._facts:
-            self._facts[key] = self.default(name)
-        return self._facts[key].value
+    def rests_on(self, names: list[str]) -> set[str]:
+        """Every fact that these facts were worked out from, and themselves."""
+        found: set[str] = set()
+        pending = list(names)
+        while pending:
+            name = pending.pop()
+            if name not in found:
+                found.add(name)
+                self.fact(name)
+                pending += self._reads.get(name, ())
+        return found
 
     def at_least(self, library: str, version: str) -> bool | None:
         """Is the chosen release this one or a later one? None where nothing is known of the library's releases."""
@@ -105,12 +117,12 @@ class World:
 
     def _find(self, name: str) -> Fact:
         found = self.run.explicit.get(name)
-        if found is not None and not (found.value is None and name in self._resolved):
+        if found is not None:
             return found
         supplied = self.run.supplied.get(name)
         if supplied is not None:
             return supplied
-        rule = self._rules.get(name) or self._resolved.get(name)
+        rule = self._rules.get(name)
         if rule is not None:
             return self._derive(name, rule)
         if name.startswith(("target.", "model.")) and name not in ASKED:
@@ -134,6 +146,7 @@ class World:
             answer = rule(self)
         finally:
             read, _ = self._reading.pop()
+        self._reads[name] = read
         facts = [self._facts[n] if n in self._facts else self.fact(n) for n in read if n != name]
         turns = NO_TURNS.union(*(f.turns for f in facts)) if facts else NO_TURNS
         deciding = [f for f in facts if f.name in answer.because] or facts
@@ -160,37 +173,75 @@ class World:
             return frozenset({"target.gpu" if name.startswith("target.") else "model" if name.startswith("model.") else name})
         return None
 
+    def item_turns(self) -> Turns:
+        """Asked of a hazard's `item`; a world by itself has none (see hazard/item.py)."""
+        return NO_TURNS
+
+    def item_unknown(self) -> bool | None:
+        return None
+
+    def item_choices(self) -> list[Any] | None:
+        return None
+
     def scope(self, name: str) -> str:
         head = name.partition(".")[0]
         return self.run.scopes.get(head, OPEN)
 
     def default(self, name: str) -> Fact:
         """The default of the config class at the chosen release, or what absence means in this namespace."""
-        scope = self.scope(name)
-        if scope == OPEN:
-            return Fact(name, Unknown("it may be set outside the files at hand"), None)
         head, _, key = name.partition(".")
-        presumed = scope == PRESUMED
+        scope = self.run.scopes.get(head, OPEN)
+        if scope == OPEN:
+            return Fact(name, _OUTSIDE, None)
+        classes = self.run.classes.get(head, ())
+        shared = (name, scope, classes, self._token)
+        found = _SHARED.get(shared)
+        if found is None:
+            found, shareable = self._default(name, head, key, classes, scope == PRESUMED)
+            if shareable:
+                _SHARED[shared] = found
+        return found
+
+    def _default(self, name: str, head: str, key: str, classes: tuple[str, ...], presumed: bool) -> tuple[Fact, bool]:
         turns: Turns = NO_TURNS
         doubted = False
-        for library_class in self.run.classes.get(head, ()):
+        for library_class in classes:
             doubtful = library_class.startswith("?")
-            library_class = library_class.removeprefix("?")
-            spans = field(library_class, key)
-            if spans is None:
+            known = profile(library_class.removeprefix("?"), key, head)
+            if known is None:
                 continue
             if doubtful:
                 doubted = True
                 continue
-            library = library_class.partition(".")[0]
-            turns |= frozenset((library, key_) for key_ in spans.turns)
-            release = self.choice.get(library)
-            found, value = spans.default_at(release) if release else (False, None)
-            if not found:
+            turns |= known.turns
+            release = self.choice.get(known.library)
+            spans = known.at(release) if release is not None else None
+            if release is None or spans is None:
                 continue
+            _, value = spans.default_at(release)
             if doubted:
-                return Fact(name, Unknown("its default depends on which trainer reads the file"), None, turns=turns)
-            if isinstance(value, dict) and "expr" in value:
-                return Fact(name, Unknown("its default is worked out at run time"), None, turns=turns)
-            return Fact(name, value, Default(library, key, spans.releases_at(release), presumed), turns=turns, presumed=presumed)
-        return Fact(name, ABSENT, None, turns=turns, presumed=presumed)
+                return Fact(name, Unknown("its default depends on which trainer reads the file"), None, turns=turns), True
+            if value is None and (settled := spans.settled_at(release)) is not None:
+                return self._settle(name, spans, settled, turns, presumed, release), False
+            if is_unknown(value):
+                return Fact(name, value, None, turns=turns), True
+            if value is ABSENT:
+                return Fact(name, Unknown("it must be given"), None, turns=turns), True
+            return Fact(name, value, Default(known.library, spans.name, spans.releases_with(release), presumed), turns=turns, presumed=presumed), True
+        return Fact(name, ABSENT, None, turns=turns, presumed=presumed), True
+
+    def _settle(self, name: str, spans: FieldSpans, settled: Table[str, Any], turns: Turns, presumed: bool, release: Key) -> Fact:
+        """What the class's own code makes of a field that is left out: TRL turns bf16 on unless fp16 is set."""
+        library = spans.library
+        origin = Default(library, spans.name, spans.releases_with(release), presumed)
+        if "value" in settled:
+            return Fact(name, settled["value"], origin, turns=turns, presumed=presumed)
+        other = settled.get("field") or settled.get("not")
+        if other is None:
+            return Fact(name, Unknown(f"the library computes it: {settled.get('expr', '')}"), None, turns=turns)
+        source = self.fact(f"{name.partition('.')[0]}.{other}")
+        turns |= source.turns
+        if is_unknown(source.value):
+            return Fact(name, source.value, None, turns=turns)
+        value = source.value if "field" in settled else not source.value
+        return Fact(name, value, origin, turns=turns, presumed=presumed or source.presumed)
