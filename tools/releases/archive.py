@@ -36,13 +36,13 @@ with command.main_context():
 
 
 class FetchError(Exception):
-    """pip could not list or fetch the release; the text is pip's own last words."""
+    """pip could not list or fetch the release; the text is pip's own last line."""
 
 
 def _python(*arguments: str) -> str:
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise FetchError((done.stderr or done.stdout).strip()[-500:])
+        raise FetchError((done.stderr.strip() or done.stdout.strip() or "pip said nothing").splitlines()[-1])
     return done.stdout
 
 

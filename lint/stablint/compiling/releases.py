@@ -11,6 +11,8 @@ from typing import Any
 
 import yaml
 
+from stablint.run.pep440 import release_key
+
 _NAMESPACE_CLASSES = ("TrainingArguments", "Seq2SeqTrainingArguments")
 _EXTRA = ("ge", "gt", "le", "lt", "deprecated", "new_param", "block", "refused", "from_kwargs", "init")
 Spans = list[list[Any]]
@@ -22,6 +24,8 @@ def compile_releases(folder: Path) -> dict[str, object]:
     libraries = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(source.glob("*.json"))]
     versions: dict[str, list[str]] = yaml.safe_load((source / "versions.yaml").read_text(encoding="utf-8"))
     read = {document["library"]: document["releases"] for document in libraries}
+    for name, releases in read.items():  # one that was just read need not be listed yet
+        versions[name] = sorted({*versions.get(name, ()), *releases}, key=release_key)
     result: dict[str, object] = {
         "releases": {name: read.get(name) or _offered(listed) for name, listed in versions.items()} | read,
         "releases-all": versions,
