@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 import stablint
+from stablint.cli import main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -42,3 +44,15 @@ def test_examples_have_faults_but_for_the_healthy_one(folder):
     report = stablint.check(folder, gpu=command[1].strip('"'))
     serious = [diagnostic.code for diagnostic in report.diagnostics if diagnostic.severity != "info"]
     assert bool(serious) is not folder.name.startswith("healthy"), serious
+
+
+def test_the_output_shown_is_the_output(capsys, monkeypatch, request):
+    """`pytest --update` writes it anew."""
+    monkeypatch.chdir(ROOT)
+    shown, command = re.search(r"```text\n(\$ stablint ([^\n]*)\n.*?)```", README, re.S).groups()
+    main(shlex.split(command))
+    output = f"$ stablint {command}\n{capsys.readouterr().out}"
+    if request.config.getoption("--update"):
+        (ROOT / "README.md").write_text(README.replace(shown, output), encoding="utf-8")
+    else:
+        assert shown == output
