@@ -27,9 +27,14 @@ def replace(document: Document, place: Place, value: object) -> Edit | None:
         return Edit(old.start, old.end, text[old.start : old.end])
     if isinstance(old, Scalar):
         return _replace_scalar(text, old, value)
-    if "#" in between(text, old):
-        return _append(text, old, value)
-    if text[old.start] in "[{" or _in_flow(text, found.parents):
+    in_flow = text[old.start] in "[{" or _in_flow(text, found.parents)
+    if not in_flow:
+        appended = _append(text, old, value)
+        if appended is not None:
+            return appended
+    if "#" in between(text, old) or (not in_flow and "#" in _rest_of_line(text, old.end)):
+        return None
+    if in_flow:
         token = _flow_like(text, old, value)
         return None if token is None else Edit(old.start, old.end, token)
     lines = _block_like(text, old, value)
@@ -124,7 +129,7 @@ def _replace_scalar(text: str, old: Scalar, value: object) -> Edit | None:
     if start == end:
         return Edit(start, end, " " + new)
     if old.form == "block":
-        if "#" in token[: _LINE_END.search(token).start()]:  # type: ignore[union-attr]
+        if "#" in _rest_of_line(token, 0):
             return None
         end = start + len(token.rstrip(_BREAKS))
     return Edit(start, end, new)
@@ -163,8 +168,8 @@ def _token(text: str, old: Sequence, value: object) -> str | None:
 
 
 def _append(text: str, old: Node, value: object) -> Edit | None:
-    """Items behind those of a commented block sequence; anything else would cost a comment."""
-    if not isinstance(old, Sequence) or not isinstance(value, list) or text[old.start] == "[":
+    """New items behind those of a block sequence, if those stay as they are."""
+    if not isinstance(old, Sequence) or not isinstance(value, list):
         return None
     count, at = len(old.items), _after_line(text, old.end)
     tokens = [_token(text, old, item) for item in value[count:]]
@@ -244,10 +249,13 @@ def _after_line(text: str, end: int) -> int | None:
     """Where the line behind the one with a value's end begins. None if more than a comment follows on that line."""
     if end and text[end - 1] in _BREAKS:
         return end
-    stop = _LINE_END.search(text, end)
-    assert stop is not None  # \Z always matches
-    rest = text[end : stop.start()].strip()
-    return stop.end() if not rest or rest[0] == "#" else None
+    found = _LINE_END.search(text, end)
+    return found.end() if found and text[end : found.start()].strip()[:1] in ("", "#") else None
+
+
+def _rest_of_line(text: str, at: int) -> str:
+    found = _LINE_END.search(text, at)
+    return text[at : found.start()] if found else ""
 
 
 def _ends_in_block_scalar(node: Node) -> bool:
