@@ -153,7 +153,7 @@ def _trainer(block: Block, call: Call) -> Fragment:
     statements = tuple(lower_mapping(block, rows, "call", lambda key: Row(key, "trainer." + key)))
     word = last_word(call.name)
     stated = {entry.key for entry in call.arguments.entries}
-    classes: dict[str, tuple[str, ...]] = {"trainer": (f"{'trl' if word not in ('Trainer', 'Seq2SeqTrainer') else 'transformers'}.{word}.__init__",)}
+    classes: dict[str, tuple[str, ...]] = {"trainer": (f"{'trl' if word not in ('Trainer', 'Seq2SeqTrainer') else 'transformers'}.{word}",)}
     if "args" not in stated and not call.arguments.open and len(call.positional) < 2 and word[:-7] + "Config" in _ARGUMENTS:
         classes["training"] = (_ARGUMENTS[word[:-7] + "Config"], huggingface.BASE)
     return Fragment("python", block, "call", statements, {}, classes, entry=True)

@@ -63,7 +63,7 @@ def check(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None = None) -> tu
     key = memo.key(run) if memo is not None else ()
     pairs = memo.get(key) if memo is not None else None
     fresh = pairs is None
-    if fresh:
+    if pairs is None:
         pairs = [(hazard, item) for hazard in hazards for item in _items(hazard, run)]
     again = []
     for hazard, item in pairs:
@@ -296,8 +296,13 @@ def _word(name: str, form: str | None, world: World) -> str:
     if form == "value":
         return value_text(world.fact(name).value)
     if form is not None:
-        return value_text(world.fact(f"{name}.{form}").value)
+        return _word(f"{name}.{form}", None, world)
+    if name.startswith("item."):
+        value = world.fact(name).value
+        return "" if value is None or is_unknown(value) else value_text(value)
     leaf = next(iter(leaves(world, name)), None)
+    if name == "item" and leaf is not None and isinstance(leaf.origin, Explicit):
+        return leaf.origin.place.setting
     if leaf is None or not isinstance(leaf.origin, Explicit):
         return f"{name.partition('.')[2] or name}: {value_text(world.fact(name).value)}"
     raw = leaf.sources[0].raw if leaf.sources else leaf.value

@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from stablint.run.fact import Explicit, Fact
-from stablint.run.releases import FieldSpans, field, field_names, renamed
+from stablint.run.pep440 import Key
+from stablint.run.releases import FieldSpans, Rename, field, field_names, renamed
 from stablint.run.world import NO_TURNS, Turns, World
-from stablint.source.tree import Unknown
 
-_DEEPSPEED_BLOCKS = {
-    "zero_optimization": "DeepSpeedZeroConfig", "zero_optimization.offload_optimizer": "DeepSpeedZeroOffloadOptimizerConfig",
-    "zero_optimization.offload_param": "DeepSpeedZeroOffloadParamConfig", "fp16": "DeepSpeedFP16Config", "bf16": "DeepSpeedBF16Config",
-    "": "json_top_level",
-}  # fmt: skip
+# `--trust_remote_code`, `lora_r` …: a dialect's own table gave such a key its meaning; only fields of the class are seen against it.
+_OF_CLASSES = ("training", "trainer", "lora", "quantization", "model")
+# Two spellings of plain annotations, so that hazards name one.
+_PLAIN_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str", "list": "list", "dict": "dict"}
 
 
 class ItemWorld(World):
     """A world in which `item` is a fact of its own. Everything else is asked of the world behind it."""
 
     def __init__(self, world: World, name: str) -> None:
-        super().__init__(world.run, {}, world.choice)
         self._world = world
+        self.run, self.choice = world.run, world.choice
         self.name = name
         self._fact = world.fact(name)
         origin = self._fact.origin
-        self._place = origin.place if isinstance(origin, Explicit) else None
-        self.spelled = self._place.path[-1] if self._place is not None and self._place.path else name.rpartition(".")[2]
-        self._classes = self._owners()
-        self._found = [(owner, spans) for owner in self._classes if (spans := field(owner, self.spelled)) is not None]
-        turns = [frozenset((spans.library, key) for key in spans.turns) for _, spans in self._found]
-        self._turns = NO_TURNS.union(*turns) if turns else NO_TURNS
+        self._origin = origin if isinstance(origin, Explicit) else None
+        path = self._origin.place.path if self._origin is not None else ()
+        self.spelled, owners = self._read_as(path or (name.rpartition(".")[2],))
+        self._owners = owners
+        self._found = tuple((owner, spans) for owner in owners if (spans := field(owner, self.spelled)) is not None)
+        self._turns: Turns = NO_TURNS
+        for _, spans in self._found:
+            if spans.turns:
+                self._turns |= frozenset([(spans.library, key) for key in spans.turns])
 
     def fact(self, name: str) -> Fact:
         if name == "item":
             return self._fact
         if name.startswith("item."):
-            value = getattr(self, "_" + name.removeprefix("item."))()
-            return Fact(name, Unknown("the releases at hand do not say") if value is None else value, self._fact.origin, turns=self.item_turns())
+            return Fact(name, _WORDS[name.removeprefix("item.")](self), self._fact.origin, turns=self._turns)
         return self._world.fact(name)
 
     def scope(self, name: str) -> str:
@@ -46,98 +48,145 @@ class ItemWorld(World):
     def needs(self, name: str) -> frozenset[str] | None:
         return self._world.needs(name)
 
-    def _owners(self) -> tuple[str, ...]:
-        """The classes whose field the key is meant to be; none where a dialect's own table gave the key its meaning."""
-        head, _, rest = self.name.partition(".")
-        if head == "deepspeed":
-            block = _DEEPSPEED_BLOCKS.get(rest.rpartition(".")[0])
-            return (f"deepspeed.{block}",) if block is not None else ()
-        if self._place is not None and len(self._place.path) > 1:
-            return ()
-        return tuple(name.removeprefix("?") for name in self.run.classes.get(head, ()))
+    def rests_on(self, names: list[str]) -> set[str]:
+        return self._world.rests_on(names)
 
-    def _spans(self) -> list[tuple[str, FieldSpans]]:
-        return self._found
+    def _read_as(self, path: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+        """The key as its class spells it, and the classes; none where a nested key or a dialect's own table decides."""
+        head = self.name.partition(".")[0]
+        if head == "deepspeed":
+            at = path.index("deepspeed") + 1 if "deepspeed" in path else 0
+            whole = self._origin is not None and (self._origin.layer == "deepspeed-file" or at > 0)
+            return ".".join(path[at:]), ("deepspeed.json",) if whole else ()
+        if head not in _OF_CLASSES or len(path) > 1:
+            return path[-1], ()
+        return path[-1], tuple(owner.removeprefix("?") for owner in self.run.classes.get(head, ()))
+
+    def release(self, library: str) -> Key | None:
+        return self.choice.get(library)
 
     def item_turns(self) -> Turns:
         return self._turns
 
     def item_unknown(self) -> bool | None:
-        """Would the class of the chosen release refuse (or drop) the key? A key that no release has counts in a call of the class only."""
-        spans = self._spans()
-        if not spans:
-            strict = self._place is not None and self._in_call_of_class()
-            return bool(self._classes) and (strict or self.name.startswith("deepspeed."))
-        for _, one in spans:
-            release = self.choice.get(one.library)
-            if release is None or one.exists_at(release):
+        """Would the class of the chosen release refuse the key, or drop it? A key that no release ever had counts only where
+        nothing else could read it: in a call of the class, in DeepSpeed's own file."""
+        if not self._found:
+            return self._never_a_key() if self._owners else False
+        for _, spans in self._found:
+            release = self.release(spans.library)
+            if release is None or spans.exists_at(release):
                 return False
         return True
 
-    def _in_call_of_class(self) -> bool:
-        return isinstance(self._fact.origin, Explicit) and self._fact.origin.layer == "call" and any(self._names(owner) for owner in self._classes)
+    def _never_a_key(self) -> bool:
+        if self._owners == ("deepspeed.json",):
+            above = self.spelled.rpartition(".")[0]
+            if not above:
+                return True
+            parent = field("deepspeed.json", above)
+            release = self.release("deepspeed")
+            return parent is not None and release is not None and "block" in parent.extra_at(release)
+        return self._origin is not None and self._origin.layer == "call" and any(self.names(owner) for owner in self._owners)
 
     def item_choices(self) -> list[Any] | None:
-        for owner, spans in self._spans():
-            release = self.choice.get(owner.partition(".")[0])
-            choices = spans.choices_at(release) if release is not None else None
-            if choices:
-                return list(choices)
+        choices = self.spans(lambda spans, release: spans.choices_at(release))
+        return list(choices) if choices else None
+
+    def spans(self, ask: Callable[[FieldSpans, Key], Any]) -> Any:
+        """The first answer of the classes, own class first, at the chosen releases."""
+        for _, spans in self._found:
+            release = self.release(spans.library)
+            answer = ask(spans, release) if release is not None and spans.exists_at(release) else None
+            if answer is not None:
+                return answer
         return None
 
-    def _choices(self) -> list[Any] | None:
-        return self.item_choices()
+    def bound(self, words: tuple[str, ...]) -> Any:
+        return self.spans(lambda spans, release: next((spans.extra_at(release)[word] for word in words if word in spans.extra_at(release)), None))
 
-    def _key(self) -> str:
-        return self.spelled
-
-    def _bound(self, names: tuple[str, ...]) -> Any:
-        for owner, spans in self._spans():
-            release = self.choice.get(owner.partition(".")[0])
-            bounds = spans.extra_at(release) if release is not None else {}
-            for name in names:
-                if name in bounds:
-                    return bounds[name]
-        return None
-
-    def _minimum(self) -> Any:
-        return self._bound(("ge", "gt"))
-
-    def _maximum(self) -> Any:
-        return self._bound(("le", "lt"))
-
-    def _type(self) -> Any:
-        for owner, spans in self._spans():
-            release = self.choice.get(owner.partition(".")[0])
-            if release is not None:
-                return spans.type_at(release)
-        return None
-
-    def _rename(self) -> Any:
-        for owner in self._classes:
+    def rename(self) -> Rename | None:
+        """What became of the key, as far as the chosen release has gone: deprecated or without it."""
+        for owner in self._owners:
             found = renamed(owner, self.spelled)
-            if found is not None:
+            release = self.release(owner.partition(".")[0])
+            if found is None or release is None:
+                continue
+            since = [key for key in (found.deprecated_in, found.removed_in) if key is not None]
+            if not since or min(since) <= release:
                 return found
         return None
 
-    def _renamed_to(self) -> str | None:
-        found = self._rename()
-        return found.new if found is not None else None
-
-    def _removed_in(self) -> str | None:
-        found = self._rename()
-        return self.run.releases.text(found.removed_in) if found is not None and found.removed_in is not None else None
-
-    def _suggestion(self) -> str | None:
-        """The field whose name is nearest, among those of the chosen release. difflib is imported only for a finding."""
-        if self.item_unknown() is not True:
-            return None
-        from difflib import get_close_matches
-
-        known = [name for owner in self._classes for name in self._names(owner)]
-        near = get_close_matches(self.spelled, known, 1, 0.8)
-        return near[0] if near else None
-
-    def _names(self, owner: str) -> tuple[str, ...]:
-        release = self.choice.get(owner.partition(".")[0])
+    def names(self, owner: str) -> tuple[str, ...]:
+        release = self.release(owner.partition(".")[0])
         return field_names(owner, release) if release is not None else ()
+
+    @property
+    def layer(self) -> str | None:
+        return self._origin.layer if self._origin is not None else None
+
+
+def _renamed_to(item: ItemWorld) -> str | None:
+    """Only where the new name takes the same value in the same class: a swap is right then."""
+    found = item.rename()
+    return found.new if found is not None and found.new is not None and "." not in found.new and found.kind in ("renamed", "deprecated") and not found.values else None
+
+
+def _moved_to(item: ItemWorld) -> str | None:
+    found = item.rename()
+    return found.new if found is not None and found.new is not None and _renamed_to(item) is None else None
+
+
+def _text(item: ItemWorld, word: str) -> str | None:
+    found = item.rename()
+    key = getattr(found, word) if found is not None else None
+    return item.run.releases.text(key) if key is not None else _from_spans(item) if word == "removed_in" else None
+
+
+def _from_spans(item: ItemWorld) -> str | None:
+    """The first release without the key, where no row of the renames says more."""
+    gone = [spans.removed_in for _, spans in item._found if spans.removed_in is not None]
+    return item.run.releases.text(gone[0]) if gone and item.item_unknown() is True else None
+
+
+def _suggestion(item: ItemWorld) -> str | None:
+    """The field whose name is nearest, among those of the chosen release. difflib is imported only for a key that is none."""
+    if item.item_unknown() is not True:
+        return None
+    from difflib import get_close_matches
+
+    prefix = item.spelled.rpartition(".")[0]
+    known = [name for owner in item._owners for name in item.names(owner) if name.rpartition(".")[0] == prefix]
+    near = get_close_matches(item.spelled, known, 1, 0.8)
+    return near[0].rpartition(".")[2] if near else None
+
+
+def _type(item: ItemWorld) -> str | None:
+    """The plain type of the annotation, None for unions of several."""
+    written = item.spans(lambda spans, release: spans.type_at(release))
+    parts = [part.strip() for part in str(written or "").split("|")]
+    plain = {_PLAIN_TYPES.get(part.partition("[")[0], part) for part in parts if part != "None"}
+    return next(iter(plain)) if len(plain) == 1 and plain <= set(_PLAIN_TYPES.values()) else None
+
+
+def _default(item: ItemWorld) -> Any:
+    return item.spans(lambda spans, release: spans.default_at(release)[1])
+
+
+_WORDS: dict[str, Callable[[ItemWorld], Any]] = {
+    "name": lambda item: item.name.rpartition(".")[2],
+    "key": lambda item: item.spelled,
+    "layer": lambda item: item.layer,
+    "type": _type,
+    "default": _default,
+    "choices": lambda item: item.item_choices(),
+    "minimum": lambda item: item.bound(("ge",)),
+    "maximum": lambda item: item.bound(("le",)),
+    "above": lambda item: item.bound(("gt",)),
+    "below": lambda item: item.bound(("lt",)),
+    "renamed_to": _renamed_to,
+    "moved_to": _moved_to,
+    "removed_in": lambda item: _text(item, "removed_in"),
+    "deprecated_in": lambda item: _text(item, "deprecated_in"),
+    "suggestion": _suggestion,
+}

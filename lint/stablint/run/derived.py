@@ -204,12 +204,13 @@ def zero_stage(w: World) -> Answer:
 
 
 def _band(w: World) -> tuple[Band | None, tuple[str, ...]]:
-    names = ("derived.objective", "derived.method", "model.parameters")
+    names = ("derived.objective", "derived.method", "model.parameters")  # model.type and the optimiser only choose the band
     goal, how, size = (w.value(name) for name in names)
     optim = w.value("training.optim")
     if is_unknown(goal) or not isinstance(size, int) or (isinstance(optim, str) and not optim.startswith(_ADAM_LIKE)):
         return None, names
-    return band(goal, "lora" if how == "qlora" else how, size), names
+    kind = w.value("model.type")
+    return band(goal, how, size, kind if isinstance(kind, str) else None), names
 
 
 _ADAM_LIKE = ("adamw", "paged_adamw", "ademamix", "paged_ademamix", "stable_adamw")
@@ -252,6 +253,32 @@ def _product(w: World, names: tuple[str, ...]) -> Answer:
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         return Answer(math.prod(values), names)
     return Answer(Unknown("not all of it is known"), names)
+
+
+def eval_batch(w: World) -> Answer:
+    return _product(w, ("training.per_device_eval_batch_size", "derived.world_size"))
+
+
+def global_micro_batch(w: World) -> Answer:
+    return _product(w, ("training.per_device_train_batch_size", "derived.world_size"))
+
+
+def generation_batch(w: World) -> Answer:
+    """GRPO's prompts × generations of one round (trl grpo_config.py, __post_init__): stated, else what the steps of a round come to."""
+    stated = w.value("training.generation_batch_size")
+    if isinstance(stated, int):
+        return Answer(stated, ("training.generation_batch_size",))
+    steps = w.value("training.steps_per_generation")
+    accumulation = "training.steps_per_generation" if isinstance(steps, int) else "training.gradient_accumulation_steps"
+    if is_unknown(stated) or is_unknown(steps):
+        return Answer(Unknown("the round is not known"), ("training.generation_batch_size", "training.steps_per_generation"))
+    return _product(w, ("training.per_device_train_batch_size", "derived.world_size", accumulation))
+
+
+def generations_eval(w: World) -> Answer:
+    own = w.value("training.num_generations_eval")
+    name = "training.num_generations_eval" if own not in (ABSENT, None) else "training.num_generations"
+    return Answer(w.value(name), (name,))
 
 
 def adam_betas(w: World) -> Answer:
@@ -396,10 +423,15 @@ RULES: dict[str, Rule] = {
     "derived.learning_rate_alarm": _of_band("alarm_above"),
     "derived.learning_rate_low": _of_band("alarm_below"),
     "derived.learning_rate_band": learning_rate_band,
+    "derived.learning_rate_severity": _of_band("severity"),
     "derived.effective_lora_rate": effective_lora_rate,
     "derived.batch_per_device": batch_per_device,
     "derived.deepspeed_batch": deepspeed_batch,
     "derived.adam_betas": adam_betas,
+    "derived.eval_batch": eval_batch,
+    "derived.global_micro_batch": global_micro_batch,
+    "derived.generation_batch": generation_batch,
+    "derived.generations_eval": generations_eval,
     "derived.deepspeed": deepspeed,
     "derived.fsdp": fsdp,
     "derived.weights_per_card_gib": weights_per_card_gib,
