@@ -16,7 +16,7 @@ LARGEST = 5_000_000
 
 _BREAK = re.compile(r"\r\n|\r|\n")
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_NO_LINK_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Unreadable(NamedTuple):
@@ -72,8 +72,8 @@ def write_atomically(path: str, data: bytes, root: str) -> None:
 
     A link is followed as long as it stays inside the folder `root`; a file outside raises OutsideRoot, and nothing is written.
     """
-    target, inside = os.path.realpath(path), os.path.realpath(root)
-    if not target.startswith(os.path.join(inside, "")):
+    target = os.path.realpath(path)
+    if not is_inside(path, root):
         raise OutsideRoot(f"{path} leads outside {root}")
     mode = os.stat(target).st_mode
     if not stat.S_ISREG(mode):
@@ -90,6 +90,11 @@ def write_atomically(path: str, data: bytes, root: str) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def is_inside(path: str, root: str) -> bool:
+    """Whether a path leads, all links followed, to something in the folder `root`."""
+    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))
 
 
 class Lines:
@@ -128,7 +133,7 @@ def newline_of(text: str) -> str:
 
 def _bytes(path: str) -> bytes | None:
     """At most one byte more than `LARGEST`; None for what is no regular file. A FIFO is opened without waiting for its writer."""
-    descriptor = os.open(path, os.O_RDONLY | _NO_LINK_NO_WAIT)
+    descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
