@@ -27,5 +27,14 @@ def compile_all(sources: str, target: str) -> None:
         path.write_text(json.dumps(content, separators=(",", ":"), ensure_ascii=False, sort_keys=False), encoding="utf-8")
     Path(fresh, "stamp").touch()
     os.chmod(fresh, 0o755)
-    shutil.rmtree(target, ignore_errors=True)
-    os.replace(fresh, target)
+    old = tempfile.mkdtemp(prefix="_compiled-", dir=parent)
+    try:
+        if os.path.isdir(target):
+            os.replace(target, os.path.join(old, "old"))
+        os.replace(fresh, target)
+    except OSError:  # another process was faster: its folder is as good as this one
+        shutil.rmtree(fresh, ignore_errors=True)
+        if not os.path.isdir(target):
+            raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)

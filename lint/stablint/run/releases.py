@@ -95,6 +95,9 @@ class Releases:
             bounds = [release_key(v.removesuffix(".*")) for op, v in parts if op in (">=", "~=", ">", "==")]
             if not left and bounds and (not known_keys(library) or max(bounds) > known_keys(library)[-1]):
                 left = (max(bounds),)
+            older = [release_key(v) for op, v in parts if op in ("<=", "<")]
+            if not left and older and known_keys(library) and min(older) <= known_keys(library)[0]:
+                left = (release_key("0"),)  # older than all that is known: nothing about it is
         if not left:
             raise ValueError(f"no known release of {library} satisfies {specifier!r}")
         return Releases({**self._members, library: left})
