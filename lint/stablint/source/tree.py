@@ -132,7 +132,7 @@ class Document(NamedTuple):
 
     text: Text
     format: str  # yaml | json | python | shell
-    index: int
+    number: int  # of the document in its file
     root: Union[Mapping, Sequence, Scalar, Module, Script, None]
     problems: tuple[Problem, ...] = ()
 

@@ -1,0 +1,210 @@
+"""What the words of a shell script come to: variables that the file itself sets, with the place where each value is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple, Union
+
+from stablint.source.shell_tokens import Array, Piece, Word
+from stablint.source.tree import Scalar, Unknown
+
+_MOST_CHUNKS = 400  # of one variable
+_LONGEST = 10_000  # characters of a variable that is put together from several parts
+_MOST_WORK = 100_000  # chunks that all expansions of a script may come to
+_MOST_DIGITS = 100
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+_NUMERIC = frozenset("+-.0123456789")
+_WORDS: dict[str, object] = {"True": True, "true": True, "False": False, "false": False}
+_BLANKS = " \t\n\r"
+_RUNS = re.compile(r"[ \t\n\r]+|[^ \t\n\r]+")
+
+
+class Chunk(NamedTuple):
+    """Part of an expanded word. `source` is plain, quoted or name (it came from a variable); `many`: it may stand for several words."""
+
+    value: Union[str, Unknown]
+    start: int
+    end: int
+    source: str = "plain"
+    exact: bool = True
+    many: bool = False
+
+
+class Field(NamedTuple):
+    """One argument as the program gets it; start and end are those of the word in the text."""
+
+    chunks: tuple[Chunk, ...]
+    start: int
+    end: int
+
+
+class Definition(NamedTuple):
+    """What a variable holds; start and end are those of its value in the text, quotes included."""
+
+    chunks: tuple[Chunk, ...]
+    start: int
+    end: int
+    editable: bool
+
+
+class Items(NamedTuple):
+    """What an array holds."""
+
+    fields: tuple[Field, ...]
+
+
+Held = Union[Definition, Items, Unknown]
+
+
+def typed(text: str) -> object:
+    """A word as argparse would convert it: numbers of strict syntax and truth values; all else stays text."""
+    if text[:1] in _NUMERIC and len(text) <= _MOST_DIGITS:
+        if _INTEGER.match(text):
+            return int(text)
+        if _FLOAT.match(text):
+            return float(text)
+    return _WORDS.get(text, text)
+
+
+def scalar(field: Field) -> Scalar:
+    """A field as a value; its span is the variable's definition where the whole word is one variable."""
+    chunks = field.chunks
+    if len(chunks) == 1 and isinstance(chunks[0].value, str):
+        value, start, end, source, exact, _ = chunks[0]
+        if source == "name":
+            return Scalar(typed(value), start, end, source, exact)
+        return Scalar(typed(value), field.start, field.end, source)
+    unknown = unknown_in(chunks)
+    if unknown is not None:
+        return Scalar(unknown, field.start, field.end, "unknown", False)
+    text = "".join(str(chunk.value) for chunk in chunks)
+    form = "quoted" if any(chunk.source == "quoted" for chunk in chunks) else "plain"
+    return Scalar(typed(text), field.start, field.end, form, all(chunk.source != "name" for chunk in chunks))
+
+
+def unknown_in(chunks: tuple[Chunk, ...]) -> Unknown | None:
+    """Why a value is not known, if some part of it is not."""
+    return next((chunk.value for chunk in chunks if isinstance(chunk.value, Unknown)), None)
+
+
+class Variables:
+    """The state of a script at one of its places. `held` is read and changed by who goes through the commands."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, Held] = {}
+        self.work = 0
+
+    def define(self, word: Word, start: int) -> Held:
+        """The value of `NAME=word`, where the value begins at `start`."""
+        if len(word.pieces) == 1 and word.pieces[0].kind == "variable":
+            held = self._variable(word.pieces[0])
+            if isinstance(held, (Definition, Unknown)):
+                return held
+        chunks: list[Chunk] = []
+        for piece in word.pieces:
+            chunks += self._chunks(piece, whole=False)
+        length = sum(len(chunk.value) for chunk in chunks if isinstance(chunk.value, str))
+        if len(chunks) > _MOST_CHUNKS or (length > _LONGEST and len(chunks) > 1):
+            return Unknown("too long to follow")
+        return Definition(tuple(chunks), start, word.end, all(chunk.source != "name" for chunk in chunks))
+
+    def array(self, array: Array) -> Held:
+        fields = tuple(field for word in array.words for field in self.fields(word))
+        if array.adds:
+            before = self.held.get(array.name)
+            if not isinstance(before, Items):
+                return before if isinstance(before, Unknown) else Unknown(f"`{array.name}` is not a list here")
+            fields = before.fields + fields
+        return Items(fields) if len(fields) <= _MOST_CHUNKS else Unknown("too long to follow")
+
+    def fields(self, word: Word) -> Iterator[Field]:
+        """The arguments that a word becomes: none, one, or several where a variable holds several."""
+        first = word.pieces[0] if len(word.pieces) == 1 else None
+        if first and first.kind == "text":
+            source = "quoted" if first.quoted else "plain"
+            yield Field((Chunk(first.text, first.start, first.end, source, first.exact),), word.start, word.end)
+            return
+        held = self.held.get(first.text) if first and first.kind == "array" else None
+        if isinstance(held, Items) and self._spend(len(held.fields)):
+            yield from held.fields
+            return
+        chunks: list[Chunk] = []
+        split = False
+        for piece in word.pieces:
+            for chunk in self._chunks(piece, whole=True):
+                if chunk.source != "name" or piece.quoted or not isinstance(chunk.value, str):
+                    chunks.append(chunk)
+                    continue
+                if not self._spend(len(chunk.value) // 2):
+                    chunks.append(chunk._replace(value=Unknown("too long to follow"), many=True))
+                    continue
+                for run in _RUNS.finditer(chunk.value):
+                    if run.group()[0] not in _BLANKS:
+                        chunks.append(_part(chunk, run))
+                    elif chunks:
+                        yield _cut(chunks)
+                        chunks, split = [], True
+        if chunks:  # an empty pair of quotes is an argument, an empty variable is none
+            yield _cut(chunks) if split else Field(tuple(chunks), word.start, word.end)
+
+    def _chunks(self, piece: Piece, whole: bool) -> list[Chunk]:
+        """What a piece comes to; a variable is one chunk with the span of its definition if it is wanted `whole` and has no blanks."""
+        if piece.kind == "text":
+            return [Chunk(piece.text, piece.start, piece.end, "quoted" if piece.quoted else "plain", piece.exact)]
+        if piece.kind == "opaque":
+            return [Chunk(Unknown(piece.text), piece.start, piece.end, many=not piece.quoted)]
+        if piece.kind == "arguments":
+            return [Chunk(Unknown("what the script is called with"), piece.start, piece.end, many=True)]
+        held = self.held.get(piece.text) if piece.kind == "array" else self._variable(piece)
+        if isinstance(held, Items) and held.fields and piece.kind == "variable":  # `$LIST` is its first item
+            field = held.fields[0]
+            held = Definition(field.chunks, field.start, field.end, all(chunk.source != "name" for chunk in field.chunks))
+        if not isinstance(held, Definition) or not self._spend(len(held.chunks) + 1):
+            many = piece.kind == "array" or not piece.quoted
+            return [Chunk(_reason(piece.text, held), piece.start, piece.end, many=many)]
+        known = [chunk.value for chunk in held.chunks if isinstance(chunk.value, str)]
+        text = "".join(known)
+        if len(known) == len(held.chunks) and whole and (piece.quoted or not any(blank in text for blank in _BLANKS)):
+            return [Chunk(text, held.start, held.end, "name", held.editable)] if text or piece.quoted else []
+        many = not piece.quoted
+        return [chunk._replace(source="name", many=many and isinstance(chunk.value, Unknown)) for chunk in held.chunks]
+
+    def _variable(self, piece: Piece) -> Held | None:
+        held = self.held.get(piece.text)
+        if held is None and piece.default is not None:
+            default = piece.default
+            if default.kind == "text":
+                chunk = Chunk(default.text, default.start, default.end, "plain", True)
+                around = int(default.quoted)
+                return Definition((chunk,), default.start - around, default.end + around, True)
+            return self._variable(default) if default.kind == "variable" else Unknown(default.text)
+        return held
+
+    def _spend(self, chunks: int) -> bool:
+        self.work += chunks
+        return self.work <= _MOST_WORK
+
+
+def _part(chunk: Chunk, run: re.Match[str]) -> Chunk:
+    if run.span() == (0, len(run.string)):
+        return chunk
+    if chunk.exact:
+        return Chunk(run.group(), chunk.start + run.start(), chunk.start + run.end(), "name")
+    return Chunk(run.group(), chunk.start, chunk.end, "name", False)
+
+
+def _cut(chunks: list[Chunk]) -> Field:
+    """An argument cut out of a longer value."""
+    return Field(tuple(chunks), chunks[0].start, chunks[-1].end)
+
+
+def _reason(name: str, held: Held | None) -> Unknown:
+    if isinstance(held, Unknown):
+        return held
+    if isinstance(held, (Definition, Items)):
+        return Unknown("too long to follow")
+    if name.isdigit():
+        return Unknown(f"`${name}` is given by the caller")
+    return Unknown(f"`${name}` is not set in this file")
