@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stablint import knowledge
 from stablint.target.learning_rate import band, recipes
 
 ROOT = Path(__file__).parents[2]
@@ -67,8 +68,8 @@ def test_t5_has_a_band_of_its_own():
     assert band("sft", "full", 3 * BILLION, "t5").alarm_above > band("sft", "full", 3 * BILLION).alarm_above
 
 
-def test_few_counted_recipes_lie_outside_an_alarm(compiled):
-    for row in compiled["lr_bands"]["bands"]:
+def test_few_counted_recipes_lie_outside_an_alarm():
+    for row in knowledge.load("lr_bands")["bands"]:
         if row.get("alarm_above") is not None:
             assert row["alarm_below"] < row["typical_low"] <= row["median"] <= row["typical_high"] < row["alarm_above"]
             assert row["severity"] == "info" or row["outside_above"] <= 0.2 * row["recipes"]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stablint import knowledge
 from stablint.target.model import describe, evidence, from_config
 from stablint.target.model_name import component, quantised, tokens
 
@@ -197,9 +198,9 @@ def test_the_modules_that_lora_can_target(name, there, missing):
     assert missing not in modules
 
 
-def test_every_checkpoint_is_of_its_own_line_and_size(compiled):
-    for checkpoint, (number, label, *_) in compiled["models"]["ids"].items():
-        line = compiled["models"]["lines"][number]
+def test_every_checkpoint_is_of_its_own_line_and_size():
+    for checkpoint, (number, label, *_) in knowledge.load("models")["ids"].items():
+        line = knowledge.load("models")["lines"][number]
         stored = line["sizes"][label]
         for name in (checkpoint, "someone/" + checkpoint.rpartition("/")[2] + "-sft-v3"):
             facts = describe(name)
@@ -208,9 +209,9 @@ def test_every_checkpoint_is_of_its_own_line_and_size(compiled):
                 assert facts["model.parameters"] == pytest.approx(stored[0], rel=0.1), name
 
 
-def test_every_type_has_facts(compiled):
-    assert len(compiled["models"]["types"]) >= 114
-    for kind, facts in compiled["models"]["types"].items():
+def test_every_type_has_facts():
+    assert len(knowledge.load("models")["types"]) >= 114
+    for kind, facts in knowledge.load("models")["types"].items():
         assert facts["model.type"] == kind
         assert from_config({"model_type": kind})["model.type"] == kind
 
