@@ -41,6 +41,7 @@ class Explicit(NamedTuple):
     place: Place
     layer: str  # which kind of text it stands in, for precedence: flags, file, call …
     block: int  # number of the block of its document (the call, the command)
+    reader: str = ""  # the call that the keyword belongs to: `trl.SFTConfig`
 
 
 class Default(NamedTuple):
@@ -80,6 +81,10 @@ class Statement(NamedTuple):
     value: Value
     raw: Value
     origin: Union[Explicit, Supplied]
+
+
+class Secret(str):
+    """Stands for a secret's value, which is never kept: only where it stands is known."""
 
 
 def is_unknown(value: Value) -> bool:
