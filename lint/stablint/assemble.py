@@ -93,7 +93,8 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
     seeds: list[tuple[list[Part], list[Link]]] = []
     for path in paths:
         seeds += _seeds(files.fragments(path, options.dialect))
-    joined: list[tuple[list[Part], frozenset[str]]] = [_join(parts, files) for parts, _ in seeds]
+    joined = [_join(parts, files) for parts, _ in seeds]
+    joined = [(parts, linked) for parts, linked in joined if any(part.fragment.entry and not part.fragment.weak for part in parts) or not parts[0].fragment.weak]
     alone = [
         (parts, linked)
         for parts, linked in joined

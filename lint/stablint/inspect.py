@@ -136,7 +136,9 @@ def _one_by_one(run: Run, known: tuple[hazards.Hazard, ...], internal: list[str]
 
 def _broken(document: Document, problem: Problem) -> Run:
     """A pseudo run whose facts are what is wrong with the text itself."""
-    place = Place(document, problem.kind, problem.start, max(problem.end, problem.start), None, (problem.kind,))
+    flag = re.match(r"--?([\w-]+)", document.text.text[problem.start : problem.end + 60]) if document.format == "shell" else None
+    setting = flag[1] if flag is not None else problem.kind
+    place = Place(document, setting, problem.start, max(problem.end, problem.start), None, (setting,))
     origin = Explicit(place, "file", 0)
     explicit = {
         name: Fact(name, value, origin, (Statement(name, value, value, origin),))

@@ -51,7 +51,12 @@ def _shown(run: Run) -> RunShow:
 
 def _defaults(run: Run) -> list[str]:
     """Every field of the run's config classes: what is left out has a value as well."""
-    return [f"{head}.{name}" for head, classes in run.classes.items() for owner in classes for name in field_names(owner.removeprefix("?")) if not name.startswith("_")]
+    return [f"{head}.{name}" for head, classes in run.classes.items() for owner in classes for name in _fields(run, owner.removeprefix("?")) if not name.startswith("_")]
+
+
+def _fields(run: Run, owner: str) -> tuple[str, ...]:
+    newest = run.releases.newest(owner.partition(".")[0])
+    return field_names(owner, newest) if newest is not None else ()
 
 
 _SUMMARY = (

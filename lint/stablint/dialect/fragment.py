@@ -42,6 +42,7 @@ class Fragment(NamedTuple):
     links: tuple[Link, ...] = ()
     entry: bool = False  # does it make a run of its own
     framework: str = ""
+    weak: bool = False  # says nothing of training itself: a run only if a file that it names does
 
 
 Read = Callable[[Any], Any]
@@ -108,10 +109,14 @@ def read_flag(raw: Any) -> Any:
 
 def read_words(raw: Any) -> Any:
     """A list that may be written as one text with commas."""
-    if isinstance(raw, str):
-        raw = read_plain(raw)
-        return [word.strip() for word in raw.split(",") if word.strip()] if isinstance(raw, str) and "," in raw else raw
-    return raw
+    if not isinstance(raw, str):
+        return raw
+    value = read_plain(raw)
+    if not isinstance(value, str):
+        return value
+    if value[:1] == "[" and value[-1:] == "]":  # a list written as text: '[q_proj,v_proj]', "['q_proj', 'v_proj']"
+        return [word for part in value[1:-1].split(",") if (word := part.strip().strip("\"'"))]
+    return [word.strip() for word in value.split(",") if word.strip()] if "," in value else value
 
 
 def read_text(raw: Any) -> Any:
@@ -219,7 +224,7 @@ def statement(block: Block, entry: Entry, path: tuple[str, ...], row: Row, layer
     setting = ".".join(path) if len(path) > 1 else entry.key
     value: Any = Secret() if is_secret(path[-1], raw) else CODECS[row.codec](raw)
     place = Place(block.document, setting, node.start, node.end, entry, path)
-    return Statement(row.fact, value, Secret() if type(value) is Secret else raw, Explicit(place, layer, block.number))
+    return Statement(row.fact, value, Secret() if type(value) is Secret else raw, Explicit(place, layer, block.number, block.name if block.kind == "call" else ""))
 
 
 def spelled(text: str) -> str:

@@ -51,6 +51,10 @@ _ROWS = (
     ("bnb_4bit_quant_storage", "quantization.bnb_4bit_quant_storage", "dtype"),
     ("quantization_bit", "quantization.bits", "plain"),
     ("quant_method", "quantization.quant_method", "text"),
+    ("dataset_streaming", "data.is_iterable", "flag"),
+    ("streaming", "data.is_iterable", "flag"),
+    ("fsdp_transformer_layer_cls_to_wrap", "fsdp.transformer_layer_cls_to_wrap", "words"),
+    ("fsdp_min_num_params", "fsdp.min_num_params", "plain"),
     ("tf32", "training.tf32", "flag"),
     ("bf16", "training.bf16", "flag"),
     ("fp16", "training.fp16", "flag"),
@@ -161,7 +165,8 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None) ->
     elif trl:
         possible = candidates(keys)
         classes = (possible[0], BASE) if len(possible) == 1 else (*(f"?{name}" for name in possible), BASE)
-    certain = trl and (not flags or config_class is not None)
+    foreign = any(not _is_known(key) for key in keys)  # TRL's own parser takes none: another program's arguments are mixed in
+    certain = config_class is not None or (trl and not flags and (not foreign or not TRL_ONLY.isdisjoint(keys)))
     training = OPEN if block.mapping.open else CLOSED if certain or not flags else PRESUMED
     owned = CLOSED if certain and not block.mapping.open else OPEN if block.mapping.open else PRESUMED
     return Fragment(

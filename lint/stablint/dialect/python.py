@@ -34,12 +34,13 @@ _LOADER_ROWS: dict[str, Row | tuple[Row, ...]] = {
     "max_seq_length": Row("max_seq_length", "model.max_seq_length"),
 }
 _TRAINERS = frozenset(["Trainer", "Seq2SeqTrainer", "SFTTrainer", "DPOTrainer", "KTOTrainer", "GRPOTrainer", "RewardTrainer", "RLOOTrainer", "ORPOTrainer", "CPOTrainer", "PPOTrainer", "OnlineDPOTrainer", "BCOTrainer", "PRMTrainer", "GKDTrainer", "UnslothTrainer"])  # fmt: skip
+_LIBRARIES = ("transformers.", "trl.", "unsloth.", "optimum.")  # other libraries have a Trainer of their own
 _TRAINER_LINKS = frozenset({"args", "model", "peft_config", "config"})
 
 
 def recognise(document: Document) -> int:
     module = document.root
-    return 90 if isinstance(module, Module) and any(_kind(call) for call in module.calls) else 0
+    return 90 if isinstance(module, Module) and any(_kind(call) not in ("", "data") for call in module.calls) else 0
 
 
 def _kind(call: Call) -> str:
@@ -49,7 +50,9 @@ def _kind(call: Call) -> str:
     if word in _QUANTISERS:
         return "quantiser"
     if word in _TRAINERS:
-        return "trainer"
+        return "trainer" if call.name == word or call.name.startswith(_LIBRARIES) else ""
+    if word == "load_dataset":
+        return "data"
     if word.endswith("Config") and (call.name.startswith("peft.") or word == "LoraConfig"):
         return "adapter"
     if word == "from_pretrained" and _is_model_class(call.name.rpartition(".")[0]):
@@ -76,16 +79,20 @@ def lower(document: Document) -> Iterator[Fragment]:
     whole = any(kind == "trainer" for _, kind in kinds) and any(kind == "loader" for _, kind in kinds)
     adapters = any(kind in ("adapter", "unsloth-adapter") for _, kind in kinds) or any("peft" in call.name for call in module.calls)
     lora = CLOSED if whole and not adapters else OPEN if adapters and not any("adapter" in kind for _, kind in kinds) else PRESUMED
-    framework = next((name for name in ("unsloth", "trl") if any(call.name.startswith(name + ".") or (last_word(call.name.rpartition(".")[0]) in _UNSLOTH
-                      and name == "unsloth") for call, _ in kinds)), "transformers")  # fmt: skip
+    framework = _framework([call.name for call, _ in kinds])
     for index, (call, kind) in enumerate(kinds):
         block = Block(document, "call", call.name, call.arguments, call.start, call.end, index, call)
-        yield _LOWER[kind](block, call)._replace(framework=framework if kind in ("arguments", "trainer", "loader") else "")._replace(
-            scopes=_LOWER_SCOPES(kind, call, lora)
-        )
+        fragment = _LOWER[kind](block, call)
+        yield fragment._replace(framework=framework if fragment.entry else "", scopes=_scopes(kind, call, lora))
 
 
-def _LOWER_SCOPES(kind: str, call: Call, lora: str) -> dict[str, str]:
+def _framework(names: list[str]) -> str:
+    if any(name.startswith("unsloth.") or last_word(name.rpartition(".")[0]) in _UNSLOTH for name in names):
+        return "unsloth"
+    return "trl" if any(name.startswith("trl.") for name in names) else "transformers"
+
+
+def _scopes(kind: str, call: Call, lora: str) -> dict[str, str]:
     state = OPEN if call.arguments.open else CLOSED
     if kind == "arguments":
         return {"training": state, "lora": lora, "quantization": PRESUMED, "model": PRESUMED, "fsdp": state, "tokenizer": OPEN}
@@ -178,7 +185,13 @@ def _named(block: Block, call: Call, fact: str, value: object) -> Statement:
     return Statement(fact, value, value, Explicit(Place(block.document, word, call.name_start, call.name_end, entry, (word,)), "call", block.number))
 
 
+def _data(block: Block, call: Call) -> Fragment:
+    rows = {"streaming": Row("streaming", "data.is_iterable", "flag")}
+    return Fragment("python", block, "call", tuple(lower_mapping(block, rows, "call", lambda key: None)), {}, {})
+
+
 _LOWER = {
+    "data": _data,
     "arguments": _arguments, "adapter": _adapter, "quantiser": _quantiser, "loader": _loader, "unsloth-adapter": _unsloth_adapter,
     "trainer": _trainer, "checkpointing": _checkpointing, "accelerator": _accelerator,
 }  # fmt: skip

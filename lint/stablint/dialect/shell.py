@@ -28,7 +28,7 @@ def recognise(document: Document, split_launch: SplitLaunch) -> int:
     script = document.root
     if not isinstance(script, Script):
         return 0
-    return 90 if any(_is_training(*split_launch(command)) for command in script.commands) else 0
+    return 90 if any(_is_training(*parts) or _launches_script(*parts) for parts in map(split_launch, script.commands)) else 0
 
 
 def _is_training(launcher: Command, script: Command | None) -> bool:
@@ -36,6 +36,16 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
     keys = {spelled(entry.key) for entry in target.flags.entries}
     known = sum(1 for key in keys if known_key(key) or key in llamafactory.ROWS)
     return known >= 3 or (known >= 1 and bool(keys & huggingface._TELLING)) or (bool(_config_links(target)) and _starts_training(launcher, target))
+
+
+def _launches_script(launcher: Command, script: Command | None) -> bool:
+    """A launcher in front of a Python file: what the file does is told by the file."""
+    named = launcher.words[:1] in (("torchrun",), ("deepspeed",), ("accelerate",), ("python",), ("python3",))
+    return named and any(word.endswith(".py") for word in _script_words(script or launcher))
+
+
+def _script_words(command: Command) -> tuple[str, ...]:
+    return (*command.words, *(word.value for word in command.positionals if isinstance(word.value, str)))
 
 
 def _starts_training(launcher: Command, target: Command) -> bool:
@@ -50,9 +60,11 @@ def lower(document: Document, split_launch: SplitLaunch) -> Iterator[Fragment]:
     assert isinstance(script, Script)
     for index, command in enumerate(script.commands):
         launcher, target = split_launch(command)
-        if _is_training(launcher, target):
-            yield _training(document, launcher, target or launcher, index)
-            yield _launcher(document, launcher, index, own=target is not None)
+        weak = not _is_training(launcher, target)
+        if weak and not _launches_script(launcher, target):
+            continue
+        yield _training(document, launcher, target or launcher, index)._replace(weak=weak)
+        yield _launcher(document, launcher, index, own=target is not None)._replace(weak=weak)
 
 
 def _training(document: Document, launcher: Command, target: Command, index: int) -> Fragment:
@@ -81,7 +93,7 @@ def _config_links(command: Command) -> list[tuple[str, Scalar]]:
 
 def _config_links_of(document: Document, command: Command, index: int) -> tuple[Link, ...]:
     links = [Link("config", path, Place(document, path, node.start, node.end)) for path, node in _config_links(command)]
-    for word in (*command.words, *(str(p.value) for p in command.positionals if isinstance(p.value, str))):
+    for word in _script_words(command):
         if word.endswith(".py"):
             links.append(Link("script", word, Place(document, word, command.start, command.end)))
     return tuple(links)

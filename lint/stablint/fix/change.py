@@ -164,7 +164,7 @@ def _insert(change: Change, finding: Finding, changes: list[Change]) -> tuple[Do
     """Beside another setting of the change, else of the same namespace, else beside the last one of the run's own text."""
     namespace = change.fact.partition(".")[0]
     explicit = finding.run.explicit
-    near = [c.fact for c in changes if c.fact != change.fact] + [finding.fact] + list(reversed(explicit))
+    near = [c.fact for c in changes if c.fact != change.fact] + [finding.fact] + list(explicit)[::-1]
     same = [name for name in near if name.partition(".")[0] == namespace and name in explicit]
     for name in (*same, *([] if namespace in ("deepspeed", "lora", "quantization", "fsdp") else near)):
         fact = explicit.get(name)

@@ -132,7 +132,9 @@ def _version(condition: Condition, world: World) -> Verdict:
     if not world.run.releases.stated(library):
         return None
     have = world.choice[library]
-    operand = condition[3]
+    operand = world.fact(condition[3]).value if condition[2] == 2 else condition[3]
+    if condition[2] == 2 and not isinstance(operand, str):
+        return None
     if condition[0] == "between":
         return release_key(str(operand[0])) <= have < release_key(str(operand[1]))
     if condition[0] in ("in", "not-in"):

@@ -29,6 +29,7 @@ class ItemWorld(World):
         path = self._origin.place.path if self._origin is not None else ()
         self.spelled, owners = self._read_as(path or (name.rpartition(".")[2],))
         self._owners = owners
+        self._doubtful = {owner.removeprefix("?") for several in self.run.classes.values() for owner in several if owner.startswith("?")}
         self._found = tuple((owner, spans) for owner in owners if (spans := field(owner, self.spelled)) is not None)
         self._turns: Turns = NO_TURNS
         for _, spans in self._found:
@@ -73,6 +74,10 @@ class ItemWorld(World):
         nothing else could read it: in a call of the class, in DeepSpeed's own file."""
         if not self._found:
             return self._never_a_key() if self._owners else False
+        if self._origin is not None and self._origin.reader and not self._in_its_call():
+            return False
+        if self._doubtful and all(owner in self._doubtful for owner, _ in self._found):
+            return None  # which trainer reads the file is not known, and not all of them ever had it
         for _, spans in self._found:
             release = self.release(spans.library)
             if release is None or spans.exists_at(release):
@@ -87,7 +92,12 @@ class ItemWorld(World):
             parent = field("deepspeed.json", above)
             release = self.release("deepspeed")
             return parent is not None and release is not None and "block" in parent.extra_at(release)
-        return self._origin is not None and self._origin.layer == "call" and any(self.names(owner) for owner in self._owners)
+        return self._in_its_call() and any(self.names(owner) for owner in self._owners)
+
+    def _in_its_call(self) -> bool:
+        """Is it a keyword of the class's own call? Other calls lend their keywords to facts of the same namespace."""
+        word = self._origin.reader.rpartition(".")[2] if self._origin is not None else ""
+        return bool(word) and any(owner.rpartition(".")[2] == word for owner in self._owners)
 
     def item_choices(self) -> list[Any] | None:
         choices = self.spans(lambda spans, release: spans.choices_at(release))

@@ -83,7 +83,9 @@ def method(w: World) -> Answer:
     if w.run.framework == "llamafactory":
         return _adapted(w, "lora", "training.finetuning_type")  # its default
     kind = w.stated("training.adapter")
-    if kind not in (ABSENT, None):
+    if kind is None or (kind is ABSENT and w.run.framework == "axolotl"):
+        return Answer("full", ("training.adapter",))
+    if kind is not ABSENT:
         return _adapted(w, "lora" if kind == "qlora" else kind, "training.adapter")
     switch = w.stated("lora.use_peft")
     if is_unknown(switch):
@@ -101,6 +103,8 @@ def method(w: World) -> Answer:
     scope = w.run.scopes.get("lora", OPEN)
     if scope == OPEN:
         return Answer("unknown")  # decided elsewhere: a word, so that "is-not full" can be asked
+    if scope == PRESUMED and w.value("derived.weights_dtype") in ("4bit", "8bit"):
+        return Answer("unknown")  # nobody trains a quantised model whole: the adapter is in code that is not at hand
     return Answer("full", (), presumed=scope == PRESUMED)
 
 
@@ -200,6 +204,8 @@ def zero_stage(w: World) -> Answer:
     stage = w.value("deepspeed.zero_optimization.stage")
     if stage is ABSENT:
         return Answer(0, ("deepspeed.zero_optimization.stage",))
+    if is_unknown(stage) and not w.is_stated("deepspeed.zero_optimization.stage") and w.value("derived.deepspeed") is False:
+        return Answer(0, ("derived.deepspeed",))
     return Answer(stage, ("deepspeed.zero_optimization.stage",))
 
 
@@ -221,7 +227,8 @@ def learning_rate_band(w: World) -> Answer:
     found, names = _band(w)
     if found is None:
         return Answer(Unknown("no counted recipes for this objective, method and size"), names)
-    return Answer(f"{found.typical_low:g} to {found.typical_high:g}", names)
+    low, high = found.typical_low, found.typical_high
+    return Answer(f"about {low:g}" if low == high else f"{low:g} to {high:g}", names)
 
 
 def effective_lora_rate(w: World) -> Answer:
@@ -283,7 +290,8 @@ def generations_eval(w: World) -> Answer:
 
 def adam_betas(w: World) -> Answer:
     names = ("training.adam_beta1", "training.adam_beta2")
-    return Answer([w.value(name) for name in names], names)
+    betas = [w.value(name) for name in names]
+    return Answer(betas if all(isinstance(beta, float) for beta in betas) else Unknown("the betas are not known"), names)
 
 
 def deepspeed(w: World) -> Answer:

@@ -5,5 +5,5 @@ from __future__ import annotations
 OBJECTIVES = {
     "SFTConfig": "sft", "DPOConfig": "dpo", "KTOConfig": "kto", "GRPOConfig": "grpo", "RewardConfig": "reward", "RLOOConfig": "rloo",
     "ORPOConfig": "orpo", "CPOConfig": "cpo", "PPOConfig": "ppo", "OnlineDPOConfig": "online-dpo", "BCOConfig": "bco", "PRMConfig": "prm",
-    "GKDConfig": "gkd", "NashMDConfig": "nash-md", "XPOConfig": "xpo",
+    "GKDConfig": "gkd", "DistillationConfig": "distillation", "NashMDConfig": "nash-md", "XPOConfig": "xpo",
 }  # fmt: skip
