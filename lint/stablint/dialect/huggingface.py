@@ -11,6 +11,7 @@ from collections.abc import Mapping as Table
 from stablint.dialect.fragment import Block, Fragment, Link, Row, first, lower_mapping, spelled
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.run.releases import canonical, known_key
+from stablint.source.tree import Mapping
 
 BASE = "transformers.TrainingArguments"
 
@@ -85,6 +86,9 @@ TRL_ONLY = frozenset(
 _ENTRY_COMMANDS = {"sft": "SFTConfig", "dpo": "DPOConfig", "kto": "KTOConfig", "grpo": "GRPOConfig", "reward": "RewardConfig", "rloo": "RLOOConfig"}
 
 
+# Sections of a script's own file that hold nothing but arguments of the config class.
+SECTIONS = ("training_args", "training_arguments")
+
 _rows: dict[str, Row | None] = {}
 
 
@@ -101,6 +105,11 @@ def _is_known(key: str) -> bool:
 
 def _make_row(key: str) -> Row | None:
     head, dot, rest = key.partition(".")
+    if head in SECTIONS and dot:  # a script's own file: the arguments are handed on as they stand
+        row = ROWS.get(rest) or training_row(rest)
+        return Row(key, row.fact, row.codec) if row is not None else None
+    if head == "peft_config" and dot:
+        return Row(key, "lora." + rest)
     if head == "fsdp_config" and dot:
         return Row(key, "fsdp." + rest.removeprefix("fsdp_"))
     if head in ("deepspeed", "deepspeed_config") and dot:
@@ -113,7 +122,11 @@ def _make_row(key: str) -> Row | None:
 
 def recognise(keys: frozenset[str], block: Block) -> int:
     """How many keys are those of the config classes; 0 where they are too few or the lesser part of the document."""
-    if not keys & _TELLING:
+    for section in SECTIONS:
+        inner = block.mapping.get(section)
+        if isinstance(inner, Mapping):
+            keys = frozenset(entry.key for entry in inner.entries)
+    if not keys & TELLING:
         return 0
     known = sum(1 for key in keys if _is_known(key))
     if known < 2 or known * 3 < len(keys):
@@ -121,7 +134,7 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     return min(90, 30 + 3 * known)
 
 
-_TELLING = frozenset(
+TELLING = frozenset(
     ["learning_rate", "per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps", "fp16", "bf16", "lr_scheduler_type", "warmup_ratio", "warmup_steps", "gradient_checkpointing", "optim", "per_device_eval_batch_size", "evaluation_strategy", "eval_strategy", "save_strategy", "deepspeed", "fsdp", "weight_decay", "max_grad_norm", "load_best_model_at_end", "num_generations", "max_seq_length", "max_length", "lora_r", "use_peft", "logging_steps", "save_steps", "eval_steps"]
 )
 

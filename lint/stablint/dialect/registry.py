@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from stablint.dialect import accelerate, axolotl, deepspeed, huggingface, llamafactory, model, peft
+from stablint.dialect import accelerate, axolotl, deepspeed, fsdp, huggingface, llamafactory, model, peft, swift, torchtune
 from stablint.dialect.fragment import Block, Fragment
 from stablint.source.tree import Document, Mapping
 
@@ -23,6 +23,9 @@ DOCUMENTS: dict[str, Dialect] = {
     "deepspeed": Dialect(deepspeed.recognise, deepspeed.lower),
     "axolotl": Dialect(axolotl.recognise, axolotl.lower),
     "llamafactory": Dialect(llamafactory.recognise, llamafactory.lower),
+    "torchtune": Dialect(torchtune.recognise, torchtune.lower),
+    "ms-swift": Dialect(swift.recognise, swift.lower),
+    "fsdp": Dialect(fsdp.recognise, fsdp.lower),
     "hf-args": Dialect(huggingface.recognise, huggingface.lower),
 }
 NAMES = (*DOCUMENTS, "trl", "python", "shell")

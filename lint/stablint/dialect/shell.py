@@ -35,7 +35,7 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
     target = script or launcher
     keys = {spelled(entry.key) for entry in target.flags.entries}
     known = sum(1 for key in keys if known_key(key) or key in llamafactory.ROWS)
-    return known >= 3 or (known >= 1 and bool(keys & huggingface._TELLING)) or (bool(_config_links(target)) and _starts_training(launcher, target))
+    return known >= 3 or (known >= 1 and bool(keys & huggingface.TELLING)) or (bool(_config_links(target)) and _starts_training(launcher, target))
 
 
 def _launches_script(launcher: Command, script: Command | None) -> bool:
