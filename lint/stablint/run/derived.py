@@ -204,9 +204,15 @@ def zero_stage(w: World) -> Answer:
     stage = w.value("deepspeed.zero_optimization.stage")
     if stage is ABSENT:
         return Answer(0, ("deepspeed.zero_optimization.stage",))
-    if is_unknown(stage) and not w.is_stated("deepspeed.zero_optimization.stage") and w.value("derived.deepspeed") is False:
-        return Answer(0, ("derived.deepspeed",))
+    if is_unknown(stage) and not w.is_stated("deepspeed.zero_optimization.stage") and w.value("derived.deepspeed") is False and _launch_is_known(w):
+        return Answer(0, ("derived.deepspeed", "launch.launcher"))
     return Answer(stage, ("deepspeed.zero_optimization.stage",))
+
+
+def _launch_is_known(w: World) -> bool:
+    """Sharding may stand in accelerate's own file, unless the launcher is another one or there is one GPU (ERRATA, finding 6)."""
+    launcher = w.stated("launch.launcher")
+    return (launcher is not ABSENT and launcher != "accelerate") or w.is_stated("accelerate.distributed_type") or w.value("target.gpu.count") == 1
 
 
 def _band(w: World) -> tuple[Band | None, tuple[str, ...]]:
