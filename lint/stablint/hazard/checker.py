@@ -12,7 +12,7 @@ from stablint.hazard.item import ItemWorld
 from stablint.hazard.memo import Memo
 from stablint.hazard.model import Finding, Hazard, Open, Remedy
 from stablint.run.derived import RULES
-from stablint.run.fact import ABSENT, Derived, Explicit, Fact, Place, Secret, is_unknown
+from stablint.run.fact import ABSENT, PRESUMED, Derived, Explicit, Fact, Place, Secret, is_unknown
 from stablint.run.pep440 import matcher
 from stablint.run.releases import known_libraries
 from stablint.run.world import NO_TURNS, Run, Turns, World
@@ -236,7 +236,9 @@ def _finding(hazard: Hazard, checked: Checked, world: World, item: str, releases
         severity = min(severity, "warning", key=_RANK.__getitem__)
         notes.append(_presumption(presumed))
     if partly:
-        severity = min(severity, "warning", key=_RANK.__getitem__)
+        # Flags of somebody's own script were written for the releases of their time, which that project pins.
+        least = "info" if item and world.scope(item) == PRESUMED else "warning"
+        severity = min(severity, least, key=_RANK.__getitem__)
     fact, place, absent = _place(hazard, world, names, item)
     shown = _leaf_facts(world, facts)
     return Finding(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stablint.run.fact import Explicit, Fact
+from stablint.run.fact import PRESUMED, Explicit, Fact
 from stablint.run.pep440 import Key
 from stablint.run.releases import FieldSpans, Rename, field, field_names, renamed
 from stablint.run.world import NO_TURNS, Turns, World
@@ -58,7 +58,8 @@ class ItemWorld(World):
         if head == "deepspeed":
             at = path.index("deepspeed") + 1 if "deepspeed" in path else 0
             whole = self._origin is not None and (self._origin.layer == "deepspeed-file" or at > 0)
-            return ".".join(path[at:]), ("deepspeed.json",) if whole else ()
+            # a short pydantic name (`max_live_parameters`) is looked up under the alias that the fact has
+            return self.name.removeprefix("deepspeed.") if whole else ".".join(path[at:]), ("deepspeed.json",) if whole else ()
         if head not in _OF_CLASSES or len(path) > 1:
             return path[-1], ()
         return path[-1], tuple(owner.removeprefix("?") for owner in self.run.classes.get(head, ()))
@@ -82,6 +83,8 @@ class ItemWorld(World):
             release = self.release(spans.library)
             if release is None or spans.exists_at(release):
                 return False
+        if self.scope(self.name) == PRESUMED and not any(owner.startswith("transformers.") for owner, _ in self._found):
+            return None  # `max_seq_length` of somebody's own script is its own
         return True
 
     def _never_a_key(self) -> bool:
