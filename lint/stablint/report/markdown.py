@@ -1,0 +1,75 @@
+"""A table in GitHub Flavored Markdown: for the summary of a CI job or a comment on a pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stablint.report.model import Diagnostic, Report
+from stablint.report.place import header
+from stablint.report.said import clean, finding, repair
+from stablint.report.summary import active, summary
+
+_ROWS = 100  # a comment on GitHub holds 65,536 characters
+# What markdown or the platform would act on: emphasis, links, images, HTML, the bars of the table.
+_ACTIVE = re.compile(r"[\\`*_{}\[\]<>#|~&$]")
+_SPAN = re.compile(r"`([^`]+)`")
+
+
+def render(report: Report, texts: Mapping[str, Mapping[str, Any]], *, secrets: frozenset[str] = frozenset()) -> str:
+    """`texts` are the hazards' texts by rule; `secrets` are masked."""
+    return "\n".join(_lines(report, texts, secrets)) + "\n"
+
+
+def _lines(report: Report, texts: Mapping[str, Mapping[str, Any]], secrets: frozenset[str]) -> Iterator[str]:
+    findings = active(report)
+    yield "### stablint"
+    if findings:
+        yield ""
+        yield "| | Place | Finding | Fix |"
+        yield "|---|---|---|---|"
+        for diagnostic in findings[:_ROWS]:
+            yield _row(diagnostic, texts.get(diagnostic.rule, {}), secrets)
+    if len(findings) > _ROWS:
+        yield ""
+        yield f"… and {len(findings) - _ROWS:,} more."
+    for line in summary(report):
+        yield ""
+        yield prose(clean(line, secrets))
+
+
+def _row(diagnostic: Diagnostic, text: Mapping[str, Any], secrets: frozenset[str]) -> str:
+    title = f"<br>{prose(clean(text['title'], secrets))}" if text.get("title") else ""
+    cells = (
+        f"**{diagnostic.severity}** {diagnostic.code}",
+        code(clean(header(diagnostic), secrets)),
+        prose(finding(diagnostic, secrets)) + title,
+        prose(repair(diagnostic, secrets)),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def prose(text: str) -> str:
+    """A line of text whose `code spans` stay such and in which nothing else is markup."""
+    parts, position = [], 0
+    for span in _SPAN.finditer(text):
+        parts += [_literal(text[position : span.start()]), code(span[1])]
+        position = span.end()
+    return "".join([*parts, _literal(text[position:])])
+
+
+def code(text: str) -> str:
+    """`text` as code. Where a bar or a backtick stands in it, as HTML, since tables split cells before they look for code."""
+    if text and not set("`|\\") & set(text) and text.strip() == text:
+        return f"`{text}`"
+    return f"<code>{_entities(text)}</code>"
+
+
+def _literal(text: str) -> str:
+    """A comment after `@` and in front of a number keeps the platform from making a mention or a reference of it."""
+    return _entities(text).replace("@", "@<!-- -->").replace("&#35;", "&#35;<!-- -->").replace("://", ":<!-- -->//")
+
+
+def _entities(text: str) -> str:
+    return _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", text)

@@ -1,0 +1,34 @@
+"""A finding's sentences for formats with an escaping of their own: masked first, since an escaped secret is not known any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stablint.report.masking import mask
+from stablint.report.model import Diagnostic
+from stablint.report.plain import plain
+from stablint.report.words import first_sentences, message
+
+_FLAGS = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes", "manual": "by hand"}
+
+
+def clean(text: str, secrets: frozenset[str]) -> str:
+    """One printable line without secrets."""
+    return plain(mask(text, secrets))
+
+
+def finding(diagnostic: Diagnostic, secrets: frozenset[str]) -> str:
+    return clean(message(diagnostic), secrets)
+
+
+def reason(text: Mapping[str, Any]) -> str:
+    """The first sentences of a hazard's `why`; empty where it has none."""
+    return first_sentences(text["why"]) if text.get("why") else ""
+
+
+def repair(diagnostic: Diagnostic, secrets: frozenset[str]) -> str:
+    """`train in bf16 (--fix)`; empty where nothing is known to help."""
+    if diagnostic.fix is None:
+        return ""
+    return f"{clean(diagnostic.fix.title, secrets)} ({_FLAGS[diagnostic.fix.applicability]})"
