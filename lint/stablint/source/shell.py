@@ -7,13 +7,34 @@ from __future__ import annotations
 
 import re
 
-from stablint.source.shell_blocks import Close, Middle, Open, Simple, items
+from stablint.source.shell_blocks import (
+    Close,
+    Middle,
+    Open,
+    Simple,
+    assigned_in_loops,
+    assigned_name,
+    assignment,
+    items,
+)
 from stablint.source.shell_flags import arguments
 from stablint.source.shell_launch import split_launch
 from stablint.source.shell_tokens import Array, Piece, Word
-from stablint.source.shell_values import Definition, Field, Held, Items, Variables, scalar, unknown_in
+from stablint.source.shell_values import Definition, Held, Items, Variables, scalar, unknown_in
 from stablint.source.shell_words import Lexer
-from stablint.source.tree import Command, Document, Entry, Mapping, Node, Problem, Scalar, Script, Sequence, Text, Unknown
+from stablint.source.tree import (
+    Command,
+    Document,
+    Entry,
+    Mapping,
+    Node,
+    Problem,
+    Scalar,
+    Script,
+    Sequence,
+    Text,
+    Unknown,
+)
 
 __all__ = ["LARGEST", "document", "split_launch"]
 
@@ -21,7 +42,6 @@ LARGEST = 1_000_000
 """Characters of the longest script that is read."""
 
 _MOST_EXPORTS = 100
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=", re.ASCII)
 _SPACE = re.compile(r"\s*")
 _DECLARES = frozenset({"export", "declare", "typeset", "readonly", "local"})
 _CHANGES = frozenset({"read", "unset", "mapfile", "readarray", "let", "getopts"})
@@ -64,7 +84,7 @@ class _Reader:
 
     def read(self, script: list[Simple | Open | Middle | Close]) -> None:
         """The commands in order; bodies of functions last, as they are called when the variables around them are set."""
-        loops = _assigned_in_loops(script)
+        loops = assigned_in_loops(script)
         later: list[tuple[int, int]] = []
         function, depth = -1, 0
         for number, item in enumerate(script):
@@ -93,7 +113,7 @@ class _Reader:
     def inside_function(self, item: Simple | Open | Middle | Close) -> None:
         """What a function assigns is not known outside it."""
         if isinstance(item, Simple) and item.words:
-            for name in {_assigned_name(word) for word in item.words} - {""}:
+            for name in {assigned_name(word) for word in item.words} - {""}:
                 if not isinstance(item.words[0], Word) or item.words[0].plain() not in ("local", "declare", "typeset"):
                     self.change(name)
 
@@ -146,10 +166,10 @@ class _Reader:
     def simple(self, item: Simple) -> None:
         environment: list[Entry] = []
         words = item.words
-        first = 0
-        while first < len(words) and (entry := self.assignment(words[first], item.conditional, first + 1 < len(words))):
-            environment.append(entry)
-            first += 1
+        first = next((place for place, word in enumerate(words) if not assigned_name(word)), len(words))
+        for word in words[:first]:
+            entry = self.assignment(word, item.conditional, first < len(words))
+            environment += [entry] if entry else []
         if first == len(words):
             return
         program = words[first]
@@ -173,9 +193,9 @@ class _Reader:
             held: Held = self.variables.array(word)
             self.assign(word.name, held, conditional, None)
             values = tuple(scalar(field) for field in held.fields) if isinstance(held, Items) else ()
-            node = Sequence(values, word.start + len(word.name) + 1, word.end, False)
-            return Entry(word.name, word.start, word.start + len(word.name), node)
-        found = _ASSIGNED.match(word.pieces[0].text) if _may_assign(word) else None
+            items = Sequence(values, word.start + len(word.name) + 1, word.end, False)
+            return Entry(word.name, word.start, word.start + len(word.name), items)
+        found = assignment(word)
         if not found:
             return None
         name, cut = found[1], found.end()
@@ -250,10 +270,6 @@ def _reason(held: Held) -> Unknown:
     return held if isinstance(held, Unknown) else Unknown("a list")
 
 
-def _may_assign(word: Word) -> bool:
-    return bool(word.pieces) and word.pieces[0].kind == "text" and not word.pieces[0].quoted and word.pieces[0].exact
-
-
 def _exporting(words: tuple[Word | Array, ...]) -> bool:
     return any(isinstance(word, Word) and word.plain().startswith("-") and "x" in word.plain() for word in words)
 
@@ -271,29 +287,3 @@ def _text(held: Definition, start: int, end: int) -> Scalar:
     value = "".join(str(chunk.value) for chunk in held.chunks)
     quoted = any(chunk.source == "quoted" for chunk in held.chunks)
     return Scalar(value, start, end, "quoted" if quoted else "plain", held.editable)
-
-
-def _assigned_in_loops(script: list[Simple | Open | Middle | Close]) -> dict[int, frozenset[str]]:
-    """For the place of every loop's beginning, the variables that are assigned in it."""
-    found: dict[int, set[str]] = {}
-    stack: list[int] = []
-    for number, item in enumerate(script):
-        if isinstance(item, Open):
-            stack.append(number)
-            if item.kind == "loop":
-                found[number] = set()
-        elif isinstance(item, Close) and stack:
-            stack.pop()
-        elif isinstance(item, Simple) and stack:
-            names = {name for word in item.words if (name := _assigned_name(word))}
-            for place in stack if names else ():
-                if place in found:
-                    found[place] |= names
-    return {number: frozenset(names) for number, names in found.items()}
-
-
-def _assigned_name(word: Word | Array) -> str:
-    if isinstance(word, Array):
-        return word.name
-    found = _ASSIGNED.match(word.pieces[0].text) if _may_assign(word) else None
-    return found[1] if found else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple, Union
 
 from stablint.source.shell_tokens import Array, Operator, Token, Word
@@ -36,6 +37,7 @@ Item = Union[Simple, Open, Middle, Close]
 
 _OPENS = {"if": "branch", "while": "loop", "until": "loop", "for": "loop", "select": "loop", "case": "branch", "{": "group"}
 _CLOSES = {"fi": ("branch",), "done": ("loop",), "esac": ("branch",), "}": ("group", "function")}
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=", re.ASCII)
 _PASSED = frozenset({"then", "do", "!", "coproc"})
 
 
@@ -158,3 +160,37 @@ def items(tokens: list[Token]) -> list[Item]:
     while blocks.open:
         blocks.items.append(Close(blocks.open.pop()[0]))
     return blocks.items
+
+
+def assignment(word: Word) -> re.Match[str] | None:
+    """The `NAME=` or `NAME+=` that a word begins with."""
+    head = word.pieces[0] if word.pieces else None
+    if head is None or head.kind != "text" or head.quoted or not head.exact:
+        return None
+    return _ASSIGNED.match(head.text)
+
+
+def assigned_in_loops(script: list[Item]) -> dict[int, frozenset[str]]:
+    """For the place of every loop's beginning, the variables that are assigned in it."""
+    found: dict[int, set[str]] = {}
+    stack: list[int] = []
+    for number, item in enumerate(script):
+        if isinstance(item, Open):
+            stack.append(number)
+            if item.kind == "loop":
+                found[number] = set()
+        elif isinstance(item, Close) and stack:
+            stack.pop()
+        elif isinstance(item, Simple) and stack:
+            names = {name for word in item.words if (name := assigned_name(word))}
+            for place in stack if names else ():
+                if place in found:
+                    found[place] |= names
+    return {number: frozenset(names) for number, names in found.items()}
+
+
+def assigned_name(word: Word | Array) -> str:
+    if isinstance(word, Array):
+        return word.name
+    found = assignment(word)
+    return found[1] if found else ""

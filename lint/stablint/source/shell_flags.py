@@ -70,6 +70,8 @@ def arguments(source: str, fields: Iterable[Field], end: int) -> Arguments:
             flags.append(flag)
         elif text is None and _unknown_flag(field):
             is_open = True
+            if current:
+                current.closed = True
         elif current is None:
             if words:
                 positionals.append(_placed(field))

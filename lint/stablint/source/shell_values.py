@@ -71,11 +71,11 @@ def typed(text: str) -> object:
 def scalar(field: Field) -> Scalar:
     """A field as a value; its span is the variable's definition where the whole word is one variable."""
     chunks = field.chunks
-    if len(chunks) == 1 and isinstance(chunks[0].value, str):
-        value, start, end, source, exact, _ = chunks[0]
-        if source == "name":
-            return Scalar(typed(value), start, end, source, exact)
-        return Scalar(typed(value), field.start, field.end, source)
+    first = chunks[0] if chunks else None
+    if first is not None and len(chunks) == 1 and isinstance(first.value, str):
+        if first.source == "name":
+            return Scalar(typed(first.value), first.start, first.end, "name", first.exact)
+        return Scalar(typed(first.value), field.start, field.end, first.source)
     unknown = unknown_in(chunks)
     if unknown is not None:
         return Scalar(unknown, field.start, field.end, "unknown", False)

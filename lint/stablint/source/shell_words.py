@@ -10,7 +10,6 @@ import re
 from stablint.source.shell_tokens import Array, Operator, Piece, Token, Word
 from stablint.source.tree import Problem
 
-
 _BLANK = re.compile(r"[ \t\f\v]+|\r(?!\n)")
 _LINE_END = re.compile(r"\r?\n")
 _JOINED = re.compile(r"\\\r?\n")
@@ -140,8 +139,8 @@ class Lexer:
 
     def word(self, at: int) -> tuple[Word, int]:
         """The word that begins at `at`, and where it ends."""
-        source, start, pieces = self.source, at, []
-        size = len(source)
+        source, start, size = self.source, at, len(self.source)
+        pieces: list[Piece] = []
         while at < size:
             character = source[at]
             if character == "\\":

@@ -1,0 +1,49 @@
+"""Arithmetic of constants, as far as it is small: what would take long or become huge is not calculated."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+LONGEST = 10_000
+"""Characters of a text that is put together."""
+
+_ARITHMETIC: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
+}  # fmt: skip
+CONVERSIONS: dict[str, Callable[[Any], object]] = {"int": int, "float": float, "str": str}
+
+
+def calculated(kind: type[ast.AST], left: Any, right: Any) -> object:
+    """The result of an operator (of `ast`) on numbers or, for `+`, on texts; None for what is not calculated."""
+    numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
+    texts = isinstance(left, str) and isinstance(right, str) and kind is ast.Add
+    if kind not in _ARITHMETIC or not (numbers or texts):
+        return None
+    if texts and len(left) + len(right) > LONGEST:
+        return None
+    if kind in (ast.Pow, ast.LShift) and (abs(right) > 64 or abs(left) > 2**16):
+        return None
+    try:
+        value = _ARITHMETIC[kind](left, right)
+    except (ArithmeticError, TypeError, ValueError):
+        return None
+    return value if isinstance(value, (int, float, str)) else None
+
+
+def converted(function: str, value: object) -> object:
+    """`int("3")`, `float("1e-4")`; None where Python would refuse."""
+    if not isinstance(value, (str, int, float)) or (isinstance(value, str) and len(value) > 100):
+        return None
+    try:
+        return CONVERSIONS[function](value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def agree(one: object, other: object) -> bool:
+    """Whether two values are the same, `1` and `True` being two."""
+    return type(one) is type(other) and isinstance(one, (bool, int, float, str, type(None))) and one == other

@@ -1,0 +1,42 @@
+"""Source text → `ast` tree, or the place where Python refuses it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import warnings
+
+from stablint.source.python_places import Places
+from stablint.source.tree import Problem
+
+_LONGEST = 100  # characters of Python's own message
+_LONG_NUMBER = re.compile(r"[0-9_]{4300,}")
+
+
+def parse(source: str) -> ast.Module | Problem:
+    """The tree of a source that `python_guard` lets pass. Warnings about it (invalid escapes) are nobody's business here."""
+    nul = source.find("\0")
+    if nul >= 0:
+        return Problem("syntax-error", "a NUL character: this is no Python", nul, nul + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except SyntaxError as error:
+        number = _LONG_NUMBER.search(source)
+        if number and "integer string conversion" in error.msg:
+            return Problem("syntax-error", "a number too long for Python", number.start(), number.end())
+        # `offset` counts from 1; it is 0 or None where the place is not known.
+        line = Places(source).offset(max(error.lineno or 1, 1), 0)
+        start = min(line + max((error.offset or 1) - 1, 0), len(source))
+        return Problem("syntax-error", _refused(error.msg), start, min(start + 1, len(source)))
+    except ValueError as error:  # lone surrogates
+        return Problem("syntax-error", _refused(str(error)), 0, min(1, len(source)))
+    except (MemoryError, RecursionError):
+        return Problem("too-deep", "nested too deeply for Python's parser", 0, 0)
+
+
+def _refused(message: str) -> str:
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return f"not Python that {version} knows: {message[:_LONGEST]}"
