@@ -25,7 +25,8 @@ ALLOWED = {
     "fix": {"source", "discover", "dialect", "run", "assemble", "hazard", "inspect", "report.model", "knowledge"},
     "report": {"source.tree", "run.fact", "stablint"},
     "diagnose": {"source", "run", "hazard", "fix", "report"},
-    "inspect": {"source", "discover", "dialect", "run", "assemble", "hazard", "diagnose", "report"},
+    "referrers": {"discover"},
+    "inspect": {"source", "discover", "referrers", "dialect", "run", "assemble", "hazard", "diagnose", "report"},
     "stablint": {"api"},
     # Authors' side: never on the path of a check.
     "schema": set(),

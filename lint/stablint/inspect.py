@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from collections.abc import Mapping as Table
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ from stablint.source.tree import Document, Problem, Text
 
 # A broken file that was merely found is only worth a word if it speaks of training.
 _TELLING = re.compile(r"learning_rate|per_device_train|micro_batch|zero_optimization|lora_|num_train_epochs|TrainingArguments|gradient_accumulation|from_pretrained")
+# Files that mean little without the run that reads them.
+_HELPERS = frozenset({"deepspeed", "accelerate", "fsdp"})
 
 Watch = Callable[[Iterable[tuple[str, bool]], int], Iterable[tuple[str, bool]]]
 
@@ -68,8 +70,16 @@ def inspect(
             problems += [(document, problem) for document in documents for problem in document.problems]
         if fragments:
             entries.append(path)
-    runs = tuple(assemble(entries, files, options))
+    helpers = [path for path, named in listed if named and any(f.dialect in _HELPERS for f in files.fragments(path, options.dialect))]
+    more = _referrers(helpers, statuses) if helpers else []
+    runs = tuple(assemble([*entries, *more], files, options))
+    if more:
+        names = {status.file for status in statuses.values()}
+        runs = tuple(run for run in runs if not names.isdisjoint(run.files))
     findings, undetermined, internal = _check(runs, problems, hazards.load() if known is None else known)
+    if more:  # what is wrong with them alone was not asked for
+        findings = [finding for finding in findings if _touches(finding, statuses)]
+        undetermined = [item for item in undetermined if item.run.anchor.document.text.path in statuses]
     shown = tuple(statuses.values())
     recognised = sum(status.status != "skipped" for status in shown)
     report = Report(shown, tuple(_summary(run) for run in runs if not run.target or run.target == runs[0].target), (), (), tuple(internal))
@@ -84,6 +94,24 @@ def _listed(paths: list[str], base: str, texts: Table[str, Text]) -> list[tuple[
     inner = [path for path in paths if os.path.normpath(os.path.join(base, path)) not in texts or os.path.lexists(os.path.join(base, path))]
     given = [(path, True) for path in texts if not os.path.lexists(path)]
     return [*discover.files(inner, base), *given]
+
+
+def _referrers(helpers: list[str], known: Container[str]) -> list[str]:
+    """The files that may read these, from the repository of each; in there only files that were not named."""
+    from stablint.referrers import referrers  # only where somebody names such a file
+
+    by_root: dict[str, list[str]] = {}
+    for path in helpers:
+        by_root.setdefault(discover.root_of(path), []).append(path)
+    return list(dict.fromkeys(found for root, paths in by_root.items() for found in referrers(paths, root, known)))
+
+
+def _touches(finding: hazards.Finding, paths: Container[str]) -> bool:
+    """Whether the finding stands in one of the files, or rests on what one of them states."""
+    if finding.place.document.text.path in paths or finding.run.anchor.document.text.path in paths:
+        return True
+    origins = (statement.origin for fact in finding.facts for statement in fact.sources)
+    return any(isinstance(origin, Explicit) and origin.place.document.text.path in paths for origin in origins)
 
 
 def _status(path: str, files: Files, documents: tuple[Document, ...], fragments: tuple[Fragment, ...]) -> FileStatus:
