@@ -21,7 +21,6 @@ ALLOWED = {
     "dialect": {"source", "run", "knowledge"},
     "discover": {"source"},
     "locks": {"run"},
-    "referrers": {"source", "discover"},
     "assemble": {"source", "discover", "dialect", "run", "target", "locks", "knowledge"},
     "hazard": {"source.tree", "run", "target", "knowledge"},
     "fix": {"source", "discover", "dialect", "run", "assemble", "hazard", "inspect", "report.model", "knowledge"},
