@@ -28,6 +28,7 @@ class Options(NamedTuple):
     extra_flags: tuple[str, ...] = ()
     dialect: str | None = None
     root: str | None = None
+    skip_unrecognised: bool = False  # files are named by a machine, training configurations or not
 
 
 class Part(NamedTuple):

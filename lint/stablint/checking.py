@@ -26,6 +26,7 @@ _GRADES = {grade: rank for rank, grade in enumerate(("folklore", "reported", "re
 
 def run_check(given: argparse.Namespace, options: Options) -> int:
     hazards = _chosen(given)
+    options = options._replace(skip_unrecognised=given.skip_unrecognised)
     base = os.getcwd()
     paths, texts = _stdin(given, base)
     try:

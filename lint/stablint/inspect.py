@@ -66,7 +66,7 @@ def inspect(
         documents = files.documents(path)
         fragments = files.fragments(path, options.dialect)
         statuses[path] = _status(path, files, documents, fragments)
-        if fragments or named or any(_TELLING.search(d.text.text) for d in documents if d.problems):
+        if fragments or (named and not options.skip_unrecognised) or any(_TELLING.search(d.text.text) for d in documents if d.problems):
             problems += [(document, problem) for document in documents for problem in document.problems]
         if fragments:
             entries.append(path)
