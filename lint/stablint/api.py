@@ -1,13 +1,23 @@
-"""The library's door: `stablint.check(…)` on files, `stablint.assert_safe(…)` before training. `import stablint` loads none of it."""
+"""The library's door: `stablint.check(…)` on files and live objects, `stablint.assert_safe(…)` before training.
+
+`import stablint` loads none of it, and none of the libraries whose objects it takes.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Union
 
+from stablint.assemble import Live
 from stablint.inspect import inspect
 from stablint.options import options
 from stablint.report.model import Diagnostic, Report
+
+if TYPE_CHECKING:
+    from stablint.schema.report import ReportDocument
+
+Path = Union[str, "os.PathLike[str]"]
 
 
 class UnsafeConfig(Exception):
@@ -20,40 +30,96 @@ class UnsafeConfig(Exception):
 
 
 def check(
-    *paths: str | os.PathLike[str],
+    *paths: Path,
     gpu: str | Iterable[str] = (),
-    model: str | None = None,
+    model: Any = None,
     releases: Iterable[str] = (),
     facts: Iterable[str] = (),
+    training_args: Any = None,
+    peft_config: Any = None,
+    quantization_config: Any = None,
+    deepspeed: dict[str, Any] | Path | None = None,
+    tokenizer: Any = None,
+    trainer: Any = None,
 ) -> Report:
-    """Check files and folders. `releases` are specifiers such as "trl==1.16.0", `facts` overrides such as "training.fp16=true".
+    """Check files, folders and the objects of a running program, which may be mixed.
 
-    Raises FileNotFoundError for a path that does not exist and ValueError for a GPU or specifier that is not known.
+    `gpu` names one or several targets, "auto" asks this machine. `model` is a name, a folder, a PreTrainedModel or its config;
+    `training_args` a TrainingArguments or TRL config, `deepspeed` a dict or a file, `trainer` a built trainer instead of all these.
+    `releases` are specifiers such as "trl==1.16.0" (with live objects: instead of those installed), `facts` overrides such as
+    "training.fp16=true". Beside a loaded model no `peft_config` means that there is no adapter.
+
+    Raises FileNotFoundError for a path that does not exist, ValueError for a GPU or specifier that is not known, TypeError for an
+    object that is none of these.
     """
     from stablint.discover import NoSuchPath
     from stablint.options import Wrong
 
+    named = [os.fspath(path) for path in paths]
+    if isinstance(deepspeed, (str, os.PathLike)):
+        named, deepspeed = [*named, os.fspath(deepspeed)], None
+    if trainer is not None:
+        training_args, model = training_args or trainer.args, model if model is not None else trainer.model
+        tokenizer = tokenizer or getattr(trainer, "processing_class", None)
     try:
-        wanted = options([gpu] if isinstance(gpu, str) else gpu, model, releases, facts)
-        return inspect([os.fspath(path) for path in paths], wanted).report
+        objects = (training_args, peft_config, quantization_config, deepspeed, tokenizer)
+        name = os.fspath(model) if isinstance(model, (str, os.PathLike)) else None
+        live: Live | None = None
+        if any(one is not None for one in objects) or (model is not None and name is None):
+            live = _live(None if name is not None else model, *objects, trainer is not None)
+            releases = _installed(releases)
+        wanted = options([gpu] if isinstance(gpu, str) else gpu, name, releases, facts)
+        return inspect(named, wanted._replace(live=live)).report
     except NoSuchPath as error:
         raise FileNotFoundError(str(error)) from error
     except Wrong as error:
         raise ValueError(str(error)) from error
 
 
-def assert_safe(
-    *paths: str | os.PathLike[str],
-    gpu: str | Iterable[str] = (),
-    model: str | None = None,
-    releases: Iterable[str] = (),
-    facts: Iterable[str] = (),
-) -> Report:
-    """The report, if nothing in it is an error; raises UnsafeConfig otherwise."""
-    report = check(*paths, gpu=gpu, model=model, releases=releases, facts=facts)
+def _live(
+    model: Any,
+    training_args: Any,
+    peft_config: Any,
+    quantization_config: Any,
+    deepspeed: Any,
+    tokenizer: Any,
+    whole: bool,
+) -> Live | None:
+    from stablint.integrate.live import live
+    from stablint.integrate.model import described
+
+    known = described(model) if model is not None else None
+    if known is not None:
+        peft_config = peft_config if peft_config is not None else known.adapter
+        if quantization_config is None and "model.quant_method" not in known.nature:
+            quantization_config = known.quantization
+    return live(
+        training_args=training_args, model=known, peft_config=peft_config, quantization_config=quantization_config, deepspeed=deepspeed,
+        tokenizer=tokenizer, folder=os.getcwd(), complete=whole,
+    )  # fmt: skip
+
+
+def _installed(releases: Iterable[str]) -> list[str]:
+    """What is installed, unless the caller says otherwise."""
+    from stablint.integrate.installed import specifiers
+
+    return [*specifiers(), *releases]  # the later one holds
+
+
+def assert_safe(*paths: Path, **objects: Any) -> Report:
+    """The report of `check` on the same arguments, if nothing in it is an error; raises UnsafeConfig otherwise."""
+    report = check(*paths, **objects)
     if any(diagnostic.severity == "error" for diagnostic in report.diagnostics):
         raise UnsafeConfig(report)
     return report
 
 
-__all__ = ["Diagnostic", "Report", "UnsafeConfig", "assert_safe", "check"]
+def to_model(report: Report) -> ReportDocument:
+    """The report as a validated pydantic model; pydantic is imported only here."""
+    from stablint.report.json import document
+    from stablint.schema.report import ReportDocument
+
+    return ReportDocument.model_validate(document(report))
+
+
+__all__ = ["Diagnostic", "Report", "UnsafeConfig", "assert_safe", "check", "to_model"]

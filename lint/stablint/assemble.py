@@ -9,13 +9,20 @@ from typing import Any, NamedTuple
 from stablint import discover
 from stablint.dialect import registry
 from stablint.dialect.fragment import Fragment, Link, plain_value
-from stablint.run.fact import CLOSED, OPEN, PRESUMED, Derived, Explicit, Fact, Place, Statement, Supplied
+from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Derived, Explicit, Fact, Place, Statement, Supplied
 from stablint.run.releases import Releases
 from stablint.run.settle import settle
 from stablint.run.world import Run
 from stablint.source.tree import Call, Document, Mapping, Node, Sequence, Text
 from stablint.target import model as models
 from stablint.target.gpu import Gpu
+
+
+class Live(NamedTuple):
+    """Objects of a running program: what they state, as fragments, and what else is known of them."""
+
+    fragments: tuple[Fragment, ...]
+    facts: tuple[Fact, ...]
 
 
 class Options(NamedTuple):
@@ -28,7 +35,7 @@ class Options(NamedTuple):
     extra_flags: tuple[str, ...] = ()
     dialect: str | None = None
     root: str | None = None
-    skip_unrecognised: bool = False  # files are named by a machine, training configurations or not
+    live: Live | None = None
 
 
 class Part(NamedTuple):
@@ -94,6 +101,8 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
     seeds: list[tuple[list[Part], list[Link]]] = []
     for path in paths:
         seeds += _seeds(files.fragments(path, options.dialect))
+    if options.live is not None:
+        seeds = _with_live(seeds, options.live.fragments)
     joined = [_join(parts, files) for parts, _ in seeds]
     joined = [(parts, linked) for parts, linked in joined if any(part.fragment.entry and not part.fragment.weak for part in parts) or not parts[0].fragment.weak]
     alone = [
@@ -103,6 +112,16 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
     ]
     for parts, linked in _neighbours(alone):
         yield from _runs(parts, linked, files, options)
+
+
+def _with_live(seeds: list[tuple[list[Part], list[Link]]], live: tuple[Fragment, ...]) -> list[tuple[list[Part], list[Link]]]:
+    """Live arguments make the run, and files that make none of their own join it; other live objects join the runs of the files."""
+    own = [Part(fragment) for fragment in live]
+    entries = [seed for seed in seeds if seed[0][0].fragment.entry]
+    rest = [seed for seed in seeds if not seed[0][0].fragment.entry]
+    if entries and not any("training" in fragment.classes for fragment in live):
+        return [*(([*parts, *own], links) for parts, links in entries), *rest]
+    return [([*own, *(part for parts, _ in rest for part in parts)], []), *entries]
 
 
 def _seeds(fragments: tuple[Fragment, ...]) -> list[tuple[list[Part], list[Link]]]:
@@ -227,9 +246,12 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     main = parts[0].fragment
     anchor = _anchor(main, explicit)
     base: dict[str, Fact] = _model_facts(parts, explicit, files, options)
+    if options.live is not None and any(part.fragment.block.document.format == LIVE for part in parts):
+        base |= {fact.name: fact for fact in options.live.facts}
+        linked |= {part.fragment.dialect for part in parts if part.fragment.dialect in _ROLE_DIALECT}
     shape = dict(
         id=f"{main.block.document.text.name}:{main.block.document.text.text.count(chr(10), 0, main.block.start) + 1}",
-        files=tuple(dict.fromkeys(p.fragment.block.document.text.name for p in parts)),
+        files=tuple(dict.fromkeys(p.fragment.block.document.text.name for p in parts if p.fragment.block.document.format != LIVE)),
         dialects=tuple(dict.fromkeys(p.fragment.dialect for p in parts)),
         anchor=anchor, explicit=explicit, scopes=_scopes(parts, linked), classes=_classes(parts), releases=_releases(parts, files, options),
         framework=next((p.fragment.framework for p in parts if p.fragment.framework == "unsloth"), None)

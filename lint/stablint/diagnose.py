@@ -9,7 +9,7 @@ from stablint.hazard.checker import value_text
 from stablint.hazard.model import Finding, Open
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
 from stablint.report.place import locate
-from stablint.run.fact import ABSENT, Default, Derived, Explicit, Fact, Supplied, is_unknown
+from stablint.run.fact import ABSENT, LIVE, Default, Derived, Explicit, Fact, Supplied, is_unknown
 
 _BITES = {"parse": 0, "start": 1, "save": 2, "hours": 3, "never-visibly": 4}
 _RANK = {"error": 0, "warning": 1, "info": 2}
@@ -23,10 +23,10 @@ def diagnostics(findings: list[Finding]) -> tuple[Diagnostic, ...]:
         key = (finding.hazard.code, place.document.text.path, place.start, place.end, finding.absent, finding.item, decisive)
         groups.setdefault(key, []).append(finding)
     merged = [_diagnostic(group) for group in groups.values()]
-    return tuple(sorted(merged, key=_order))
+    return tuple(sorted(merged, key=order))
 
 
-def _order(diagnostic: Diagnostic) -> tuple[Any, ...]:
+def order(diagnostic: Diagnostic) -> tuple[Any, ...]:
     name = diagnostic.text.name if diagnostic.text is not None else ""
     return (_RANK[diagnostic.severity], _BITES[diagnostic.bites_at], name, diagnostic.start, diagnostic.code, diagnostic.fingerprint)
 
@@ -39,7 +39,7 @@ def _diagnostic(group: list[Finding]) -> Diagnostic:
     related = _related(group, head)
     return Diagnostic(
         code=hazard.code, rule=hazard.id, severity=head.severity, message=head.message, bites_at=hazard.bites_at,
-        text=place.document.text, start=place.start, end=place.end, setting=place.setting, fact=head.fact, absent=head.absent, facts=facts,
+        text=place.document.text if place.document.format != LIVE else None, start=place.start, end=place.end, setting=place.setting, fact=head.fact, absent=head.absent, facts=facts,
         runs=tuple(dict.fromkeys(f.run.id for f in group)), targets=tuple(dict.fromkeys(f.run.target for f in group if f.run.target)),
         releases=head.releases, related=related, fix=_fix(group), evidence=dict(hazard.evidence), fingerprint=_fingerprint(head), notes=head.notes,
     )  # fmt: skip
@@ -56,9 +56,8 @@ def _related(group: list[Finding], head: Finding) -> tuple[Related, ...]:
                 place = origin.place
                 if place.document.text.path == head.place.document.text.path and place.start == head.place.start:
                     continue
-                found[(place.document.text.path, place.start)] = Related(
-                    place.document.text.name, locate(place.document.text.text, place.start), place.setting
-                )
+                where = locate(place.document.text.text, place.start) if place.document.format != LIVE else None
+                found[(place.document.text.path, place.start)] = Related(place.document.text.name, where, place.setting)
     return tuple(found.values())
 
 
@@ -84,6 +83,8 @@ def origin(fact: Fact) -> dict[str, Any]:
     where = fact.origin
     if isinstance(where, Explicit):
         place = where.place
+        if place.document.format == LIVE:
+            return {"kind": "supplied", "option": place.setting}
         line = locate(place.document.text.text, place.start).line
         return {"kind": "explicit", "file": place.document.text.name, "line": line, "setting": place.setting}
     if isinstance(where, Default):

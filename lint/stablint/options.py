@@ -27,9 +27,20 @@ def options(
     if dialect is not None:
         _known_dialect(dialect)
     return Options(
-        tuple((name, _gpu(name)) for name in gpus), model, tuple(_release(text) for text in releases), tuple(_fact(text) for text in sets),
+        tuple(target for name in gpus for target in _targets(name)), model, tuple(_release(text) for text in releases), tuple(_fact(text) for text in sets),
         tuple(extra_flags), dialect, root,
     )  # fmt: skip
+
+
+def _targets(name: str) -> tuple[tuple[str, Any], ...]:
+    if name != "auto":
+        return ((name, _gpu(name)),)
+    from stablint.target.live import NoTarget, auto
+
+    try:
+        return auto()
+    except NoTarget as error:
+        raise Wrong(f"--gpu auto: {error}") from error
 
 
 def _gpu(name: str) -> Any:

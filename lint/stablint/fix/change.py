@@ -235,6 +235,8 @@ def _spelled(value: Any, old: Any, place: Place) -> Any:
 
 
 def _writer(place: Place) -> Any:
+    if place.document.format not in _WRITERS:
+        raise Impossible("it is set in a running program: change it where the object is built")
     return import_module(_WRITERS[place.document.format])
 
 

@@ -34,13 +34,19 @@ def summary(report: Report, *, fixed: int = 0) -> Iterator[str]:
     checked = sum(file.status == "checked" for file in report.files)
     if active(report):
         counts = ", ".join(_some(n, severity) for severity in reversed(SEVERITIES) if (n := count(report, severity)))
-        yield f"Found {counts} in {_some(checked or len(report.files), 'file')} ({_some(len(report.runs), 'run')})."
+        yield f"Found {counts} in {_where(report, checked)}."
         yield from _repairs(report)
-    elif not checked:
+    elif not checked and not report.runs:
         yield "No training configuration found: nothing was checked."
     else:
-        yield f"No findings in {_some(checked, 'file')} ({_some(len(report.runs), 'run')})."
+        yield f"No findings in {_where(report, checked)}."
     yield from _undetermined(report)
+
+
+def _where(report: Report, checked: int) -> str:
+    """Live objects are a run without a file."""
+    runs, files = _some(len(report.runs), "run"), checked or len(report.files)
+    return f"{_some(files, 'file')} ({runs})" if files or not report.runs else runs
 
 
 def _repairs(report: Report) -> Iterator[str]:

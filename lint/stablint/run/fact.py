@@ -25,6 +25,8 @@ ABSENT = _Absent()
 
 CLOSED, PRESUMED, OPEN = "closed", "presumed", "open"
 
+LIVE = "live"  # the format of the document that stands for live objects, which have no text
+
 
 class Place(NamedTuple):
     """Where a statement stands. `setting` is the name as spelled: dotted path, flag without dashes, keyword."""
