@@ -172,20 +172,24 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None) ->
     statements = tuple(lower_mapping(block, ROWS, layer, training_row, flags=flags))
     keys = [spelled(entry.key) if flags else entry.key for entry in block.mapping.entries]
     trl = config_class is not None or is_trl(keys)
+    unknown = sum(1 for key in keys if key not in TRL_ONLY and not _is_known(key))
+    # TRL's own parser takes no key that nobody knows: such flags, and more than one such key, are another program's, which may set more.
+    foreign = unknown >= (1 if flags else 2)
     classes: tuple[str, ...] = (BASE,)
     if config_class:
         classes = (config_class, BASE)
     elif trl:
         possible = candidates(keys)
-        classes = (possible[0], BASE) if len(possible) == 1 else (*(f"?{name}" for name in possible), BASE)
-    foreign = any(not _is_known(key) for key in keys)  # TRL's own parser takes none: another program's arguments are mixed in
-    certain = config_class is not None or (trl and not flags and (not foreign or not TRL_ONLY.isdisjoint(keys)))
-    training = OPEN if block.mapping.open else CLOSED if certain or not flags else PRESUMED
+        single = len(possible) == 1 and not (foreign and possible[0].removeprefix("trl.") not in _ENTRY_COMMANDS.values())
+        classes = (possible[0], BASE) if single else (*(f"?{name}" for name in possible), BASE)
+    certain = config_class is not None or (trl and not flags and not foreign)
+    training = OPEN if block.mapping.open else CLOSED if certain or not (flags or foreign) else PRESUMED
     owned = CLOSED if certain and not block.mapping.open else OPEN if block.mapping.open else PRESUMED
     return Fragment(
         dialect="trl" if trl else "hf-args", block=block, layer=layer, statements=statements,
         scopes={"training": training, "lora": owned, "quantization": owned, "model": owned, "tokenizer": OPEN, "fsdp": training, "trainer": OPEN},
-        classes={"training": classes}, links=links(statements), entry=True, framework="trl" if trl else "transformers",
+        classes={"training": classes} | ({"lora": ("peft.LoraConfig",)} if block.mapping.get("peft_config") is not None else {}), links=links(statements), entry=True,
+        framework="trl" if trl else "" if any(key in SECTIONS for key in keys) else "transformers",
     )  # fmt: skip
 
 

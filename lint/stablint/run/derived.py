@@ -28,6 +28,10 @@ def compute_dtype(w: World) -> Answer:
     for name, value, dtype in (("training.fp16", fp16, "float16"), ("training.bf16", bf16, "bfloat16")):
         if value is True:
             return Answer(dtype, (name,))
+    if "auto" in (fp16, bf16):  # axolotl asks the card: bf16 where it is native, else fp16 (its normalize_config)
+        native = w.value("target.gpu.native_bf16")
+        value = Unknown("the card decides") if not isinstance(native, bool) else "bfloat16" if native else "float16"
+        return Answer(value, ("training.bf16", "target.gpu.native_bf16"))
     if is_unknown(fp16) or is_unknown(bf16):
         return _unsloth_dtype(w) or _accelerated(w) or Answer(Unknown("neither fp16 nor bf16 is known"), ("training.fp16", "training.bf16"))
     return _accelerated(w) or _weights_decide(w)
