@@ -20,7 +20,9 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     sections = sum(1 for entry in block.mapping.entries if entry.key in ("fp16", "bf16", "bfloat16") and hasattr(entry.value, "entries"))
     if not known or known * 2 < len(keys):
         return 0
-    return 95 if strong or sections else 0
+    if strong or sections:
+        return 95
+    return 60 if "train_batch_size" in keys and len(keys) > 1 and keys <= _TOP else 0
 
 
 def row(key: str) -> Row:

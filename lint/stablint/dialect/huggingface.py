@@ -135,7 +135,7 @@ def recognise(keys: frozenset[str], block: Block) -> int:
 
 
 TELLING = frozenset(
-    ["learning_rate", "per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps", "fp16", "bf16", "lr_scheduler_type", "warmup_ratio", "warmup_steps", "gradient_checkpointing", "optim", "per_device_eval_batch_size", "evaluation_strategy", "eval_strategy", "save_strategy", "deepspeed", "fsdp", "weight_decay", "max_grad_norm", "load_best_model_at_end", "num_generations", "max_seq_length", "max_length", "lora_r", "use_peft", "logging_steps", "save_steps", "eval_steps"]
+    ["learning_rate", "per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps", "fp16", "bf16", "lr_scheduler_type", "warmup_ratio", "warmup_steps", "gradient_checkpointing", "optim", "per_device_eval_batch_size", "evaluation_strategy", "eval_strategy", "save_strategy", "deepspeed", "fsdp", "weight_decay", "max_grad_norm", "load_best_model_at_end", "num_generations", "max_seq_length", "lora_r", "use_peft", "logging_steps", "save_steps", "eval_steps"]
 )
 
 
