@@ -205,7 +205,7 @@ def smi_slices(text: str, cards: Sequence[Card]) -> tuple[Card, ...]:
                     part[3],
                     parent.capability,
                     part[1],
-                    parent.index,
+                    parent.number,
                 )
             )
     return tuple(found)
