@@ -1,0 +1,177 @@
+"""The steps of action.yml, run as a runner runs them: bash, inputs through the environment, files for outputs and summary. Only the installation is a stub."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+import stablint
+
+ROOT = Path(__file__).parents[1]
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+EXPRESSION = re.compile(r"\$\{\{ *([\w.-]+) *\}\}")
+
+TRAIN = "model_name_or_path: Qwen/Qwen2-7B-Instruct\ndataset_name: trl-lib/Capybara\nfp16: true\nlearning_rate: 1.0e-5\noutput_dir: out\n"
+
+# Stands for `python3`: makes the virtual environment with a pip that notes what it is asked for, and a stablint that is this one.
+PYTHON = """#!/usr/bin/env bash
+set -eu
+[ "$1 $2" = "-m venv" ] || exit 9
+mkdir -p "$3/bin"
+printf '#!/usr/bin/env bash\\nprintf "%%s\\\\n" "$@" > "{asked}"\\n' > "$3/bin/python"
+printf '#!/usr/bin/env bash\\nexec "{python}" -m stablint.cli "$@"\\n' > "$3/bin/stablint"
+chmod +x "$3/bin/python" "$3/bin/stablint"
+"""
+
+
+class Done(NamedTuple):
+    code: int
+    output: str
+    summary: str
+    outputs: dict[str, str]
+    asked: list[str]  # the words of the pip command
+    uploads: bool
+    workspace: Path
+
+    def sarif(self) -> dict[str, Any]:
+        return json.loads(Path(self.outputs["steps.check.outputs.sarif-file"]).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def act(tmp_path):
+    """Run the action with these inputs on these files."""
+    if shutil.which("bash") is None or os.name == "nt":
+        pytest.skip("the steps are for bash")
+
+    def run(files: dict[str, str], **inputs: str) -> Done:
+        workspace, temporary, programs = tmp_path / "work space", tmp_path / "temp", tmp_path / "programs"
+        for folder in (workspace / ".git", temporary, programs):
+            folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+            (workspace / name).write_text(text, encoding="utf-8")
+        asked = tmp_path / "asked"
+        (programs / "python3").write_text(PYTHON.format(asked=asked, python=sys.executable), encoding="utf-8")
+        (programs / "python3").chmod(0o755)
+        known = {f"inputs.{name}": entry.get("default", "") for name, entry in ACTION["inputs"].items()}
+        known |= {f"inputs.{name}": value for name, value in inputs.items()} | {"github.action_path": str(ROOT)}
+        runner = {
+            "RUNNER_TEMP": str(temporary),
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+            "GITHUB_WORKSPACE": str(workspace),
+        }
+        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+        outside = {"PATH": path, "HOME": str(tmp_path), "PYTHONPATH": str(Path(stablint.__file__).parents[1])}
+        code, said, uploads = 0, "", False
+        for step in ACTION["runs"]["steps"]:
+            if "uses" in step:
+                uploads = known.get("steps.check.outputs.sarif-file", "") != ""
+                continue
+            if code:
+                continue
+            given = {name: filled(value, known) for name, value in step.get("env", {}).items()}
+            outputs = tmp_path / f"outputs-{step['id']}"
+            outputs.touch()
+            script = tmp_path / f"{step['id']}.sh"
+            script.write_text(step["run"], encoding="utf-8")
+            assert step["shell"] == "bash"
+            # The runner's own words for `shell: bash`.
+            command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
+            done = subprocess.run(
+                command,
+                cwd=workspace,
+                env={**outside, **runner, **given, "GITHUB_OUTPUT": str(outputs)},
+                capture_output=True,
+                text=True,
+                timeout=120,
+            )
+            code, said = done.returncode, said + done.stdout + done.stderr
+            for line in outputs.read_text(encoding="utf-8").splitlines():
+                name, _, value = line.partition("=")
+                known[f"steps.{step['id']}.outputs.{name}"] = value
+        summary = tmp_path / "summary"
+        return Done(
+            code,
+            said,
+            summary.read_text(encoding="utf-8") if summary.exists() else "",
+            known,
+            asked.read_text(encoding="utf-8").split("\n"),
+            uploads,
+            workspace,
+        )
+
+    return run
+
+
+def filled(text: str, known: dict[str, str]) -> str:
+    return EXPRESSION.sub(lambda found: known[found[1]], text)
+
+
+def test_a_finding_is_an_annotation_and_fails_the_step(act):
+    done = act({"configs/train.yaml": TRAIN}, gpu="A100-80GB")
+    assert done.code == 1, done.output
+    assert "::error file=configs/train.yaml,line=3," in done.output
+    assert "title=P101 " in done.output
+    assert not done.uploads
+
+
+def test_without_findings_the_step_passes(act):
+    done = act({"configs/train.yaml": TRAIN.replace("fp16", "bf16")}, gpu="A100-80GB\nH100 x8")
+    assert done.code == 0, done.output
+    assert "::error" not in done.output
+
+
+def test_findings_are_in_the_summary_of_the_job(act):
+    done = act({"train.yaml": TRAIN}, gpu="A100-80GB")
+    assert "| **error** P101 | `train.yaml:3:7` |" in done.summary
+    assert act({"train.yaml": TRAIN}, summary="false").summary == done.summary, "nothing is added"
+
+
+def test_sarif_is_uploaded_even_if_the_step_fails(act):
+    done = act({"configs/train.yaml": TRAIN}, gpu="A100-80GB", sarif="true")
+    assert (done.code, done.uploads) == (1, True)
+    results = done.sarif()["runs"][0]["results"]
+    artifact = next(r for r in results if r["ruleId"] == "P101")["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert artifact == {"uri": "configs/train.yaml", "uriBaseId": "%SRCROOT%"}
+    (upload,) = [step for step in ACTION["runs"]["steps"] if "uses" in step]
+    assert upload["uses"].startswith("github/codeql-action/upload-sarif@")
+    assert "!cancelled()" in upload["if"] and "sarif-file" in upload["if"]
+
+
+def test_options_and_several_paths_reach_the_command(act):
+    files = {"a b/train.yaml": TRAIN, "c/train.yaml": TRAIN, "d/train.yaml": TRAIN}
+    done = act(files, paths="a b/train.yaml\nc\n", args="--ignore P101\n--exit-zero")
+    assert done.code == 0, done.output
+    assert "P101" not in done.output
+    done = act(files, paths="a b/train.yaml\nc\n", gpu="A100-80GB")
+    assert "file=a b/train.yaml" in done.output and "file=c/train.yaml" in done.output and "file=d/" not in done.output
+
+
+def test_wrong_usage_fails_the_step(act):
+    assert act({"train.yaml": TRAIN}, gpu="B900-1TB").code == 2
+
+
+@pytest.mark.parametrize(("version", "asked"), [("", str(ROOT)), ("0.1.0", "stablint==0.1.0")])
+def test_what_is_installed(act, version, asked):
+    assert asked in act({"train.yaml": TRAIN}, version=version).asked
+
+
+@pytest.mark.parametrize("name", ["paths", "gpu", "args", "version"])
+def test_no_input_is_run(act, name):
+    evil = '"; touch owned; $(touch owned) `touch owned` *'
+    done = act({"train.yaml": TRAIN}, **{name: evil})
+    assert not list(done.workspace.parent.rglob("owned"))
+
+
+def test_no_input_stands_in_a_script():
+    """`${{ inputs.x }}` in a script is text of that script: an injection."""
+    assert not [step["name"] for step in ACTION["runs"]["steps"] if "${{" in step.get("run", "")]
