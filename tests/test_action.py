@@ -27,7 +27,11 @@ PYTHON = """#!/usr/bin/env bash
 set -eu
 [ "$1 $2" = "-m venv" ] || exit 9
 mkdir -p "$3/bin"
-printf '#!/usr/bin/env bash\\nprintf "%%s\\\\n" "$@" > "{asked}"\\n' > "$3/bin/python"
+cat > "$3/bin/python" <<'END'
+#!/usr/bin/env bash
+[ "$1 $2" = "-m pip" ] || exec "{python}" "$@"
+printf "%s\\n" "$@" > "{asked}"
+END
 printf '#!/usr/bin/env bash\\nexec "{python}" -m stablint.cli "$@"\\n' > "$3/bin/stablint"
 chmod +x "$3/bin/python" "$3/bin/stablint"
 """
@@ -145,6 +149,16 @@ def test_sarif_is_uploaded_even_if_the_step_fails(act):
     (upload,) = [step for step in ACTION["runs"]["steps"] if "uses" in step]
     assert upload["uses"].startswith("github/codeql-action/upload-sarif@")
     assert "!cancelled()" in upload["if"] and "sarif-file" in upload["if"]
+
+
+def test_what_is_suppressed_opens_no_alert(act):
+    done = act(
+        {"train.yaml": TRAIN.replace("true", "true  # stablint: ignore[P101] -- we know")},
+        gpu="A100-80GB",
+        sarif="true",
+    )
+    assert done.code == 0, done.output
+    assert not [result for result in done.sarif()["runs"][0]["results"] if result["ruleId"] == "P101"]
 
 
 def test_options_and_several_paths_reach_the_command(act):
