@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stablint import discover
+from stablint import discover, locks
 from stablint.dialect import registry
 from stablint.dialect.fragment import Fragment, Link, plain_value
 from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Derived, Explicit, Fact, Place, Statement, Supplied
@@ -15,7 +15,10 @@ from stablint.run.settle import settle
 from stablint.run.world import Run
 from stablint.source.tree import Call, Document, Mapping, Node, Sequence, Text
 from stablint.target import model as models
-from stablint.target.gpu import Gpu
+
+if TYPE_CHECKING:  # only loaded where there is something to suppress
+    from stablint.policy import Policy
+    from stablint.target.gpu import Gpu
 
 
 class Live(NamedTuple):
@@ -35,7 +38,9 @@ class Options(NamedTuple):
     extra_flags: tuple[str, ...] = ()
     dialect: str | None = None
     root: str | None = None
+    skip_unrecognised: bool = False  # files are named by a machine, training configurations or not
     live: Live | None = None
+    policy: Policy | None = None  # what a settings file or a baseline says about findings
 
 
 class Part(NamedTuple):
@@ -86,9 +91,7 @@ class Files:
 
     def requirements(self, beside: str) -> dict[str, str]:
         folder = os.path.dirname(beside)
-        if folder not in self._requirements:
-            self._requirements[folder] = dict(_requirements(beside, self.root))
-        return self._requirements[folder]
+        return self._requirements[folder] if folder in self._requirements else locks.stated(folder, self.root, self._requirements)
 
     def name(self, path: str) -> str:
         if path.startswith(self._prefix):
@@ -326,24 +329,6 @@ def _releases(parts: list[Part], files: Files, options: Options) -> Releases:
     for library, specifier in stated.items():
         releases = releases.restrict(library, specifier)
     return releases
-
-
-def _requirements(path: str, root: str) -> Iterator[tuple[str, str]]:
-    """Releases pinned by a requirements.txt beside the config; lines that are no plain requirement say nothing."""
-    beside = os.path.join(os.path.dirname(path), "requirements.txt")
-    if not os.path.isfile(beside) or discover.locate("requirements.txt", path, root) != beside:
-        return
-    with open(beside, encoding="utf-8", errors="replace") as file:
-        for line in file.read(200_000).splitlines():
-            text = line.partition("#")[0].partition(";")[0].strip()
-            name = text[: next((i for i, c in enumerate(text) if not (c.isalnum() or c in "-_.")), len(text))]
-            specifier = text[len(name) :].partition("[")[0] or text[len(name) :].rpartition("]")[2]
-            if name and specifier.strip()[:1] in ("=", "<", ">", "~", "!") and not set(specifier) - set("0123456789.*<>=!~, abcdefghijklmnopqrstuvwxyz"):
-                try:
-                    Releases.known().restrict(name.lower().replace("_", "-"), specifier.strip())
-                except ValueError:
-                    continue
-                yield name.lower().replace("_", "-"), specifier.strip()
 
 
 def _model_facts(parts: list[Part], explicit: dict[str, Fact], files: Files, options: Options) -> dict[str, Fact]:

@@ -6,61 +6,52 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
+from typing import Any
 
-from stablint import knowledge
 from stablint.assemble import Options
 from stablint.cli import CLEAN, FOUND, WRONG
 from stablint.discover import NoSuchPath
-from stablint.hazard.model import Hazard, load
+from stablint.hazard.model import Hazard
 from stablint.inspect import Inspection, inspect
 from stablint.options import Wrong
+from stablint.outputs import Output, emit, outputs, printable
+from stablint.project import baseline_path, house_of, options_for, policy_for, rules_for, settings_for
 from stablint.report.masking import mask
 from stablint.report.model import Report
 from stablint.report.plain import plain
+from stablint.settings import Settings
 from stablint.source import text as source_text
 from stablint.source.tree import Text
 
 _RANK = {"info": 0, "warning": 1, "error": 2}
-_GRADES = {grade: rank for rank, grade in enumerate(("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source"))}
 
 
-def run_check(given: argparse.Namespace, options: Options) -> int:
-    hazards = _chosen(given)
-    options = options._replace(skip_unrecognised=given.skip_unrecognised)
+def run_check(given: argparse.Namespace, extra: list[str]) -> int:
     base = os.getcwd()
+    where = outputs(given.outputs)
+    settings = settings_for(
+        given, [given.stdin_filename or "stdin" if path == "-" else path for path in given.paths], base
+    )
+    house = house_of(settings)
+    hazards = rules_for(given, settings, house)
+    texts_of_house = house.texts if house is not None else {}
+    policy = policy_for(given, settings)
+    options = options_for(given, extra, settings)._replace(policy=policy, skip_unrecognised=given.skip_unrecognised)
+    given.fail_on = given.fail_on or (settings.get("fail-on") if settings is not None else None) or "error"
     paths, texts = _stdin(given, base)
     try:
         if given.fix or given.diff:
-            return _repair(given, options, paths, texts, base, hazards)
+            return _repair(given, options, paths, texts, base, hazards, where, texts_of_house)
         found = inspect(paths, options, base=base, texts=texts, known=hazards, watch=_watch(given))
     except NoSuchPath as error:
         raise Wrong(f"`{error}` does not exist") from error
-    _print(_render(given, found, 0), found)
+    if given.write_baseline:
+        return _write_baseline(given, settings, found)
+    _tell_stale(options, found, base)
+    emit(where, found, texts_of_house, color=given.color, statistics=given.statistics)
+    if given.show_facts:
+        _show_facts(given, found)
     return _exit_code(given, found)
-
-
-def _chosen(given: argparse.Namespace) -> tuple[Hazard, ...]:
-    known = load()
-    select, ignore = _words(given.select), _words(given.ignore)
-    for word in (*select, *ignore):
-        if not any(_means(word, hazard) for hazard in known):
-            raise Wrong(f"no rule is called `{word}` or begins so; `stablint rules` lists them")
-    lowest = _GRADES[given.min_evidence]
-    return tuple(
-        hazard
-        for hazard in known
-        if (not select or any(_means(word, hazard) for word in select))
-        and not any(_means(word, hazard) for word in ignore)
-        and (_GRADES[hazard.evidence["grade"]] >= lowest or any(word in (hazard.code, hazard.id) for word in select))
-    )
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def _means(word: str, hazard: Hazard) -> bool:
-    return word == hazard.id or hazard.code.startswith(word.upper())
 
 
 def _stdin(given: argparse.Namespace, base: str) -> tuple[list[str], dict[str, Text]]:
@@ -74,7 +65,7 @@ def _stdin(given: argparse.Namespace, base: str) -> tuple[list[str], dict[str, T
     return [name if word == "-" else word for word in given.paths], {path: content}
 
 
-def _watch(given: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _watch(given: argparse.Namespace) -> Any:
     if given.quiet or not sys.stderr.isatty():
         return None
     from stablint.report.progress import progress
@@ -82,7 +73,10 @@ def _watch(given: argparse.Namespace):  # type: ignore[no-untyped-def]
     return lambda listed, total: progress(listed, total, sys.stderr)
 
 
-def _repair(given: argparse.Namespace, options: Options, paths: list[str], texts: dict[str, Text], base: str, hazards: tuple[Hazard, ...]) -> int:
+def _repair(
+    given: argparse.Namespace, options: Options, paths: list[str], texts: dict[str, Text], base: str, hazards: tuple[Hazard, ...],
+    where: tuple[Output, ...], house_texts: dict[str, Any],
+) -> int:  # fmt: skip
     from stablint.fix.apply import diff, repair
     from stablint.fix.write import write_all
 
@@ -91,7 +85,7 @@ def _repair(given: argparse.Namespace, options: Options, paths: list[str], texts
         print(f"stablint: {plain(line)} (this is a bug: please report it)", file=sys.stderr)
     if given.diff:
         patch = diff(done)
-        sys.stdout.write(_printable(mask(patch, done.inspection.secrets)))
+        sys.stdout.write(printable(mask(patch, done.inspection.secrets)))
         return CLEAN if given.exit_zero or not (patch or _left(given, done.inspection)) else FOUND
     root = done.inspection.files.root
     written = {path: text for path, text in done.texts.items() if path not in texts}
@@ -99,42 +93,52 @@ def _repair(given: argparse.Namespace, options: Options, paths: list[str], texts
         write_all(written, done.before, root)
     except (OSError, UnicodeEncodeError) as error:
         raise Wrong(f"nothing was written: {error}") from error
-    for path, text in done.texts.items():
-        if path in texts:  # what came on standard input goes to standard output
-            sys.stdout.write(text.text)
-            return _exit_code(given, done.inspection)
-    _print(_render(given, done.inspection, done.fixed), done.inspection)
+    if texts:  # what came on standard input goes to standard output, changed or not
+        for path, text in texts.items():
+            sys.stdout.write(done.texts.get(path, text).text)
+        return _exit_code(given, done.inspection)
+    emit(where, done.inspection, house_texts, color=given.color, fixed=done.fixed, statistics=given.statistics)
     return _exit_code(given, done.inspection)
 
 
-def _render(given: argparse.Namespace, found: Inspection, fixed: int) -> str:
-    """Only the renderer that is asked for is imported."""
-    report = found.report
-    if given.output_format == "json":
-        from stablint.report import json
+def _write_baseline(given: argparse.Namespace, settings: Settings | None, found: Inspection) -> int:
+    """Accept all that is found now. The file is the one that --baseline or the settings name."""
+    from stablint.baseline import DEFAULT, render
 
-        return json.render(report)
-    color = given.color == "always" or (given.color == "auto" and sys.stdout.isatty() and "NO_COLOR" not in os.environ)
-    if given.output_format == "concise":
-        from stablint.report import concise
-
-        return concise.render(report, color=color, fixed=fixed)
-    from stablint.report import full
-
-    texts = knowledge.load("texts") if report.diagnostics else {}
-    return full.render(report, texts, color=color, secrets=found.secrets, fixed=fixed)
+    path = baseline_path(given, settings) or DEFAULT
+    text = render(found.report.diagnostics, path)
+    try:
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise Wrong(f"--write-baseline: {path}: {error.strerror}") from error
+    count = sum(d.suppressed is None for d in found.report.diagnostics)
+    print(f"stablint: {count} findings written to {plain(os.path.relpath(path))}", file=sys.stderr)
+    return WRONG if found.report.internal_errors else CLEAN
 
 
-def _print(text: str, found: Inspection) -> None:
-    sys.stdout.write(_printable(mask(text, found.secrets)))
-    for line in found.report.internal_errors:
-        print(f"stablint: internal error: {plain(mask(line, found.secrets))} (please report it)", file=sys.stderr)
+def _tell_stale(options: Options, found: Inspection, base: str) -> None:
+    if options.policy is None or not options.policy.baseline:
+        return
+    from stablint.baseline import stale
+
+    checked = {os.path.normpath(os.path.join(base, status.file)) for status in found.report.files}
+    for (path, rule, _), count in stale(options.policy.baseline, found.report.diagnostics, checked):
+        times = f" ({count} times)" if count > 1 else ""
+        name = os.path.relpath(path, base).replace(os.sep, "/")
+        print(
+            f"stablint: baseline: {plain(name)}: {rule} is not found any more{times}; --write-baseline takes it out",
+            file=sys.stderr,
+        )
 
 
-def _printable(text: str) -> str:
-    """What the terminal's own encoding cannot show is written as an escape, instead of an error."""
-    encoding = sys.stdout.encoding or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)
+def _show_facts(given: argparse.Namespace, found: Inspection) -> None:
+    from stablint.outputs import wants_color
+    from stablint.report import show
+    from stablint.showing import shown
+
+    text = show.render([shown(run) for run in found.runs], color=wants_color(given.color), secrets=found.secrets)
+    sys.stdout.write(printable("\n" + mask(text, found.secrets)))
 
 
 def _left(given: argparse.Namespace, found: Inspection) -> bool:

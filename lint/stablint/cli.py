@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable
 
 from stablint import __version__
 
+TYPE_CHECKING = False  # `typing` is not worth its price here
+if TYPE_CHECKING:
+    from stablint.assemble import Options
+
 CLEAN, FOUND, WRONG = 0, 1, 2
 _SEVERITIES = ("info", "warning", "error")
-_FORMATS = ("full", "concise", "json")
+_FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Entry point of the console script; returns the exit code."""
+    if arguments is None:
+        gc.disable()  # the process ends with its answer: looking for cycles among a thousand parsed files costs a quarter of the time
     words = list(sys.argv[1:] if arguments is None else arguments)
     if "--" in words:
         cut = words.index("--")
@@ -49,7 +56,10 @@ def _help(words: list[str]) -> int:
         "  check PATH…        lint files and folders (the default command)\n"
         "  show FILE          every effective setting, and where it comes from\n"
         "  explain CODE|ID    why a finding is one, when it is none, and the evidence\n"
-        "  rules              all rules\n\n"
+        "  rules              all rules\n"
+        "  run -- COMMAND…    check what a launch command will read, then start it\n"
+        "  diff A B           what really differs between two runs\n"
+        "  doctor             this machine: its GPUs and libraries\n\n"
         "`stablint COMMAND --help` lists the options of a command."
     )
     return CLEAN if words else WRONG
@@ -73,26 +83,52 @@ def _run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-outside", action="store_true", help="follow links to files outside the repository or the named folder")
 
 
-def _options(given: argparse.Namespace, extra: list[str]):  # type: ignore[no-untyped-def]
-    from stablint.options import options
+def _settings_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", metavar="FILE", help="the settings file, instead of the nearest stablint.toml or pyproject.toml")
+    parser.add_argument("--isolated", action="store_true", help="read no settings file")
 
-    root = os.path.abspath(os.sep) if given.allow_outside else None
-    return options(given.gpu, given.model, given.releases, given.sets, extra, given.dialect, root)
+
+def _options(given: argparse.Namespace, paths: list[str], extra: list[str]) -> Options:
+    """What the command line says, over the settings that count for these paths."""
+    from stablint.project import options_for, settings_for
+
+    return options_for(given, extra, settings_for(given, paths, os.getcwd()))
+
+
+class _Said(argparse.Action):
+    """Formats and files in the order in which they are given; a word may hold several formats, with commas."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option_string: str | None = None) -> None:
+        said = list(namespace.outputs)
+        if option_string == "--output-file":
+            said.append(("file", str(values)))
+        else:
+            for word in str(values).split(","):
+                if word.strip() not in _FORMATS:
+                    parser.error(f"--output-format {word.strip()}: one of {', '.join(_FORMATS)}")
+                said.append(("format", word.strip()))
+        namespace.outputs = said
 
 
 def _check(words: list[str], extra: list[str]) -> int:
     parser = argparse.ArgumentParser("stablint check", description="Lint training configurations.", allow_abbrev=False)
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files and folders; - reads standard input")
     _run_options(parser)
+    _settings_options(parser)
     parser.add_argument("--stdin-filename", metavar="NAME", help="the name, and with its suffix the format, of what comes on standard input")
     parser.add_argument("--fix", action="store_true", help="write the safe fixes")
     parser.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: the unsafe ones as well")
     parser.add_argument("--diff", action="store_true", help="print the fixes as a patch and write nothing")
     parser.add_argument("--select", default="", metavar="CODES", help="only these rules: codes, their beginnings, or ids, with commas")
     parser.add_argument("--ignore", default="", metavar="CODES", help="not these rules")
-    parser.add_argument("--fail-on", choices=_SEVERITIES, default="error", help="exit with 1 from this severity on (default: error)")
-    parser.add_argument("--min-evidence", choices=_GRADES, default="reported", metavar="GRADE", help=f"weakest evidence that is shown: {', '.join(_GRADES)}")
-    parser.add_argument("--output-format", choices=_FORMATS, default="full")
+    parser.add_argument("--fail-on", choices=_SEVERITIES, help="exit with 1 from this severity on (default: error)")
+    parser.add_argument("--min-evidence", choices=_GRADES, metavar="GRADE", help=f"weakest evidence that is shown: {', '.join(_GRADES)}")
+    parser.add_argument("--output-format", dest="outputs", action=_Said, default=[], metavar="FORMATS", help=f"one or several of {', '.join(_FORMATS)}")
+    parser.add_argument("--output-file", dest="outputs", action=_Said, metavar="FILE", help="where the format before it goes; repeat both for several")
+    parser.add_argument("--statistics", action="store_true", help="how often each rule is found, instead of the findings")
+    parser.add_argument("--show-facts", action="store_true", help="also every effective setting of each run")
+    parser.add_argument("--baseline", metavar="FILE", help="findings in this file are accepted")
+    parser.add_argument("--write-baseline", action="store_true", help="accept all that is found now: write the file of --baseline")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="accepted for scripts; one process is enough")
     parser.add_argument("--skip-unrecognised", action="store_true", help="no error if nothing that was named is a training configuration")
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 whatever is found")
@@ -101,7 +137,7 @@ def _check(words: list[str], extra: list[str]) -> int:
     given = parser.parse_args(words)
     from stablint.checking import run_check
 
-    return run_check(given, _options(given, extra))
+    return run_check(given, extra)
 
 
 _GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")
@@ -111,11 +147,12 @@ def _show(words: list[str], extra: list[str]) -> int:
     parser = argparse.ArgumentParser("stablint show", description="Every effective setting, and where it comes from.", allow_abbrev=False)
     parser.add_argument("paths", nargs="+", metavar="FILE")
     _run_options(parser)
+    _settings_options(parser)
     parser.add_argument("--output-format", choices=("full", "json"), default="full")
     given = parser.parse_args(words)
     from stablint.showing import run_show
 
-    return run_show(given, _options(given, extra))
+    return run_show(given, _options(given, given.paths, extra))
 
 
 def _explain(words: list[str], extra: list[str]) -> int:
@@ -137,7 +174,76 @@ def _rules(words: list[str], extra: list[str]) -> int:
     return run_rules(given)
 
 
-_COMMANDS: dict[str, Callable[[list[str], list[str]], int]] = {"check": _check, "show": _show, "explain": _explain, "rules": _rules}
+def _launch(words: list[str], extra: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        "stablint run", usage="stablint run [options] -- COMMAND…", allow_abbrev=False,
+        description="Check what a launch command will read, then start it; with an error in it nothing is started.",
+    )  # fmt: skip
+    _run_options(parser)
+    _settings_options(parser)
+    parser.add_argument("--force", action="store_true", help="start it whatever is found")
+    parser.add_argument("--quiet", action="store_true", help="print findings only")
+    given = parser.parse_args(words)
+    from stablint.launching import run_launch
+
+    return run_launch(given, _options(given, ["."], []), extra)
+
+
+def _diff(words: list[str], extra: list[str]) -> int:
+    parser = argparse.ArgumentParser("stablint diff", description="What really differs between two runs, by effective setting.", allow_abbrev=False)
+    parser.add_argument("a", metavar="A")
+    parser.add_argument("b", metavar="B")
+    _run_options(parser)
+    _settings_options(parser)
+    for side in ("a", "b"):
+        said = f"the release of a library for {side.upper()} only"
+        parser.add_argument(f"--with-{side}", dest=f"releases_{side}", action="append", default=[], metavar="PKG==VERSION", help=said)
+    parser.add_argument("--output-format", choices=("full", "json"), default="full")
+    parser.add_argument("--exit-code", action="store_true", help="exit with 1 if something differs")
+    given = parser.parse_args(words)
+    from stablint.comparing import run_diff
+
+    both, sides = list(given.releases), []
+    for own in (given.releases_a, given.releases_b):
+        given.releases = [*both, *own]
+        sides.append(_options(given, [given.a, given.b], extra))
+    return run_diff(given, sides[0], sides[1])
+
+
+def _doctor(words: list[str], extra: list[str]) -> int:
+    said = "This machine: its GPUs, its libraries, and what stablint makes of them."
+    parser = argparse.ArgumentParser("stablint doctor", description=said, allow_abbrev=False)
+    parser.add_argument("--torch", action="store_true", help="import torch and ask it as well")
+    parser.add_argument("--output-format", choices=("full", "json"), default="full")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    given = parser.parse_args(words)
+    from stablint.doctoring import run_doctor
+
+    return run_doctor(given)
+
+
+def _init(words: list[str], extra: list[str]) -> int:
+    parser = argparse.ArgumentParser("stablint init", description="Write a commented stablint.toml.", allow_abbrev=False)
+    parser.add_argument("folder", nargs="?", default=".", metavar="FOLDER")
+    given = parser.parse_args(words)
+    from stablint.initialise import run_init
+
+    return run_init(given.folder)
+
+
+def _test_hazards(words: list[str], extra: list[str]) -> int:
+    parser = argparse.ArgumentParser("stablint test-hazards", description="Run the examples of hazards of the house.", allow_abbrev=False)
+    parser.add_argument("folders", nargs="+", metavar="DIR")
+    given = parser.parse_args(words)
+    from stablint.house import run_test_hazards
+
+    return run_test_hazards(given.folders)
+
+
+_COMMANDS: dict[str, Callable[[list[str], list[str]], int]] = {
+    "check": _check, "show": _show, "explain": _explain, "rules": _rules, "run": _launch, "diff": _diff, "doctor": _doctor,
+    "init": _init, "test-hazards": _test_hazards,
+}  # fmt: skip
 
 if __name__ == "__main__":
     sys.exit(main())

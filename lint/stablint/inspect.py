@@ -55,6 +55,8 @@ def inspect(
     base = base or os.getcwd()
     texts = texts or {}
     listed = _listed(paths, base, texts)
+    if options.policy is not None and options.policy.exclude:
+        listed = [(path, named) for path, named in listed if named or not options.policy.excludes(path)]
     first = os.path.normpath(os.path.join(base, paths[0])) if paths else base
     files = Files(options.root or discover.root_of(first), base)
     for path, text in texts.items():
@@ -87,7 +89,24 @@ def inspect(
         from stablint import diagnose  # most files have nothing to tell
 
         report = report._replace(diagnostics=diagnose.diagnostics(findings), undetermined=diagnose.undetermined(undetermined))
+    spoken = {path: files.documents(path) for path in entries if "stablint:" in files.documents(path)[0].text.text}
+    if spoken or options.policy is not None:
+        report = _settled(report, spoken, files, options, known)
     return Inspection(report, findings, runs, _secrets(runs), files, recognised, sum(named for _, named in listed))
+
+
+def _settled(report: Report, spoken: dict[str, tuple[Document, ...]], files: Files, options: Options, known: tuple[hazards.Hazard, ...] | None) -> Report:
+    """The report with what is suppressed, and with what is wrong with suppressions."""
+    from stablint import diagnose, suppress
+    from stablint.policy import Policy
+
+    every = hazards.load()
+    checked = every if known is None else known
+    linked = {d.text.path: files.documents(d.text.path) for d in report.diagnostics if d.text is not None and "stablint:" in d.text.text}
+    outcome = suppress.settle(report, {**spoken, **linked}, options.policy or Policy(), checked, (*every, *checked))
+    findings, _, internal = _check((), outcome.problems, checked)
+    more = (*outcome.report.diagnostics, *diagnose.diagnostics(findings))
+    return outcome.report._replace(diagnostics=tuple(sorted(more, key=diagnose.order)), internal_errors=(*report.internal_errors, *internal))
 
 
 def _listed(paths: list[str], base: str, texts: Table[str, Text]) -> list[tuple[str, bool]]:

@@ -31,13 +31,13 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
         raise Wrong(f"`{error}` does not exist") from error
     if not found.runs:
         raise Wrong("no training configuration: nothing to show")
-    runs = [_shown(run) for run in found.runs]
+    runs = [shown(run) for run in found.runs]
     text = show.render_json(runs) if given.output_format == "json" else show.render(runs, color=_color(given), secrets=found.secrets)
     sys.stdout.write(mask(text, found.secrets))
     return CLEAN
 
 
-def _shown(run: Run) -> RunShow:
+def shown(run: Run) -> RunShow:
     world = effective(run)
     names = [*run.explicit, *run.supplied, *_defaults(run), *RULES]
     facts = []

@@ -36,7 +36,7 @@ def repair(paths: list[str], options: Options, *, unsafe: bool, base: str | None
     fixed = 0
     state = inspect(paths, options, base=base, texts=current, known=known)
     for _ in range(_ROUNDS):
-        batch = _disjoint([d for d in state.report.diagnostics if d.fix is not None and d.fix.applicability in allowed and d.fix.files and d.fingerprint not in refused])
+        batch = _disjoint([d for d in state.report.diagnostics if d.suppressed is None and d.fix is not None and d.fix.applicability in allowed and d.fix.files and d.fingerprint not in refused])
         if not batch:
             break
         done, after, state_after = _try(batch, current, paths, options, base, state, known)

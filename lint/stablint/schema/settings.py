@@ -1,10 +1,15 @@
-"""`[tool.stablint]` of a pyproject.toml, or a stablint.toml."""
+"""`[tool.stablint]` of a pyproject.toml, or a stablint.toml. The command line reads settings by the JSON Schema that is generated from this."""
 
 from __future__ import annotations
+
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
 from stablint.schema.base import Grade, Package, Selector, Severity, Specifier, Strict
+
+Glob = Annotated[str, Field(min_length=1)]
+"""Relative to the folder of the settings file; `**` is any depth, a name without `/` counts in every folder, a folder for all in it."""
 
 
 def _kebab(name: str) -> str:
@@ -15,15 +20,29 @@ class _Kebab(Strict):
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_kebab, populate_by_name=True)
 
 
-class PerPath(_Kebab):
-    """Other settings for the files that match."""
+class Target(_Kebab):
+    """What the runs are meant for."""
 
-    paths: tuple[str, ...] = Field(min_length=1, description="globs, relative to the settings file")
-    select: tuple[Selector, ...] | None = None
-    ignore: tuple[Selector, ...] = ()
-    targets: tuple[str, ...] | None = None
-    model: str | None = None
-    versions: dict[Package, Specifier] = Field({})
+    gpu: str = Field(min_length=1, description='a GPU: "A100-80GB"')
+    count: int = Field(1, ge=1, description="how many of them a run has")
+
+
+class Ignore(_Kebab):
+    """A finding that is accepted: for JSON, which has no comments, and for what cannot be written in the file."""
+
+    file: Glob | None = None
+    setting: str | None = Field(
+        None, description='as spelled in the file: "zero_optimization.stage"; every one if left out'
+    )
+    rules: tuple[Selector, ...] = Field(min_length=1)
+    reason: str | None = None
+
+
+class PerPath(_Kebab):
+    """Rules that do not count for the files that match."""
+
+    paths: tuple[Glob, ...] = Field(min_length=1)
+    ignore: tuple[Selector, ...] = Field(min_length=1)
 
 
 class Settings(_Kebab):
@@ -33,13 +52,19 @@ class Settings(_Kebab):
     select: tuple[Selector, ...] | None = Field(
         None, description="codes, their beginnings, or ids; all that are on by default"
     )
-    ignore: tuple[Selector, ...] = ()
+    ignore: tuple[Selector | Ignore, ...] = Field((), description="rules that are off, and tables of accepted findings")
+    per_path: tuple[PerPath, ...] = ()
+    severity: dict[Selector, Severity] = Field({}, description="another severity for single rules")
     fail_on: Severity = "error"
     min_evidence: Grade = "reported"
-    severity: dict[Selector, Severity] = Field({}, description="another severity for single hazards")
-    targets: tuple[str, ...] = Field((), description='GPUs that the runs are meant for: "A100-80GB x8"')
+    target: tuple[Target, ...] = Field((), description="the GPUs that the runs are meant for; each is checked")
     model: str | None = Field(None, description="hub id or folder of the model where no file names it")
-    versions: dict[Package, Specifier] = Field({}, description="releases of the libraries that will be installed")
-    exclude: tuple[str, ...] = Field((), description="globs of files that are not read")
+    versions: dict[Package, Specifier] = Field(
+        {}, description="releases of the libraries; else lock files and requirements beside the configuration say them"
+    )
+    extra_keys: tuple[Glob, ...] = Field((), description="keys of the house that are no misspelled ones; `*` allowed")
+    exclude: tuple[Glob, ...] = Field((), description="files that are not read, unless they are named one by one")
     hazards: tuple[str, ...] = Field((), description="folders with hazards of the house")
-    per_path: tuple[PerPath, ...] = ()
+    baseline: str | None = Field(None, description="the file of accepted findings that --write-baseline writes")
+    require_reasons: bool = Field(False, description="suppressions without a reason are reported")
+    allow_outside: bool = Field(False, description="follow links to files outside the repository")

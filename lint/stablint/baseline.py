@@ -1,0 +1,91 @@
+"""A baseline: the findings that a repository had when stablint came. They are accepted; new ones are not.
+
+A finding is known by its rule, its file and the values that decide it: it stays known when lines move, keys change their order, or quotes
+and comments come and go. Two equal findings in a file are counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from stablint.report.model import Diagnostic
+from stablint.report.plain import jsonable
+
+DEFAULT = "stablint-baseline.json"
+_VERSION = 1
+
+Key = tuple[str, str, str]  # absolute path, rule, fingerprint
+
+
+class BadBaseline(Exception):
+    """A file that is no baseline, and why."""
+
+
+def key(diagnostic: Diagnostic) -> Key:
+    import hashlib  # only with a finding and a baseline
+
+    stated = sorted(
+        (fact.name, json.dumps(jsonable(fact.value), sort_keys=True))
+        for fact in diagnostic.facts
+        if fact.origin.get("kind") == "explicit"
+    )
+    content = json.dumps([diagnostic.rule, diagnostic.fact, diagnostic.absent, stated])
+    digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return (diagnostic.text.path if diagnostic.text is not None else "", diagnostic.rule, digest)
+
+
+def render(diagnostics: Iterable[Diagnostic], path: str) -> str:
+    """The file, sorted, with paths relative to its own folder; findings that a comment or the settings suppress are not in it."""
+    folder = os.path.dirname(os.path.abspath(path))
+    counted = Counter(key(d) for d in diagnostics if d.suppressed is None)
+    rows = [
+        {
+            "file": os.path.relpath(file, folder).replace(os.sep, "/") if file else "",
+            "rule": rule,
+            "fingerprint": digest,
+            "count": count,
+        }
+        for (file, rule, digest), count in counted.items()
+    ]
+    rows.sort(key=lambda row: (str(row["file"]), str(row["rule"]), str(row["fingerprint"])))
+    return json.dumps({"schema_version": _VERSION, "findings": rows}, indent=2, ensure_ascii=False) + "\n"
+
+
+def read(path: str) -> dict[Key, int]:
+    """Raises BadBaseline for a file that cannot be read or is none."""
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        if data["schema_version"] != _VERSION:
+            raise BadBaseline(f"{path}: written by another release of stablint: write it anew with --write-baseline")
+        return {_key(row, folder): _count(row) for row in data["findings"]}
+    except OSError as error:
+        raise BadBaseline(f"{path}: {error.strerror}: write it with --write-baseline") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadBaseline(f"{path}: this is no baseline of stablint") from error
+
+
+def _key(row: dict[str, Any], folder: str) -> Key:
+    return (os.path.normpath(os.path.join(folder, row["file"])), str(row["rule"]), str(row["fingerprint"]))
+
+
+def _count(row: dict[str, Any]) -> int:
+    count = row["count"]
+    if not isinstance(count, int):
+        raise TypeError("a count is a whole number")
+    return count
+
+
+def stale(known: dict[Key, int], diagnostics: Iterable[Diagnostic], checked: set[str]) -> list[tuple[Key, int]]:
+    """What the baseline has and nobody finds any more, in files that were checked or are gone."""
+    found = Counter(key(d) for d in diagnostics)
+    return [
+        (row, count - found[row])
+        for row, count in sorted(known.items())
+        if count > found[row] and (row[0] in checked or not os.path.exists(row[0]))
+    ]

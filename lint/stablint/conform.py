@@ -1,0 +1,123 @@
+"""A plain value against a JSON Schema that pydantic generated: faults with their place, said for whoever wrote the value.
+
+Only the words of JSON Schema that such schemas use: loading jsonschema would cost more than a whole check.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+Path = tuple["str | int", ...]
+
+
+def faults(
+    value: Any, schema: dict[str, Any], path: Path = (), root: dict[str, Any] | None = None
+) -> Iterator[tuple[Path, str]]:
+    """What a value has against a schema, for the words of JSON Schema that the generated one uses."""
+    root = schema if root is None else root
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    if "anyOf" in schema:
+        options = [root["$defs"][one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in schema["anyOf"]]
+        fitting = [one for one in options if _is(value, one.get("type"))]
+        if not fitting:
+            yield (
+                path,
+                f"`{_dotted(path)}` is {_kind(value)}; wanted: {' or '.join(_wanted(one) for one in options if one.get('type') != 'null')}",
+            )
+        else:
+            yield from faults(value, fitting[0], path, root)
+        return
+    if not _is(value, schema.get("type")):
+        yield path, f"`{_dotted(path)}` is {_kind(value)}; wanted: {_wanted(schema)}"
+    elif isinstance(value, dict):
+        yield from _table_faults(value, schema, path, root)
+    elif isinstance(value, list):
+        if len(value) < schema.get("minItems", 0):
+            yield path, f"`{_dotted(path)}` is empty"
+        for number, item in enumerate(value):
+            yield from faults(item, schema.get("items", {}), (*path, number), root)
+    elif "enum" in schema and value not in schema["enum"]:
+        yield path, f"`{_dotted(path)}` is `{value}`; one of {', '.join(schema['enum'])}"
+    elif "pattern" in schema and not re.search(schema["pattern"], value):
+        yield path, f"`{_dotted(path)}`: `{value}` is not of the form that is wanted ({_example(schema)})"
+    elif value < schema.get("minimum", value) or (isinstance(value, str) and len(value) < schema.get("minLength", 0)):
+        yield path, f"`{_dotted(path)}`: {value!r} is too small"
+
+
+def _table_faults(
+    value: dict[str, Any], schema: dict[str, Any], path: Path, root: dict[str, Any]
+) -> Iterator[tuple[Path, str]]:
+    properties, patterns = schema.get("properties"), schema.get("patternProperties")
+    for key, inner in value.items():
+        if properties is not None:
+            if key in properties:
+                yield from faults(inner, properties[key], (*path, key), root)
+            else:
+                yield (*path, key), f"unknown setting `{_dotted((*path, key))}`{_meant(key, properties)}"
+        elif patterns is not None:
+            fitting = next(
+                (inner_schema for pattern, inner_schema in patterns.items() if re.search(pattern, key)), None
+            )
+            if fitting is None:
+                yield (*path, key), f"`{key}` is no name that `{_dotted(path)}` can have"
+            else:
+                yield from faults(inner, fitting, (*path, key), root)
+    for key in schema.get("required", ()):
+        if key not in value:
+            yield path, f"`{_dotted(path)}` says no `{key}`"
+
+
+def _meant(key: str, known: dict[str, Any]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(key.replace("_", "-").lower(), known, 1, 0.6)
+    return f": did you mean `{near[0]}`?" if near else f"; the settings are {', '.join(known)}"
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,), "integer": (int,), "boolean": (bool,), "array": (list,), "object": (dict,), "null": (type(None),), "number": (int, float),
+}  # fmt: skip
+_WORDS = {
+    "string": "text",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "number": "a number",
+}
+
+
+def _is(value: Any, wanted: str | None) -> bool:
+    if wanted is None:
+        return True
+    return isinstance(value, _TYPES[wanted]) and not (isinstance(value, bool) and wanted in ("integer", "number"))
+
+
+def _wanted(schema: dict[str, Any]) -> str:
+    return ", ".join(schema["enum"]) if "enum" in schema else _WORDS.get(schema.get("type", ""), "something else")
+
+
+def _kind(value: Any) -> str:
+    return next(
+        (
+            _WORDS[name]
+            for name, types in _TYPES.items()
+            if name in _WORDS and isinstance(value, types) and _is(value, name)
+        ),
+        f"`{value}`",
+    )
+
+
+def _example(schema: dict[str, Any]) -> str:
+    return (
+        "a specifier such as `>=0.20,<1`"
+        if "===" in schema["pattern"]
+        else "a code such as `P101`, its beginning, or a rule's id"
+    )
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(str(part + 1) if isinstance(part, int) else part for part in path) or "the settings"

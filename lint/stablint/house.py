@@ -1,0 +1,157 @@
+"""Hazards of the house: the same files as the built-in ones, from a folder of the user's; and the run of any hazard's examples."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from stablint.assemble import Options
+from stablint.hazard.model import Hazard, from_row, load
+from stablint.options import Wrong, options
+
+Example = dict[str, Any]
+
+
+class House(NamedTuple):
+    """Rules of one or several folders: as a check needs them, their texts by id, and their examples by id."""
+
+    hazards: tuple[Hazard, ...] = ()
+    texts: dict[str, Any] = {}  # noqa: RUF012
+    examples: dict[str, list[Example]] = {}  # noqa: RUF012
+
+
+def house(folders: list[str]) -> House:
+    """Every file is validated and compiled. Raises Wrong for a folder without hazards, a file that is none, a code or name that is taken."""
+    from pathlib import Path
+
+    from stablint.compiling.hazards import compile_folder
+
+    taken = {name: "stablint itself" for hazard in load() for name in (hazard.id, hazard.code)}
+    found = House()
+    for folder in folders:
+        if not os.path.isdir(folder):
+            raise Wrong(f"the folder of house hazards `{folder}` does not exist")
+        try:
+            compiled = compile_folder(Path(folder))
+        except ValueError as error:
+            raise Wrong(f"house hazards: {_one_line(error)}") from error
+        if not compiled["core"]:
+            raise Wrong(f"`{folder}` holds no hazard: no file of it ends in .yaml")
+        for row in compiled["core"]:
+            for name in (row["id"], row["code"]):
+                if name in taken:
+                    raise Wrong(f"house hazards: `{name}` in {folder} is taken by {taken[name]}")
+                taken[name] = folder
+        rules = tuple(from_row(row) for row in compiled["core"])
+        found = House((*found.hazards, *rules), found.texts | compiled["texts"], found.examples | compiled["examples"])
+    return found
+
+
+def _one_line(error: Exception) -> str:
+    return "; ".join(
+        line.strip() for line in str(error).splitlines() if line.strip() and "errors.pydantic.dev" not in line
+    )
+
+
+def told(given: dict[str, Any] | None) -> Options:
+    """An example's options as the command line and the settings would take them."""
+    given = given or {}
+    gpus = given.get("gpu", [])
+    wanted = options(
+        [gpus] if isinstance(gpus, str) else gpus, given.get("model"), given.get("with", []),
+        [f"{name}={value}" for name, value in (given.get("set") or {}).items()], given.get("flags", []), given.get("dialect"),
+    )  # fmt: skip
+    if given.get("settings"):
+        from stablint.policy import Policy
+
+        wanted = wanted._replace(policy=Policy(require_reasons=bool(given["settings"].get("require-reasons"))))
+    return wanted
+
+
+def legal(example: Example) -> list[tuple[dict[str, str], dict[str, Any] | None]]:
+    """The near look-alikes: the bad files with one thing exchanged, and the options."""
+    found = []
+    for near in example.get("near", []):
+        files = dict(example["files"])
+        name = near.get("file") or next(iter(files))
+        if "files" in near:
+            files |= near["files"]
+        if "text" in near:
+            files[name] = near["text"]
+        if "replace" in near:
+            old, new = near["replace"]
+            if old not in files[name]:
+                raise ValueError(f"the near example replaces {old!r}, which {name} does not have")
+            files[name] = files[name].replace(old, new)
+        found.append((files, near["options"] if "options" in near else example.get("options")))
+    return found
+
+
+def write(files: dict[str, str], folder: str) -> None:
+    for name, text in files.items():
+        path = os.path.normpath(os.path.join(folder, name))
+        if not path.startswith(os.path.join(folder, "")):
+            raise ValueError(f"the example's file {name} would lie outside its folder")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(text.encode())
+
+
+def look(
+    files: dict[str, str], folder: str, given: dict[str, Any] | None, hazards: tuple[Hazard, ...] | None = None
+) -> list[Any]:
+    """Write the files into the folder, and check them."""
+    from stablint.inspect import inspect
+
+    write(files, folder)
+    return list(inspect([folder], told(given), base=folder, known=hazards).report.diagnostics)
+
+
+def failures(hazard: Hazard, example: Example, every: tuple[Hazard, ...], folder: str) -> Iterator[str]:
+    """What an example promises and does not hold: its finding and no other loud one, the fixed text, silence on the look-alikes."""
+    bad = os.path.join(folder, "bad")
+    found = look(example["files"], bad, example.get("options"), every)
+    if hazard.code not in {d.code for d in found}:
+        yield "its example does not draw it"
+    others = {d.code for d in found if d.severity != "info" and d.suppressed is None} - {hazard.code, *example.get("also", [])}
+    if others:
+        yield f"its example draws {', '.join(sorted(others))} as well, which `also` does not name"
+    for number, (files, given) in enumerate(legal(example), 1):
+        if look(files, os.path.join(folder, str(number)), given, (hazard,)):
+            yield f"near example {number} draws it"
+    if example.get("fixed"):
+        yield from _not_fixed(hazard, example, bad)
+
+
+def _not_fixed(hazard: Hazard, example: Example, folder: str) -> Iterator[str]:
+    from stablint.fix.apply import repair
+
+    done = repair([folder], told(example.get("options")), unsafe=True, base=folder, known=(hazard,))
+    yield from done.refused
+    after = {os.path.relpath(path, folder).replace(os.sep, "/"): text.text for path, text in done.texts.items()}
+    for name, text in example["fixed"].items():
+        if after.get(name, example["files"].get(name)) != text:
+            yield f"its fix of {name} does not give the fixed text"
+
+
+def run_test_hazards(folders: list[str]) -> int:
+    """Run every example of house folders, and print a line for each failure. 0: all hold; 1: some do not."""
+    rules = house(folders)
+    every = (*load(), *rules.hazards)
+    examples = failed = 0
+    for hazard in rules.hazards:
+        for number, example in enumerate(rules.examples[hazard.id], 1):
+            examples += 1
+            with tempfile.TemporaryDirectory(prefix="stablint-") as folder:
+                try:
+                    found = list(failures(hazard, example, every, os.path.realpath(folder)))
+                except (Wrong, ValueError) as error:
+                    found = [str(error)]
+            failed += bool(found)
+            for line in found:
+                print(f"{hazard.id} ({hazard.code}), example {number}: {line}")
+    print(f"{len(rules.hazards)} hazards, {examples} examples, {failed} with failures.", file=sys.stderr)
+    return 1 if failed else 0

@@ -1,0 +1,110 @@
+"""`stablint init`: a commented stablint.toml for the repository at hand. It only says what was found; what it cannot know is commented out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+
+from stablint.cli import CLEAN
+from stablint.discover import NoSuchPath, root_of
+from stablint.inspect import Inspection, inspect
+from stablint.locks import stated
+from stablint.options import Wrong, options
+from stablint.report.plain import plain
+
+
+def run_init(folder: str) -> int:
+    """Raises Wrong where there are settings already: nothing is ever overwritten."""
+    path = os.path.join(folder, "stablint.toml")
+    if not os.path.isdir(folder):
+        raise Wrong(f"`{folder}` is no folder")
+    if os.path.lexists(path):
+        raise Wrong(f"{path} exists: nothing was written")
+    if (existing := _table(folder)) is not None:
+        raise Wrong(f"{existing} holds [tool.stablint] already: nothing was written")
+    try:
+        found = inspect(["."], options(), base=os.path.abspath(folder), known=())
+    except NoSuchPath as error:
+        raise Wrong(f"`{error}` does not exist") from error
+    with open(path, "x", encoding="utf-8", newline="\n") as file:
+        file.write(contents(found, stated(os.path.abspath(folder), root_of(os.path.abspath(folder)), {})))
+    print(f"stablint: wrote {plain(path)}", file=sys.stderr)
+    return CLEAN
+
+
+def _table(folder: str) -> str | None:
+    from stablint.settings import nearest
+
+    found = nearest(folder)
+    return found if found is not None and os.path.dirname(found) == os.path.abspath(folder) else None
+
+
+def contents(found: Inspection, releases: dict[str, str]) -> str:
+    """The file. `releases` are what lock files and requirements of the repository say."""
+    return "\n".join([*_head(found), "", *_targets(), "", *_versions(releases), "", *_REST]) + "\n"
+
+
+def _head(found: Inspection) -> list[str]:
+    dialects = Counter(status.dialect for status in found.report.files if status.status == "checked" and status.dialect)
+    total = sum(dialects.values())
+    lines = ["# Settings of stablint. The command line wins over them."]
+    if not total:
+        return [*lines, "# No training configuration was found here yet."]
+    lines.append(f"# Found here: {total} training configuration{'' if total == 1 else 's'}.")
+    return [
+        *lines,
+        *(
+            f"#   {count:>5}  {dialect}"
+            for dialect, count in sorted(dialects.items(), key=lambda row: (-row[1], row[0]))
+        ),
+    ]
+
+
+def _targets() -> list[str]:
+    return [
+        "# The GPUs that the runs are meant for. Each one is checked; without any, what depends on the GPU is not judged.",
+        "# [[target]]",
+        '# gpu = "A100-80GB"',
+        "# count = 8",
+    ]
+
+
+def _versions(releases: dict[str, str]) -> list[str]:
+    if releases:
+        lines = ["# Releases are read from the lock file or the requirements:"]
+        lines += [f"#   {library} {specifier}" for library, specifier in sorted(releases.items())]
+        lines.append("# Say them here only where the runs use others.")
+    else:
+        lines = [
+            "# Releases of the libraries. No lock file and no requirements here name one, so what depends on them is told with its releases."
+        ]
+    return [*lines, "# [versions]", '# transformers = "==4.57.1"', '# trl = ">=0.20,<1"']
+
+
+_REST = [
+    "# Rules that are off, by code, by the beginning of codes, or by name; and single findings that are accepted (JSON files have no comments).",
+    "# [[ignore]]",
+    '# file = "configs/ds_zero3.json"',
+    '# setting = "zero_optimization.stage"',
+    '# rules = ["D101"]',
+    '# reason = "…"',
+    "",
+    "# Another severity for single rules.",
+    "# [severity]",
+    '# P143 = "error"',
+    "",
+    "# Rules that do not count in some folders.",
+    "# [[per-path]]",
+    '# paths = ["legacy/**"]',
+    '# ignore = ["L"]',
+    "",
+    "# The keys below stand above the tables in a TOML file: move them up before you use them.",
+    '# fail-on = "error"                     # error, warning or info',
+    '# min-evidence = "reported"',
+    '# exclude = ["third_party/"]',
+    '# extra-keys = ["my_company_*"]         # keys of your own that are no misspelled ones',
+    '# baseline = "stablint-baseline.json"   # `stablint --write-baseline .` accepts all that is found today',
+    "# require-reasons = true                # suppressions say why",
+    '# hazards = ["hazards/"]                # rules of the house; `stablint test-hazards hazards/` runs their examples',
+]

@@ -1,0 +1,110 @@
+"""Releases that a project has pinned: uv.lock, poetry.lock, requirements*.txt and pyproject.toml, from a config's folder up to the root.
+
+Within a folder a lock file knows better than a requirement; a nearer folder knows better than one above. Lock files are read line by line
+(both have one `name` and one `version` line a package): parsing TOML would cost more than the whole check.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from stablint.run.releases import Releases, known_libraries
+
+_LARGEST = 20_000_000
+_PACKAGE = re.compile(r"^\[\[package\]\]\s*$\n((?:(?!\[).*\n?)*)", re.MULTILINE)
+_NAME = re.compile(r'^name = "([^"]+)"', re.MULTILINE)
+_VERSION = re.compile(r'^version = "([^"+]+)', re.MULTILINE)
+_REQUIREMENT = re.compile(
+    r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?((?:===|==|~=|!=|<=|>=|<|>)[^;#()]*)\)?\s*(?:;.*)?(?:#.*)?\Z"
+)
+_ARRAY = re.compile(r"^\s*dependencies\s*=\s*\[(.*?)\s*\]\s*(?:#.*)?$", re.MULTILINE | re.DOTALL)
+_QUOTED = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'")
+_LOCAL = re.compile(r"\+[A-Za-z0-9._]+")
+_REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt\Z")
+
+
+def stated(folder: str, root: str, read: dict[str, dict[str, str]]) -> dict[str, str]:
+    """Library → specifier, of the libraries that stablint knows. Files outside `root` are not read, links included.
+
+    `read` remembers the folders that were looked at: a thousand configs below one lock file read it once.
+    """
+    folder = os.path.normpath(folder)
+    if folder not in read:
+        inside, here = os.path.join(os.path.realpath(root), ""), os.path.join(os.path.realpath(folder), "")
+        if not here.startswith(inside):
+            read[folder] = {}
+        else:
+            parent = os.path.dirname(folder)
+            above = {} if here == inside or parent == folder else stated(parent, root, read)
+            read[folder] = {**above, **_of_folder(folder, inside)}
+    return read[folder]
+
+
+def _of_folder(folder: str, inside: str) -> dict[str, str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return {}
+    sources = [
+        [_locked(_text(folder, name, inside)) for name in ("uv.lock", "poetry.lock") if name in names],
+        [_required(_text(folder, name, inside).splitlines()) for name in names if _REQUIREMENTS.match(name)],
+        [_required(_dependencies(_text(folder, name, inside))) for name in ("pyproject.toml",) if name in names],
+    ]
+    found: dict[str, str] = {}
+    for source in sources:
+        pairs = [pair for one in source for pair in one]
+        for library in dict.fromkeys(name for name, _ in pairs):
+            specifier = _agreed(library, [text for name, text in pairs if name == library])
+            if specifier and library not in found:
+                found[library] = specifier
+    return found
+
+
+def _agreed(library: str, specifiers: list[str]) -> str:
+    """All of them together, if a release satisfies them; two environments that contradict each other say nothing."""
+    text = ",".join(dict.fromkeys(specifiers))
+    try:
+        Releases.known().restrict(library, text)
+    except ValueError:
+        return ""
+    return text
+
+
+def _locked(text: str) -> Iterator[tuple[str, str]]:
+    for package in _PACKAGE.finditer(text):
+        name, version = _NAME.search(package[1]), _VERSION.search(package[1])
+        if name and version and (library := _library(name[1])):
+            yield library, f"=={version[1]}"
+
+
+def _required(lines: list[str]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        match = _REQUIREMENT.match(_LOCAL.sub("", line.partition(" #")[0].strip().rstrip("\\").strip()))
+        if match and (library := _library(match[1])):
+            yield library, match[2].strip()
+
+
+def _dependencies(text: str) -> list[str]:
+    """The strings of `dependencies = […]` of the project itself."""
+    section = re.search(r"^\[project\]\s*$(.*?)(?=^\[|\Z)", text, re.MULTILINE | re.DOTALL)
+    array = _ARRAY.search(section[1]) if section else None
+    return [one or other for one, other in _QUOTED.findall(array[1])] if array else []
+
+
+def _library(name: str) -> str:
+    library = re.sub(r"[-_.]+", "-", name).lower()
+    return library if library in known_libraries(Releases.known()) else ""
+
+
+def _text(folder: str, name: str, inside: str) -> str:
+    path = os.path.join(folder, name)
+    real = os.path.realpath(path)
+    try:
+        if not real.startswith(inside) or not os.path.isfile(real) or os.path.getsize(real) > _LARGEST:
+            return ""
+        with open(real, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""

@@ -1,0 +1,139 @@
+"""Which format goes where, and the text of each. Only the renderers that are asked for are imported."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from stablint import knowledge
+from stablint.inspect import Inspection
+from stablint.options import Wrong
+from stablint.report.masking import mask
+from stablint.report.plain import plain
+
+FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
+_FOR_PEOPLE = ("full", "concise")
+
+
+class Output(NamedTuple):
+    format: str
+    file: str | None  # None is standard output
+
+
+def outputs(said: list[tuple[str, str]]) -> tuple[Output, ...]:
+    """What `--output-format` and `--output-file` mean in the order in which they were said.
+
+    Formats and files pair in order; where a group of formats is followed by fewer files, the first of the group go to standard output:
+    `--output-format full,sarif --output-file out.sarif` prints the one and writes the other. Raises Wrong if two would be printed.
+    """
+    groups: list[tuple[list[str], list[str]]] = []
+    for kind, word in said:
+        if kind == "format":
+            if not groups or (groups[-1][1] and groups[-1][0]):
+                groups.append(([], []))
+            groups[-1][0].append(word)
+        else:
+            if not groups:
+                groups.append(([], []))
+            groups[-1][1].append(word)
+    pairs = [pair for formats, files in groups or [(["full"], [])] for pair in _paired(formats or ["full"], files)]
+    printed = [pair.format for pair in pairs if pair.file is None]
+    if len(printed) > 1:
+        raise Wrong(
+            f"only one format can go to standard output, not {' and '.join(printed)}: give the others an --output-file"
+        )
+    files = [os.path.abspath(pair.file) for pair in pairs if pair.file is not None]
+    if len(set(files)) < len(files):
+        raise Wrong("two formats would be written to the same --output-file")
+    return tuple(pairs)
+
+
+def _paired(formats: list[str], files: list[str]) -> list[Output]:
+    if len(files) > len(formats):
+        raise Wrong(f"--output-file {files[len(formats)]} has no --output-format of its own")
+    free = len(formats) - len(files)
+    return [
+        *(Output(format, None) for format in formats[:free]),
+        *(Output(format, None if file == "-" else file) for format, file in zip(formats[free:], files, strict=True)),
+    ]
+
+
+def emit(
+    where: tuple[Output, ...],
+    found: Inspection,
+    house_texts: dict[str, Any],
+    *,
+    color: str,
+    fixed: int = 0,
+    statistics: bool = False,
+) -> None:
+    """Write every output, masked. Raises Wrong for a file that cannot be written."""
+    table = _statistics(found) if statistics else ""
+    for output in where:
+        if table and output.file is None and output.format in _FOR_PEOPLE:
+            continue
+        text = mask(_render(output, found, house_texts, color, fixed), found.secrets)
+        if output.file is None:
+            sys.stdout.write(printable(text))
+            continue
+        try:
+            with open(output.file, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                file.write(text)
+        except OSError as error:
+            raise Wrong(f"--output-file {output.file}: {error.strerror}") from error
+    if table:
+        to_people = any(output.file is None and output.format in _FOR_PEOPLE for output in where)
+        (sys.stdout if to_people else sys.stderr).write(printable(mask(table, found.secrets)))
+    for line in found.report.internal_errors:
+        print(f"stablint: internal error: {plain(mask(line, found.secrets))} (please report it)", file=sys.stderr)
+
+
+def _render(output: Output, found: Inspection, house_texts: dict[str, Any], color: str, fixed: int) -> str:
+    report = found.report
+    colored = output.file is None and wants_color(color)
+    if output.format == "json":
+        from stablint.report import json
+
+        return json.render(report)
+    if output.format == "concise":
+        from stablint.report import concise
+
+        return concise.render(report, color=colored, fixed=fixed)
+    texts = {**knowledge.load("texts"), **house_texts} if report.diagnostics else {}
+    if output.format == "full":
+        from stablint.report import full
+
+        return full.render(report, texts, color=colored, secrets=found.secrets, fixed=fixed)
+    text: str = import_module(f"stablint.report.{output.format}").render(report, texts, secrets=found.secrets)
+    return text
+
+
+def _statistics(found: Inspection) -> str:
+    """How often each rule is found, the most frequent first."""
+    from collections import Counter
+
+    counted = Counter((d.code, d.severity, d.rule) for d in found.report.diagnostics if d.suppressed is None)
+    fixable = Counter(
+        d.code for d in found.report.diagnostics if d.suppressed is None and d.fix is not None and d.fix.files
+    )
+    accepted = sum(d.suppressed is not None for d in found.report.diagnostics)
+    rows = sorted(counted.items(), key=lambda row: (-row[1], row[0]))
+    lines = [
+        f"{count:>6}  {code}  {severity:<7}  {rule}{f'  ({fixable[code]} fixable)' if fixable[code] else ''}"
+        for (code, severity, rule), count in rows
+    ]
+    checked = sum(status.status == "checked" for status in found.report.files)
+    lines.append(f"{sum(counted.values()):>6}  in {checked} files" + (f", {accepted} accepted" if accepted else ""))
+    return "\n".join(lines) + "\n"
+
+
+def wants_color(choice: str) -> bool:
+    return choice == "always" or (choice == "auto" and sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+
+
+def printable(text: str) -> str:
+    """What the terminal's own encoding cannot show is written as an escape, instead of an error."""
+    encoding = sys.stdout.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

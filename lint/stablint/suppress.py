@@ -1,0 +1,182 @@
+"""Findings that somebody has accepted: by a comment in the file, in the settings, or in a baseline. And what is wrong with such words.
+
+`# stablint: ignore[P101, fp16-overflow-prone-model] -- reason` counts for its own line, or, alone on a line, for the one below;
+`# stablint: ignore-file[P101]` in the head of a file for all of it. A suppressed diagnostic stays in the report, with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from stablint.comments import Comments, comments
+from stablint.directives import Directive, directives
+from stablint.hazard.model import Hazard
+from stablint.policy import Policy, means
+from stablint.report.model import Diagnostic, Report
+from stablint.report.place import line_starts, line_text, locate
+from stablint.source.globs import matches
+from stablint.source.tree import Document, Problem
+from stablint.unused import Judge
+
+_GOES_ON = (":", "=", "(", "[", "{", "-")  # behind these a value begins on the next line
+_NO_REASON = "no reason given"
+
+
+class Outcome(NamedTuple):
+    report: Report
+    problems: list[tuple[Document, Problem]]  # unused, unknown, without a reason
+
+
+def settle(
+    report: Report,
+    files: dict[str, tuple[Document, ...]],
+    policy: Policy,
+    known: Iterable[Hazard],
+    every: Iterable[Hazard],
+) -> Outcome:
+    """`files` are those whose comments are asked, `known` the rules that were checked, `every` all that there are."""
+    known = tuple(known)
+    report = _without(report, policy, known)
+    read = {path: tuple(directives(documents)) for path, documents in files.items()}
+    found = {path: comments(documents) for path, documents in files.items() if read[path]}
+    used: set[tuple[str, int, str]] = set()
+    left = dict(policy.baseline)
+    settled = []
+    for diagnostic in report.diagnostics:
+        path = diagnostic.text.path if diagnostic.text is not None else ""
+        reason = _by_comment(diagnostic, read.get(path, ()), files.get(path, ()), found.get(path), used)
+        if reason is None:
+            reason = _by_settings(diagnostic, policy, used)
+        if reason is None and left:
+            reason = _by_baseline(diagnostic, left)
+        settled.append(diagnostic if reason is None else diagnostic._replace(suppressed={"reason": reason}))
+    report = report._replace(diagnostics=tuple(settled))
+    judged = Judge(known, tuple(every), report.undetermined, used, policy)
+    problems = [
+        (files[path][0], problem)
+        for path, found_here in read.items()
+        for problem in judged.comments(path, files[path], found_here)
+    ]
+    problems += judged.settings(report)
+    return Outcome(report, problems)
+
+
+def _by_comment(
+    diagnostic: Diagnostic,
+    here: tuple[Directive, ...],
+    documents: tuple[Document, ...],
+    found: Comments | None,
+    used: set[tuple[str, int, str]],
+) -> str | None:
+    if diagnostic.text is None or not here or found is None:
+        return None
+    beside, above = _lines(diagnostic, documents[0].format, found)
+    reason = None
+    for directive in here:
+        if directive.fault or not (directive.whole_file or directive.line in (above if directive.alone else beside)):
+            continue
+        for word in directive.words:
+            if means(word, diagnostic.code, diagnostic.rule):
+                used.add((diagnostic.text.path, directive.start, word))
+                reason = directive.reason or _NO_REASON
+    return reason
+
+
+def _lines(diagnostic: Diagnostic, format: str, found: Comments) -> tuple[set[int], set[int]]:
+    """The lines whose comment counts for a finding, beside it and above it."""
+    assert diagnostic.text is not None
+    text = diagnostic.text.text
+    first = locate(text, diagnostic.start).line
+    last = locate(text, max(diagnostic.start, diagnostic.end - 1)).line
+    beside = {first, last}
+    tops = {first}
+    if format == "shell":  # within a continued command there is no room for a comment
+        while first > 1 and _continued(line_text(text, first - 1)):
+            first -= 1
+        while _continued(line_text(text, last)) and last < len(line_starts(text)):
+            last += 1
+        beside, tops = beside | {first, last}, {first}
+    elif first > 1 and _code(text, first - 1, found).endswith(_GOES_ON):  # the key stands on the line above its value
+        beside.add(first - 1)
+        tops.add(first - 1)
+    above: set[int] = set()
+    for top in tops:
+        line = top - 1
+        while line >= 1 and line_text(text, line).lstrip().startswith("#"):
+            above.add(line)
+            line -= 1
+    return beside, above
+
+
+def _continued(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _code(text: str, line: int, found: Comments) -> str:
+    """A line without its comment."""
+    start = line_starts(text)[line - 1]
+    whole = line_text(text, line)
+    cut = next((at - start for at, _ in found.spans if start <= at < start + len(whole)), len(whole))
+    return whole[:cut].rstrip()
+
+
+def _by_settings(diagnostic: Diagnostic, policy: Policy, used: set[tuple[str, int, str]]) -> str | None:
+    reason = None
+    for row in policy.accepted:
+        if row.setting not in (None, diagnostic.setting, diagnostic.fact):
+            continue
+        if row.file is not None and not (
+            diagnostic.text is not None and matches(diagnostic.text.path, policy.folder, (row.file,))
+        ):
+            continue
+        for word in row.rules:
+            if means(word, diagnostic.code, diagnostic.rule):
+                used.add((row.text.path, row.start, word))
+                reason = row.reason or _NO_REASON
+    return reason
+
+
+def _by_baseline(diagnostic: Diagnostic, left: dict[tuple[str, str, str], int]) -> str | None:
+    from stablint.baseline import key
+
+    found = key(diagnostic)
+    if left.get(found, 0) <= 0:
+        return None
+    left[found] -= 1
+    return "in the baseline"
+
+
+def _without(report: Report, policy: Policy, known: tuple[Hazard, ...]) -> Report:
+    """What settings switch off for a path, and keys of the house, are no findings at all."""
+    if not (policy.per_path or policy.extra_keys):
+        return report
+    about_keys = {hazard.id for hazard in known if _asks_for_unknown_keys(hazard.when)}
+    return report._replace(
+        diagnostics=tuple(
+            d for d in report.diagnostics if not _off(d, policy) and not _of_the_house(d, policy, about_keys)
+        )
+    )
+
+
+def _off(diagnostic: Diagnostic, policy: Policy) -> bool:
+    path = diagnostic.text.path if diagnostic.text is not None else ""
+    return any(
+        matches(path, policy.folder, globs) and any(means(word, diagnostic.code, diagnostic.rule) for word in rules)
+        for globs, rules in policy.per_path
+    )
+
+
+def _of_the_house(diagnostic: Diagnostic, policy: Policy, about_keys: set[str]) -> bool:
+    from fnmatch import fnmatchcase
+
+    names = (diagnostic.setting, diagnostic.setting.rpartition(".")[2])
+    return diagnostic.rule in about_keys and any(
+        fnmatchcase(name, glob) for name in names for glob in policy.extra_keys
+    )
+
+
+def _asks_for_unknown_keys(conditions: Sequence[object]) -> bool:
+    return any(
+        isinstance(one, list) and (one[:1] == ["unknown-key"] or _asks_for_unknown_keys(one)) for one in conditions
+    )

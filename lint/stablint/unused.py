@@ -1,0 +1,87 @@
+"""What is wrong with suppressions: nothing is found there any more, no such rule, no reason. Each is a finding of its own (S111 to S113)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from stablint.directives import Directive
+from stablint.hazard.model import Hazard
+from stablint.policy import Policy, means
+from stablint.report.model import Report, Undetermined
+from stablint.report.place import line_text, locate
+from stablint.source.globs import matches
+from stablint.source.tree import Document, Problem
+
+
+class Judge:
+    """Which suppressions do nothing. A rule that was not checked, or could not be decided, condemns nobody."""
+
+    def __init__(
+        self,
+        known: tuple[Hazard, ...],
+        every: tuple[Hazard, ...],
+        waiting: tuple[Undetermined, ...],
+        used: set[tuple[str, int, str]],
+        policy: Policy,
+    ) -> None:
+        self.known, self.every, self.used, self.policy = known, every, used, policy
+        self.waiting = {(item.file, item.rule) for item in waiting}
+
+    def comments(self, path: str, documents: tuple[Document, ...], here: tuple[Directive, ...]) -> Iterator[Problem]:
+        name = documents[0].text.name
+        for directive in here:
+            if directive.fault:
+                yield Problem("unknown-suppression", directive.fault, directive.start, directive.end)
+                continue
+            yield from self._words(path, name, directive.words, directive.start, directive.end)
+            if self.policy.require_reasons and not directive.reason:
+                yield Problem(
+                    "suppression-without-reason", "a suppression without a reason", directive.start, directive.end
+                )
+
+    def settings(self, report: Report) -> Iterator[tuple[Document, Problem]]:
+        """Tables of the settings; one about files that were not read says nothing now."""
+        for row in self.policy.accepted:
+            document = Document(row.text, "toml", 0, None)
+            end = row.start + len(line_text(row.text.text, locate(row.text.text, row.start).line).rstrip())
+            checked = [status.file for status in report.files if status.status == "checked"]
+            base = os.getcwd()
+            seen = [
+                name
+                for name in checked
+                if row.file is None
+                or matches(os.path.normpath(os.path.join(base, name)), self.policy.folder, (row.file,))
+            ]
+            if row.file is not None and seen:
+                for problem in self._words(row.text.path, seen[0], row.rules, row.start, end):
+                    yield document, problem
+            if self.policy.require_reasons and not row.reason:
+                yield (
+                    document,
+                    Problem("suppression-without-reason", "an accepted finding without a reason", row.start, end),
+                )
+
+    def _words(self, path: str, name: str, words: tuple[str, ...], start: int, end: int) -> Iterator[Problem]:
+        for word in words:
+            if not any(means(word, hazard.code, hazard.id) for hazard in self.every):
+                yield Problem(
+                    "unknown-suppression", f"no rule is called `{word}` or begins so{self._meant(word)}", start, end
+                )
+                continue
+            checked = [hazard for hazard in self.known if means(word, hazard.code, hazard.id)]
+            open_ones = any((name, hazard.id) in self.waiting for hazard in checked)
+            if checked and not open_ones and (path, start, word) not in self.used:
+                yield Problem(
+                    "unused-suppression",
+                    f"`{word}` is not found here any more: the suppression does nothing",
+                    start,
+                    end,
+                )
+
+    def _meant(self, word: str) -> str:
+        from difflib import get_close_matches
+
+        names = [name for hazard in self.every for name in (hazard.id, hazard.code)]
+        near = get_close_matches(word if word in names or "-" in word else word.upper(), names, 1, 0.7)
+        return f": did you mean `{near[0]}`?" if near else ""
