@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,10 @@ import stablint
 
 ROOT = Path(__file__).parents[1]
 MANIFEST = ROOT / ".pre-commit-hooks.yaml"
+DOCS = [
+    yaml.safe_load(block)
+    for block in re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"), re.S)
+]
 
 GOOD = (
     "model_name_or_path: Qwen/Qwen2-7B-Instruct\ndataset_name: trl-lib/Capybara\nbf16: true\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 2\n"
@@ -30,7 +35,7 @@ TSCONFIG = '{\n\t// strict\n\t"compilerOptions": {"strict": true,},\n}\n'
 class Repository:
     """A git repository with our hooks installed; `commit` says whether they let it pass, and what was said."""
 
-    def __init__(self, folder: Path, hook: str, home: Path) -> None:
+    def __init__(self, folder: Path, hook: str, home: Path, **changes: object) -> None:
         self.folder, self.hook = folder, hook
         names = {
             f"GIT_{who}_{what}": "stablint@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
@@ -47,7 +52,8 @@ class Repository:
         }
         self.run("git", "init", "--quiet")
         self.write(
-            ".pre-commit-config.yaml", yaml.safe_dump({"repos": [{"repo": "local", "hooks": [self.local(hook)]}]})
+            ".pre-commit-config.yaml",
+            yaml.safe_dump({"repos": [{"repo": "local", "hooks": [{**self.local(hook), **changes}]}]}),
         )
         self.run(sys.executable, "-m", "pre_commit", "install")
 
@@ -88,9 +94,9 @@ class Repository:
 def repository(tmp_path):
     pytest.importorskip("pre_commit")
 
-    def make(hook: str = "stablint", **committed: str) -> Repository:
+    def make(hook: str = "stablint", changes: dict[str, object] | None = None, **committed: str) -> Repository:
         (tmp_path / "repository").mkdir()
-        made = Repository(tmp_path / "repository", hook, tmp_path / "home")
+        made = Repository(tmp_path / "repository", hook, tmp_path / "home", **(changes or {}))
         for name, text in committed.items():
             made.write(name, text)
         made.run("git", "add", ".")
@@ -161,6 +167,16 @@ def test_a_sound_change_of_a_deepspeed_file_passes(repository):
     here = repository(**{"train.yaml": GOOD, "zero.json": ZERO})
     passed, output = here.commit(**{"zero.json": ZERO.replace('gpu": "auto"', 'gpu": 2')})
     assert passed, output
+
+
+def test_slurm_files_are_seen_by_the_entry_that_docs_show(repository):
+    """pre-commit has no type for them."""
+    entry = next(hook for block in DOCS for repo in block.get("repos", ()) for hook in repo["hooks"] if "alias" in hook)
+    here = repository(changes={name: entry[name] for name in ("types_or", "files")})
+    job = "#!/bin/bash\n#SBATCH --gpus=8\ntrl sft --model_name_or_path Qwen/Qwen2-7B-Instruct --dataset_name x/y --fp16 --output_dir out\n"
+    passed, output = here.commit(**{"train.slurm": job})
+    assert not passed
+    assert "train.slurm:3:" in output and "P101" in output
 
 
 def test_the_fixing_hook_repairs_and_lets_the_second_try_pass(repository):
