@@ -1,0 +1,127 @@
+"""`stablint run -- COMMAND`: what it reads, when it refuses, and that the command is then on its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from stablint.launching import as_text
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and exec of POSIX")
+GOOD = "model_name_or_path: facebook/opt-1.3b\noutput_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 2\nbf16: true\n"
+BAD = GOOD + "fp16: true\n"
+TRAINER = """\
+import os, sys
+open("started", "w").write(os.environ.get("MARK", "") + " ".join(sys.argv[1:]))
+sys.exit(7)
+"""
+
+
+def launch(folder, *words: str, options: tuple[str, ...] = ("--gpu", "A100-80GB"), **environment: str):
+    """stablint in a process of its own: it becomes the command."""
+    program = [sys.executable, "-m", "stablint.cli", "run", *options, "--", *words]
+    source = os.path.join(os.path.dirname(__file__), os.pardir, "lint")
+    path = os.pathsep.join(filter(None, [os.path.abspath(source), os.environ.get("PYTHONPATH")]))
+    return subprocess.run(
+        program,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "train.py").write_text(TRAINER)
+    (tmp_path / "good.yaml").write_text(GOOD)
+    (tmp_path / "bad.yaml").write_text(BAD)
+    return tmp_path
+
+
+def test_a_sound_command_is_started_and_its_exit_code_is_the_answer(project):
+    done = launch(project, sys.executable, "train.py", "--config", "good.yaml", MARK="own ")
+    assert done.returncode == 7
+    assert (project / "started").read_text() == "own --config good.yaml"
+
+
+def test_a_command_with_an_error_is_not_started(project):
+    done = launch(project, sys.executable, "train.py", "--config", "bad.yaml")
+    assert done.returncode == 1
+    assert not (project / "started").exists()
+    assert "P143" in done.stderr and not done.stdout
+
+
+def test_force_starts_it_all_the_same(project):
+    done = launch(
+        project, sys.executable, "train.py", "--config", "bad.yaml", options=("--force", "--gpu", "A100-80GB")
+    )
+    assert done.returncode == 7
+    assert "P143" in done.stderr
+
+
+def test_a_flag_of_the_command_counts_like_one_in_the_file(project):
+    assert launch(project, sys.executable, "train.py", "--config", "good.yaml", "--fp16", "true").returncode == 1
+
+
+def test_a_launcher_names_the_script_and_its_files(project):
+    """torchrun itself need not be there: nothing is started."""
+    words = ("torchrun", "--nproc_per_node", "8", "train.py", "--config", "bad.yaml")
+    assert launch(project, *words).returncode == 1
+
+
+def test_a_script_that_builds_its_arguments_itself_is_read(project):
+    (project / "own.py").write_text(
+        "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True, bf16=True, learning_rate=1e-5)\n"
+    )
+    done = launch(project, sys.executable, "own.py")
+    assert done.returncode == 1 and "own.py:2" in done.stderr
+
+
+def test_a_command_that_is_no_training_is_started_with_a_word(project):
+    done = launch(project, sys.executable, "-c", "print('hello')")
+    assert (done.returncode, done.stdout) == (0, "hello\n")
+    assert "nothing in this command" in done.stderr
+
+
+def test_no_command_and_no_program(project):
+    assert launch(project).returncode == 2
+    assert launch(project, "no-such-program-at-all").returncode == 127
+
+
+@POSIX
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_reach_the_command(project, number):
+    (project / "wait.py").write_text(
+        "import signal, sys, time\n"
+        "def stop(number, frame): sys.exit(40 + number)\n"
+        "signal.signal(signal.SIGINT, stop); signal.signal(signal.SIGTERM, stop)\n"
+        "open('ready', 'w').close(); time.sleep(60)\n"
+    )
+    source = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, "lint"))
+    program = [sys.executable, "-m", "stablint.cli", "run", "--gpu", "A100-80GB", "--", sys.executable, "wait.py"]
+    child = subprocess.Popen(program, cwd=project, env={**os.environ, "PYTHONPATH": source}, stderr=subprocess.DEVNULL)
+    for _ in range(1000):
+        if (project / "ready").exists():
+            break
+        time.sleep(0.02)
+    child.send_signal(number)
+    assert child.wait(60) == 40 + number
+
+
+def test_variables_that_decide_are_read_and_secrets_are_not():
+    environment = {
+        "CUDA_VISIBLE_DEVICES": "0,1",
+        "ACCELERATE_MIXED_PRECISION": "fp16",
+        "HF_TOKEN": "hf_secret",
+        "HOME": "/root",
+        "WANDB_API_KEY": "k",
+    }
+    text = as_text(["python", "train.py", "--name", "two words"], environment)
+    assert text == "ACCELERATE_MIXED_PRECISION=fp16 CUDA_VISIBLE_DEVICES=0,1 python train.py --name 'two words'\n"
