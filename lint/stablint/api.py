@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from stablint.assemble import Live
 from stablint.inspect import inspect
+from stablint.integrate.guard import TrainingGuard
 from stablint.options import options
 from stablint.report.model import Diagnostic, Report
 
@@ -122,4 +123,4 @@ def to_model(report: Report) -> ReportDocument:
     return ReportDocument.model_validate(document(report))
 
 
-__all__ = ["Diagnostic", "Report", "UnsafeConfig", "assert_safe", "check", "to_model"]
+__all__ = ["Diagnostic", "Report", "TrainingGuard", "UnsafeConfig", "assert_safe", "check", "to_model"]

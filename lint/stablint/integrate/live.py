@@ -9,7 +9,7 @@ from typing import Any
 from stablint.assemble import Live
 from stablint.dialect import deepspeed as deepspeed_json
 from stablint.dialect import peft, python
-from stablint.dialect.fragment import Block, Fragment, Row
+from stablint.dialect.fragment import Block, Fragment, Row, is_secret
 from stablint.integrate.model import Described
 from stablint.integrate.values import Field, fields, plain, signature_fields
 from stablint.run.fact import CLOSED, LIVE, PRESUMED, Default, Explicit, Fact, Statement, Supplied
@@ -97,7 +97,8 @@ def live(
 
 
 def _chosen(found: Iterable[Field]) -> dict[str, Any]:
-    return {field.name: field.value for field in found if field.chosen}
+    """Without secrets: in memory they stand for nothing that anybody could read in a file."""
+    return {field.name: field.value for field in found if field.chosen and not is_secret(field.name, field.value)}
 
 
 def _left_out(found: Iterable[Field], owner: str) -> Iterator[Fact]:
