@@ -72,7 +72,7 @@ def _head(text: str) -> int:
     """Where the first line begins that is no comment, no mark of a document and not empty."""
     at = 0
     for line in text.splitlines(keepends=True):
-        if not _NO_CONTENT.match(line):
+        if not _NO_CONTENT.match(line.rstrip()):
             return at
         at += len(line)
     return at

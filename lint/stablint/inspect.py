@@ -91,11 +91,13 @@ def inspect(
         report = report._replace(diagnostics=diagnose.diagnostics(findings), undetermined=diagnose.undetermined(undetermined))
     spoken = {path: files.documents(path) for path in entries if "stablint:" in files.documents(path)[0].text.text}
     if spoken or options.policy is not None:
-        report = _settled(report, spoken, files, options, known)
+        report = _settled(report, spoken, entries, files, options, known)
     return Inspection(report, findings, runs, _secrets(runs), files, recognised, sum(named for _, named in listed))
 
 
-def _settled(report: Report, spoken: dict[str, tuple[Document, ...]], files: Files, options: Options, known: tuple[hazards.Hazard, ...] | None) -> Report:
+def _settled(
+    report: Report, spoken: dict[str, tuple[Document, ...]], entries: list[str], files: Files, options: Options, known: tuple[hazards.Hazard, ...] | None
+) -> Report:
     """The report with what is suppressed, and with what is wrong with suppressions."""
     from stablint import diagnose, suppress
     from stablint.policy import Policy
@@ -103,7 +105,8 @@ def _settled(report: Report, spoken: dict[str, tuple[Document, ...]], files: Fil
     every = hazards.load()
     checked = every if known is None else known
     linked = {d.text.path: files.documents(d.text.path) for d in report.diagnostics if d.text is not None and "stablint:" in d.text.text}
-    outcome = suppress.settle(report, {**spoken, **linked}, options.policy or Policy(), checked, (*every, *checked))
+    names = {path: files.name(path) for path in entries}
+    outcome = suppress.settle(report, {**spoken, **linked}, names, options.policy or Policy(), checked, (*every, *checked))
     findings, _, internal = _check((), outcome.problems, checked)
     more = (*outcome.report.diagnostics, *diagnose.diagnostics(findings))
     return outcome.report._replace(diagnostics=tuple(sorted(more, key=diagnose.order)), internal_errors=(*report.internal_errors, *internal))

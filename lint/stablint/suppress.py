@@ -31,11 +31,14 @@ class Outcome(NamedTuple):
 def settle(
     report: Report,
     files: dict[str, tuple[Document, ...]],
+    checked: dict[str, str],
     policy: Policy,
     known: Iterable[Hazard],
     every: Iterable[Hazard],
 ) -> Outcome:
-    """`files` are those whose comments are asked, `known` the rules that were checked, `every` all that there are."""
+    """`files` are those whose comments are asked, `checked` the names of all that were checked, by path; `known` the rules that were
+    checked, `every` all that there are.
+    """
     known = tuple(known)
     report = _without(report, policy, known)
     read = {path: tuple(directives(documents)) for path, documents in files.items()}
@@ -52,13 +55,13 @@ def settle(
             reason = _by_baseline(diagnostic, left)
         settled.append(diagnostic if reason is None else diagnostic._replace(suppressed={"reason": reason}))
     report = report._replace(diagnostics=tuple(settled))
-    judged = Judge(known, tuple(every), report.undetermined, used, policy)
+    judged = Judge(known, tuple(every), report.undetermined, used, policy, checked)
     problems = [
         (files[path][0], problem)
         for path, found_here in read.items()
         for problem in judged.comments(path, files[path], found_here)
     ]
-    problems += judged.settings(report)
+    problems += judged.settings()
     return Outcome(report, problems)
 
 
@@ -177,6 +180,10 @@ def _of_the_house(diagnostic: Diagnostic, policy: Policy, about_keys: set[str]) 
 
 
 def _asks_for_unknown_keys(conditions: Sequence[object]) -> bool:
-    return any(
-        isinstance(one, list) and (one[:1] == ["unknown-key"] or _asks_for_unknown_keys(one)) for one in conditions
-    )
+    """Whether a rule is about keys that nobody knows: it asks for that, or for what such a key was meant to be."""
+    for one in conditions:
+        if isinstance(one, list) and (
+            one[:1] == ["unknown-key"] or one[1:2] == ["item.suggestion"] or _asks_for_unknown_keys(one)
+        ):
+            return True
+    return False

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from stablint.directives import Directive
 from stablint.hazard.model import Hazard
 from stablint.policy import Policy, means
-from stablint.report.model import Report, Undetermined
+from stablint.report.model import Undetermined
 from stablint.report.place import line_text, locate
 from stablint.source.globs import matches
 from stablint.source.tree import Document, Problem
@@ -18,14 +17,11 @@ class Judge:
     """Which suppressions do nothing. A rule that was not checked, or could not be decided, condemns nobody."""
 
     def __init__(
-        self,
-        known: tuple[Hazard, ...],
-        every: tuple[Hazard, ...],
-        waiting: tuple[Undetermined, ...],
-        used: set[tuple[str, int, str]],
-        policy: Policy,
-    ) -> None:
-        self.known, self.every, self.used, self.policy = known, every, used, policy
+        self, known: tuple[Hazard, ...], every: tuple[Hazard, ...], waiting: tuple[Undetermined, ...], used: set[tuple[str, int, str]], policy: Policy,
+        checked: dict[str, str],
+    ) -> None:  # fmt: skip
+        """`used`: (path, start, word) of what suppressed something; `checked`: names of the checked files by path."""
+        self.known, self.every, self.used, self.policy, self.checked = known, every, used, policy, checked
         self.waiting = {(item.file, item.rule) for item in waiting}
 
     def comments(self, path: str, documents: tuple[Document, ...], here: tuple[Directive, ...]) -> Iterator[Problem]:
@@ -40,21 +36,16 @@ class Judge:
                     "suppression-without-reason", "a suppression without a reason", directive.start, directive.end
                 )
 
-    def settings(self, report: Report) -> Iterator[tuple[Document, Problem]]:
+    def settings(self) -> Iterator[tuple[Document, Problem]]:
         """Tables of the settings; one about files that were not read says nothing now."""
         for row in self.policy.accepted:
             document = Document(row.text, "toml", 0, None)
             end = row.start + len(line_text(row.text.text, locate(row.text.text, row.start).line).rstrip())
-            checked = [status.file for status in report.files if status.status == "checked"]
-            base = os.getcwd()
-            seen = [
-                name
-                for name in checked
-                if row.file is None
-                or matches(os.path.normpath(os.path.join(base, name)), self.policy.folder, (row.file,))
-            ]
-            if row.file is not None and seen:
-                for problem in self._words(row.text.path, seen[0], row.rules, row.start, end):
+            seen = row.file is not None and next(
+                (name for path, name in self.checked.items() if matches(path, self.policy.folder, (row.file,))), None
+            )
+            if seen:
+                for problem in self._words(row.text.path, seen, row.rules, row.start, end):
                     yield document, problem
             if self.policy.require_reasons and not row.reason:
                 yield (

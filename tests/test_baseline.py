@@ -1,0 +1,114 @@
+"""A baseline accepts what a repository has, knows it again after harmless edits, and lets nothing new through."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from stablint.cli import main
+
+BAD = "output_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "a.yaml").write_text(BAD)
+    assert main([".", "--write-baseline", "--baseline", "base.json"]) == 0
+    return tmp_path
+
+
+HARMLESS = {
+    "the same": BAD,
+    "moved lines": "\n\n" + BAD,
+    "another order": "bf16: true\nfp16: true\nlearning_rate: 1.0e-5\noutput_dir: out\n",
+    "quotes": BAD.replace("output_dir", '"output_dir"').replace("fp16: true\n", "'fp16': true\n"),
+    "comments": "# a run\n" + BAD.replace("fp16: true", "fp16: true  # old"),
+    "Windows line ends": BAD.replace("\n", "\r\n"),
+    "another way to write it": BAD.replace("fp16: true", "fp16: True"),
+    "other settings": BAD + "logging_steps: 10\n",
+}
+
+
+@pytest.mark.parametrize("text", HARMLESS.values(), ids=HARMLESS)
+def test_what_was_there_stays_accepted(here, text):
+    (here / "configs" / "a.yaml").write_bytes(text.encode())
+    assert main([".", "--baseline", "base.json"]) == 0
+
+
+NEW = {
+    "another file": {"configs/b.yaml": BAD},
+    "once more in the same file": {"configs/a.yaml": BAD + "---\n" + BAD},
+    "another rule": {"configs/a.yaml": BAD + "optim: nonsense\n"},
+}
+
+
+@pytest.mark.parametrize("files", NEW.values(), ids=NEW)
+def test_what_is_new_is_told(here, files):
+    for name, text in files.items():
+        (here / name).write_text(text)
+    assert main([".", "--baseline", "base.json"]) == 1
+
+
+def test_it_is_known_from_another_folder(here, monkeypatch):
+    monkeypatch.chdir(here / "configs")
+    assert main(["a.yaml", "--baseline", "../base.json"]) == 0
+
+
+def test_the_file_is_sorted_relative_and_says_the_same_twice(here):
+    (here / "configs" / "0.yaml").write_text(BAD + "---\n" + BAD)
+    assert main([".", "--write-baseline", "--baseline", "base.json"]) == 0
+    first = (here / "base.json").read_bytes()
+    assert main(["configs/0.yaml", "configs", "--write-baseline", "--baseline", "base.json"]) == 0
+    assert (here / "base.json").read_bytes() == first
+    rows = json.loads(first)["findings"]
+    assert [(row["file"], row["count"]) for row in rows if row["rule"] == "fp16-and-bf16"] == [("configs/0.yaml", 2), ("configs/a.yaml", 1)]
+    assert rows == sorted(rows, key=lambda row: (row["file"], row["rule"], row["fingerprint"]))
+
+
+def test_accepted_findings_stay_in_the_report(here, capsys):
+    main([".", "--baseline", "base.json", "--output-format", "json"])
+    (finding,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert finding["suppressed"]["reason"]
+
+
+def test_accepted_findings_are_not_repaired(here):
+    text = "model_name_or_path: Qwen/Qwen2-7B-Instruct\noutput_dir: out\nlearning_rate: 1.0e-5\nfp16: true\n"
+    (here / "configs" / "a.yaml").write_text(text)
+    options = [".", "--gpu", "A100-80GB", "--baseline", "base.json"]
+    main([*options, "--write-baseline"])
+    assert main([*options, "--fix"]) == 0
+    assert (here / "configs" / "a.yaml").read_text() == text
+
+
+def test_what_is_gone_is_told_on_stderr(here, capsys):
+    (here / "configs" / "a.yaml").write_text(BAD.replace("fp16: true\n", "", 1))
+    capsys.readouterr()
+    assert main([".", "--baseline", "base.json"]) == 0
+    assert "fp16-and-bf16" in capsys.readouterr().err
+    (here / "configs" / "a.yaml").unlink()
+    main([".", "--baseline", "base.json"])
+    assert "fp16-and-bf16" in capsys.readouterr().err
+
+
+def test_files_that_were_not_looked_at_are_not_stale(here, capsys):
+    (here / "b.yaml").write_text("output_dir: out\nlearning_rate: 1.0e-5\n")
+    capsys.readouterr()
+    assert main(["b.yaml", "--baseline", "base.json"]) == 0
+    assert "fp16-and-bf16" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", "{}", '{"schema_version": 9, "findings": []}', '{"schema_version": 1, "findings": [{"file": 1}]}'])
+def test_what_is_no_baseline_is_refused(here, text):
+    path = here / "broken.json"
+    if text is not None:
+        path.write_text(text)
+    assert main([".", "--baseline", "broken.json"]) == 2
+
+
+def test_the_settings_may_name_it(here):
+    (here / "stablint.toml").write_text('baseline = "base.json"\n')
+    assert main(["."]) == 0
+    assert main([".", "--isolated"]) == 1
