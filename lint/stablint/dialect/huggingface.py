@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping as Table
+from typing import NamedTuple
 
-from stablint.dialect.fragment import Block, Fragment, Link, Row, first, lower_mapping, spelled
+from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, spelled
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.run.releases import canonical, known_key
 from stablint.source.tree import Mapping
@@ -126,7 +127,7 @@ def recognise(keys: frozenset[str], block: Block) -> int:
         inner = block.mapping.get(section)
         if isinstance(inner, Mapping):
             keys = frozenset(entry.key for entry in inner.entries)
-    if not keys & TELLING:
+    if not keys & TELLING and not ("model_name_or_path" in keys and keys & _TRL_DATA):
         return 0
     known = sum(1 for key in keys if _is_known(key))
     if known < 2 or known * 3 < len(keys):
@@ -137,6 +138,10 @@ def recognise(keys: frozenset[str], block: Block) -> int:
 TELLING = frozenset(
     ["learning_rate", "per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps", "fp16", "bf16", "lr_scheduler_type", "warmup_ratio", "warmup_steps", "gradient_checkpointing", "optim", "per_device_eval_batch_size", "evaluation_strategy", "eval_strategy", "save_strategy", "deepspeed", "fsdp", "weight_decay", "max_grad_norm", "load_best_model_at_end", "num_generations", "max_seq_length", "lora_r", "use_peft", "logging_steps", "save_steps", "eval_steps"]
 )
+
+
+# With a model these are all that `trl sft --config` needs.
+_TRL_DATA = frozenset({"dataset_name", "dataset_mixture", "dataset_text_field"})
 
 
 def is_trl(keys: Iterable[str]) -> bool:
@@ -170,7 +175,30 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None) ->
     """A document or the flags of a command. `config_class` is the class that the entry point is known to build."""
     flags = block.kind == "flags"
     statements = tuple(lower_mapping(block, ROWS, layer, training_row, flags=flags))
-    keys = [spelled(entry.key) if flags else entry.key for entry in block.mapping.entries]
+    keys = frozenset([spelled(entry.key) if flags else entry.key for entry in block.mapping.entries])
+    known = (keys, flags, config_class, block.mapping.open)
+    reading = _readings.get(known)
+    if reading is None:
+        reading = _readings[known] = _read(keys, flags, config_class, block.mapping.open)
+    return Fragment(
+        dialect="trl" if reading.trl else "hf-args", block=block, layer=layer, statements=statements, scopes=reading.scopes,
+        classes=reading.classes, links=links(statements), entry=True, framework=reading.framework,
+    )  # fmt: skip
+
+
+class _Reading(NamedTuple):
+    """What the keys alone say of their reader."""
+
+    trl: bool
+    scopes: dict[str, str]
+    classes: dict[str, tuple[str, ...]]
+    framework: str
+
+
+_readings: dict[tuple[frozenset[str], bool, str | None, bool], _Reading] = {}
+
+
+def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: bool) -> _Reading:
     trl = config_class is not None or is_trl(keys)
     unknown = sum(1 for key in keys if key not in TRL_ONLY and not _is_known(key))
     # TRL's own parser takes no key that nobody knows: such flags, and more than one such key, are another program's, which may set more.
@@ -183,14 +211,12 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None) ->
         single = len(possible) == 1 and not (foreign and possible[0].removeprefix("trl.") not in _ENTRY_COMMANDS.values())
         classes = (possible[0], BASE) if single else (*(f"?{name}" for name in possible), BASE)
     certain = config_class is not None or (trl and not flags and not foreign)
-    training = OPEN if block.mapping.open else CLOSED if certain or not (flags or foreign) else PRESUMED
-    owned = CLOSED if certain and not block.mapping.open else OPEN if block.mapping.open else PRESUMED
-    return Fragment(
-        dialect="trl" if trl else "hf-args", block=block, layer=layer, statements=statements,
-        scopes={"training": training, "lora": owned, "quantization": owned, "model": owned, "tokenizer": OPEN, "fsdp": training, "trainer": OPEN},
-        classes={"training": classes} | ({"lora": ("peft.LoraConfig",)} if block.mapping.get("peft_config") is not None else {}), links=links(statements), entry=True,
-        framework="trl" if trl else "" if any(key in SECTIONS for key in keys) else "transformers",
-    )  # fmt: skip
+    training = OPEN if is_open else CLOSED if certain or not (flags or foreign) else PRESUMED
+    owned = CLOSED if certain and not is_open else OPEN if is_open else PRESUMED
+    scopes = {"training": training, "lora": owned, "quantization": owned, "model": owned, "tokenizer": OPEN, "fsdp": training, "trainer": OPEN}
+    adapter = {"lora": ("peft.LoraConfig",)} if "peft_config" in keys else {}
+    framework = "trl" if trl else "" if not keys.isdisjoint(SECTIONS) else "transformers"
+    return _Reading(trl, scopes, {"training": classes, **adapter}, framework)
 
 
 LINKS: Table[str, str] = {"training.deepspeed": "deepspeed", "model.name_or_path": "model"}
@@ -199,7 +225,7 @@ LINKS: Table[str, str] = {"training.deepspeed": "deepspeed", "model.name_or_path
 def links(statements: tuple[Statement, ...]) -> tuple[Link, ...]:
     found = []
     for fact, role in LINKS.items():
-        stated = first(tuple(reversed(statements)), fact)
+        stated = next((s for s in reversed(statements) if s.fact == fact), None)
         if stated is not None and isinstance(stated.value, str) and isinstance(stated.origin, Explicit):
             found.append(Link(role, stated.value, stated.origin.place))
     return tuple(found)

@@ -54,10 +54,18 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
 def _best(block: Block, named: str | None) -> Dialect | None:
     if named is not None:
         return DOCUMENTS.get("hf-args" if named == "trl" else named)
-    best, score = None, _ENOUGH - 1
     keys = frozenset([entry.key for entry in block.mapping.entries])
+    flat = not any(type(entry.value) is Mapping for entry in block.mapping.entries)
+    if flat and keys in _flat:  # keys alone decide where nothing is nested
+        return _flat[keys]
+    best, score = None, _ENOUGH - 1
     for dialect in DOCUMENTS.values():
         found = dialect.recognise(keys, block)
         if found > score:
             best, score = dialect, found
+    if flat:
+        _flat[keys] = best
     return best
+
+
+_flat: dict[frozenset[str], Dialect | None] = {}

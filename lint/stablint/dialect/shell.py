@@ -34,7 +34,7 @@ def recognise(document: Document, split_launch: SplitLaunch) -> int:
 def _is_training(launcher: Command, script: Command | None) -> bool:
     target = script or launcher
     keys = {spelled(entry.key) for entry in target.flags.entries}
-    known = sum(1 for key in keys if known_key(key) or key in llamafactory.ROWS)
+    known = _known_flags(target)
     return known >= 3 or (known >= 1 and bool(keys & huggingface.TELLING)) or (bool(_config_links(target)) and _starts_training(launcher, target))
 
 
@@ -46,6 +46,10 @@ def _launches_script(launcher: Command, script: Command | None) -> bool:
 
 def _script_words(command: Command) -> tuple[str, ...]:
     return (*command.words, *(word.value for word in command.positionals if isinstance(word.value, str)))
+
+
+def _known_flags(target: Command) -> int:
+    return sum(1 for entry in target.flags.entries if known_key(key := spelled(entry.key)) or key in llamafactory.ROWS)
 
 
 def _starts_training(launcher: Command, target: Command) -> bool:
@@ -76,7 +80,8 @@ def _training(document: Document, launcher: Command, target: Command, index: int
         fragment = huggingface.lower(block, "flags", entry_class)
     configs = _config_links_of(document, target, index)
     scopes = dict(fragment.scopes)
-    if configs:  # what is not among the flags may stand in the file
+    # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
+    if any(link.role == "config" for link in configs) or (entry_class is None and _known_flags(target) < 3):
         scopes = dict.fromkeys(scopes, OPEN)
     return fragment._replace(links=(*fragment.links, *configs), scopes=scopes)
 

@@ -1,0 +1,42 @@
+"""One field of one config class over all releases: where its existence or default turns."""
+
+from __future__ import annotations
+
+from stablint.run.defaults import profile
+from stablint.run.fact import ABSENT
+from stablint.run.releases import known_keys, release_key
+
+BASE = "transformers.TrainingArguments"
+
+
+def test_a_field_that_never_changed_has_no_turns() -> None:
+    found = profile(BASE, "seed", "training")
+    assert found is not None and not found.turns
+    spans = found.at(release_key("4.57.6"))
+    assert spans is not None and spans.default_at(release_key("4.57.6")) == (True, 42)
+
+
+def test_a_renamed_field_is_one_field_under_two_spellings() -> None:
+    found = profile(BASE, "eval_strategy", "training")
+    assert found is not None
+    names = [one.name if (one := found.at(key)) is not None else None for key in known_keys("transformers")]
+    assert set(names) == {"evaluation_strategy", "eval_strategy"}
+    assert names == sorted(names, key=lambda name: name == "eval_strategy")  # the older one first, no gap
+    assert not found.turns  # "no" all along: the rename alone changes nothing of what the run does
+
+
+def test_a_default_that_changes_turns_at_the_release_that_changed_it() -> None:
+    found = profile("trl.SFTConfig", "bf16", "training") or profile(BASE, "bf16", "training")
+    assert found is not None and found.turns
+
+
+def test_a_field_that_no_release_has_is_none() -> None:
+    assert profile(BASE, "no_such_field", "training") is None
+
+
+def test_what_must_be_given_has_no_default() -> None:
+    found = profile(BASE, "output_dir", "training")
+    assert found is not None
+    oldest = known_keys("transformers")[0]
+    spans = found.at(oldest)
+    assert spans is not None and spans.default_at(oldest)[1] is ABSENT

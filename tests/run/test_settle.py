@@ -1,0 +1,71 @@
+"""Who wins where several texts of one run state the same fact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablint.run.fact import Explicit, Supplied, is_unknown
+from tests.runs import Files, runs, world
+
+RECIPE = (
+    "model_name_or_path: facebook/opt-350m\ndataset_name: trl-lib/Capybara\nlearning_rate: 1.0e-5\nuse_peft: false\n"
+)
+ACCELERATE = (
+    "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: fp16\nnum_processes: 4\n"
+)
+# Name of the case → files, fact, value of the winner, layer of the winner.
+WINNERS: dict[str, tuple[Files, str, object, str]] = {
+    "flags over the file that they name": (
+        {"run.sh": "trl sft --config train.yaml --learning_rate 3e-5\n", "train.yaml": RECIPE},
+        "training.learning_rate", 3e-5, "flags",
+    ),
+    "flags of accelerate launch over its file": (
+        {"run.sh": "accelerate launch --config_file acc.yaml --num_processes 2 train.py --output_dir o --learning_rate 1e-5 --bf16\n", "acc.yaml": ACCELERATE},
+        "launch.processes", 2, "accelerate-flags",
+    ),
+    "the script's own call over the flags": (
+        {"run.sh": "python train.py --learning_rate 3e-5 --output_dir o --bf16\n",
+         "train.py": "from transformers import TrainingArguments\nargs = TrainingArguments('o', learning_rate=1e-6)\n"},
+        "training.learning_rate", 1e-6, "call",
+    ),
+    "of duplicate keys the last": ({"train.yaml": RECIPE + "learning_rate: 7.0e-5\n"}, "training.learning_rate", 7e-5, "file"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "fact", "value", "layer"), WINNERS.values(), ids=WINNERS)
+def test_the_winner_and_what_it_overrules(files: Files, fact: str, value: object, layer: str, tmp_path: Path) -> None:
+    found = world(tmp_path, files).fact(fact)
+    assert found.value == value
+    assert isinstance(found.origin, Explicit)
+    assert found.origin.layer == layer
+    assert len(found.sources) == 2 and found.sources[0].origin == found.origin
+
+
+def test_an_option_overrules_every_file(tmp_path: Path) -> None:
+    fact = world(tmp_path, {"train.yaml": RECIPE}, sets=["training.learning_rate=2e-6"]).fact("training.learning_rate")
+    assert fact.value == 2e-6
+    assert fact.origin == Supplied("--set training.learning_rate")
+
+
+def test_flags_after_the_dashes_come_before_the_file_and_after_set(tmp_path: Path) -> None:
+    files = {"train.yaml": RECIPE}
+    assert world(tmp_path, files, extra_flags=["--learning_rate", "3e-4"]).value("training.learning_rate") == 3e-4
+    both = world(tmp_path, files, extra_flags=["--learning_rate", "3e-4"], sets=["training.learning_rate=1e-6"])
+    assert both.value("training.learning_rate") == 1e-6
+
+
+def test_two_calls_that_disagree_leave_the_value_open(tmp_path: Path) -> None:
+    script = (
+        "from peft import LoraConfig\nfrom trl import SFTConfig, SFTTrainer\nargs = SFTConfig('o')\n"
+        "a = LoraConfig(r=8)\nb = LoraConfig(r=64)\ntrainer = SFTTrainer(model, args=args)\n"
+    )
+    assert is_unknown(world(tmp_path, {"train.py": script}).value("lora.r"))
+    assert world(tmp_path / "same", {"train.py": script.replace("64", "8")}).value("lora.r") == 8
+
+
+def test_every_statement_is_kept_with_its_place(tmp_path: Path) -> None:
+    (run,) = runs(tmp_path, {"train.yaml": RECIPE + "learning_rate: 7.0e-5\n"})
+    places = [s.origin.place for s in run.explicit["training.learning_rate"].sources if isinstance(s.origin, Explicit)]
+    assert [place.document.text.text[place.start : place.end] for place in places] == ["7.0e-5", "1.0e-5"]
