@@ -67,7 +67,7 @@ def check(
         name = os.fspath(model) if isinstance(model, (str, os.PathLike)) else None
         live: Live | None = None
         if any(one is not None for one in objects) or (model is not None and name is None):
-            live = _live(None if name is not None else model, *objects, trainer is not None)
+            live = _live(None if name is not None else model, *objects, trainer is not None, not named)
             releases = _installed(releases)
         wanted = options([gpu] if isinstance(gpu, str) else gpu, name, releases, facts)
         return inspect(named, wanted._replace(live=live)).report
@@ -85,6 +85,7 @@ def _live(
     deepspeed: Any,
     tokenizer: Any,
     whole: bool,
+    alone: bool,
 ) -> Live | None:
     from stablint.integrate.live import live
     from stablint.integrate.model import described
@@ -96,7 +97,7 @@ def _live(
             quantization_config = known.quantization
     return live(
         training_args=training_args, model=known, peft_config=peft_config, quantization_config=quantization_config, deepspeed=deepspeed,
-        tokenizer=tokenizer, folder=os.getcwd(), complete=whole,
+        tokenizer=tokenizer, folder=os.getcwd(), complete=whole, alone=alone,
     )  # fmt: skip
 
 

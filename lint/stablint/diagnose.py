@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from stablint.fix.change import propose
 from stablint.hazard.checker import value_text
 from stablint.hazard.model import Finding, Open
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
@@ -63,6 +62,8 @@ def _related(group: list[Finding], head: Finding) -> tuple[Related, ...]:
 
 def _fix(group: list[Finding]) -> Fix | None:
     """One fix for all runs and targets, or advice where they would need different ones."""
+    from stablint.fix.change import propose  # only with a finding
+
     fixes = [propose(finding) for finding in group]
     first = fixes[0]
     if first is None or any(fix is None for fix in fixes):

@@ -9,20 +9,32 @@ from typing import Any
 import yaml
 
 _FACT = re.compile(r"(training|trainer|deepspeed|accelerate|fsdp|lora|quantization|model|tokenizer|data|launch|target|versions|derived|file|item)(\.[A-Za-z0-9_-]+)*\Z")
+HOT = ("id", "code", "severity", "bites_at", "grade", "when", "at", "versions", "each", "yields_to", "reads")
 UNARY = frozenset({"is-integer", "one-of-enum", "is-set", "is-absent", "is-default", "exists-file", "unknown-key"})
 
 
 def compile_hazards(root: Path) -> dict[str, object]:
+    """`core` is what every check evaluates, a row of HOT a hazard; `told` what a finding needs besides."""
+    compiled = compile_folder(root / "hazards")
+    rows: list[dict[str, Any]] = compiled["core"]
+    return compiled | {
+        "core": [[row[key] for key in HOT] for row in rows],
+        "told": {row["id"]: {key: row[key] for key in ("message", "remedies", "evidence")} for row in rows},
+    }
+
+
+def compile_folder(folder: Path) -> dict[str, Any]:
     """Every file is validated against the one model of hazard files (stablint.schema); what it refuses is an error naming the file."""
     from stablint.schema import HazardFile
 
     core, texts, examples = [], {}, {}
-    for path in sorted((root / "hazards").rglob("*.yaml")):
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for path in sorted(folder.rglob("*.yaml")):
+        name = path.relative_to(folder.parent).as_posix()
         try:
+            data = yaml.safe_load(path.read_text(encoding="utf-8"))
             HazardFile.model_validate(data)
-        except ValueError as error:
-            raise ValueError(f"knowledge/hazards/{path.parent.name}/{path.name}: {error}") from error
+        except (ValueError, yaml.YAMLError) as error:
+            raise ValueError(f"{name}: {error}") from error
         core.append(_core(data))
         texts[data["id"]] = {key: value for key, value in data.items() if key not in ("examples", "id")} | {"category": path.parent.name}
         examples[data["id"]] = data["examples"]
@@ -35,8 +47,18 @@ def _core(data: dict[str, Any]) -> dict[str, Any]:
         "when": [condition(c) for c in data["when"]], "message": data["message"], "at": data["at"],
         "remedies": [_remedy(r) for r in data.get("remedies") or []],
         "evidence": {key: data["evidence"][key] for key in ("grade", "sources")},
+        "grade": data["evidence"]["grade"], "reads": _reads(data["when"]),
         "versions": data.get("versions") or {}, "each": _patterns(data.get("each") or []), "yields_to": data.get("yields_to") or [],
     }  # fmt: skip
+
+
+_WORKED_OUT = ("derived", "item", "target", "model", "versions", "file")
+
+
+def _reads(when: list[Any]) -> list[list[str]]:
+    """The facts that conditions outside of groups read and that only files can state: [namespace, name]."""
+    names = [c.split(None, 1)[0] for c in when if isinstance(c, str)]
+    return [[name.partition(".")[0], name] for name in names if name.partition(".")[0] not in _WORKED_OUT]
 
 
 def _remedy(data: dict[str, Any]) -> dict[str, Any]:

@@ -12,13 +12,25 @@ from stablint.hazard.item import ItemWorld
 from stablint.hazard.memo import Memo
 from stablint.hazard.model import Finding, Hazard, Open, Remedy
 from stablint.run.derived import RULES
-from stablint.run.fact import ABSENT, PRESUMED, Derived, Explicit, Fact, Place, Secret, is_unknown
+from stablint.run.fact import ABSENT, OPEN, PRESUMED, Derived, Explicit, Fact, Place, Secret, is_unknown
 from stablint.run.pep440 import matcher
-from stablint.run.releases import known_libraries
+from stablint.run.releases import Releases, known_libraries
 from stablint.run.world import NO_TURNS, Run, Turns, World
 
 _WORLDS = 64  # at most so many combinations of releases are looked at
 _RANK = {"info": 0, "warning": 1, "error": 2}
+
+
+_choices: dict[int, tuple[Releases, dict[str, Any]]] = {}
+
+
+def _newest(releases: Releases) -> dict[str, Any]:
+    """The newest release of every library; the same object for the same releases, so that worlds share what they know."""
+    found = _choices.get(id(releases))
+    if found is None or found[0] is not releases:
+        choice = {library: newest for library in known_libraries(releases) if (newest := releases.newest(library)) is not None}
+        found = _choices[id(releases)] = (releases, choice)
+    return found[1]
 
 
 class Checked:
@@ -27,7 +39,9 @@ class Checked:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._worlds: dict[tuple[tuple[str, Any], ...], World] = {}
-        self.newest = self.world({library: newest for library in known_libraries(run.releases) if (newest := run.releases.newest(library)) is not None})
+        self._views: dict[tuple[int, str], ItemWorld] = {}
+        self._intervals: dict[Turns, list[tuple[dict[str, Any], World]]] = {}
+        self.newest = World(run, RULES, _newest(run.releases))
 
     def world(self, choice: dict[str, Any]) -> World:
         key = tuple(sorted(choice.items()))
@@ -35,8 +49,22 @@ class Checked:
             self._worlds[key] = World(self.run, RULES, choice)
         return self._worlds[key]
 
-    def others(self, at: Turns) -> Iterator[tuple[dict[str, Any], World]]:
-        """One world for every combination of release intervals between the turns, newest first. Yields which interval each library is in."""
+    def view(self, world: World, item: str) -> World:
+        """The world in which `item` is that fact."""
+        if not item:
+            return world
+        key = (id(world), item)
+        if key not in self._views:
+            self._views[key] = ItemWorld(world, item)
+        return self._views[key]
+
+    def others(self, at: Turns) -> list[tuple[dict[str, Any], World]]:
+        """One world for every combination of release intervals between the turns, newest first, with the interval that each library is in."""
+        if at not in self._intervals:
+            self._intervals[at] = list(self._others(at))
+        return self._intervals[at]
+
+    def _others(self, at: Turns) -> Iterator[tuple[dict[str, Any], World]]:
         intervals: dict[str, list[tuple[Any, Any]]] = {}
         for library in sorted({library for library, _ in at}):
             allowed = self.run.releases.allowed(library)
@@ -61,57 +89,98 @@ def check(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None = None) -> tu
     findings: list[Finding] = []
     undetermined: list[Open] = []
     key = memo.key(run) if memo is not None else ()
-    pairs = memo.get(key) if memo is not None else None
-    fresh = pairs is None
-    if pairs is None:
-        pairs = [(hazard, item) for hazard in hazards for item in _items(hazard, run)]
-    again = []
+    remembered = memo.get(key) if memo is not None else None
+    if remembered is None:
+        pairs = [(hazard, item) for hazard in hazards if _may_hold(hazard, run) for item in _items(hazard, run)]
+    else:
+        pairs, waiting = remembered
+        undetermined += [Open(hazard, run, needs) for hazard, needs in waiting]
+    again: list[tuple[Hazard, str]] = []
+    settled: list[tuple[Hazard, tuple[str, ...]]] = []
     for hazard, item in pairs:
+        if item and remembered is None and memo is not None and memo.is_quiet(hazard, item, run, key):
+            continue
         outcome = _examine(hazard, checked, item)
         if type(outcome) is Finding:
             findings.append(outcome)
         elif type(outcome) is Open:
             undetermined.append(outcome)
-        if fresh and memo is not None and (outcome is not None or _varies(hazard, checked.newest, item, memo)):
-            again.append((hazard, item))
-    if fresh and memo is not None:
-        memo.put(key, again)
+        if remembered is None and memo is not None:
+            if _varies(hazard, checked, item, memo) or type(outcome) is Finding:
+                again.append((hazard, item))
+            elif type(outcome) is Open:
+                settled.append((hazard, outcome.needs))
+            elif item:
+                memo.say_quiet(hazard, item, run, key)
+    if remembered is None and memo is not None:
+        memo.put(key, (again, settled))
     fired = {finding.hazard.id for finding in findings}
     kept = [f for f in findings if not any(other in fired for other in f.hazard.yields_to)]
     return kept, [o for o in undetermined if not any(other in fired for other in o.hazard.yields_to)]
 
 
-def _varies(hazard: Hazard, world: World, item: str, memo: Memo) -> bool:
-    """Does its verdict rest on a setting that differs from run to run, or on the file system?"""
-    if item in memo.varied or reads_files(hazard.when):
+def _varies(hazard: Hazard, checked: Checked, item: str, memo: Memo) -> bool:
+    """Does its verdict rest on a setting whose value differs from run to run, or on the file system?
+
+    It does not where the conditions that read no such value are false already, in every release.
+    """
+    if reads_files(hazard.when):
         return True
-    names = [name for name in facts_read(hazard.when) if not name.startswith("item")]
-    return bool(memo.varied) and not memo.varied.isdisjoint(world.rests_on(names))
+    if not memo.varied:
+        return False
+    fixed = [condition for condition in hazard.when if not _reads_varied(condition, checked.newest, item, memo)]
+    if len(fixed) == len(hazard.when):
+        return False
+    rest = hazard._replace(when=fixed)
+    newest = checked.view(checked.newest, item)
+    if _settled_false(rest, newest) or (item and _verdict(rest, newest) is False):
+        return False
+    at = _all_turns(rest, newest)
+    return not at or any(_verdict(rest, checked.view(world, item)) is not False for _, world in checked.others(at))
+
+
+def _reads_varied(condition: Any, world: World, item: str, memo: Memo) -> bool:
+    """Words about the item other than its value (its type, its renames) are the same whatever the value."""
+    names = list(facts_read([condition]))
+    if item in memo.varied and "item" in names and condition[0] not in ("unknown-key", "is-set", "is-absent"):
+        return True
+    return not memo.varied.isdisjoint(world.rests_on([name for name in names if not name.startswith("item")]))
 
 
 def _items(hazard: Hazard, run: Run) -> list[str]:
     if not hazard.each:
         return [""]
-    return [name for name in run.explicit if any(pattern.match(name) for pattern in hazard.each)]
+    matching = _matching.setdefault(tuple(hazard.each), {})
+    for name in run.explicit:
+        if name not in matching:
+            matching[name] = any(re.match(pattern, name) for pattern in hazard.each)
+    return [name for name in run.explicit if matching[name]]
 
 
-def _view(world: World, item: str) -> World:
-    return ItemWorld(world, item) if item else world
+_matching: dict[tuple[str, ...], dict[str, bool]] = {}
+
+
+def _may_hold(hazard: Hazard, run: Run) -> bool:
+    """Not where a condition reads a fact that nobody stated and that may stand outside the files: it stays unknown, and no option says more."""
+    explicit, scopes = run.explicit, run.scopes
+    return not any(name not in explicit and scopes.get(head, OPEN) == OPEN for head, name in hazard.reads)
 
 
 def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | None:
-    newest = _view(checked.newest, item)
+    newest = checked.view(checked.newest, item)
     if _settled_false(hazard, newest):
         return None
-    at = _all_turns(hazard, newest)
     verdict = _verdict(hazard, newest)
+    if item and verdict is False:
+        return None  # a setting that some older release did not have is no news
+    at = _all_turns(hazard, newest)
     if not at:
         if verdict is True:
             return _finding(hazard, checked, newest, item, {}, False)
         return _open(hazard, newest, ()) if verdict is None else None
     seen: list[tuple[dict[str, Any], World, Verdict]] = []
     for _ in range(3):  # another world may turn at releases that the newest one never asked about
-        seen = [(interval, view := _view(world, item), _verdict(hazard, view)) for interval, world in checked.others(at)]
+        seen = [(interval, view := checked.view(world, item), _verdict(hazard, view)) for interval, world in checked.others(at)]
         more = at.union(*(_all_turns(hazard, view) for _, view, _ in seen))
         if more == at:
             break
@@ -121,7 +190,10 @@ def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | No
 
 def _settled_false(hazard: Hazard, world: World) -> bool:
     """Is a condition false whatever the release? Most hazards end here, at their first condition."""
-    return any(not turns([condition], world) and evaluate(condition, world) is False for condition in hazard.when)
+    for condition in hazard.when:  # noqa: SIM110 - the hottest loop: a generator costs more than its body
+        if evaluate(condition, world) is False and not turns([condition], world):
+            return True
+    return False
 
 
 def _all_turns(hazard: Hazard, world: World) -> Turns:
@@ -169,7 +241,7 @@ def _over_releases(hazard: Hazard, checked: Checked, item: str, seen: list[tuple
     libraries = sorted({library for interval, _, _ in seen for library in interval})
     if true and seen[0][2] is True:
         return _finding(hazard, checked, seen[0][1], item, _releases(true, seen, libraries, checked), True)
-    if true and not item:  # a setting that some older release does not have is no news
+    if true:
         unstated = tuple(f"versions.{library}" for library in libraries if len(checked.run.releases.allowed(library)) > 1)
         return Open(hazard, checked.run, unstated) if unstated else None
     unknown = [view for _, view, verdict in seen if verdict is None]

@@ -31,6 +31,7 @@ class ItemWorld(World):
         self._owners = owners
         self._doubtful = {owner.removeprefix("?") for several in self.run.classes.values() for owner in several if owner.startswith("?")}
         self._found = tuple((owner, spans) for owner in owners if (spans := field(owner, self.spelled)) is not None)
+        self._words: dict[str, Fact] = {}
         self._turns: Turns = NO_TURNS
         for _, spans in self._found:
             if spans.turns:
@@ -39,9 +40,12 @@ class ItemWorld(World):
     def fact(self, name: str) -> Fact:
         if name == "item":
             return self._fact
-        if name.startswith("item."):
-            return Fact(name, _WORDS[name.removeprefix("item.")](self), self._fact.origin, turns=self._turns)
-        return self._world.fact(name)
+        if not name.startswith("item."):
+            return self._world.fact(name)
+        found = self._words.get(name)
+        if found is None:
+            found = self._words[name] = Fact(name, _WORDS[name[5:]](self), self._fact.origin, turns=self._turns)
+        return found
 
     def scope(self, name: str) -> str:
         return self._world.scope(name)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from stablint.run.fact import Explicit, Fact
+from stablint.hazard.condition import facts_read
+from stablint.hazard.model import Hazard
+from stablint.run.fact import Derived, Explicit, Fact
 from stablint.run.world import Run
 
 Key = tuple[Any, ...]
@@ -19,25 +21,30 @@ class Memo:
     """One for all runs of one check."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, set[str]] = {}
+        self._seen: dict[str, set[Any]] = {}
         self._times: dict[str, int] = {}
         self.varied: frozenset[str] = frozenset()
         self._left: dict[Key, Any] = {}
+        self._quiet: set[tuple[Any, ...]] = set()
 
     def key(self, run: Run) -> Key:
         """What the verdicts rest on, but for the settings that vary with every run."""
         stated = []
         for name, fact in run.explicit.items():
-            token = _token(fact)
             if name not in self.varied:
+                token = _token(fact)
                 stated.append((name, token))
                 self._count(name, token)
         return (
             frozenset(stated), run.framework, run.linked, run.dialects, run.target, id(run.releases) if run.releases.is_known() else repr(run.releases),
-            tuple(run.scopes.items()), tuple(run.classes.items()), tuple((name, repr(fact.value)) for name, fact in run.supplied.items()), self.varied,
+            tuple(run.scopes.items()), tuple(run.classes.items()), self._supplied(run), self.varied,
         )  # fmt: skip
 
-    def _count(self, name: str, token: str) -> None:
+    def _supplied(self, run: Run) -> Any:
+        """What the options and the model's name supply: the name itself is a stated setting already."""
+        return tuple((name, repr(fact.value)) for name, fact in run.supplied.items() if not isinstance(fact.origin, Derived))
+
+    def _count(self, name: str, token: Any) -> None:
         seen = self._seen.setdefault(name, set())
         times = self._times[name] = self._times.get(name, 0) + 1
         if len(seen) > _FEW and len(seen) * 2 > times:
@@ -45,6 +52,15 @@ class Memo:
             self._left.clear()
         elif len(seen) < 1000:
             seen.add(token)
+
+    def is_quiet(self, hazard: Hazard, item: str, run: Run, key: Key) -> bool:
+        """Has the hazard had nothing to say of this setting with this value, in a run of the same kind?"""
+        return (hazard.id, item, _token(run.explicit[item]), key[1:]) in self._quiet
+
+    def say_quiet(self, hazard: Hazard, item: str, run: Run, key: Key) -> None:
+        """Remembered only where the conditions read nothing but the setting itself."""
+        if all(name.startswith("item") or name in ("derived.framework", "derived.config_class") for name in facts_read(hazard.when)):
+            self._quiet.add((hazard.id, item, _token(run.explicit[item]), key[1:]))
 
     def get(self, key: Key) -> Any:
         return self._left.get(key)
@@ -54,12 +70,17 @@ class Memo:
             self._left[key] = left
 
 
-def _token(fact: Fact) -> str:
-    parts = []
-    for statement in fact.sources:
+def _token(fact: Fact) -> Any:
+    if len(fact.sources) == 1:
+        statement = fact.sources[0]
         origin = statement.origin
+        raw = statement.raw
+        if type(raw) not in _PLAIN:
+            raw = repr(raw)
         if type(origin) is Explicit:
-            parts.append(f"{origin.layer} {origin.place.path} {statement.raw!r}")
-        else:
-            parts.append(f"{origin} {statement.raw!r}")
-    return "\n".join(parts) if len(parts) > 1 else parts[0] if parts else ""
+            return (origin.layer, origin.place.path, origin.reader, type(raw), raw)
+        return (origin, type(raw), raw)
+    return repr([(type(s.origin) is Explicit and s.origin.layer, s.raw) for s in fact.sources])
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from stablint import knowledge
@@ -22,20 +21,40 @@ class Remedy(NamedTuple):
 
 
 class Hazard(NamedTuple):
-    """Conditions are compiled: [operator, fact, kind of operand, operand], or [group, [conditions]]."""
+    """What every check evaluates. Conditions are compiled: [operator, fact, kind of operand, operand], or [group, [conditions]].
+
+    What only a finding needs (message, remedies, evidence) is loaded with the first one.
+    """
 
     id: str
     code: str
     severity: str
     bites_at: str
+    grade: str
     when: list[list[Any]]
-    message: str
     at: str
-    remedies: tuple[Remedy, ...]
-    evidence: dict[str, Any]
     versions: dict[str, str]
-    each: tuple[re.Pattern[str], ...]
+    each: list[str]  # regular expressions for the names of facts
     yields_to: list[str]
+    reads: list[list[str]]  # [namespace, name] of facts that only files can state and that a finding needs
+    own: dict[str, Any] | None = None  # message, remedies and evidence of a house hazard
+
+    def _told(self) -> dict[str, Any]:
+        told: dict[str, Any] = self.own if self.own is not None else knowledge.load("told")[self.id]
+        return told
+
+    @property
+    def message(self) -> str:
+        return str(self._told()["message"])
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        evidence: dict[str, Any] = self._told()["evidence"]
+        return evidence
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        return tuple(Remedy(**remedy) for remedy in self._told()["remedies"])
 
 
 class Finding(NamedTuple):
@@ -64,11 +83,17 @@ class Open(NamedTuple):
     needs: tuple[str, ...]
 
 
+_loaded: list[tuple[Hazard, ...]] = []
+
+
 def load() -> tuple[Hazard, ...]:
-    return tuple(_hazard(row) for row in knowledge.load("core"))
+    """The hazards of the knowledge, read once a process."""
+    if not _loaded:
+        _loaded.append(tuple([Hazard(*row) for row in knowledge.load("core")]))
+    return _loaded[0]
 
 
-def _hazard(row: dict[str, Any]) -> Hazard:
-    remedies = tuple(Remedy(**remedy) for remedy in row["remedies"])
-    each = tuple(re.compile(pattern) for pattern in row["each"])
-    return Hazard(**{**row, "remedies": remedies, "each": each})
+def from_row(row: dict[str, Any]) -> Hazard:
+    """A compiled hazard of a house folder."""
+    hot = {key: row[key] for key in Hazard._fields if key in row}
+    return Hazard(**hot, own={key: row[key] for key in ("message", "remedies", "evidence")})

@@ -55,7 +55,8 @@ def live(
     *, training_args: Any = None, model: Described | None = None, peft_config: Any = None, quantization_config: Any = None,
     deepspeed: dict[str, Any] | None = None, tokenizer: Any = None, folder: str = "", complete: bool = False,
 ) -> Live | None:  # fmt: skip
-    """Raises NotAConfig. `folder` is where relative paths begin; `complete` says that nothing else will join (a built trainer)."""
+    """Raises NotAConfig. `folder` is where relative paths begin; `complete` says that no other object will join (a
+    built trainer), `alone` that no file does."""
     paper, calls, facts = _Paper(), list[tuple[str, Call]](), list[Fact]()
     if training_args is not None:
         name, found = _arguments(training_args)
@@ -63,6 +64,7 @@ def live(
             found, deepspeed = [*found, Field("deepspeed", deepspeed, True)], None
         calls.append(("training_args", paper.call(name, _chosen(found))))
         facts += _left_out(found, name)
+        facts += _process(found, alone and deepspeed is None)
     if peft_config is not None:
         name, found = _adapter(peft_config)
         calls.append(("peft_config", paper.call(name, _chosen(found))))
@@ -94,6 +96,19 @@ def live(
         tuple(f._replace(scopes={**f.scopes, **{k: v for k, v in scopes.items() if k in f.scopes}}) for f in fragments),
         tuple(facts),
     )
+
+
+def _process(found: Iterable[Field], alone: bool) -> Iterator[Fact]:
+    """What the process itself says, as launchers told it: accelerate's switches (accelerate 1.15.0 state.py) and torchrun's WORLD_SIZE."""
+    given = {field.name for field in found if field.value not in (None, "", [], False)}
+    for part in ("deepspeed", "fsdp") if alone else ():
+        variable = f"ACCELERATE_USE_{part.upper()}"
+        if part not in given:
+            switched = os.environ.get(variable, "").lower() in ("true", "1", "yes")
+            yield Fact(f"derived.{part}", switched, Supplied(f"training_args and {variable}"))
+    size = os.environ.get("WORLD_SIZE", "")
+    if size.isdigit():
+        yield Fact("derived.world_size", int(size), Supplied("WORLD_SIZE"))
 
 
 def _chosen(found: Iterable[Field]) -> dict[str, Any]:

@@ -11,19 +11,24 @@ from stablint.source.tree import Unknown
 
 def settle(statements: Iterable[tuple[Statement, bool]]) -> dict[str, Fact]:
     """Each statement comes with whether it belongs to the run only by presumption. Of duplicate keys the last wins."""
-    rank = {layer: number for number, layer in enumerate(knowledge.load("precedence"))}
-    by_name: dict[str, list[tuple[int, Statement, bool]]] = {}
+    facts: dict[str, Fact] = {}
+    several: dict[str, list[tuple[Statement, bool]]] = {}
     for statement, presumed in statements:
-        origin = statement.origin
-        order = rank[origin.layer] if type(origin) is Explicit else 0
-        by_name.setdefault(statement.fact, []).append((order, statement, presumed))
-    return {name: _fact(name, found) for name, found in by_name.items()}
+        name = statement.fact
+        if name not in facts:
+            facts[name] = Fact(name, statement.value, statement.origin, (statement,), "", presumed=presumed)
+            several[name] = [(statement, presumed)]
+        else:
+            several[name].append((statement, presumed))
+    if any(len(found) > 1 for found in several.values()):
+        rank = {layer: number for number, layer in enumerate(knowledge.load("precedence"))}
+        for name, found in several.items():
+            if len(found) > 1:
+                facts[name] = _fact(name, [(rank[s.origin.layer] if type(s.origin) is Explicit else 0, s, p) for s, p in found])
+    return facts
 
 
 def _fact(name: str, found: list[tuple[int, Statement, bool]]) -> Fact:
-    if len(found) == 1:
-        _, only, presumed = found[0]
-        return Fact(name, only.value, only.origin, (only,), "", presumed=presumed)
     best = min(order for order, _, _ in found)
     winners = [(statement, presumed) for order, statement, presumed in found if order == best]
     winner, presumed = winners[-1]

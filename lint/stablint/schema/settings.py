@@ -17,7 +17,7 @@ def _kebab(name: str) -> str:
 
 
 class _Kebab(Strict):
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_kebab, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_kebab)
 
 
 class Target(_Kebab):
