@@ -7,6 +7,8 @@ import json
 import pytest
 
 from stablint.cli import main
+from stablint.inspect import inspect
+from stablint.options import options
 
 BAD = "output_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n"
 
@@ -38,6 +40,20 @@ def test_what_was_there_stays_accepted(here, text):
     assert main([".", "--baseline", "base.json"]) == 0
 
 
+DEEPSPEED = '{"train_micro_batch_size_per_gpu": 4, "optimizer": {"type": "AdamW", "params": {"lr": 1e-5, "eps": 1e-8}}, "fp16": {"enabled": true}, "bf16": {"enabled": true}}'
+REORDERED = '{"bf16": {"enabled": true}, "fp16": {"enabled": true},\n "optimizer": {"params": {"eps": 1e-8, "lr": 1e-5}, "type": "AdamW"},\n "train_micro_batch_size_per_gpu": 4}'
+
+
+@pytest.mark.parametrize(("name", "texts"), [("a.yaml", list(HARMLESS.values())), ("ds.json", [DEEPSPEED, REORDERED])])
+def test_the_fingerprints_of_reports_survive_the_same(tmp_path, name, texts):
+    found = []
+    for text in texts:
+        (tmp_path / name).write_bytes(text.encode())
+        diagnostics = inspect([name], options(), base=str(tmp_path)).report.diagnostics
+        found.append({(d.rule, d.fingerprint) for d in diagnostics if d.severity == "error"})
+    assert found[0] and found == [found[0]] * len(texts)
+
+
 NEW = {
     "another file": {"configs/b.yaml": BAD},
     "once more in the same file": {"configs/a.yaml": BAD + "---\n" + BAD},
@@ -64,7 +80,10 @@ def test_the_file_is_sorted_relative_and_says_the_same_twice(here):
     assert main(["configs/0.yaml", "configs", "--write-baseline", "--baseline", "base.json"]) == 0
     assert (here / "base.json").read_bytes() == first
     rows = json.loads(first)["findings"]
-    assert [(row["file"], row["count"]) for row in rows if row["rule"] == "fp16-and-bf16"] == [("configs/0.yaml", 2), ("configs/a.yaml", 1)]
+    assert [(row["file"], row["count"]) for row in rows if row["rule"] == "fp16-and-bf16"] == [
+        ("configs/0.yaml", 2),
+        ("configs/a.yaml", 1),
+    ]
     assert rows == sorted(rows, key=lambda row: (row["file"], row["rule"], row["fingerprint"]))
 
 
@@ -100,7 +119,10 @@ def test_files_that_were_not_looked_at_are_not_stale(here, capsys):
     assert "fp16-and-bf16" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", [None, "", "[]", "{}", '{"schema_version": 9, "findings": []}', '{"schema_version": 1, "findings": [{"file": 1}]}'])
+@pytest.mark.parametrize(
+    "text",
+    [None, "", "[]", "{}", '{"schema_version": 9, "findings": []}', '{"schema_version": 1, "findings": [{"file": 1}]}'],
+)
 def test_what_is_no_baseline_is_refused(here, text):
     path = here / "broken.json"
     if text is not None:

@@ -16,7 +16,9 @@ CLEAN = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\
 ERROR = CLEAN + "fp16: true\nbf16: true\n"  # P143
 WARNING = CLEAN + "hub_token: hf_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n"  # S101
 BROKEN = "output_dir: out\nlearning_rate: [1e-5\nper_device_train_batch_size: 4\n"
-FIXABLE = "model_name_or_path: Qwen/Qwen2-7B-Instruct\noutput_dir: out\nlearning_rate: 1.0e-5\nfp16: true  # as before\n"
+FIXABLE = (
+    "model_name_or_path: Qwen/Qwen2-7B-Instruct\noutput_dir: out\nlearning_rate: 1.0e-5\nfp16: true  # as before\n"
+)
 OTHER = "services:\n  web:\n    image: nginx\n"
 
 
@@ -152,7 +154,10 @@ def test_fixing_twice_changes_nothing_more(stablint, write):
 
 
 def test_unsafe_fixes_are_written_only_when_asked_for(stablint, write):
-    text = CLEAN + "save_strategy: steps\neval_strategy: steps\nsave_steps: 500\neval_steps: 200\nload_best_model_at_end: true\n"
+    text = (
+        CLEAN
+        + "save_strategy: steps\neval_strategy: steps\nsave_steps: 500\neval_steps: 200\nload_best_model_at_end: true\n"
+    )
     write(train__yaml=text)
     stablint("train.yaml", "--fix")
     assert (stablint.folder / "train.yaml").read_text() == text
@@ -160,7 +165,11 @@ def test_unsafe_fixes_are_written_only_when_asked_for(stablint, write):
     assert (stablint.folder / "train.yaml").read_text() != text
 
 
-@pytest.mark.parametrize("text", [CLEAN, ERROR, WARNING, BROKEN, FIXABLE, OTHER], ids=["clean", "error", "warning", "broken", "fixable", "other"])
+@pytest.mark.parametrize(
+    "text",
+    [CLEAN, ERROR, WARNING, BROKEN, FIXABLE, OTHER],
+    ids=["clean", "error", "warning", "broken", "fixable", "other"],
+)
 def test_the_json_report_is_what_its_schema_says(stablint, write, text):
     write(train__yaml=text)
     done = stablint("train.yaml", "--output-format", "json", "--gpu", "T4")
@@ -181,7 +190,11 @@ def test_several_formats_at_once(stablint, write):
 
 
 PAIRS = [
-    (["--output-format", "json", "--output-file", "a", "--output-format", "concise", "--output-file", "b"], {"a": "{", "b": "train"}, ""),
+    (
+        ["--output-format", "json", "--output-file", "a", "--output-format", "concise", "--output-file", "b"],
+        {"a": "{", "b": "train"},
+        "",
+    ),
     (["--output-format", "json,concise", "--output-file", "a", "--output-file", "b"], {"a": "{", "b": "train"}, ""),
     (["--output-format", "json", "--output-file", "a", "--output-format", "concise"], {"a": "{"}, "train"),
     (["--output-file", "a"], {"a": "train"}, ""),
@@ -213,7 +226,9 @@ def test_outputs_that_cannot_be(stablint, write, words):
     assert stablint("train.yaml", *words).returncode == 2
 
 
-@pytest.mark.parametrize("format", ["full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson"])
+@pytest.mark.parametrize(
+    "format", ["full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson"]
+)
 def test_no_format_shows_a_secret(stablint, write, format):
     write(train__yaml=WARNING)
     done = stablint("train.yaml", "--output-format", format)

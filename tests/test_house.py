@@ -1,0 +1,145 @@
+"""Hazards of the house: they are checked, shown and tested like the built-in ones."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from stablint.cli import main
+
+RULE = """\
+id: house-seed
+code: T901
+title: a run of the house without its seed
+severity: error
+bites_at: never-visibly
+when:
+  - training.seed is-set
+  - training.seed is-not 1234
+fine_when: never here
+message: "`{training.seed}`: runs of the house have the seed 1234"
+at: training.seed
+why: The house compares runs, and compares them by one seed.
+remedies:
+  - title: take the seed of the house
+    set: {training.seed: 1234}
+    safety: safe
+evidence:
+  grade: reproduced
+  sources: ["https://example.com/house-rules"]
+examples:
+  - dialect: trl
+    files:
+      train.yaml: |
+        output_dir: out
+        learning_rate: 1.0e-5
+        seed: 7
+    fixed:
+      train.yaml: |
+        output_dir: out
+        learning_rate: 1.0e-5
+        seed: 1234
+    near:
+      - {file: train.yaml, replace: ["seed: 7", "seed: 1234"]}
+"""
+TRAIN = "output_dir: out\nlearning_rate: 1.0e-5\nseed: 7\n"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "seed.yaml").write_text(RULE)
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "train.yaml").write_text(TRAIN)
+    (tmp_path / "stablint.toml").write_text('hazards = ["rules"]\n')
+    return tmp_path
+
+
+def test_it_is_found_and_explained(here, capsys):
+    assert main(["configs"]) == 1
+    told = capsys.readouterr().out
+    assert "T901" in told and "compares runs" in " ".join(told.split())
+    assert main(["configs", "--isolated"]) == 0
+
+
+def test_it_can_be_selected_ignored_weighed_and_suppressed(here):
+    assert main(["configs", "--select", "T901"]) == 1
+    assert main(["configs", "--ignore", "house-seed"]) == 0
+    (here / "stablint.toml").write_text('hazards = ["rules"]\n[severity]\nT901 = "info"\n')
+    assert main(["configs"]) == 0
+    (here / "stablint.toml").write_text('hazards = ["rules"]\n')
+    (here / "configs" / "train.yaml").write_text(TRAIN.replace("seed: 7", "seed: 7  # stablint: ignore[T901] -- why"))
+    assert main(["configs", "--fail-on", "info", "--select", "T901,S"]) == 0
+
+
+def test_it_repairs(here):
+    assert main(["configs", "--fix"]) == 0
+    assert (here / "configs" / "train.yaml").read_text() == TRAIN.replace("7", "1234")
+
+
+def test_every_format_takes_it(here, capsys):
+    for format in ("json", "sarif", "gitlab", "junit", "markdown", "github", "jsonl", "rdjson"):
+        assert main(["configs", "--output-format", format]) == 1
+        assert "T901" in capsys.readouterr().out, format
+
+
+def test_its_examples_hold(here):
+    assert main(["test-hazards", "rules"]) == 0
+
+
+BROKEN = {
+    "draws nothing": ("        seed: 7\n    fixed", "        seed: 1234\n    fixed"),
+    "draws another as well": ("        learning_rate: 1.0e-5\n        seed: 7\n    fixed", "        learning_rate: 1.0e-5\n        fp16: true\n        bf16: true\n        seed: 7\n    fixed"),
+    "a near example that draws it": ('"seed: 1234"]', '"seed: 8"]'),
+    "another fixed text": ("        seed: 1234\n    near", "        seed: 99\n    near"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BROKEN.values(), ids=BROKEN)
+def test_examples_that_do_not_hold_are_told(here, capsys, case):
+    old, new = case
+    assert old in RULE
+    text = RULE.replace(old, new)
+    if "1234\n    fixed" in new:
+        text = text.replace('replace: ["seed: 7", "seed: 1234"]', 'replace: ["seed: 1234", "max_steps: 9"]')
+    (here / "rules" / "seed.yaml").write_text(text)
+    assert main(["test-hazards", "rules"]) == 1
+    assert "house-seed (T901), example 1" in capsys.readouterr().out
+
+
+WRONG = {
+    "no hazard": "just: words\n",
+    "no YAML": "id: [\n",
+    "a code that is taken": RULE.replace("T901"),
+    "a name that is taken": RULE.replace("house-seed", "fp16-and-bf16"),
+    "an error without proof": RULE.replace("reproduced", "reported"),
+    "an unknown operator": RULE.replace("is-not", "differs"),
+}
+
+
+@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG)
+def test_what_is_no_hazard_is_refused_with_its_file(here, capsys, text):
+    (here / "rules" / "seed.yaml").write_text(text)
+    assert main(["configs"]) == 2
+    assert "rules" in capsys.readouterr().err
+    assert main(["test-hazards", "rules"]) == 2
+
+
+def test_a_folder_without_hazards_is_refused(here):
+    (here / "empty").mkdir()
+    assert main(["test-hazards", "empty"]) == 2
+    assert main(["test-hazards", "nowhere"]) == 2
+
+
+def test_an_example_writes_only_into_its_own_folder(here):
+    (here / "rules" / "seed.yaml").write_text(RULE.replace("train.yaml", "../../outside.yaml"))
+    assert main(["test-hazards", "rules"]) == 1
+    assert not list(here.rglob("outside.yaml")) and not list(here.parent.glob("outside.yaml"))
+
+
+def test_a_check_of_the_house_is_the_same_report_for_machines(here, capsys):
+    main(["configs", "--output-format", "json"])
+    (finding,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert (finding["rule"], finding["fix"]["applicability"]) == ("house-seed", "safe")

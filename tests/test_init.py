@@ -1,0 +1,59 @@
+"""`stablint init`: a file that says what was found, changes nothing by itself, and is never written over another."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from stablint import settings
+from stablint.cli import main
+
+TRAIN = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\n"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_it_says_what_was_found_and_changes_nothing(here):
+    (here / "train.yaml").write_text(TRAIN)
+    (here / "ds.json").write_text('{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}}')
+    (here / "uv.lock").write_text('[[package]]\nname = "trl"\nversion = "0.20.0"\n')
+    assert main(["init"]) == 0
+    text = (here / "stablint.toml").read_text()
+    assert "deepspeed" in text and "trl ==0.20.0" in text
+    assert settings.read("stablint.toml").values == {}
+    assert main(["."]) == 0
+
+
+def test_its_suggestions_are_settings_when_the_marks_are_taken_away(here):
+    """The keys that it offers stand above its tables once they are moved there, as the file asks."""
+    main(["init"])
+    lines = [re.sub(r"^# (?=[a-z\[\"])", "", line) for line in (here / "stablint.toml").read_text().splitlines()]
+    kept = [line for line in lines if re.match(r"\[|[a-zA-Z-]+[0-9]* = ", line)]
+    cut = next(number for number, line in enumerate(kept) if line.startswith("fail-on"))
+    (here / "stablint.toml").write_text("\n".join([*kept[cut:], *kept[:cut]]))
+    values = settings.read("stablint.toml").values
+    assert {"target", "versions", "ignore", "severity", "per-path", "fail-on", "baseline", "hazards"} <= set(values)
+
+
+def test_an_empty_folder_gets_one_too(here):
+    assert main(["init"]) == 0
+    assert main(["."]) == 0
+
+
+@pytest.mark.parametrize(("name", "text"), [("stablint.toml", "# mine\n"), ("pyproject.toml", "[tool.stablint]\n")])
+def test_nothing_is_written_over(here, name, text):
+    (here / name).write_text(text)
+    assert main(["init"]) == 2
+    assert [(path.name, path.read_text()) for path in here.iterdir()] == [(name, text)]
+
+
+def test_another_folder(here):
+    (here / "sub").mkdir()
+    assert main(["init", "sub"]) == 0
+    assert (here / "sub" / "stablint.toml").exists()
+    assert main(["init", "nowhere"]) == 2

@@ -1,0 +1,267 @@
+"""Settings files: which one counts, what it may say, what it changes, and how a wrong one is told."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import jsonschema
+import pytest
+from pydantic import ValidationError
+
+from stablint import locks, settings
+from stablint.cli import main
+from stablint.conform import faults
+from stablint.schema import Settings
+from stablint.source.globs import matches
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "schemas" / "settings.schema.json").read_text(encoding="utf-8"))
+BAD = "output_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n"
+FIXABLE = "model_name_or_path: Qwen/Qwen2-7B-Instruct\noutput_dir: out\nlearning_rate: 1.0e-5\nfp16: true\n"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+def put(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = folder / name.replace("__", ".")
+        path.write_text(text, encoding="utf-8")
+
+
+ALL = {
+    "extend": "../stablint.toml",
+    "select": ["P", "fp16-and-bf16"],
+    "ignore": ["P143", {"file": "ds.json", "setting": "fp16.enabled", "rules": ["P"], "reason": "old"}],
+    "per-path": [{"paths": ["old/**"], "ignore": ["L"]}],
+    "severity": {"P143": "info"},
+    "fail-on": "warning",
+    "min-evidence": "folklore",
+    "target": [{"gpu": "A100-80GB", "count": 8}, {"gpu": "T4"}],
+    "model": "Qwen/Qwen2-7B",
+    "versions": {"trl": "==0.20", "transformers": ">=4.46,<5"},
+    "extra-keys": ["my_*"],
+    "exclude": ["third_party/"],
+    "hazards": ["rules"],
+    "baseline": "base.json",
+    "require-reasons": True,
+    "allow-outside": False,
+}
+
+WRONG = [
+    {"fail_on": "error"},
+    {"fail-on": "loud"},
+    {"fail-on": 1},
+    {"select": "P"},
+    {"select": ["p143"]},
+    {"ignore": [{"rules": []}]},
+    {"ignore": [{"file": "a"}]},
+    {"ignore": [1]},
+    {"ignore": [{"rules": ["P"], "why": "x"}]},
+    {"per-path": [{"paths": ["a"]}]},
+    {"per-path": {"paths": ["a"]}},
+    {"severity": {"P143": "loud"}},
+    {"target": [{"count": 2}]},
+    {"target": [{"gpu": "T4", "count": 0}]},
+    {"target": [{"gpu": "T4", "count": "2"}]},
+    {"target": [{"gpu": "T4", "count": True}]},
+    {"target": [{"gpu": ""}]},
+    {"versions": {"trl": "0.20"}},
+    {"versions": {"trl": 1}},
+    {"require-reasons": "yes"},
+    {"model": 1},
+]
+
+
+@pytest.mark.parametrize("values", [{}, ALL, *({key: value} for key, value in ALL.items())])
+def test_three_readers_accept_the_same(values):
+    """pydantic, jsonschema, and the reader of the command line, which loads neither."""
+    Settings.model_validate_json(json.dumps(values), strict=True)
+    jsonschema.Draft202012Validator(SCHEMA).validate(values)
+    assert list(faults(values, SCHEMA)) == []
+
+
+@pytest.mark.parametrize("values", WRONG, ids=str)
+def test_three_readers_refuse_the_same(values):
+    with pytest.raises(ValidationError):
+        Settings.model_validate_json(json.dumps(values), strict=True)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(SCHEMA).validate(values)
+    assert list(faults(values, SCHEMA))
+
+
+UNUSABLE = [
+    ("stablint.toml", 'fail-on = "error"\nfailon = "error"\n', ":2:", "fail-on"),
+    ("stablint.toml", '[[target]]\ngpu = "T4"\n\n[[target]]\ngpuu = "T4"\n', ":5:", "gpu"),
+    ("stablint.toml", '[severity]\nP143 = "loud"\n', ":2:", "warning"),
+    ("stablint.toml", "fail-on = \n", ":1:", ""),
+    ("stablint.toml", 'hazards = ["nowhere"]\n', "", "nowhere"),
+    ("stablint.toml", 'select = ["X"]\n', "", "X"),
+    ("stablint.toml", '[[target]]\ngpu = "H1000"\n', "", "H100"),
+    ("stablint.toml", '[versions]\ntrl = "==99999,==1"\n', "", "trl"),
+    ("stablint.toml", 'extend = "nowhere.toml"\n', "nowhere.toml", ""),
+    ("stablint.toml", 'extend = "stablint.toml"\n', "stablint.toml", ""),
+    ("stablint.toml", 'baseline = "nowhere.json"\n', "", "nowhere.json"),
+    ("pyproject.toml", '[project]\nname = "x"\n\n[tool.stablint]\nselekt = ["P"]\n', ":5:", "select"),
+    ("pyproject.toml", '[tool.stablint.severity]\nP143 = "error"\nP1430 = "info"\n', ":3:", "P1430"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "place", "word"), UNUSABLE)
+def test_wrong_settings_end_with_2_and_say_where(here, capsys, name, text, place, word):
+    put(here, **{name.replace(".", "__"): text, "train__yaml": BAD})
+    assert main(["train.yaml"]) == 2
+    told = capsys.readouterr().err
+    assert place in told and word in told
+    assert name.partition(".")[0] in told or "nowhere" in told
+    assert main(["train.yaml", "--isolated"]) == 1
+
+
+def test_the_nearest_counts_whole(here):
+    (here / "a").mkdir()
+    put(here, stablint__toml='ignore = ["P143"]\n')
+    put(here / "a", train__yaml=BAD)
+    assert main(["a/train.yaml"]) == 0
+    put(here / "a", stablint__toml="")
+    assert main(["a/train.yaml"]) == 1
+    assert main(["a/train.yaml", "--config", "stablint.toml"]) == 0
+
+
+def test_pyproject_counts_only_with_a_table_of_ours(here):
+    (here / "a").mkdir()
+    put(here, pyproject__toml='[tool.stablint]\nignore = ["P143"]\n')
+    put(here / "a", pyproject__toml='[project]\nname = "stablint-user"\n', train__yaml=BAD)
+    assert main(["a/train.yaml"]) == 0
+
+
+def test_nothing_above_the_repository_counts(here):
+    inner = here / "inner"
+    (inner / ".git").mkdir(parents=True)
+    put(here, stablint__toml='ignore = ["P143"]\n')
+    put(inner, train__yaml=BAD)
+    assert settings.nearest(str(inner)) is None
+    assert main(["inner/train.yaml"]) == 1
+
+
+def test_extend_lays_one_over_the_other(here):
+    (here / "a").mkdir()
+    put(here, stablint__toml='fail-on = "warning"\nexclude = ["x.yaml"]\n[severity]\nP143 = "info"\nS101 = "info"\n')
+    put(here / "a", stablint__toml='extend = "../stablint.toml"\nfail-on = "info"\n[severity]\nS101 = "error"\n')
+    read = settings.read(str(here / "a" / "stablint.toml"))
+    assert read.values["fail-on"] == "info"
+    assert read.values["severity"] == {"P143": "info", "S101": "error"}
+    assert matches(str(here / "x.yaml"), read.folder, read.values["exclude"])
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", 1),
+        ('ignore = ["P143"]', 0),
+        ('ignore = ["P"]', 0),
+        ('select = ["S"]', 0),
+        ('[severity]\nP143 = "warning"', 0),
+        ('fail-on = "warning"\n[severity]\nP143 = "warning"', 1),
+        ('[severity]\nP = "error"\nP143 = "info"', 0),
+        ('[[per-path]]\npaths = ["*.yaml"]\nignore = ["P"]', 0),
+        ('[[per-path]]\npaths = ["old/**"]\nignore = ["P"]', 1),
+        ('[[ignore]]\nfile = "train.yaml"\nsetting = "fp16"\nrules = ["P143"]\nreason = "why"', 0),
+        ('[[ignore]]\nfile = "train.yaml"\nsetting = "bf16"\nrules = ["P143"]\nreason = "why"', 1),
+        ('exclude = ["train.yaml"]', 0),
+    ],
+)
+def test_what_settings_change(here, text, code):
+    put(here, stablint__toml=text + "\n", train__yaml=BAD)
+    assert main(["."]) == code
+
+
+def test_the_command_line_wins(here):
+    put(here, stablint__toml='ignore = ["P143"]\nfail-on = "info"\n', train__yaml=BAD)
+    assert main(["train.yaml"]) == 0
+    assert main(["train.yaml", "--select", "P143"]) == 1
+    put(here, stablint__toml='fail-on = "info"\n[severity]\nP143 = "warning"\n')
+    assert main(["train.yaml", "--fail-on", "error"]) == 0
+
+
+def test_targets_model_and_versions_are_those_of_the_runs(here, capsys):
+    put(
+        here,
+        train__yaml=FIXABLE,
+        stablint__toml='[[target]]\ngpu = "A100-80GB"\ncount = 8\n\n[versions]\ntrl = "==0.20"\n',
+    )
+    main(["show", "train.yaml", "--output-format", "json"])
+    facts = {fact["name"]: fact["value"] for fact in json.loads(capsys.readouterr().out)["runs"][0]["facts"]}
+    assert facts["target.gpu.count"] == 8
+    main(["show", "train.yaml", "--gpu", "T4", "--output-format", "json"])
+    facts = {fact["name"]: fact["value"] for fact in json.loads(capsys.readouterr().out)["runs"][0]["facts"]}
+    assert facts["target.gpu.name"].endswith("T4")
+
+
+GLOBS = [
+    ("*.yaml", "a/b.yaml", True),
+    ("old", "old/a.yaml", True),
+    ("old", "x/old/a.yaml", True),
+    ("old/", "old/a/b.yaml", True),
+    ("old/**", "old/a/b.yaml", True),
+    ("old/*", "old/a.yaml", True),
+    ("a/*.yaml", "a/b/c.yaml", False),
+    ("a/**/c.yaml", "a/c.yaml", True),
+    ("a/**/c.yaml", "a/b/d/c.yaml", True),
+    ("./a.yaml", "a.yaml", True),
+    ("a?.yaml", "ab.yaml", True),
+    ("a.yaml", "aXyaml", False),
+    ("old/**", "older/a.yaml", False),
+]
+
+
+@pytest.mark.parametrize(("glob", "path", "expected"), GLOBS)
+def test_globs(glob, path, expected):
+    root = os.path.abspath("root")
+    assert matches(os.path.join(root, *path.split("/")), root, [glob]) is expected
+
+
+UV = 'version = 1\n\n[[package]]\nname = "trl"\nversion = "0.20.0"\nsource = { registry = "x" }\n\n[[package]]\nname = "torch"\nversion = "2.5.1+cu124"\n'
+POETRY = (
+    '[[package]]\nname = "trl"\nversion = "0.20.0"\ndescription = ""\n\n[package.dependencies]\ntransformers = ">=4"\n'
+)
+RELEASES = [
+    ({"uv.lock": UV}, {"trl": "==0.20.0", "torch": "==2.5.1"}),
+    ({"poetry.lock": POETRY}, {"trl": "==0.20.0"}),
+    ({"requirements.txt": "trl[vllm]==0.20.0  # pinned\nnumpy==1\n-r other.txt\n"}, {"trl": "==0.20.0"}),
+    ({"requirements-gpu.txt": "Trl >= 0.20, <1 ; python_version > '3.9'\n"}, {"trl": ">= 0.20, <1"}),
+    ({"requirements.txt": "trl==0.20.0 \\\n    --hash=sha256:00\n"}, {"trl": "==0.20.0"}),
+    ({"requirements.txt": "trl==0.20.0\n", "requirements-old.txt": "trl==0.9.6\n"}, {}),
+    (
+        {"pyproject.toml": '[project]\nname = "x"\ndependencies = [\n  "trl>=0.20,<1",\n  "peft",\n]\n'},
+        {"trl": ">=0.20,<1"},
+    ),
+    (
+        {"pyproject.toml": '[project]\ndependencies = ["trl>=0.20"]\n', "uv.lock": UV},
+        {"trl": "==0.20.0", "torch": "==2.5.1"},
+    ),
+    ({"requirements.txt": "trl @ git+https://example.com/trl\ntrl\n"}, {}),
+    ({}, {}),
+]
+
+
+@pytest.mark.parametrize(("files", "expected"), RELEASES)
+def test_releases_of_lock_files_and_requirements(tmp_path, files, expected):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    inner = tmp_path / "configs" / "sft"
+    inner.mkdir(parents=True)
+    assert locks.stated(str(inner), str(tmp_path), {}) == expected
+    assert locks.stated(str(inner), str(inner), {}) == {}
+
+
+def test_the_nearer_requirements_count(tmp_path):
+    inner = tmp_path / "configs"
+    inner.mkdir()
+    (tmp_path / "uv.lock").write_text(UV)
+    (inner / "requirements.txt").write_text("trl==1.0.0\n")
+    assert locks.stated(str(inner), str(tmp_path), {}) == {"trl": "==1.0.0", "torch": "==2.5.1"}
