@@ -40,8 +40,14 @@ def test_what_was_there_stays_accepted(here, text):
     assert main([".", "--baseline", "base.json"]) == 0
 
 
-DEEPSPEED = '{"train_micro_batch_size_per_gpu": 4, "optimizer": {"type": "AdamW", "params": {"lr": 1e-5, "eps": 1e-8}}, "fp16": {"enabled": true}, "bf16": {"enabled": true}}'
-REORDERED = '{"bf16": {"enabled": true}, "fp16": {"enabled": true},\n "optimizer": {"params": {"eps": 1e-8, "lr": 1e-5}, "type": "AdamW"},\n "train_micro_batch_size_per_gpu": 4}'
+DEEPSPEED = """{
+  "optimizer": {"type": "AdamW", "params": {"lr": 1e-5, "eps": 1e-8}},
+  "fp16": {"enabled": true}, "bf16": {"enabled": true}, "zero_optimization": {"stage": 1}
+}"""
+REORDERED = """{
+  "zero_optimization": {"stage": 1}, "bf16": {"enabled": true}, "fp16": {"enabled": true},
+  "optimizer": {"params": {"eps": 1e-8, "lr": 1e-5}, "type": "AdamW"}
+}"""
 
 
 @pytest.mark.parametrize(("name", "texts"), [("a.yaml", list(HARMLESS.values())), ("ds.json", [DEEPSPEED, REORDERED])])
