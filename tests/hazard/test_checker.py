@@ -1,0 +1,127 @@
+"""What a hazard weighs: over the releases that are left, on presumed defaults, and while something is not known yet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stablint.hazard.checker import check
+from stablint.hazard.model import Finding, Hazard, Open, from_row
+from tests.runs import Files, inspected, rules, runs
+
+ARGUMENTS = "from transformers import TrainingArguments\nargs = TrainingArguments('out', {})\n"
+CALL = {"train.py": ARGUMENTS.format("fp16=True")}
+FLAGS = {"run.sh": "torchrun train.py --fp16 --output_dir out --learning_rate 1e-5\n"}
+
+
+def hazard(*when: list[Any], **more: Any) -> Hazard:
+    plain: dict[str, Any] = {
+        "id": "made-up", "code": "T999", "severity": "error", "bites_at": "start", "grade": "proven-in-source", "when": list(when), "at": "training.fp16",
+        "versions": {}, "each": [], "yields_to": [], "reads": [],
+        "message": "found", "remedies": [], "evidence": {"grade": "proven-in-source", "sources": []},
+    }  # fmt: skip
+    return from_row(plain | more)
+
+
+FP16 = ["is", "training.fp16", 1, True]
+
+
+def outcome(folder: Path, files: Files, made: Hazard, **said: Any) -> Finding | Open | None:
+    (run,) = runs(folder, files, **said)
+    findings, undetermined = check(run, (made,))
+    return next(iter([*findings, *undetermined]), None)
+
+
+def severity(folder: Path, files: Files, made: Hazard, **said: Any) -> str:
+    found = outcome(folder, files, made, **said)
+    return found.severity if isinstance(found, Finding) else "undetermined" if isinstance(found, Open) else "silent"
+
+
+# The range in which the hazard holds, what is stated, what it comes to.
+RELEASES = [
+    (">=1", [], "error"),  # in every release
+    (">=5", [], "warning"),  # in some, the newest among them
+    ("<5", [], "undetermined"),  # in older ones only
+    (">=5", ["transformers==5.23.0"], "error"),
+    (">=5", ["transformers<5"], "silent"),
+    ("<5", ["transformers==4.57.6"], "error"),
+    ("<5", ["transformers>=5"], "silent"),
+]
+
+
+@pytest.mark.parametrize(("bounds", "stated", "expected"), RELEASES)
+def test_releases_are_a_set(bounds: str, stated: list[str], expected: str, tmp_path: Path) -> None:
+    assert severity(tmp_path, CALL, hazard(FP16, versions={"transformers": bounds}), releases=stated) == expected
+
+
+def test_a_finding_of_some_releases_names_them(tmp_path: Path) -> None:
+    found = outcome(tmp_path, CALL, hazard(FP16, versions={"transformers": ">=5"}))
+    assert isinstance(found, Finding)
+    assert found.releases["transformers"].startswith(">=5")
+
+
+def test_what_rests_on_a_presumed_default_is_at_most_a_warning(tmp_path: Path) -> None:
+    decay = ["is", "training.weight_decay", 1, 0.0]
+    assert severity(tmp_path / "flags", FLAGS, hazard(FP16, decay)) == "warning"
+    assert severity(tmp_path / "call", CALL, hazard(FP16, decay)) == "error"
+    assert severity(tmp_path / "stated", FLAGS, hazard(FP16)) == "error"
+
+
+BF16_CARD = ["is", "target.gpu.native_bf16", 1, True]
+
+
+def test_what_the_gpu_would_decide_is_undetermined_until_it_is_named(tmp_path: Path) -> None:
+    made = hazard(FP16, BF16_CARD)
+    waiting = outcome(tmp_path / "a", CALL, made)
+    assert isinstance(waiting, Open) and waiting.needs == ("target.gpu",)
+    assert severity(tmp_path / "b", CALL, made, gpus=["A100-80GB"]) == "error"
+    assert severity(tmp_path / "c", CALL, made, gpus=["V100"]) == "silent"
+
+
+def test_nothing_explicit_speaks_for_it_nothing_is_asked(tmp_path: Path) -> None:
+    assert severity(tmp_path, CALL, hazard(["is", "training.bf16", 1, False], BF16_CARD)) == "silent"
+
+
+def test_what_no_option_could_supply_is_not_asked_for(tmp_path: Path) -> None:
+    files = {"train.py": ARGUMENTS.format("fp16=True, learning_rate=options.lr")}
+    assert severity(tmp_path, files, hazard(FP16, [">", "training.learning_rate", 1, 1], BF16_CARD)) == "silent"
+
+
+def test_one_cause_draws_one_finding(tmp_path: Path) -> None:
+    (run,) = runs(tmp_path, CALL)
+    cause, symptom = hazard(FP16, id="cause"), hazard(FP16, id="symptom", yields_to=["cause"])
+    findings, _ = check(run, (symptom, cause))
+    assert [finding.hazard.id for finding in findings] == ["cause"]
+
+
+def test_the_place_is_where_the_text_decides(tmp_path: Path) -> None:
+    found = outcome(tmp_path, CALL, hazard(["is", "derived.compute_dtype", 1, "float16"], at="derived.compute_dtype"))
+    assert isinstance(found, Finding)
+    place = found.place
+    assert (place.setting, place.document.text.text[place.start : place.end], found.absent) == ("fp16", "True", False)
+
+
+def test_what_is_absent_is_shown_at_the_runs_anchor(tmp_path: Path) -> None:
+    found = outcome(tmp_path, CALL, hazard(["is-absent", "training.seed", 0, None], at="training.seed"))
+    assert isinstance(found, Finding)
+    assert found.absent and found.place == found.run.anchor
+
+
+# Renames, release by release: what is stated, what `evaluation_strategy` draws at least.
+RENAMED = [
+    (["transformers==4.40.2"], set()),
+    (["transformers==4.45.2"], {"setting-deprecated"}),
+    (["transformers==4.57.6"], {"setting-renamed"}),
+    (["transformers==5.23.0"], {"setting-renamed"}),
+    ([], {"setting-renamed"}),
+]
+
+
+@pytest.mark.parametrize(("stated", "expected"), RENAMED)
+def test_a_renamed_setting_is_news_only_where_the_release_has_renamed_it(
+    stated: list[str], expected: set[str], tmp_path: Path
+) -> None:
+    found = inspected(tmp_path, {"train.py": ARGUMENTS.format("evaluation_strategy='no'")}, releases=stated)
+    assert rules(found) & {"setting-deprecated", "setting-renamed"} == expected

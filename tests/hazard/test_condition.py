@@ -1,0 +1,124 @@
+"""Kleene's three values: what is not known makes a verdict unknown, and never turns one that is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stablint.hazard.condition import deciding, evaluate, facts_read
+from stablint.run.fact import ABSENT, CLOSED, OPEN, Fact, Statement, Supplied
+from stablint.source.tree import Unknown
+
+NAMES = ["training.a", "training.b", "training.c"]
+UNKNOWN = Unknown("nobody says")
+Values = dict[str, Any]
+
+
+class Facts:
+    """As much of a world as conditions ask for: facts by name, everything else absent."""
+
+    def __init__(self, values: Values, scope: str = CLOSED) -> None:
+        self.values, self._scope = values, scope
+
+    def fact(self, name: str) -> Fact:
+        value = self.values.get(name, ABSENT)
+        said = () if value is ABSENT else (Statement(name, value, value, Supplied("test")),)
+        return Fact(name, value, None, said)
+
+    def scope(self, name: str) -> str:
+        return self._scope
+
+
+def verdict(condition: list[Any], values: Values, scope: str = CLOSED) -> bool | None:
+    return evaluate(condition, Facts(values, scope))  # type: ignore[arg-type]
+
+
+# Operator, value, operand (kind 1: a literal), verdict.
+TRUTHS = [
+    ("is", True, True, True), ("is", 1, True, False), ("is", 1, 1.0, True), ("is", "1", 1, False),
+    ("is", None, None, True), ("is", ABSENT, None, True), ("is", ABSENT, False, False), ("is-not", ABSENT, 3, True),
+    ("in", "a", ["a", "b"], True), ("in", ABSENT, ["a"], False), ("not-in", ABSENT, ["a"], True),
+    (">", 3, 2, True), (">", 2, 2, False), (">=", 2, 2, True), ("<", 0.1, 0.3, True), ("<=", "x", 1, False),
+    (">", float("inf"), 1e300, True), (">", float("nan"), 0, False), (">", ABSENT, 0, False),
+    ("between", 1, [1, 2], True), ("between", 2, [1, 2], False),
+    ("contains", ["a"], "a", True), ("contains", "abc", "b", True), ("contains", {"k": 1}, "k", True), ("contains", 3, 3, False),
+    ("contains-any", ["a", "b"], ["b", "c"], True), ("contains-all", ["a", "b"], ["a", "c"], False),
+    ("matches", "flash_attention_2", "^flash", True), ("matches", 3, "3", False),
+    ("multiple-of", 0.1, 0.02, True), ("multiple-of", 7, 0, False), ("not-multiple-of", 7, 2, True), ("not-multiple-of", 7, 0, False),
+    ("length", [1, 2], 2, True), ("length", 2, 2, False),
+    ("type", "1e-4", "str", True), ("type", True, "int", False), ("type", 1, ["int", "float"], True), ("type", None, "null", True),
+    ("is-integer", 3.0, None, True), ("is-integer", 0.5, None, False), ("is-integer", "3", None, False),
+    ("is-set", 0, None, True), ("is-set", None, None, False), ("is-set", ABSENT, None, False),
+    ("is-absent", ABSENT, None, True), ("is-absent", 0, None, False), ("is-default", ABSENT, None, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operator", "value", "operand", "expected"), TRUTHS)
+def test_the_operators(operator: str, value: Any, operand: Any, expected: bool) -> None:
+    assert verdict([operator, "training.a", 1, operand], {"training.a": value}) is expected
+
+
+@pytest.mark.parametrize("operator", sorted({row[0] for row in TRUTHS} - {"is-set", "is-absent", "is-default"}))
+def test_no_operator_decides_on_what_is_unknown(operator: str) -> None:
+    operand = next(row[2] for row in TRUTHS if row[0] == operator)
+    assert verdict([operator, "training.a", 1, operand], {"training.a": UNKNOWN}) is None
+    assert verdict(["is", "training.a", 2, "training.b"], {"training.a": 1, "training.b": UNKNOWN}) is None
+
+
+@pytest.mark.parametrize("operator", ["is-set", "is-absent", "is-default"])
+def test_absence_says_nothing_where_others_may_set_it(operator: str) -> None:
+    assert verdict([operator, "training.a", 0, None], {}, OPEN) is None
+
+
+def test_items_of_a_list() -> None:
+    condition = ["any-item", "training.a", 1, ["is", "item", 1, 8]]
+    assert verdict(condition, {"training.a": [1, 8]}) is True
+    assert verdict(condition, {"training.a": []}) is False
+    assert verdict(["all-items", *condition[1:]], {"training.a": []}) is True
+    assert verdict(["all-items", *condition[1:]], {"training.a": [8, 9]}) is False
+
+
+leaves = st.builds(
+    lambda operator, name, operand: [operator, name, 1, operand],
+    st.sampled_from(["is", "is-not", ">", "<=", "multiple-of"]),
+    st.sampled_from(NAMES),
+    st.integers(0, 3),
+) | st.builds(lambda name, other: ["is", name, 2, other], st.sampled_from(NAMES), st.sampled_from(NAMES))
+conditions = st.recursive(
+    leaves,
+    lambda inner: st.builds(
+        lambda group, parts: [group, parts],
+        st.sampled_from(["any", "all", "not"]),
+        st.lists(inner, min_size=1, max_size=3),
+    ),
+    max_leaves=8,
+)
+known = st.fixed_dictionaries({name: st.integers(0, 3) | st.none() for name in NAMES})
+
+
+@given(conditions, known, st.sets(st.sampled_from(NAMES)))
+def test_learning_a_fact_never_turns_a_verdict(condition: list[Any], values: Values, hidden: set[str]) -> None:
+    before = verdict(condition, {name: UNKNOWN if name in hidden else value for name, value in values.items()})
+    assert before is None or before is verdict(condition, values)
+
+
+@given(conditions, known)
+def test_with_every_fact_known_there_is_a_verdict(condition: list[Any], values: Values) -> None:
+    assert verdict(condition, values) is not None
+
+
+@given(st.lists(conditions, min_size=1, max_size=3), known, st.sets(st.sampled_from(NAMES)))
+def test_de_morgan(parts: list[Any], values: Values, hidden: set[str]) -> None:
+    facts = {name: UNKNOWN if name in hidden else value for name, value in values.items()}
+    negated = [["not", [part]] for part in parts]
+    assert verdict(["not", [["any", parts]]], facts) is verdict(["all", negated], facts)
+    assert verdict(["not", [["all", parts]]], facts) is verdict(["any", negated], facts)
+    assert verdict(["not", [["not", [parts[0]]]]], facts) is verdict(parts[0], facts)
+
+
+@given(conditions, known)
+def test_what_decides_is_among_what_is_read(condition: list[Any], values: Values) -> None:
+    assert set(deciding([condition], Facts(values))) <= set(facts_read([condition]))  # type: ignore[arg-type]
