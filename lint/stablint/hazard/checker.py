@@ -98,7 +98,9 @@ def check(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None = None) -> tu
     again: list[tuple[Hazard, str]] = []
     settled: list[tuple[Hazard, tuple[str, ...]]] = []
     for hazard, item in pairs:
-        if item and remembered is None and memo is not None and memo.is_quiet(hazard, item, run, key):
+        if remembered is None and memo is not None and (read := memo.quiet(hazard, item, run, key)) is not None:
+            if not memo.varied.isdisjoint(read) and _varies(hazard, checked, item, memo):
+                again.append((hazard, item))
             continue
         outcome = _examine(hazard, checked, item)
         if type(outcome) is Finding:
@@ -106,17 +108,22 @@ def check(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None = None) -> tu
         elif type(outcome) is Open:
             undetermined.append(outcome)
         if remembered is None and memo is not None:
+            if outcome is None and not reads_files(hazard.when):
+                memo.say_quiet(hazard, item, run, key, _rests_on(hazard, checked.newest, item))
             if _varies(hazard, checked, item, memo) or type(outcome) is Finding:
                 again.append((hazard, item))
             elif type(outcome) is Open:
                 settled.append((hazard, outcome.needs))
-            elif item:
-                memo.say_quiet(hazard, item, run, key)
     if remembered is None and memo is not None:
         memo.put(key, (again, settled))
     fired = {finding.hazard.id for finding in findings}
     kept = [f for f in findings if not any(other in fired for other in f.hazard.yields_to)]
     return kept, [o for o in undetermined if not any(other in fired for other in o.hazard.yields_to)]
+
+
+def _rests_on(hazard: Hazard, world: World, item: str) -> set[str]:
+    names = world.rests_on([name for name in facts_read(hazard.when) if not name.startswith("item")])
+    return names | {item} if item else names
 
 
 def _varies(hazard: Hazard, checked: Checked, item: str, memo: Memo) -> bool:

@@ -6,9 +6,9 @@ those that had something to say, are evaluated again for every run. DESIGN §8 i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from stablint.hazard.condition import facts_read
 from stablint.hazard.model import Hazard
 from stablint.run.fact import Derived, Explicit, Fact
 from stablint.run.world import Run
@@ -17,15 +17,19 @@ Key = tuple[Any, ...]
 _FEW = 8  # so many different values of a setting before it can count as one that always differs
 
 
+_WATCHED = 300  # runs after which it is settled what varies
+
+
 class Memo:
     """One for all runs of one check."""
 
     def __init__(self) -> None:
+        self._runs = 0
         self._seen: dict[str, set[Any]] = {}
         self._times: dict[str, int] = {}
         self.varied: frozenset[str] = frozenset()
         self._left: dict[Key, Any] = {}
-        self._quiet: set[tuple[Any, ...]] = set()
+        self._quiet: dict[tuple[Any, ...], dict[tuple[str, ...], set[tuple[Any, ...]]]] = {}
 
     def key(self, run: Run) -> Key:
         """What the verdicts rest on, but for the settings that vary with every run."""
@@ -34,7 +38,9 @@ class Memo:
             if name not in self.varied:
                 token = _token(fact)
                 stated.append((name, token))
-                self._count(name, token)
+                if self._runs < _WATCHED:
+                    self._count(name, token)
+        self._runs += 1
         return (
             frozenset(stated), run.framework, run.linked, run.dialects, run.target, id(run.releases) if run.releases.is_known() else repr(run.releases),
             tuple(run.scopes.items()), tuple(run.classes.items()), self._supplied(run), self.varied,
@@ -53,14 +59,19 @@ class Memo:
         elif len(seen) < 1000:
             seen.add(token)
 
-    def is_quiet(self, hazard: Hazard, item: str, run: Run, key: Key) -> bool:
-        """Has the hazard had nothing to say of this setting with this value, in a run of the same kind?"""
-        return (hazard.id, item, _token(run.explicit[item]), key[1:]) in self._quiet
+    def quiet(self, hazard: Hazard, item: str, run: Run, key: Key) -> tuple[str, ...] | None:
+        """What the hazard reads, if it had nothing to say in a run of the same kind that states the same of all that."""
+        explicit = run.explicit
+        for names, stated in self._quiet.get((hazard.id, item, key[1:]), {}).items():
+            if tuple([_token(explicit[name]) if name in explicit else None for name in names]) in stated:
+                return names
+        return None
 
-    def say_quiet(self, hazard: Hazard, item: str, run: Run, key: Key) -> None:
-        """Remembered only where the conditions read nothing but the setting itself."""
-        if all(name.startswith("item") or name in ("derived.framework", "derived.config_class") for name in facts_read(hazard.when)):
-            self._quiet.add((hazard.id, item, _token(run.explicit[item]), key[1:]))
+    def say_quiet(self, hazard: Hazard, item: str, run: Run, key: Key, read: Iterable[str]) -> None:
+        """`read` are the facts that its verdict rests on."""
+        names = tuple(sorted(read))
+        stated = tuple([_token(run.explicit[name]) if name in run.explicit else None for name in names])
+        self._quiet.setdefault((hazard.id, item, key[1:]), {}).setdefault(names, set()).add(stated)
 
     def get(self, key: Key) -> Any:
         return self._left.get(key)
