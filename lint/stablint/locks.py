@@ -13,16 +13,17 @@ from collections.abc import Iterator
 from stablint.run.releases import Releases, known_libraries
 
 _LARGEST = 20_000_000
-_PACKAGE = re.compile(r"^\[\[package\]\]\s*$\n((?:(?!\[).*\n?)*)", re.MULTILINE)
-_NAME = re.compile(r'^name = "([^"]+)"', re.MULTILINE)
-_VERSION = re.compile(r'^version = "([^"+]+)', re.MULTILINE)
-_REQUIREMENT = re.compile(
+# Texts, not compiled: most projects have none of these files, and a pattern costs more than the look for them.
+_PACKAGE = r"(?m)^\[\[package\]\]\s*$\n((?:(?!\[).*\n?)*)"
+_NAME = r'(?m)^name = "([^"]+)"'
+_VERSION = r'(?m)^version = "([^"+]+)'
+_REQUIREMENT = (
     r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?((?:===|==|~=|!=|<=|>=|<|>)[^;#()]*)\)?\s*(?:;.*)?(?:#.*)?\Z"
 )
-_ARRAY = re.compile(r"^\s*dependencies\s*=\s*\[(.*?)\s*\]\s*(?:#.*)?$", re.MULTILINE | re.DOTALL)
-_QUOTED = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'")
-_LOCAL = re.compile(r"\+[A-Za-z0-9._]+")
-_REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt\Z")
+_PROJECT = r"(?ms)^\[project\]\s*$(.*?)(?=^\[|\Z)"
+_ARRAY = r"(?ms)^\s*dependencies\s*=\s*\[(.*?)\s*\]\s*(?:#[^\n]*)?$"
+_QUOTED = r"\"([^\"\n]*)\"|'([^'\n]*)'"
+_LOCAL = r"\+[A-Za-z0-9._]+"
 
 
 def stated(folder: str, root: str, read: dict[str, dict[str, str]]) -> dict[str, str]:
@@ -49,7 +50,11 @@ def _of_folder(folder: str, inside: str) -> dict[str, str]:
         return {}
     sources = [
         [_locked(_text(folder, name, inside)) for name in ("uv.lock", "poetry.lock") if name in names],
-        [_required(_text(folder, name, inside).splitlines()) for name in names if _REQUIREMENTS.match(name)],
+        [
+            _required(_text(folder, name, inside).splitlines())
+            for name in names
+            if name.startswith("requirements") and name.endswith(".txt")
+        ],
         [_required(_dependencies(_text(folder, name, inside))) for name in ("pyproject.toml",) if name in names],
     ]
     found: dict[str, str] = {}
@@ -73,24 +78,24 @@ def _agreed(library: str, specifiers: list[str]) -> str:
 
 
 def _locked(text: str) -> Iterator[tuple[str, str]]:
-    for package in _PACKAGE.finditer(text):
-        name, version = _NAME.search(package[1]), _VERSION.search(package[1])
+    for package in re.finditer(_PACKAGE, text):
+        name, version = re.search(_NAME, package[1]), re.search(_VERSION, package[1])
         if name and version and (library := _library(name[1])):
             yield library, f"=={version[1]}"
 
 
 def _required(lines: list[str]) -> Iterator[tuple[str, str]]:
     for line in lines:
-        match = _REQUIREMENT.match(_LOCAL.sub("", line.partition(" #")[0].strip().rstrip("\\").strip()))
+        match = re.match(_REQUIREMENT, re.sub(_LOCAL, "", line.partition(" #")[0].strip().rstrip("\\").strip()))
         if match and (library := _library(match[1])):
             yield library, match[2].strip()
 
 
 def _dependencies(text: str) -> list[str]:
     """The strings of `dependencies = […]` of the project itself."""
-    section = re.search(r"^\[project\]\s*$(.*?)(?=^\[|\Z)", text, re.MULTILINE | re.DOTALL)
-    array = _ARRAY.search(section[1]) if section else None
-    return [one or other for one, other in _QUOTED.findall(array[1])] if array else []
+    section = re.search(_PROJECT, text)
+    array = re.search(_ARRAY, section[1]) if section else None
+    return [one or other for one, other in re.findall(_QUOTED, array[1])] if array else []
 
 
 def _library(name: str) -> str:

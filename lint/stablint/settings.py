@@ -15,9 +15,9 @@ NAMES = ("stablint.toml", "pyproject.toml")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SCHEMAS = (os.path.join(_HERE, "schemas"), os.path.join(_HERE, "..", "..", "schemas"))  # of a wheel, of a checkout
 _LONGEST_CHAIN = 20
-_TABLE = re.compile(r"^\s*\[\s*tool\s*\.\s*[\"']?stablint[\"']?\s*[\].]|^\s*tool\.stablint\b", re.MULTILINE)
-_HEADER = re.compile(r"\s*\[(\[)?([^\[\]]+)\]")
-_KEY = re.compile(r"\s*([A-Za-z0-9_.\"'-]+)\s*=")
+_TABLE = r"(?m)^\s*\[\s*tool\s*\.\s*[\"']?stablint[\"']?\s*[\].]|^\s*tool\.stablint\b"
+_HEADER = r"\s*\[(\[)?([^\[\]]+)\]"
+_KEY = r"\s*([A-Za-z0-9_.\"'-]+)\s*="
 
 
 Path = tuple["str | int", ...]
@@ -157,7 +157,7 @@ def _has_table(path: str) -> bool:
             text = file.read()
     except OSError:
         return False
-    return "stablint" in text and _TABLE.search(text) is not None
+    return "stablint" in text and re.search(_TABLE, text) is not None
 
 
 def _shown(path: str, base: str) -> str:
@@ -182,13 +182,13 @@ def line_of(text: str, path: Path) -> int:
     header: Path = ()
     seen: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        if found := _HEADER.match(line):
+        if found := re.match(_HEADER, line):
             header = _parts(found[2])
             if found[1]:
                 seen[found[2]] = seen.get(found[2], -1) + 1
                 header = (*header, seen[found[2]])
             here = header
-        elif found := _KEY.match(line):
+        elif found := re.match(_KEY, line):
             here = (*header, *_parts(found[1]))
         else:
             continue
