@@ -48,6 +48,8 @@ def _walk(folder: str) -> Iterator[str]:
                 if entry.name not in _SKIPPED and not entry.name.startswith("."):
                     folders.append(entry.path)
             elif os.path.splitext(entry.name)[1].lower() in SUFFIXES and entry.is_file(follow_symlinks=True):
+                if entry.is_symlink() and not _inside(entry.path, os.path.realpath(root_of(folder))):
+                    continue  # a link out of the tree, which nobody named
                 yield entry.path
         pending.extend(reversed(folders))
 
