@@ -53,7 +53,7 @@ class _Paper:
 
 def live(
     *, training_args: Any = None, model: Described | None = None, peft_config: Any = None, quantization_config: Any = None,
-    deepspeed: dict[str, Any] | None = None, tokenizer: Any = None, folder: str = "", complete: bool = False,
+    deepspeed: dict[str, Any] | None = None, tokenizer: Any = None, folder: str = "", complete: bool = False, alone: bool = False,
 ) -> Live | None:  # fmt: skip
     """Raises NotAConfig. `folder` is where relative paths begin; `complete` says that no other object will join (a
     built trainer), `alone` that no file does."""

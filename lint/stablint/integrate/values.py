@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 _DEEPEST = 20
 _EMPTY: tuple[Any, ...] = (None, "", "none", [], {})
+# What a process fills in about itself, whatever was given.
+_OF_THE_PROCESS = frozenset({"local_rank", "logging_dir", "run_name"})
 _ASSIGNED = re.compile(r"\bself\.(\w+)\s*=[^=]")
 
 
@@ -66,7 +68,8 @@ def fields(config: Any, depth: int = 0) -> Iterator[Field]:
         held = getattr(config, name)
         value = plain(held, depth)
         if not isinstance(value, Opaque):
-            yield Field(name, value, not _is_default(value, held, plain(_default(field), depth), name in filled))
+            left_out = _is_default(value, held, plain(_default(field), depth), name in filled)
+            yield Field(name, value, not left_out and name not in _OF_THE_PROCESS)
 
 
 def _default(field: Any) -> Any:
@@ -84,6 +87,10 @@ def _is_default(value: Any, held: Any, default: Any, filled: bool) -> bool:
         return True
     if isinstance(value, (int, float)) and isinstance(default, (int, float)) and not isinstance(value, bool):
         return not isinstance(default, bool) and value == default
+    if (
+        value == [default] or default == [value] or (value == "no" and default is False)
+    ):  # later releases write the old default in a new form
+        return True
     if default not in _EMPTY and default != "auto":
         return False
     if value in _EMPTY:
