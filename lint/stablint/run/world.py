@@ -101,6 +101,8 @@ class World:
                 found.add(name)
                 self.fact(name)
                 pending += self._reads.get(name, ())
+                if name.startswith("model."):  # its nature is looked up by its name, known or not
+                    pending.append("model.name_or_path")
         return found
 
     def at_least(self, library: str, version: str) -> bool | None:
