@@ -250,6 +250,7 @@ def test_statistics_count_instead_of_telling(stablint, write):
 def test_facts_are_shown_on_request(stablint, write):
     write(train__yaml=CLEAN)
     assert "learning_rate" in stablint("train.yaml", "--show-facts").stdout
+    json.loads(stablint("train.yaml", "--show-facts", "--output-format", "json").stdout)
 
 
 def test_help_and_version(stablint):

@@ -202,6 +202,15 @@ def test_targets_model_and_versions_are_those_of_the_runs(here, capsys):
     assert facts["target.gpu.name"].endswith("T4")
 
 
+def test_settings_of_a_repository_let_nothing_be_written_outside_of_it(here, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "train.yaml"
+    outside.write_text(FIXABLE)
+    (here / "train.yaml").symlink_to(outside)
+    put(here, stablint__toml="allow-outside = true\n")
+    assert main(["train.yaml", "--fix", "--gpu", "A100-80GB"]) == 2
+    assert outside.read_text() == FIXABLE
+
+
 GLOBS = [
     ("*.yaml", "a/b.yaml", True),
     ("old", "old/a.yaml", True),

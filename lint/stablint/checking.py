@@ -10,11 +10,11 @@ from typing import Any
 
 from stablint.assemble import Options
 from stablint.cli import CLEAN, FOUND, WRONG
-from stablint.discover import NoSuchPath
+from stablint.discover import NoSuchPath, root_of
 from stablint.hazard.model import Hazard
 from stablint.inspect import Inspection, inspect
 from stablint.options import Wrong
-from stablint.outputs import Output, emit, outputs, printable
+from stablint.outputs import FOR_PEOPLE, Output, emit, outputs, printable
 from stablint.project import baseline_path, house_of, options_for, policy_for, rules_for, settings_for
 from stablint.report.masking import mask
 from stablint.report.model import Report
@@ -49,7 +49,7 @@ def run_check(given: argparse.Namespace, extra: list[str]) -> int:
         return _write_baseline(given, settings, found)
     _tell_stale(options, found, base)
     emit(where, found, texts_of_house, color=given.color, statistics=given.statistics)
-    if given.show_facts:
+    if given.show_facts and any(output.file is None and output.format in FOR_PEOPLE for output in where):
         _show_facts(given, found)
     return _exit_code(given, found)
 
@@ -87,7 +87,10 @@ def _repair(
         patch = diff(done)
         sys.stdout.write(printable(mask(patch, done.inspection.secrets)))
         return CLEAN if given.exit_zero or not (patch or _left(given, done.inspection)) else FOUND
-    root = done.inspection.files.root
+    # A settings file, which comes with the repository, may let files be read outside of it; only the command line lets them be written.
+    root = (
+        done.inspection.files.root if given.allow_outside else root_of(os.path.normpath(os.path.join(base, paths[0])))
+    )
     written = {path: text for path, text in done.texts.items() if path not in texts}
     try:
         write_all(written, done.before, root)

@@ -14,7 +14,7 @@ from stablint.report.masking import mask
 from stablint.report.plain import plain
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
-_FOR_PEOPLE = ("full", "concise")
+FOR_PEOPLE = ("full", "concise")
 
 
 class Output(NamedTuple):
@@ -72,7 +72,7 @@ def emit(
     """Write every output, masked. Raises Wrong for a file that cannot be written."""
     table = _statistics(found) if statistics else ""
     for output in where:
-        if table and output.file is None and output.format in _FOR_PEOPLE:
+        if table and output.file is None and output.format in FOR_PEOPLE:
             continue
         text = mask(_render(output, found, house_texts, color, fixed), found.secrets)
         if output.file is None:
@@ -84,7 +84,7 @@ def emit(
         except OSError as error:
             raise Wrong(f"--output-file {output.file}: {error.strerror}") from error
     if table:
-        to_people = any(output.file is None and output.format in _FOR_PEOPLE for output in where)
+        to_people = any(output.file is None and output.format in FOR_PEOPLE for output in where)
         (sys.stdout if to_people else sys.stderr).write(printable(mask(table, found.secrets)))
     for line in found.report.internal_errors:
         print(f"stablint: internal error: {plain(mask(line, found.secrets))} (please report it)", file=sys.stderr)

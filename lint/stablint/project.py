@@ -47,11 +47,17 @@ def options_for(given: argparse.Namespace, extra: list[str], settings: Settings 
     ]
     versions = [f"{package}{specifier}" for package, specifier in settings.get("versions", {}).items()]
     outside = outside or settings.get("allow-outside", False)
-    model = given.model or settings.get("model")
+    model = given.model or _model(settings)
     try:
         return options(gpus, model, [*versions, *given.releases], given.sets, extra, given.dialect, _root(outside))
     except Wrong as error:
-        raise error if given.gpu and not versions else Wrong(f"{os.path.relpath(settings.path)}: {error}") from error
+        raise error if given.gpu and not versions else Wrong(f"{settings.name}: {error}") from error
+
+
+def _model(settings: Settings) -> str | None:
+    """A hub id, or a folder, which is meant from the folder of the settings."""
+    model: str | None = settings.get("model")
+    return settings.resolve(model) if model is not None and os.path.isdir(settings.resolve(model)) else model
 
 
 def _root(outside: bool) -> str | None:
@@ -77,9 +83,7 @@ def rules_for(given: argparse.Namespace, settings: Settings | None, house: House
         own = [word for word in settings.get("ignore", []) if isinstance(word, str)]
         severities = settings.get("severity", {})
         rows = [word for row in settings.get("per-path", []) for word in row["ignore"]]
-        _all_known(
-            [*settings.get("select", []), *own, *severities, *rows], known, f"{os.path.relpath(settings.path)}: "
-        )
+        _all_known([*settings.get("select", []), *own, *severities, *rows], known, f"{settings.name}: ")
         ignore = ignore if select else [*ignore, *own]
         select = select or settings.get("select", [])
         grade = given.min_evidence or settings.get("min-evidence", "reported")
@@ -163,7 +167,7 @@ def _accepted(settings: Settings, number: int, row: dict[str, Any]) -> Any:
     )
     line = files.line_of(content, path)
     start = sum(len(one) for one in content.splitlines(keepends=True)[: line - 1])
-    text = Text(settings.path, os.path.relpath(settings.path).replace(os.sep, "/"), content)
+    text = Text(settings.path, settings.name, content)
     return Accepted(row.get("file"), row.get("setting"), tuple(row["rules"]), row.get("reason", ""), text, start)
 
 

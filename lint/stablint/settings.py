@@ -37,6 +37,10 @@ class Settings(NamedTuple):
     def get(self, name: str, default: Any = None) -> Any:
         return self.values.get(name, default)
 
+    @property
+    def name(self) -> str:
+        return shown_path(self.path, os.getcwd())
+
     def resolve(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.folder, path))
 
@@ -76,7 +80,7 @@ def read(path: str, base: str | None = None) -> Settings:
 def _read(path: str, base: str, chain: tuple[str, ...]) -> dict[str, Any]:
     from stablint.conform import faults
 
-    shown = _shown(path, base)
+    shown = shown_path(path, base)
     if os.path.realpath(path) in chain or len(chain) > _LONGEST_CHAIN:
         raise BadSettings(f"{shown}: `extend` leads back to itself")
     text = _text(path, shown)
@@ -160,7 +164,8 @@ def _has_table(path: str) -> bool:
     return "stablint" in text and re.search(_TABLE, text) is not None
 
 
-def _shown(path: str, base: str) -> str:
+def shown_path(path: str, base: str) -> str:
+    """A path as the user sees it: relative to `base` where it lies below, with forward slashes."""
     absolute = os.path.abspath(path)
     inside = absolute.startswith(os.path.join(base, ""))
     return (os.path.relpath(absolute, base) if inside else absolute).replace(os.sep, "/")
