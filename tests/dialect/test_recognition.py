@@ -14,7 +14,7 @@ OURS = {
     "GRPO by its own fields": ("trl", "num_generations: 8\nlearning_rate: 1.0e-6\nper_device_train_batch_size: 8\n"),
     "plain TrainingArguments": ("hf-args", "output_dir: out\nper_device_train_batch_size: 4\nnum_train_epochs: 3\n"),
     "TrainingArguments as JSON": ("hf-args", '{"output_dir": "out", "learning_rate": 2e-5, "bf16": true}'),
-    "arguments in a section of a script's own file": ("hf-args", "data_config: {train_file: a.json}\ntraining_args:\n  max_steps: 100\n  learning_rate: 2.0e-5\n"),
+    "arguments in a section of a script's own file": ("hf-args", "data_config: {file: a}\ntraining_args:\n  max_steps: 100\n  learning_rate: 2.0e-5\n"),
     "DeepSpeed with ZeRO": ("deepspeed", '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": "auto"}}'),
     "DeepSpeed without ZeRO": ("deepspeed", '{"train_batch_size": 8, "fp16": {"enabled": true}}'),
     "DeepSpeed's batch and optimizer alone": ("deepspeed", '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 0.001}}}'),
@@ -31,7 +31,7 @@ OURS = {
     "LLaMA-Factory, second generation": ("llamafactory", "model: Qwen/Qwen3-0.6B\nmodel_class: llm\ndist_config: {name: fsdp2}\nlearning_rate: 1.0e-4\n"),
     "axolotl": ("axolotl", "base_model: Qwen/Qwen3-8B\nadapter: qlora\nsequence_len: 4096\nmicro_batch_size: 2\ndatasets: [{path: a}]\n"),
     "ms-swift": ("ms-swift", "model: Qwen/Qwen3-8B\ntuner_type: lora\ndataset: [a]\nlearning_rate: 1e-4\noutput_dir: out\n"),
-    "torchtune": ("torchtune", "model:\n  _component_: torchtune.models.llama3.llama3_8b\noptimizer: {_component_: torch.optim.AdamW, lr: 2e-5}\nbatch_size: 2\n"),
+    "torchtune": ("torchtune", "model:\n  _component_: torchtune.models.llama3.llama3_8b\noptimizer: {lr: 2e-5}\nbatch_size: 2\n"),
 }  # fmt: skip
 # Their keys meet ours: seed, steps, env, model, dataset, optimizer, name …
 OTHERS = {

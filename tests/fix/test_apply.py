@@ -12,9 +12,22 @@ from stablint.fix.apply import Repaired, diff, repair
 from stablint.options import options
 from tests.runs import Files, rules, world, written
 
-YAML = "# the run of May\nmodel_name_or_path: Qwen/Qwen2-7B-Instruct\ndataset_name: trl-lib/Capybara\nfp16: true   # as before\nlearning_rate: 1.0e-5\nuse_peft: true\n"
+YAML = (
+    "# the run of May\n"
+    "model_name_or_path: Qwen/Qwen2-7B-Instruct\n"
+    "dataset_name: trl-lib/Capybara\n"
+    "fp16: true   # as before\n"
+    "learning_rate: 1.0e-5\n"
+    "use_peft: true\n"
+)
 PYTHON = "from transformers import Trainer, TrainingArguments\n\nargs = TrainingArguments(\n    'out',\n    fp16=True,  # as before\n    learning_rate=1e-5,\n)\n"
-SHELL = "# the run of May\ntorchrun --nproc_per_node 2 train.py \\\n    --model_name_or_path Qwen/Qwen2-7B-Instruct \\\n    --fp16 True \\\n    --output_dir out --learning_rate 1e-5\n"
+SHELL = (
+    "# the run of May\n"
+    "torchrun --nproc_per_node 2 train.py \\\n"
+    "    --model_name_or_path Qwen/Qwen2-7B-Instruct \\\n"
+    "    --fp16 True \\\n"
+    "    --output_dir out --learning_rate 1e-5\n"
+)
 DEEPSPEED = '{\n  "fp16": {"enabled": true},\n  "zero_optimization": {"stage": 2}\n}\n'
 ACCELERATE = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: fp16  # as before\nnum_processes: 2\nnum_machines: 1\n"
 NO_SWITCH = YAML.replace("fp16: true   # as before\n", "")

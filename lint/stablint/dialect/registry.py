@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from stablint.dialect import accelerate, axolotl, deepspeed, fsdp, huggingface, llamafactory, model, peft, swift, torchtune
+from stablint.dialect import (
+    accelerate,
+    axolotl,
+    deepspeed,
+    fsdp,
+    huggingface,
+    llamafactory,
+    model,
+    peft,
+    swift,
+    torchtune,
+)
 from stablint.dialect.fragment import Block, Fragment
 from stablint.source.tree import Document, Mapping
 
