@@ -25,8 +25,8 @@ ATTACKS = {
         "train.py",
         "import pathlib\npathlib.Path('touched').touch()\nfrom transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n",
     ),
-    "an argument that acts": ("train.py", "from transformers import TrainingArguments\nargs = TrainingArguments('out', seed=__import__('os').system('touch touched'))\n"),
-    "a comprehension": ("train.py", "from transformers import TrainingArguments\nargs = TrainingArguments('out', seed=[open('touched', 'w') for _ in 'a'][0])\n"),
+    "an argument that acts": ("train.py", "from transformers import TrainingArguments\nargs = TrainingArguments('out', seed=__import__('os').system('touch touched'))\n"),  # noqa: E501
+    "a comprehension": ("train.py", "from transformers import TrainingArguments\nargs = TrainingArguments('out', seed=[open('touched', 'w') for _ in 'a'][0])\n"),  # noqa: E501
 }  # fmt: skip
 
 
@@ -97,7 +97,7 @@ BROKEN = {
     "too deep, YAML": ("train.yaml", RECIPE + "a: " + "[" * 100_000 + "]" * 100_000 + "\n"),
     "too deep, block YAML": ("train.yaml", RECIPE + "a:\n" + "- " * 100_000 + "x\n"),
     "too deep, JSON": ("ds.json", '{"learning_rate": 1, "zero_optimization": ' + "[" * 100_000 + "]" * 100_000 + "}"),
-    "too deep, Python": ("train.py", "from transformers import TrainingArguments\nargs = TrainingArguments('o', seed=" + "(" * 100_000 + "1" + ")" * 100_000 + ")\n"),
+    "too deep, Python": ("train.py", "from transformers import TrainingArguments\nargs = TrainingArguments('o', seed=" + "(" * 100_000 + "1" + ")" * 100_000 + ")\n"),  # noqa: E501
     "too long a sum, Python": ("train.py", "from transformers import TrainingArguments\nargs = TrainingArguments('o', seed=" + "1+" * 200_000 + "1)\n"),
     "too deep, shell": ("run.sh", "torchrun train.py --fp16 --learning_rate " + "$(" * 50_000 + "\n"),
     "an alias bomb": ("train.yaml", RECIPE + "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))),

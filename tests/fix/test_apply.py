@@ -20,7 +20,7 @@ YAML = (
     "learning_rate: 1.0e-5\n"
     "use_peft: true\n"
 )
-PYTHON = "from transformers import Trainer, TrainingArguments\n\nargs = TrainingArguments(\n    'out',\n    fp16=True,  # as before\n    learning_rate=1e-5,\n)\n"
+PYTHON = "from transformers import Trainer, TrainingArguments\n\nargs = TrainingArguments(\n    'out',\n    fp16=True,  # as before\n    learning_rate=1e-5,\n)\n"  # noqa: E501
 SHELL = (
     "# the run of May\n"
     "torchrun --nproc_per_node 2 train.py \\\n"
