@@ -198,8 +198,10 @@ def _join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
     seen: set[tuple[str, str]] = set()
     while pending:
         link = pending.pop(0)
+        if link.role == "model":
+            continue
         path = discover.locate(link.path, link.place.document.text.path, files.root)
-        if path is None or link.role == "model" or (link.role, path) in seen or os.path.isdir(path):
+        if path is None or (link.role, path) in seen or os.path.isdir(path):
             continue
         seen.add((link.role, path))
         found = [f for f in files.fragments(path, _ROLE_DIALECT.get(link.role)) if f.dialect not in ("model", "peft") or link.role != "config"]

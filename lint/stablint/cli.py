@@ -110,8 +110,13 @@ class _Said(argparse.Action):
         namespace.outputs = said
 
 
+def _wide(prog: str) -> argparse.HelpFormatter:
+    """With its width given argparse does not import shutil to ask the terminal, which it does for every option."""
+    return argparse.HelpFormatter(prog, width=110)
+
+
 def _check(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser("stablint check", description="Lint training configurations.", allow_abbrev=False)
+    parser = argparse.ArgumentParser("stablint check", description="Lint training configurations.", allow_abbrev=False, formatter_class=_wide)
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files and folders; - reads standard input")
     _run_options(parser)
     _settings_options(parser)

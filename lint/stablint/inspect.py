@@ -199,19 +199,20 @@ def _broken(document: Document, problem: Problem) -> Run:
 
 
 def _summary(run: Run) -> RunSummary:
-    anchor = run.anchor
-    return RunSummary(run.id, run.files, anchor.document.text.name, locate(anchor.document.text.text, anchor.start).line, run.dialects)
+    text, start = run.anchor.document.text, run.anchor.start
+    line = locate(text.text, start).line if "\r" in text.text else text.text.count("\n", 0, start) + 1
+    return RunSummary(run.id, run.files, text.name, line, run.dialects)
 
 
 def _secrets(runs: tuple[Run, ...]) -> frozenset[str]:
     """The texts of the values that were recognised as secrets, to be masked in everything that is printed."""
     found = set()
-    for run in runs:
-        for fact in run.explicit.values():
-            for statement in fact.sources:
-                if isinstance(statement.value, Secret) and isinstance(statement.origin, Explicit):
-                    place = statement.origin.place
-                    found.add(place.document.text.text[place.start : place.end].strip("\"'"))
+    suspects = [fact for run in runs for fact in run.explicit.values() if type(fact.value) is Secret or len(fact.sources) > 1]
+    for fact in suspects:
+        for statement in fact.sources:
+            if isinstance(statement.value, Secret) and isinstance(statement.origin, Explicit):
+                place = statement.origin.place
+                found.add(place.document.text.text[place.start : place.end].strip("\"'"))
     return frozenset(text for text in found if text)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
 
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, Secret, is_unknown
@@ -147,7 +146,7 @@ def _same(value: Any, operand: Any) -> Verdict:
     if isinstance(value, bool) or isinstance(operand, bool):
         return value is operand
     if isinstance(value, (int, float)) and isinstance(operand, (int, float)):
-        return value == operand or _exact(value) == _exact(operand)
+        return value == operand
     return bool(value == operand)
 
 
@@ -155,18 +154,24 @@ def _differs(value: Any, operand: Any) -> Verdict:
     return not _same(value, operand)
 
 
-def _exact(value: Any) -> Fraction | None:
-    """A number as it is written: 0.1 is a tenth, so that 0.1 is a multiple of 0.02."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value in (float("inf"), float("-inf")) or value != value:
+def _number(value: Any) -> int | float | None:
+    """Finite or infinite, but a number: neither a truth value nor NaN."""
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and value == value else None
+
+
+def _remainder(value: Any, operand: Any) -> Any:
+    """Of the numbers as they are written: 0.1 is a tenth, so that 0.1 is a multiple of 0.02. None where there is none."""
+    from fractions import Fraction  # few runs ask for it
+
+    left, right = _number(value), _number(operand)
+    if left is None or right is None or right <= 0 or float("inf") in (left, right) or left == float("-inf"):
         return None
-    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    return Fraction(repr(left)) % Fraction(repr(right))
 
 
-def _order(test: Callable[[Fraction, Fraction], bool]) -> Test:
+def _order(test: Callable[[float, float], bool]) -> Test:
     def compare(value: Any, operand: Any) -> Verdict:
-        if isinstance(value, float) and value == float("inf"):
-            value = 10**400
-        left, right = _exact(value), _exact(operand)
+        left, right = _number(value), _number(operand)
         return False if left is None or right is None else test(left, right)
 
     return compare
@@ -177,8 +182,8 @@ def _in(value: Any, operand: Any) -> Verdict:
 
 
 def _between(value: Any, operand: Any) -> Verdict:
-    number = _exact(value)
-    return number is not None and Fraction(str(operand[0])) <= number < Fraction(str(operand[1]))
+    number = _number(value)
+    return number is not None and bool(operand[0] <= number < operand[1])
 
 
 def _contains(value: Any, operand: Any) -> Verdict:
@@ -202,13 +207,11 @@ def _matches(value: Any, operand: Any) -> Verdict:
 
 
 def _multiple(value: Any, operand: Any) -> Verdict:
-    left, right = _exact(value), _exact(operand)
-    return left is not None and right is not None and right != 0 and left % right == 0
+    return bool(_remainder(value, operand) == 0)
 
 
 def _not_multiple(value: Any, operand: Any) -> Verdict:
-    left, right = _exact(value), _exact(operand)
-    return left is not None and right is not None and right != 0 and left % right != 0
+    return _remainder(value, operand) not in (None, 0)
 
 
 def _length(value: Any, operand: Any) -> Verdict:
@@ -243,8 +246,8 @@ def _type(fact: Fact, condition: Condition, world: World) -> Verdict:
 def _is_integer(fact: Fact, condition: Condition, world: World) -> Verdict:
     if is_unknown(fact.value):
         return None
-    number = _exact(fact.value)
-    return number is not None and number.denominator == 1
+    number = _number(fact.value)
+    return number is not None and (isinstance(number, int) or number.is_integer())
 
 
 def _is_set(fact: Fact, condition: Condition, world: World) -> Verdict:

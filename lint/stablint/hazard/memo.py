@@ -33,16 +33,15 @@ class Memo:
 
     def key(self, run: Run) -> Key:
         """What the verdicts rest on, but for the settings that vary with every run."""
-        stated = []
-        for name, fact in run.explicit.items():
-            if name not in self.varied:
-                token = _token(fact)
-                stated.append((name, token))
-                if self._runs < _WATCHED:
-                    self._count(name, token)
+        varied = self.varied
+        if self._runs < _WATCHED:
+            for name, fact in run.explicit.items():
+                if name not in varied:
+                    self._count(name, _token(fact))
         self._runs += 1
+        stated = [(name, _token(fact)) for name, fact in run.explicit.items() if name not in varied]
         return (
-            frozenset(stated), run.framework, run.linked, run.dialects, run.target, id(run.releases) if run.releases.is_known() else repr(run.releases),
+            tuple(stated), run.framework, run.linked, run.dialects, run.target, id(run.releases) if run.releases.is_known() else repr(run.releases),
             tuple(run.scopes.items()), tuple(run.classes.items()), self._supplied(run), self.varied,
         )  # fmt: skip
 
@@ -83,14 +82,13 @@ class Memo:
 
 def _token(fact: Fact) -> Any:
     if len(fact.sources) == 1:
-        statement = fact.sources[0]
-        origin = statement.origin
-        raw = statement.raw
-        if type(raw) not in _PLAIN:
+        _, _, raw, origin = fact.sources[0]
+        kind = type(raw)
+        if kind not in _PLAIN:
             raw = repr(raw)
         if type(origin) is Explicit:
-            return (origin.layer, origin.place.path, origin.reader, type(raw), raw)
-        return (origin, type(raw), raw)
+            return (origin[1], origin[0][5], origin[3], kind, raw)  # layer, path, reader
+        return (origin, kind, raw)
     return repr([(type(s.origin) is Explicit and s.origin.layer, s.raw) for s in fact.sources])
 
 

@@ -9,7 +9,6 @@ from stablint.run.fact import ABSENT, OPEN, PRESUMED, is_unknown
 from stablint.run.objective import OBJECTIVES
 from stablint.run.world import Answer, Rule, World
 from stablint.source.tree import Unknown
-from stablint.target.learning_rate import Band, band
 
 _HALF = ("float16", "bfloat16")
 _PROMPT = ("PREFIX_TUNING", "PROMPT_TUNING", "P_TUNING", "MULTITASK_PROMPT_TUNING", "CPT")
@@ -219,12 +218,14 @@ def _launch_is_known(w: World) -> bool:
     return (launcher is not ABSENT and launcher != "accelerate") or w.is_stated("accelerate.distributed_type") or w.value("target.gpu.count") == 1
 
 
-def _band(w: World) -> tuple[Band | None, tuple[str, ...]]:
+def _band(w: World) -> tuple[Any, tuple[str, ...]]:
     names = ("derived.objective", "derived.method", "model.parameters")  # model.type and the optimiser only choose the band
     goal, how, size = (w.value(name) for name in names)
     optim = w.value("training.optim")
     if is_unknown(goal) or not isinstance(size, int) or (isinstance(optim, str) and not optim.startswith(_ADAM_LIKE)):
         return None, names
+    from stablint.target.learning_rate import band  # only where a hazard asks for it
+
     kind = w.value("model.type")
     return band(goal, how, size, kind if isinstance(kind, str) else None), names
 
