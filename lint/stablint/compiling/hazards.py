@@ -48,7 +48,7 @@ def _core(data: dict[str, Any]) -> dict[str, Any]:
         "remedies": [_remedy(r) for r in data.get("remedies") or []],
         "evidence": {key: data["evidence"][key] for key in ("grade", "sources")},
         "grade": data["evidence"]["grade"], "reads": _reads(data["when"]),
-        "versions": data.get("versions") or {}, "each": _patterns(data.get("each") or []), "yields_to": data.get("yields_to") or [],
+        "versions": data.get("versions") or {}, "each": data.get("each") or [], "yields_to": data.get("yields_to") or [],
     }  # fmt: skip
 
 
@@ -74,11 +74,6 @@ def _listed(value: Any) -> list[Any]:
 
 def _pairs(value: dict[str, str] | None) -> list[list[str]]:
     return [list(pair) for pair in (value or {}).items()]
-
-
-def _patterns(each: list[str]) -> list[str]:
-    """`a.*` is one segment, `a.**` any depth; written as regular expressions."""
-    return [re.escape(p).replace(r"\*\*", ".+").replace(r"\*", ".+" if p == "*" else r"[^.]+") + r"\Z" for p in each]
 
 
 def condition(written: Any) -> list[Any]:

@@ -26,8 +26,10 @@ def compile_releases(folder: Path) -> dict[str, object]:
     read = {document["library"]: document["releases"] for document in libraries}
     for name, releases in read.items():  # one that was just read need not be listed yet
         versions[name] = sorted({*versions.get(name, ()), *releases}, key=release_key)
+    known = {name: read.get(name) or _offered(listed) for name, listed in versions.items()} | read
     result: dict[str, object] = {
-        "releases": {name: read.get(name) or _offered(listed) for name, listed in versions.items()} | read,
+        "releases": known,
+        "release-keys": {name: [release_key(version) for version in listed] for name, listed in known.items()},
         "releases-all": versions,
         "releases-read": list(read),
         "spellings": yaml.safe_load((source / "spellings.yaml").read_text(encoding="utf-8")),

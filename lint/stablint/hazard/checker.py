@@ -39,6 +39,7 @@ class Checked:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._worlds: dict[tuple[tuple[str, Any], ...], World] = {}
+        self._news: dict[str, bool] = {}
         self._views: dict[tuple[int, str], ItemWorld] = {}
         self._intervals: dict[Turns, list[tuple[dict[str, Any], World]]] = {}
         self.newest = World(run, RULES, _newest(run.releases))
@@ -57,6 +58,13 @@ class Checked:
         if key not in self._views:
             self._views[key] = ItemWorld(world, item)
         return self._views[key]
+
+    def is_news(self, item: str) -> bool:
+        """Is there anything to say of the key itself: unknown, renamed, on its way out?"""
+        if item not in self._news:
+            view = self.view(self.newest, item)
+            self._news[item] = isinstance(view, ItemWorld) and (view.item_unknown() is not False or view.rename() is not None)
+        return self._news[item]
 
     def others(self, at: Turns) -> list[tuple[dict[str, Any], World]]:
         """One world for every combination of release intervals between the turns, newest first, with the interval that each library is in."""
@@ -91,7 +99,7 @@ def check(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None = None) -> tu
     key = memo.key(run) if memo is not None else ()
     remembered = memo.get(key) if memo is not None else None
     if remembered is None:
-        pairs = [(hazard, item) for hazard in hazards if _may_hold(hazard, run) for item in _items(hazard, run)]
+        pairs = [(hazard, item) for hazard in hazards if _may_hold(hazard, run) for item in _items(hazard, checked)]
     else:
         pairs, waiting = remembered
         undetermined += [Open(hazard, run, needs) for hazard, needs in waiting]
@@ -154,14 +162,34 @@ def _reads_varied(condition: Any, world: World, item: str, memo: Memo) -> bool:
     return not memo.varied.isdisjoint(world.rests_on([name for name in names if not name.startswith("item")]))
 
 
-def _items(hazard: Hazard, run: Run) -> list[str]:
+def _items(hazard: Hazard, checked: Checked) -> list[str]:
     if not hazard.each:
         return [""]
+    found = _stated(hazard, checked.run)
+    return [name for name in found if checked.is_news(name)] if _asks_news(hazard) else found
+
+
+# Words about a setting that are empty for one that its class has, unchanged, in the chosen release.
+_NEWS = frozenset({"item.removed_in", "item.renamed_to", "item.moved_to", "item.deprecated_in", "item.suggestion"})
+
+
+def _asks_news(hazard: Hazard) -> bool:
+    return any(c[0] == "unknown-key" or (c[0] == "is-set" and c[1] in _NEWS) for c in hazard.when)
+
+
+def _stated(hazard: Hazard, run: Run) -> list[str]:
     matching = _matching.setdefault(tuple(hazard.each), {})
     for name in run.explicit:
         if name not in matching:
-            matching[name] = any(re.match(pattern, name) for pattern in hazard.each)
+            matching[name] = any(_covers(pattern, name) for pattern in hazard.each)
     return [name for name in run.explicit if matching[name]]
+
+
+def _covers(pattern: str, name: str) -> bool:
+    head, star, _ = pattern.partition("*")
+    if not star:
+        return name == pattern
+    return name.startswith(head) and len(name) > len(head) and (pattern.endswith("**") or not head or "." not in name[len(head) :])
 
 
 _matching: dict[tuple[str, ...], dict[str, bool]] = {}
@@ -197,10 +225,13 @@ def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | No
 
 def _settled_false(hazard: Hazard, world: World) -> bool:
     """Is a condition false whatever the release? Most hazards end here, at their first condition."""
-    for condition in hazard.when:  # noqa: SIM110 - the hottest loop: a generator costs more than its body
-        if evaluate(condition, world) is False and not turns([condition], world):
+    patterns = []
+    for condition in hazard.when:
+        if condition[0] == "matches":  # the first use of a pattern costs more than all the rest
+            patterns.append(condition)
+        elif evaluate(condition, world) is False and not turns([condition], world):
             return True
-    return False
+    return any(evaluate(condition, world) is False and not turns([condition], world) for condition in patterns)
 
 
 def _all_turns(hazard: Hazard, world: World) -> Turns:

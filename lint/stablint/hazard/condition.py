@@ -161,11 +161,13 @@ def _number(value: Any) -> int | float | None:
 
 def _remainder(value: Any, operand: Any) -> Any:
     """Of the numbers as they are written: 0.1 is a tenth, so that 0.1 is a multiple of 0.02. None where there is none."""
-    from fractions import Fraction  # few runs ask for it
-
     left, right = _number(value), _number(operand)
+    if isinstance(left, int) and isinstance(right, int) and right > 0:
+        return left % right
     if left is None or right is None or right <= 0 or float("inf") in (left, right) or left == float("-inf"):
         return None
+    from fractions import Fraction  # fractions of a step are rare, and their import is not cheap
+
     return Fraction(repr(left)) % Fraction(repr(right))
 
 

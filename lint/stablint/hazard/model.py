@@ -34,7 +34,7 @@ class Hazard(NamedTuple):
     when: list[list[Any]]
     at: str
     versions: dict[str, str]
-    each: list[str]  # regular expressions for the names of facts
+    each: list[str]  # `training.fp16`, `training.*` (one segment), `deepspeed.**` (any depth), `*` (every fact)
     yields_to: list[str]
     reads: list[list[str]]  # [namespace, name] of facts that only files can state and that a finding needs
     own: dict[str, Any] | None = None  # message, remedies and evidence of a house hazard

@@ -41,7 +41,7 @@ def known_keys(library: str) -> tuple[Key, ...]:
     """All releases of a library that are known, oldest first; empty for a library that is not."""
     if library not in _keys:
         versions: list[str] = load("releases").get(_name(library), [])
-        keys = tuple(release_key(version) for version in versions)
+        keys = tuple([tuple(key) for key in load("release-keys").get(_name(library), [])])
         _write_down(_name(library), keys, versions)
         _keys[library] = keys
     return _keys[library]
