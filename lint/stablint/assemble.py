@@ -215,7 +215,8 @@ def _join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
             linked.add(found[0].dialect)
         parts = [*parts, *(Part(f) for f in found)]
         pending += [inner for f in found for inner in f.links]
-    if any(s.fact.startswith("deepspeed.") for part in parts for s in part.fragment.statements if part.fragment.layer in ("file", "call", "flags")):
+    inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))
+    if any(fact[:10] == "deepspeed." for statements in inline for fact, _, _, _ in statements):
         linked.add("deepspeed")
     return parts, frozenset(linked)
 

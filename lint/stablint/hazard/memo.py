@@ -28,6 +28,7 @@ class Memo:
         self._seen: dict[str, set[Any]] = {}
         self._times: dict[str, int] = {}
         self.varied: frozenset[str] = frozenset()
+        self._kinds: dict[tuple[Any, ...], int] = {}
         self._left: dict[Key, Any] = {}
         self._quiet: dict[tuple[Any, ...], dict[tuple[str, ...], set[tuple[Any, ...]]]] = {}
 
@@ -40,10 +41,11 @@ class Memo:
                     self._count(name, _token(fact))
         self._runs += 1
         stated = [(name, _token(fact)) for name, fact in run.explicit.items() if name not in varied]
-        return (
-            tuple(stated), run.framework, run.linked, run.dialects, run.target, id(run.releases) if run.releases.is_known() else repr(run.releases),
-            tuple(run.scopes.items()), tuple(run.classes.items()), self._supplied(run), self.varied,
+        kind = (
+            run.framework, run.linked, run.dialects, run.target, id(run.releases) if run.releases.is_known() else repr(run.releases),
+            tuple(run.scopes.items()), tuple(run.classes.items()), self._supplied(run),
         )  # fmt: skip
+        return tuple(stated), self._kinds.setdefault(kind, len(self._kinds)), varied
 
     def _supplied(self, run: Run) -> Any:
         """What the options and the model's name supply: the name itself is a stated setting already."""
@@ -61,7 +63,7 @@ class Memo:
     def quiet(self, hazard: Hazard, item: str, run: Run, key: Key) -> tuple[str, ...] | None:
         """What the hazard reads, if it had nothing to say in a run of the same kind that states the same of all that."""
         explicit = run.explicit
-        for names, stated in self._quiet.get((hazard.id, item, key[1:]), {}).items():
+        for names, stated in self._quiet.get((hazard.id, item, key[1]), {}).items():
             if tuple([_token(explicit[name]) if name in explicit else None for name in names]) in stated:
                 return names
         return None
@@ -70,7 +72,7 @@ class Memo:
         """`read` are the facts that its verdict rests on."""
         names = tuple(sorted(read))
         stated = tuple([_token(run.explicit[name]) if name in run.explicit else None for name in names])
-        self._quiet.setdefault((hazard.id, item, key[1:]), {}).setdefault(names, set()).add(stated)
+        self._quiet.setdefault((hazard.id, item, key[1]), {}).setdefault(names, set()).add(stated)
 
     def get(self, key: Key) -> Any:
         return self._left.get(key)

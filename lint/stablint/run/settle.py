@@ -8,6 +8,8 @@ from stablint import knowledge
 from stablint.run.fact import Explicit, Fact, Statement, is_unknown
 from stablint.source.tree import Unknown
 
+NO_TURNS: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
+
 
 def settle(statements: Iterable[tuple[Statement, bool]]) -> dict[str, Fact]:
     """Each statement comes with whether it belongs to the run only by presumption. Of duplicate keys the last wins."""
@@ -15,16 +17,15 @@ def settle(statements: Iterable[tuple[Statement, bool]]) -> dict[str, Fact]:
     several: dict[str, list[tuple[Statement, bool]]] = {}
     for statement, presumed in statements:
         name = statement.fact
-        if name not in facts:
-            facts[name] = Fact(name, statement.value, statement.origin, (statement,), "", presumed=presumed)
-            several[name] = [(statement, presumed)]
+        first = facts.get(name)
+        if first is None:
+            facts[name] = Fact(name, statement.value, statement.origin, (statement,), "", NO_TURNS, presumed)
         else:
-            several[name].append((statement, presumed))
-    if any(len(found) > 1 for found in several.values()):
+            several.setdefault(name, [(first.sources[0], first.presumed)]).append((statement, presumed))
+    if several:
         rank = {layer: number for number, layer in enumerate(knowledge.load("precedence"))}
         for name, found in several.items():
-            if len(found) > 1:
-                facts[name] = _fact(name, [(rank[s.origin.layer] if type(s.origin) is Explicit else 0, s, p) for s, p in found])
+            facts[name] = _fact(name, [(rank[s.origin.layer] if type(s.origin) is Explicit else 0, s, p) for s, p in found])
     return facts
 
 
