@@ -31,7 +31,9 @@ each_case = pytest.mark.parametrize("case", CASES, ids=str)
 each_hazard = pytest.mark.parametrize("hazard", HAZARDS.values(), ids=lambda hazard: hazard.id)
 
 
-def look(files: dict[str, str], folder: Path, given: dict[str, Any] | None, hazards: tuple[model.Hazard, ...] | None = None) -> list[Any]:
+def look(
+    files: dict[str, str], folder: Path, given: dict[str, Any] | None, hazards: tuple[model.Hazard, ...] | None = None
+) -> list[Any]:
     return house.look(files, str(folder), given, hazards)
 
 
@@ -48,9 +50,13 @@ def test_the_fix_gives_the_fixed_text(case: Case, tmp_path: Path) -> None:
     if not case.example.get("fixed"):
         pytest.skip("told only")
     write(case.example["files"], str(tmp_path))
-    done = repair([str(tmp_path)], told(case.example.get("options")), unsafe=True, base=str(tmp_path), known=(case.hazard,))
+    done = repair(
+        [str(tmp_path)], told(case.example.get("options")), unsafe=True, base=str(tmp_path), known=(case.hazard,)
+    )
     assert not done.refused
-    after = {name: text for name, text in case.example["files"].items()} | {Path(path).relative_to(tmp_path).as_posix(): text.text for path, text in done.texts.items()}
+    after = {name: text for name, text in case.example["files"].items()} | {
+        Path(path).relative_to(tmp_path).as_posix(): text.text for path, text in done.texts.items()
+    }
     assert after == case.example["files"] | case.example["fixed"]
 
 
@@ -66,10 +72,14 @@ def test_every_condition_is_pinned_by_a_look_alike(hazard: model.Hazard, tmp_pat
     """Drop a condition: some legal text must become a false report, else nothing pins that condition."""
     texts = [text for example in EXAMPLES[hazard.id] for text in legal(example)]
     for number, condition in enumerate(hazard.when):
-        mutant = hazard._replace(reads=[], when=[other for place, other in enumerate(copy.deepcopy(hazard.when)) if place != number])
+        mutant = hazard._replace(
+            reads=[], when=[other for place, other in enumerate(copy.deepcopy(hazard.when)) if place != number]
+        )
         if not mutant.when:
             continue
-        assert any(look(files, tmp_path / f"{number}-{place}", given, (mutant,)) for place, (files, given) in enumerate(texts)), condition
+        assert any(
+            look(files, tmp_path / f"{number}-{place}", given, (mutant,)) for place, (files, given) in enumerate(texts)
+        ), condition
 
 
 def test_codes_and_names_are_unique() -> None:

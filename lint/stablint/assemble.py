@@ -91,7 +91,11 @@ class Files:
 
     def requirements(self, beside: str) -> dict[str, str]:
         folder = os.path.dirname(beside)
-        return self._requirements[folder] if folder in self._requirements else locks.stated(folder, self.root, self._requirements)
+        return (
+            self._requirements[folder]
+            if folder in self._requirements
+            else locks.stated(folder, self.root, self._requirements)
+        )
 
     def name(self, path: str) -> str:
         if path.startswith(self._prefix):
@@ -107,7 +111,11 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
     if options.live is not None:
         seeds = _with_live(seeds, options.live.fragments)
     joined = [_join(parts, files) for parts, _ in seeds]
-    joined = [(parts, linked) for parts, linked in joined if any(part.fragment.entry and not part.fragment.weak for part in parts) or not parts[0].fragment.weak]
+    joined = [
+        (parts, linked)
+        for parts, linked in joined
+        if any(part.fragment.entry and not part.fragment.weak for part in parts) or not parts[0].fragment.weak
+    ]
     alone = [
         (parts, linked)
         for parts, linked in joined
@@ -117,7 +125,9 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
         yield from _runs(parts, linked, files, options)
 
 
-def _with_live(seeds: list[tuple[list[Part], list[Link]]], live: tuple[Fragment, ...]) -> list[tuple[list[Part], list[Link]]]:
+def _with_live(
+    seeds: list[tuple[list[Part], list[Link]]], live: tuple[Fragment, ...]
+) -> list[tuple[list[Part], list[Link]]]:
     """Live arguments make the run, and files that make none of their own join it; other live objects join the runs of the files."""
     own = [Part(fragment) for fragment in live]
     entries = [seed for seed in seeds if seed[0][0].fragment.entry]
@@ -145,7 +155,13 @@ def _trainers(fragments: tuple[Fragment, ...]) -> Iterator[list[Fragment]]:
     """A trainer joins the calls that reach it by name; what no trainer reaches belongs to every run of the file."""
     trainers = [f for f in fragments if _is_call(f, "trainer")]
     arguments = [f for f in fragments if "training" in f.classes and not _is_call(f, "trainer")]
-    heads = trainers if len(arguments) > 1 and len(trainers) > 1 else arguments[:1] if len(arguments) == 1 else trainers[:1] or arguments or list(fragments[:1])
+    heads = (
+        trainers
+        if len(arguments) > 1 and len(trainers) > 1
+        else arguments[:1]
+        if len(arguments) == 1
+        else trainers[:1] or arguments or list(fragments[:1])
+    )
     if len(arguments) > 1 and len(trainers) <= 1:
         heads = arguments
     for head in heads:
@@ -155,7 +171,9 @@ def _trainers(fragments: tuple[Fragment, ...]) -> Iterator[list[Fragment]]:
                 reached |= _reached(trainer.block.origin)
         group = [head]
         for fragment in fragments:
-            if fragment is head or (fragment in arguments and fragment.block.start not in reached and len(arguments) > 1):
+            if fragment is head or (
+                fragment in arguments and fragment.block.start not in reached and len(arguments) > 1
+            ):
                 continue
             if fragment in trainers and fragment is not head and len(trainers) > 1:
                 continue
@@ -204,7 +222,11 @@ def _join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
         if path is None or (link.role, path) in seen or os.path.isdir(path):
             continue
         seen.add((link.role, path))
-        found = [f for f in files.fragments(path, _ROLE_DIALECT.get(link.role)) if f.dialect not in ("model", "peft") or link.role != "config"]
+        found = [
+            f
+            for f in files.fragments(path, _ROLE_DIALECT.get(link.role))
+            if f.dialect not in ("model", "peft") or link.role != "config"
+        ]
         if not found:
             continue
         if path != link.place.document.text.path:
@@ -265,7 +287,11 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         linked=linked,
     )  # fmt: skip
     for name, gpu in options.gpus or (("", None),):
-        facts = {key: Fact(key, value, Supplied(f"--gpu {name}")) for key, value in gpu.facts().items()} if gpu is not None else {}
+        facts = (
+            {key: Fact(key, value, Supplied(f"--gpu {name}")) for key, value in gpu.facts().items()}
+            if gpu is not None
+            else {}
+        )
         yield Run(supplied={**base, **facts}, target=name, **shape)  # type: ignore[arg-type]
 
 
@@ -321,7 +347,9 @@ def _classes(parts: list[Part]) -> dict[str, tuple[str, ...]]:
     classes: dict[str, tuple[str, ...]] = {}
     for part in parts:
         for namespace, names in part.fragment.classes.items():
-            if namespace not in classes or (classes[namespace][:1] == ("transformers.TrainingArguments",) and len(names) > 1):
+            if namespace not in classes or (
+                classes[namespace][:1] == ("transformers.TrainingArguments",) and len(names) > 1
+            ):
                 classes[namespace] = names
     return classes
 

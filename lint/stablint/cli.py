@@ -74,17 +74,41 @@ def _refuse(message: str) -> int:
 
 
 def _run_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--gpu", action="append", default=[], metavar="NAME[ xN]", help="the GPU the run will have; repeat it to check several targets")
+    parser.add_argument(
+        "--gpu",
+        action="append",
+        default=[],
+        metavar="NAME[ xN]",
+        help="the GPU the run will have; repeat it to check several targets",
+    )
     parser.add_argument("--model", metavar="ID_OR_DIR", help="the model, where the files do not name it")
-    parser.add_argument("--with", dest="releases", action="append", default=[], metavar="PKG==VERSION", help="the release of a library, any PEP 440 specifier")
-    parser.add_argument("--set", dest="sets", action="append", default=[], metavar="FACT=VALUE", help="override a fact, such as training.learning_rate=1e-5")
+    parser.add_argument(
+        "--with",
+        dest="releases",
+        action="append",
+        default=[],
+        metavar="PKG==VERSION",
+        help="the release of a library, any PEP 440 specifier",
+    )
+    parser.add_argument(
+        "--set",
+        dest="sets",
+        action="append",
+        default=[],
+        metavar="FACT=VALUE",
+        help="override a fact, such as training.learning_rate=1e-5",
+    )
     parser.add_argument("--dialect", metavar="NAME", help="read keyed files as this dialect")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    parser.add_argument("--allow-outside", action="store_true", help="follow links to files outside the repository or the named folder")
+    parser.add_argument(
+        "--allow-outside", action="store_true", help="follow links to files outside the repository or the named folder"
+    )
 
 
 def _settings_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", metavar="FILE", help="the settings file, instead of the nearest stablint.toml or pyproject.toml")
+    parser.add_argument(
+        "--config", metavar="FILE", help="the settings file, instead of the nearest stablint.toml or pyproject.toml"
+    )
     parser.add_argument("--isolated", action="store_true", help="read no settings file")
 
 
@@ -98,7 +122,13 @@ def _options(given: argparse.Namespace, paths: list[str], extra: list[str]) -> O
 class _Said(argparse.Action):
     """Formats and files in the order in which they are given; a word may hold several formats, with commas."""
 
-    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option_string: str | None = None) -> None:
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
         said = list(namespace.outputs)
         if option_string == "--output-file":
             said.append(("file", str(values)))
@@ -116,26 +146,57 @@ def _wide(prog: str) -> argparse.HelpFormatter:
 
 
 def _check(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser("stablint check", description="Lint training configurations.", allow_abbrev=False, formatter_class=_wide)
+    parser = argparse.ArgumentParser(
+        "stablint check", description="Lint training configurations.", allow_abbrev=False, formatter_class=_wide
+    )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files and folders; - reads standard input")
     _run_options(parser)
     _settings_options(parser)
-    parser.add_argument("--stdin-filename", metavar="NAME", help="the name, and with its suffix the format, of what comes on standard input")
+    parser.add_argument(
+        "--stdin-filename",
+        metavar="NAME",
+        help="the name, and with its suffix the format, of what comes on standard input",
+    )
     parser.add_argument("--fix", action="store_true", help="write the safe fixes")
     parser.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: the unsafe ones as well")
     parser.add_argument("--diff", action="store_true", help="print the fixes as a patch and write nothing")
-    parser.add_argument("--select", default="", metavar="CODES", help="only these rules: codes, their beginnings, or ids, with commas")
+    parser.add_argument(
+        "--select", default="", metavar="CODES", help="only these rules: codes, their beginnings, or ids, with commas"
+    )
     parser.add_argument("--ignore", default="", metavar="CODES", help="not these rules")
     parser.add_argument("--fail-on", choices=_SEVERITIES, help="exit with 1 from this severity on (default: error)")
-    parser.add_argument("--min-evidence", choices=_GRADES, metavar="GRADE", help=f"weakest evidence that is shown: {', '.join(_GRADES)}")
-    parser.add_argument("--output-format", dest="outputs", action=_Said, default=[], metavar="FORMATS", help=f"one or several of {', '.join(_FORMATS)}")
-    parser.add_argument("--output-file", dest="outputs", action=_Said, metavar="FILE", help="where the format before it goes; repeat both for several")
-    parser.add_argument("--statistics", action="store_true", help="how often each rule is found, instead of the findings")
+    parser.add_argument(
+        "--min-evidence", choices=_GRADES, metavar="GRADE", help=f"weakest evidence that is shown: {', '.join(_GRADES)}"
+    )
+    parser.add_argument(
+        "--output-format",
+        dest="outputs",
+        action=_Said,
+        default=[],
+        metavar="FORMATS",
+        help=f"one or several of {', '.join(_FORMATS)}",
+    )
+    parser.add_argument(
+        "--output-file",
+        dest="outputs",
+        action=_Said,
+        metavar="FILE",
+        help="where the format before it goes; repeat both for several",
+    )
+    parser.add_argument(
+        "--statistics", action="store_true", help="how often each rule is found, instead of the findings"
+    )
     parser.add_argument("--show-facts", action="store_true", help="also every effective setting of each run")
     parser.add_argument("--baseline", metavar="FILE", help="findings in this file are accepted")
-    parser.add_argument("--write-baseline", action="store_true", help="accept all that is found now: write the file of --baseline")
+    parser.add_argument(
+        "--write-baseline", action="store_true", help="accept all that is found now: write the file of --baseline"
+    )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="accepted for scripts; one process is enough")
-    parser.add_argument("--skip-unrecognised", action="store_true", help="no error if nothing that was named is a training configuration")
+    parser.add_argument(
+        "--skip-unrecognised",
+        action="store_true",
+        help="no error if nothing that was named is a training configuration",
+    )
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 whatever is found")
     parser.add_argument("--quiet", action="store_true", help="print findings only")
     parser.add_argument("--verbose", action="store_true", help="also say which files were skipped, and why")
@@ -149,7 +210,9 @@ _GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven
 
 
 def _show(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser("stablint show", description="Every effective setting, and where it comes from.", allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        "stablint show", description="Every effective setting, and where it comes from.", allow_abbrev=False
+    )
     parser.add_argument("paths", nargs="+", metavar="FILE")
     _run_options(parser)
     _settings_options(parser)
@@ -161,7 +224,9 @@ def _show(words: list[str], extra: list[str]) -> int:
 
 
 def _explain(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser("stablint explain", description="Why a finding is one, and the evidence.", allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        "stablint explain", description="Why a finding is one, and the evidence.", allow_abbrev=False
+    )
     parser.add_argument("rules", nargs="+", metavar="CODE|ID")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     given = parser.parse_args(words)
@@ -195,14 +260,18 @@ def _launch(words: list[str], extra: list[str]) -> int:
 
 
 def _diff(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser("stablint diff", description="What really differs between two runs, by effective setting.", allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        "stablint diff", description="What really differs between two runs, by effective setting.", allow_abbrev=False
+    )
     parser.add_argument("a", metavar="A")
     parser.add_argument("b", metavar="B")
     _run_options(parser)
     _settings_options(parser)
     for side in ("a", "b"):
         said = f"the release of a library for {side.upper()} only"
-        parser.add_argument(f"--with-{side}", dest=f"releases_{side}", action="append", default=[], metavar="PKG==VERSION", help=said)
+        parser.add_argument(
+            f"--with-{side}", dest=f"releases_{side}", action="append", default=[], metavar="PKG==VERSION", help=said
+        )
     parser.add_argument("--output-format", choices=("full", "json"), default="full")
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 if something differs")
     given = parser.parse_args(words)
@@ -228,7 +297,9 @@ def _doctor(words: list[str], extra: list[str]) -> int:
 
 
 def _init(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser("stablint init", description="Write a commented stablint.toml.", allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        "stablint init", description="Write a commented stablint.toml.", allow_abbrev=False
+    )
     parser.add_argument("folder", nargs="?", default=".", metavar="FOLDER")
     given = parser.parse_args(words)
     from stablint.initialise import run_init
@@ -237,7 +308,9 @@ def _init(words: list[str], extra: list[str]) -> int:
 
 
 def _test_hazards(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser("stablint test-hazards", description="Run the examples of hazards of the house.", allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        "stablint test-hazards", description="Run the examples of hazards of the house.", allow_abbrev=False
+    )
     parser.add_argument("folders", nargs="+", metavar="DIR")
     given = parser.parse_args(words)
     from stablint.house import run_test_hazards

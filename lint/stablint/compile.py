@@ -24,7 +24,9 @@ def compile_all(sources: str, target: str) -> None:
     for name, content in contents.items():
         path = Path(fresh, name + ".json")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, separators=(",", ":"), ensure_ascii=False, sort_keys=False), encoding="utf-8")
+        path.write_text(
+            json.dumps(content, separators=(",", ":"), ensure_ascii=False, sort_keys=False), encoding="utf-8"
+        )
     Path(fresh, "stamp").touch()
     os.chmod(fresh, 0o755)
     old = tempfile.mkdtemp(prefix="_compiled-", dir=parent)

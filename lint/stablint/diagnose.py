@@ -19,7 +19,15 @@ def diagnostics(findings: list[Finding]) -> tuple[Diagnostic, ...]:
     for finding in findings:
         place = finding.place
         decisive = tuple((fact.name, repr(fact.value)) for fact in finding.facts if fact.sources)
-        key = (finding.hazard.code, place.document.text.path, place.start, place.end, finding.absent, finding.item, decisive)
+        key = (
+            finding.hazard.code,
+            place.document.text.path,
+            place.start,
+            place.end,
+            finding.absent,
+            finding.item,
+            decisive,
+        )
         groups.setdefault(key, []).append(finding)
     merged = [_diagnostic(group) for group in groups.values()]
     return tuple(sorted(merged, key=order))
@@ -27,7 +35,14 @@ def diagnostics(findings: list[Finding]) -> tuple[Diagnostic, ...]:
 
 def order(diagnostic: Diagnostic) -> tuple[Any, ...]:
     name = diagnostic.text.name if diagnostic.text is not None else ""
-    return (_RANK[diagnostic.severity], _BITES[diagnostic.bites_at], name, diagnostic.start, diagnostic.code, diagnostic.fingerprint)
+    return (
+        _RANK[diagnostic.severity],
+        _BITES[diagnostic.bites_at],
+        name,
+        diagnostic.start,
+        diagnostic.code,
+        diagnostic.fingerprint,
+    )
 
 
 def _diagnostic(group: list[Finding]) -> Diagnostic:

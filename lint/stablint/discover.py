@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from stablint.source import text as source_text
 from stablint.source.tree import Document, Text
 
-SUFFIXES = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".py": "python", ".sh": "shell", ".bash": "shell", ".slurm": "shell", ".sbatch": "shell"}
+SUFFIXES = {
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".json": "json",
+    ".py": "python",
+    ".sh": "shell",
+    ".bash": "shell",
+    ".slurm": "shell",
+    ".sbatch": "shell",
+}
 # Folders that hold no training configuration of the user's; `.`-folders are skipped as well.
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "wandb", "mlruns", "dist", "build"})
 
@@ -77,7 +86,9 @@ def locate(wanted: str, beside: str, root: str) -> str | None:
     real_root = os.path.realpath(root)
     folder = os.path.dirname(beside)
     while True:
-        candidate = os.path.normpath(os.path.join(folder, os.path.expanduser(wanted) if wanted.startswith("~") else wanted))
+        candidate = os.path.normpath(
+            os.path.join(folder, os.path.expanduser(wanted) if wanted.startswith("~") else wanted)
+        )
         if _inside(candidate, real_root):
             return candidate
         if os.path.normpath(folder) == os.path.normpath(root) or os.path.isabs(wanted):
@@ -95,7 +106,9 @@ def _inside(path: str, real_root: str) -> bool:
     if real != real_root and not real.startswith(real_root.rstrip(os.sep) + os.sep):
         return False
     try:
-        return stat.S_ISREG(os.stat(real).st_mode) or (os.path.isdir(real) and os.path.isfile(os.path.join(real, "config.json")))
+        return stat.S_ISREG(os.stat(real).st_mode) or (
+            os.path.isdir(real) and os.path.isfile(os.path.join(real, "config.json"))
+        )
     except OSError:
         return False
 
@@ -131,4 +144,3 @@ def parse(content: Text, kind: str) -> tuple[Document, ...]:
     from stablint.source import shell
 
     return (shell.document(content),)
-

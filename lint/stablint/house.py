@@ -116,7 +116,10 @@ def failures(hazard: Hazard, example: Example, every: tuple[Hazard, ...], folder
     found = look(example["files"], bad, example.get("options"), every)
     if hazard.code not in {d.code for d in found}:
         yield "its example does not draw it"
-    others = {d.code for d in found if d.severity != "info" and d.suppressed is None} - {hazard.code, *example.get("also", [])}
+    others = {d.code for d in found if d.severity != "info" and d.suppressed is None} - {
+        hazard.code,
+        *example.get("also", []),
+    }
     if others:
         yield f"its example draws {', '.join(sorted(others))} as well, which `also` does not name"
     for number, (files, given) in enumerate(legal(example), 1):

@@ -22,7 +22,9 @@ from stablint.run.world import Run
 from stablint.source.tree import Document, Problem, Text
 
 # A broken file that was merely found is only worth a word if it speaks of training.
-_TELLING = re.compile(r"learning_rate|per_device_train|micro_batch|zero_optimization|lora_|num_train_epochs|TrainingArguments|gradient_accumulation|from_pretrained")
+_TELLING = re.compile(
+    r"learning_rate|per_device_train|micro_batch|zero_optimization|lora_|num_train_epochs|TrainingArguments|gradient_accumulation|from_pretrained"
+)
 # Files that mean little without the run that reads them.
 _HELPERS = frozenset({"deepspeed", "accelerate", "fsdp"})
 
@@ -68,11 +70,19 @@ def inspect(
         documents = files.documents(path)
         fragments = files.fragments(path, options.dialect)
         statuses[path] = _status(path, files, documents, fragments)
-        if fragments or (named and not options.skip_unrecognised) or any(_TELLING.search(d.text.text) for d in documents if d.problems):
+        if (
+            fragments
+            or (named and not options.skip_unrecognised)
+            or any(_TELLING.search(d.text.text) for d in documents if d.problems)
+        ):
             problems += [(document, problem) for document in documents for problem in document.problems]
         if fragments:
             entries.append(path)
-    helpers = [path for path, named in listed if named and any(f.dialect in _HELPERS for f in files.fragments(path, options.dialect))]
+    helpers = [
+        path
+        for path, named in listed
+        if named and any(f.dialect in _HELPERS for f in files.fragments(path, options.dialect))
+    ]
     more = _referrers(helpers, statuses) if helpers else []
     runs = tuple(assemble([*entries, *more], files, options))
     if more:
@@ -84,11 +94,19 @@ def inspect(
         undetermined = [item for item in undetermined if item.run.anchor.document.text.path in statuses]
     shown = tuple(statuses.values())
     recognised = sum(status.status != "skipped" for status in shown)
-    report = Report(shown, tuple(_summary(run) for run in runs if not run.target or run.target == runs[0].target), (), (), tuple(internal))
+    report = Report(
+        shown,
+        tuple(_summary(run) for run in runs if not run.target or run.target == runs[0].target),
+        (),
+        (),
+        tuple(internal),
+    )
     if findings or undetermined:
         from stablint import diagnose  # most files have nothing to tell
 
-        report = report._replace(diagnostics=diagnose.diagnostics(findings), undetermined=diagnose.undetermined(undetermined))
+        report = report._replace(
+            diagnostics=diagnose.diagnostics(findings), undetermined=diagnose.undetermined(undetermined)
+        )
     spoken = {path: files.documents(path) for path in entries if "stablint:" in files.documents(path)[0].text.text}
     if spoken or options.policy is not None:
         report = _settled(report, spoken, entries, files, options, known)
@@ -96,7 +114,12 @@ def inspect(
 
 
 def _settled(
-    report: Report, spoken: dict[str, tuple[Document, ...]], entries: list[str], files: Files, options: Options, known: tuple[hazards.Hazard, ...] | None
+    report: Report,
+    spoken: dict[str, tuple[Document, ...]],
+    entries: list[str],
+    files: Files,
+    options: Options,
+    known: tuple[hazards.Hazard, ...] | None,
 ) -> Report:
     """The report with what is suppressed, and with what is wrong with suppressions."""
     from stablint import diagnose, suppress
@@ -104,16 +127,28 @@ def _settled(
 
     every = hazards.load()
     checked = every if known is None else known
-    linked = {d.text.path: files.documents(d.text.path) for d in report.diagnostics if d.text is not None and "stablint:" in d.text.text}
+    linked = {
+        d.text.path: files.documents(d.text.path)
+        for d in report.diagnostics
+        if d.text is not None and "stablint:" in d.text.text
+    }
     names = {path: files.name(path) for path in entries}
-    outcome = suppress.settle(report, {**spoken, **linked}, names, options.policy or Policy(), checked, (*every, *checked))
+    outcome = suppress.settle(
+        report, {**spoken, **linked}, names, options.policy or Policy(), checked, (*every, *checked)
+    )
     findings, _, internal = _check((), outcome.problems, checked)
     more = (*outcome.report.diagnostics, *diagnose.diagnostics(findings))
-    return outcome.report._replace(diagnostics=tuple(sorted(more, key=diagnose.order)), internal_errors=(*report.internal_errors, *internal))
+    return outcome.report._replace(
+        diagnostics=tuple(sorted(more, key=diagnose.order)), internal_errors=(*report.internal_errors, *internal)
+    )
 
 
 def _listed(paths: list[str], base: str, texts: Table[str, Text]) -> list[tuple[str, bool]]:
-    inner = [path for path in paths if os.path.normpath(os.path.join(base, path)) not in texts or os.path.lexists(os.path.join(base, path))]
+    inner = [
+        path
+        for path in paths
+        if os.path.normpath(os.path.join(base, path)) not in texts or os.path.lexists(os.path.join(base, path))
+    ]
     given = [(path, True) for path in texts if not os.path.lexists(path)]
     return [*discover.files(inner, base), *given]
 
@@ -157,7 +192,9 @@ def _check(
     undetermined: list[hazards.Open] = []
     internal: list[str] = []
     memo = Memo() if len(runs) > 1 else None
-    for run, which, remembered in [(_broken(d, p), of_files, None) for d, p in problems] + [(run, of_runs, memo) for run in runs]:
+    for run, which, remembered in [(_broken(d, p), of_files, None) for d, p in problems] + [
+        (run, of_runs, memo) for run in runs
+    ]:
         try:
             found, waiting = check(run, which, remembered)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -167,7 +204,9 @@ def _check(
     return findings, undetermined, internal
 
 
-def _one_by_one(run: Run, known: tuple[hazards.Hazard, ...], internal: list[str], first: Exception) -> tuple[list[hazards.Finding], list[hazards.Open]]:
+def _one_by_one(
+    run: Run, known: tuple[hazards.Hazard, ...], internal: list[str], first: Exception
+) -> tuple[list[hazards.Finding], list[hazards.Open]]:
     """A hazard raised: name it, and let the others report."""
     findings: list[hazards.Finding] = []
     undetermined: list[hazards.Open] = []
@@ -186,7 +225,11 @@ def _one_by_one(run: Run, known: tuple[hazards.Hazard, ...], internal: list[str]
 
 def _broken(document: Document, problem: Problem) -> Run:
     """A pseudo run whose facts are what is wrong with the text itself."""
-    flag = re.match(r"--?([\w-]+)", document.text.text[problem.start : problem.end + 60]) if document.format == "shell" else None
+    flag = (
+        re.match(r"--?([\w-]+)", document.text.text[problem.start : problem.end + 60])
+        if document.format == "shell"
+        else None
+    )
     setting = flag[1] if flag is not None else problem.kind
     place = Place(document, setting, problem.start, max(problem.end, problem.start), None, (setting,))
     origin = Explicit(place, "file", 0)
@@ -207,7 +250,9 @@ def _summary(run: Run) -> RunSummary:
 def _secrets(runs: tuple[Run, ...]) -> frozenset[str]:
     """The texts of the values that were recognised as secrets, to be masked in everything that is printed."""
     found = set()
-    suspects = [fact for run in runs for fact in run.explicit.values() if type(fact.value) is Secret or len(fact.sources) > 1]
+    suspects = [
+        fact for run in runs for fact in run.explicit.values() if type(fact.value) is Secret or len(fact.sources) > 1
+    ]
     for fact in suspects:
         for statement in fact.sources:
             if isinstance(statement.value, Secret) and isinstance(statement.origin, Explicit):

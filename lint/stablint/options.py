@@ -49,7 +49,14 @@ def _gpu(name: str) -> Any:
     found = parse_gpu(name)
     if found is None:
         near = suggestions(name)
-        raise Wrong(f"unknown GPU `{name}`" + (f": did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else "; `stablint rules` and the documentation list none like it"))
+        raise Wrong(
+            f"unknown GPU `{name}`"
+            + (
+                f": did you mean {' or '.join(f'`{one}`' for one in near)}?"
+                if near
+                else "; `stablint rules` and the documentation list none like it"
+            )
+        )
     return found
 
 

@@ -32,7 +32,11 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
     if not found.runs:
         raise Wrong("no training configuration: nothing to show")
     runs = [shown(run) for run in found.runs]
-    text = show.render_json(runs) if given.output_format == "json" else show.render(runs, color=_color(given), secrets=found.secrets)
+    text = (
+        show.render_json(runs)
+        if given.output_format == "json"
+        else show.render(runs, color=_color(given), secrets=found.secrets)
+    )
     sys.stdout.write(mask(text, found.secrets))
     return CLEAN
 
@@ -51,7 +55,13 @@ def shown(run: Run) -> RunShow:
 
 def _defaults(run: Run) -> list[str]:
     """Every field of the run's config classes: what is left out has a value as well."""
-    return [f"{head}.{name}" for head, classes in run.classes.items() for owner in classes for name in _fields(run, owner.removeprefix("?")) if not name.startswith("_")]
+    return [
+        f"{head}.{name}"
+        for head, classes in run.classes.items()
+        for owner in classes
+        for name in _fields(run, owner.removeprefix("?"))
+        if not name.startswith("_")
+    ]
 
 
 def _fields(run: Run, owner: str) -> tuple[str, ...]:
@@ -94,7 +104,14 @@ def run_explain(given: argparse.Namespace) -> int:
             from difflib import get_close_matches
 
             near = get_close_matches(word, [*texts, *(text["code"] for text in texts.values())], 2, 0.5)
-            raise Wrong(f"no rule is called `{word}`" + (f": did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else "; `stablint rules` lists them"))
+            raise Wrong(
+                f"no rule is called `{word}`"
+                + (
+                    f": did you mean {' or '.join(f'`{one}`' for one in near)}?"
+                    if near
+                    else "; `stablint rules` lists them"
+                )
+            )
         hazard = {"id": found, **texts[found], "examples": knowledge.load("examples")[found]}
         pages.append(explain.render(hazard, _recipes(texts[found]), color=_color(given)))
     sys.stdout.write("\n".join(pages))
@@ -107,7 +124,10 @@ def _recipes(text: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     from stablint.target.learning_rate import recipes
 
-    rows = [recipes("sft", method, size, 6) for method, size in (("full", 7_000_000_000), ("full", 70_000_000_000), ("lora", 7_000_000_000))]
+    rows = [
+        recipes("sft", method, size, 6)
+        for method, size in (("full", 7_000_000_000), ("full", 70_000_000_000), ("lora", 7_000_000_000))
+    ]
     return [row if isinstance(row, dict) else row._asdict() for group in rows for row in group]
 
 
@@ -120,5 +140,3 @@ def run_rules(given: argparse.Namespace) -> int:
 
 def _color(given: argparse.Namespace) -> bool:
     return given.color == "always" or (given.color == "auto" and sys.stdout.isatty() and "NO_COLOR" not in os.environ)
-
-

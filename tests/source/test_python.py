@@ -289,9 +289,15 @@ DEADLY = ["'a' + '.b' * 450_000", "'x = 1' + '+1' * 450_000", "'f' + '[0]' * 300
 
 def test_no_source_ends_the_process():
     program = "\n".join(
-        ["from stablint.source.python import module", *(f"assert module({source}) is not None" for source in DEADLY), "print('alive')"]
+        [
+            "from stablint.source.python import module",
+            *(f"assert module({source}) is not None" for source in DEADLY),
+            "print('alive')",
+        ]
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={"PYTHONPATH": str(LINT)}, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env={"PYTHONPATH": str(LINT)}, check=False
+    )
     assert (done.stdout.strip(), done.stderr) == ("alive", "")
 
 
@@ -380,7 +386,12 @@ def test_what_is_no_argument_is_only_replaced():
     node = document.root.calls[0].positional[0]
     entry = Entry("model", node.start, node.start, node)
     assert applied("f('x')", python_edit.replace(document, entry, "y")) == "f('y')"
-    assert python_edit.remove(document, entry) is python_edit.rename(document, entry, "b") is python_edit.insert(document, entry, "c", 1) is None
+    assert (
+        python_edit.remove(document, entry)
+        is python_edit.rename(document, entry, "b")
+        is python_edit.insert(document, entry, "c", 1)
+        is None
+    )
 
 
 FRAGMENTS = ["f(", ")", "a=", "1", "'x'", '"', ", ", "\n", "\r\n", "  ", "x = ", "{", "}", "'k': ", "[", "]", "**k", "*",
@@ -403,7 +414,11 @@ def test_any_text_is_read_or_refused(source):
 
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
-ANY = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3), max_leaves=5)
+ANY = st.recursive(
+    PLAIN,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=5,
+)
 LAYOUTS = [
     "x = f(first=1, {}={}, last='z')\ny = 2  # end\n",
     "x = f(\n    first=1,  # one\n    {}={},  # two\n    # three\n    last='z',\n)\n",

@@ -282,7 +282,12 @@ def test_edits(script, change, expected):
 def test_an_environment_variable_is_no_flag():
     document = read("A=1 p --b 2")
     entry = document.root.commands[0].environment.entries[0]
-    assert shell_edit.remove(document, entry) is shell_edit.rename(document, entry, "B") is shell_edit.insert(document, entry, "C", 1) is None
+    assert (
+        shell_edit.remove(document, entry)
+        is shell_edit.rename(document, entry, "B")
+        is shell_edit.insert(document, entry, "C", 1)
+        is None
+    )
     assert applied(document.text.text, shell_edit.replace(document, entry, 2)) == "A=2 p --b 2"
 
 
@@ -328,7 +333,10 @@ def test_what_is_put_is_what_is_got_and_nothing_else_changes(template, key, old,
     again = read(applied(script, edit))
     got = value(entry_of(again, key).value)
     assert got == new or str(got) == str(new) or repr(got).lower() == str(new)
-    before, after = ({e.key: value(e.value) for c in d.root.commands for e in c.flags.entries if e.key != key} for d in (document, again))
+    before, after = (
+        {e.key: value(e.value) for c in d.root.commands for e in c.flags.entries if e.key != key}
+        for d in (document, again)
+    )
     assert before == after and not again.problems
 
 
@@ -337,7 +345,10 @@ def test_removing_leaves_all_other_flags_and_commands(template, key, old):
     script = template.format(key, old)
     document = read(script)
     again = read(applied(script, shell_edit.remove(document, entry_of(document, key))))
-    before, after = ({e.key: value(e.value) for c in d.root.commands for e in c.flags.entries if e.key != key} for d in (document, again))
+    before, after = (
+        {e.key: value(e.value) for c in d.root.commands for e in c.flags.entries if e.key != key}
+        for d in (document, again)
+    )
     assert before == after and not again.problems
     assert [c.words for c in document.root.commands] == [c.words for c in again.root.commands]
 
@@ -350,7 +361,9 @@ def test_inserting_adds_one_flag(template, key, new):
     if edit is None:
         return
     again = read(applied(script, edit))
-    before, after = ({e.key: value(e.value) for c in d.root.commands for e in c.flags.entries} for d in (document, again))
+    before, after = (
+        {e.key: value(e.value) for c in d.root.commands for e in c.flags.entries} for d in (document, again)
+    )
     got = after.pop("added")
     assert got == new or str(got) == str(new)
     assert before == after and not again.problems

@@ -8,7 +8,9 @@ from typing import Any
 
 import yaml
 
-_FACT = re.compile(r"(training|trainer|deepspeed|accelerate|fsdp|lora|quantization|model|tokenizer|data|launch|target|versions|derived|file|item)(\.[A-Za-z0-9_-]+)*\Z")
+_FACT = re.compile(
+    r"(training|trainer|deepspeed|accelerate|fsdp|lora|quantization|model|tokenizer|data|launch|target|versions|derived|file|item)(\.[A-Za-z0-9_-]+)*\Z"
+)
 HOT = ("id", "code", "severity", "bites_at", "grade", "when", "at", "versions", "each", "yields_to", "reads")
 UNARY = frozenset({"is-integer", "one-of-enum", "is-set", "is-absent", "is-default", "exists-file", "unknown-key"})
 
@@ -36,7 +38,9 @@ def compile_folder(folder: Path) -> dict[str, Any]:
         except (ValueError, yaml.YAMLError) as error:
             raise ValueError(f"{name}: {error}") from error
         core.append(_core(data))
-        texts[data["id"]] = {key: value for key, value in data.items() if key not in ("examples", "id")} | {"category": path.parent.name}
+        texts[data["id"]] = {key: value for key, value in data.items() if key not in ("examples", "id")} | {
+            "category": path.parent.name
+        }
         examples[data["id"]] = data["examples"]
     return {"core": core, "texts": texts, "examples": examples}
 

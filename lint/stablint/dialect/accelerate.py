@@ -33,7 +33,13 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     found = keys & _TELLING
     if "compute_environment" in keys and found - {"compute_environment"}:
         return 96
-    return 92 if len(found) >= 2 and len(found) * 2 >= len(keys) and keys & {"distributed_type", "num_processes", "deepspeed_config", "fsdp_config"} else 0
+    return (
+        92
+        if len(found) >= 2
+        and len(found) * 2 >= len(keys)
+        and keys & {"distributed_type", "num_processes", "deepspeed_config", "fsdp_config"}
+        else 0
+    )
 
 
 def row(key: str) -> Row | None:
@@ -65,4 +71,8 @@ def flag_row(key: str) -> Row | None:
     if key.startswith("fsdp_"):
         return Row(key, "fsdp." + key.removeprefix("fsdp_"))
     section = _FLAG_SECTIONS.get(key)
-    return ROWS.get(f"{section}.{key}") or ROWS.get(key) or Row(key, f"accelerate.{section}.{key}" if section else f"accelerate.{key}")
+    return (
+        ROWS.get(f"{section}.{key}")
+        or ROWS.get(key)
+        or Row(key, f"accelerate.{section}.{key}" if section else f"accelerate.{key}")
+    )

@@ -33,7 +33,10 @@ _OWN = (
     ("bnb_config_kwargs.bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
     ("unfrozen_parameters", "training.unfrozen_parameters", "plain"),
 )  # fmt: skip
-ROWS: dict[str, Row | tuple[Row, ...]] = {**huggingface.ROWS, **{key: Row(key, fact, codec) for key, fact, codec in _OWN}}
+ROWS: dict[str, Row | tuple[Row, ...]] = {
+    **huggingface.ROWS,
+    **{key: Row(key, fact, codec) for key, fact, codec in _OWN},
+}
 
 _TELLING = frozenset(["base_model", "sequence_len", "micro_batch_size", "sample_packing", "val_set_size", "datasets", "adapter", "num_epochs", "lr_scheduler", "dataset_prepared_path", "pad_to_sequence_len", "train_on_inputs", "special_tokens", "wandb_project", "flash_attention", "lora_target_linear", "tokenizer_type", "model_type", "rl"])  # fmt: skip
 

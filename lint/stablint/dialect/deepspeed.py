@@ -6,7 +6,51 @@ from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN
 
 _TOP = frozenset(
-    ["zero_optimization", "fp16", "bf16", "bfloat16", "optimizer", "scheduler", "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "gradient_clipping", "steps_per_print", "wall_clock_breakdown", "zero_allow_untested_optimizer", "communication_data_type", "activation_checkpointing", "amp", "prescale_gradients", "sparse_gradients", "flops_profiler", "tensorboard", "comms_logger", "aio", "data_types", "hybrid_engine", "torch_autocast", "zero_force_ds_cpu_optimizer", "checkpoint", "gradient_predivide_factor", "sparse_attention", "elasticity", "autotuning", "compression_training", "data_efficiency", "pipeline", "memory_breakdown", "dump_state", "fp32_allreduce", "disable_allgather", "wandb", "csv_monitor", "monitor_config", "tensor_parallel", "sequence_parallel_size"]
+    [
+        "zero_optimization",
+        "fp16",
+        "bf16",
+        "bfloat16",
+        "optimizer",
+        "scheduler",
+        "train_batch_size",
+        "train_micro_batch_size_per_gpu",
+        "gradient_accumulation_steps",
+        "gradient_clipping",
+        "steps_per_print",
+        "wall_clock_breakdown",
+        "zero_allow_untested_optimizer",
+        "communication_data_type",
+        "activation_checkpointing",
+        "amp",
+        "prescale_gradients",
+        "sparse_gradients",
+        "flops_profiler",
+        "tensorboard",
+        "comms_logger",
+        "aio",
+        "data_types",
+        "hybrid_engine",
+        "torch_autocast",
+        "zero_force_ds_cpu_optimizer",
+        "checkpoint",
+        "gradient_predivide_factor",
+        "sparse_attention",
+        "elasticity",
+        "autotuning",
+        "compression_training",
+        "data_efficiency",
+        "pipeline",
+        "memory_breakdown",
+        "dump_state",
+        "fp32_allreduce",
+        "disable_allgather",
+        "wandb",
+        "csv_monitor",
+        "monitor_config",
+        "tensor_parallel",
+        "sequence_parallel_size",
+    ]
 )
 # `stage3_…` keys of zero_optimization that pydantic also takes under their field names (deepspeed runtime/zero/config.py, `alias`).
 _SHORT = ("prefetch_bucket_size", "param_persistence_threshold", "max_live_parameters", "max_reuse_distance", "model_persistence_threshold",
@@ -16,8 +60,18 @@ ROWS = {f"zero_optimization.{name}": Row(name, f"deepspeed.zero_optimization.sta
 
 def recognise(keys: frozenset[str], block: Block) -> int:
     known = len(keys & _TOP)
-    strong = keys & {"zero_optimization", "train_micro_batch_size_per_gpu", "steps_per_print", "zero_allow_untested_optimizer", "communication_data_type"}
-    sections = sum(1 for entry in block.mapping.entries if entry.key in ("fp16", "bf16", "bfloat16") and hasattr(entry.value, "entries"))
+    strong = keys & {
+        "zero_optimization",
+        "train_micro_batch_size_per_gpu",
+        "steps_per_print",
+        "zero_allow_untested_optimizer",
+        "communication_data_type",
+    }
+    sections = sum(
+        1
+        for entry in block.mapping.entries
+        if entry.key in ("fp16", "bf16", "bfloat16") and hasattr(entry.value, "entries")
+    )
     if not known or known * 2 < len(keys):
         return 0
     if strong or sections:

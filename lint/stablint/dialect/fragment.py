@@ -64,7 +64,11 @@ _DTYPES = {
     "fp32": "float32", "float": "float32", "float32": "float32", "32": "float32",
     "fp64": "float64", "double": "float64", "float64": "float64",
 }  # fmt: skip
-DTYPE_SPELLINGS = {"float16": ("float16", "fp16", "half"), "bfloat16": ("bfloat16", "bf16"), "float32": ("float32", "fp32", "float")}
+DTYPE_SPELLINGS = {
+    "float16": ("float16", "fp16", "half"),
+    "bfloat16": ("bfloat16", "bf16"),
+    "float32": ("float32", "fp32", "float"),
+}
 
 
 def read_plain(raw: Any) -> Any:
@@ -153,14 +157,28 @@ CODECS: dict[str, Read] = {
 }  # fmt: skip
 
 
-_SECRET_KEYS = re.compile(r"(?:^|[_.])(?:token|api_key|apikey|secret|password|passwd|secret_key|access_key|private_key)\Z|_token\Z|_key\Z", re.I)
+_SECRET_KEYS = re.compile(
+    r"(?:^|[_.])(?:token|api_key|apikey|secret|password|passwd|secret_key|access_key|private_key)\Z|_token\Z|_key\Z",
+    re.I,
+)
 _SECRET_SHAPE = re.compile(
     r"(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|glpat-[A-Za-z0-9_-]{16,}|xox[bp]-[A-Za-z0-9-]{10,}|[0-9a-f]{40}|[A-Za-z0-9_\-]{32,})\Z"
 )
 
 
 # Keys that hold nothing but a secret: whatever stands there is one, if it is no variable and no placeholder.
-_ONLY_SECRETS = frozenset(["hub_token", "push_to_hub_token", "hf_token", "huggingface_token", "hugging_face_hub_token", "use_auth_token", "wandb_api_key", "openai_api_key"])
+_ONLY_SECRETS = frozenset(
+    [
+        "hub_token",
+        "push_to_hub_token",
+        "hf_token",
+        "huggingface_token",
+        "hugging_face_hub_token",
+        "use_auth_token",
+        "wandb_api_key",
+        "openai_api_key",
+    ]
+)
 _NO_PLACEHOLDER = re.compile(r"[A-Za-z0-9_\-./+=:]{8,}\Z")
 
 
@@ -176,7 +194,9 @@ def is_secret(key: str, value: Any) -> bool:
         known = _is_key_of_secret[key] = _SECRET_KEYS.search(key) is not None
     if not known:
         return False
-    return _SECRET_SHAPE.match(value) is not None or (key.lower() in _ONLY_SECRETS and _NO_PLACEHOLDER.match(value) is not None)
+    return _SECRET_SHAPE.match(value) is not None or (
+        key.lower() in _ONLY_SECRETS and _NO_PLACEHOLDER.match(value) is not None
+    )
 
 
 def plain_value(node: Node) -> Any:
@@ -224,7 +244,12 @@ def statement(block: Block, entry: Entry, path: tuple[str, ...], row: Row, layer
     setting = ".".join(path) if len(path) > 1 else entry.key
     value: Any = Secret() if is_secret(path[-1], raw) else CODECS[row.codec](raw)
     place = Place(block.document, setting, node.start, node.end, entry, path)
-    return Statement(row.fact, value, Secret() if type(value) is Secret else raw, Explicit(place, layer, block.number, block.name if block.kind == "call" else ""))
+    return Statement(
+        row.fact,
+        value,
+        Secret() if type(value) is Secret else raw,
+        Explicit(place, layer, block.number, block.name if block.kind == "call" else ""),
+    )
 
 
 def spelled(text: str) -> str:

@@ -82,9 +82,32 @@ ROWS: dict[str, Row] = {key: Row(key, fact, codec) for key, fact, codec in _ROWS
 
 # Keys of TRL's ModelConfig and ScriptArguments: whoever writes them runs one of TRL's own entry points.
 TRL_ONLY = frozenset(
-    ["use_peft", "lora_r", "lora_target_modules", "lora_modules_to_save", "lora_task_type", "use_bnb_nested_quant", "dataset_name", "dataset_config", "dataset_train_split", "dataset_test_split", "dataset_streaming", "gradient_checkpointing_use_reentrant", "ignore_bias_buffers", "dataset_mixture", "model_revision"]
+    [
+        "use_peft",
+        "lora_r",
+        "lora_target_modules",
+        "lora_modules_to_save",
+        "lora_task_type",
+        "use_bnb_nested_quant",
+        "dataset_name",
+        "dataset_config",
+        "dataset_train_split",
+        "dataset_test_split",
+        "dataset_streaming",
+        "gradient_checkpointing_use_reentrant",
+        "ignore_bias_buffers",
+        "dataset_mixture",
+        "model_revision",
+    ]
 )
-_ENTRY_COMMANDS = {"sft": "SFTConfig", "dpo": "DPOConfig", "kto": "KTOConfig", "grpo": "GRPOConfig", "reward": "RewardConfig", "rloo": "RLOOConfig"}
+_ENTRY_COMMANDS = {
+    "sft": "SFTConfig",
+    "dpo": "DPOConfig",
+    "kto": "KTOConfig",
+    "grpo": "GRPOConfig",
+    "reward": "RewardConfig",
+    "rloo": "RLOOConfig",
+}
 
 
 # Sections of a script's own file that hold nothing but arguments of the config class.
@@ -136,7 +159,36 @@ def recognise(keys: frozenset[str], block: Block) -> int:
 
 
 TELLING = frozenset(
-    ["learning_rate", "per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps", "fp16", "bf16", "lr_scheduler_type", "warmup_ratio", "warmup_steps", "gradient_checkpointing", "optim", "per_device_eval_batch_size", "evaluation_strategy", "eval_strategy", "save_strategy", "deepspeed", "fsdp", "weight_decay", "max_grad_norm", "load_best_model_at_end", "num_generations", "max_seq_length", "lora_r", "use_peft", "logging_steps", "save_steps", "eval_steps"]
+    [
+        "learning_rate",
+        "per_device_train_batch_size",
+        "gradient_accumulation_steps",
+        "num_train_epochs",
+        "max_steps",
+        "fp16",
+        "bf16",
+        "lr_scheduler_type",
+        "warmup_ratio",
+        "warmup_steps",
+        "gradient_checkpointing",
+        "optim",
+        "per_device_eval_batch_size",
+        "evaluation_strategy",
+        "eval_strategy",
+        "save_strategy",
+        "deepspeed",
+        "fsdp",
+        "weight_decay",
+        "max_grad_norm",
+        "load_best_model_at_end",
+        "num_generations",
+        "max_seq_length",
+        "lora_r",
+        "use_peft",
+        "logging_steps",
+        "save_steps",
+        "eval_steps",
+    ]
 )
 
 
@@ -156,7 +208,11 @@ def _of_trl(key: str) -> tuple[str, ...]:
     """The TRL config classes that have a field which no TrainingArguments ever had."""
     if key not in _trl:
         classes = () if key in ROWS else known_key(key)
-        _trl[key] = () if BASE in classes else tuple(c for c in classes if c.startswith("trl.") and c.endswith("Config") and c != "trl.ModelConfig")
+        _trl[key] = (
+            ()
+            if BASE in classes
+            else tuple(c for c in classes if c.startswith("trl.") and c.endswith("Config") and c != "trl.ModelConfig")
+        )
     return _trl[key]
 
 
@@ -208,12 +264,22 @@ def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: 
         classes = (config_class, BASE)
     elif trl:
         possible = candidates(keys)
-        single = len(possible) == 1 and not (foreign and possible[0].removeprefix("trl.") not in _ENTRY_COMMANDS.values())
+        single = len(possible) == 1 and not (
+            foreign and possible[0].removeprefix("trl.") not in _ENTRY_COMMANDS.values()
+        )
         classes = (possible[0], BASE) if single else (*(f"?{name}" for name in possible), BASE)
     certain = config_class is not None or (trl and not flags and not foreign)
     training = OPEN if is_open else CLOSED if certain or not (flags or foreign) else PRESUMED
     owned = CLOSED if certain and not is_open else OPEN if is_open else PRESUMED
-    scopes = {"training": training, "lora": owned, "quantization": owned, "model": owned, "tokenizer": OPEN, "fsdp": training, "trainer": OPEN}
+    scopes = {
+        "training": training,
+        "lora": owned,
+        "quantization": owned,
+        "model": owned,
+        "tokenizer": OPEN,
+        "fsdp": training,
+        "trainer": OPEN,
+    }
     adapter = {"lora": ("peft.LoraConfig",)} if "peft_config" in keys else {}
     framework = "trl" if trl else "" if not keys.isdisjoint(SECTIONS) else "transformers"
     return _Reading(trl, scopes, {"training": classes, **adapter}, framework)

@@ -83,12 +83,23 @@ def recognise(keys: frozenset[str], block: Block) -> int:
 
 def _is_second(keys: frozenset[str], block: Block) -> bool:
     """The second generation of its files: `model`, and parts that are named by `name`."""
-    parts = [part for part in _PARTS if isinstance(inner := block.mapping.get(part), Mapping) and inner.get("name") is not None]
-    return "model" in keys and bool(parts) and (len(parts) >= 2 or bool(keys & {"model_class", "train_dataset", "sample_backend"}) or len(keys) <= 3)
+    parts = [
+        part
+        for part in _PARTS
+        if isinstance(inner := block.mapping.get(part), Mapping) and inner.get("name") is not None
+    ]
+    return (
+        "model" in keys
+        and bool(parts)
+        and (len(parts) >= 2 or bool(keys & {"model_class", "train_dataset", "sample_backend"}) or len(keys) <= 3)
+    )
 
 
 def owns_flags(block: Block) -> bool:
-    return bool({spelled(entry.key) for entry in block.mapping.entries} & {"finetuning_type", "lora_target", "quantization_bit", "cutoff_len"})
+    return bool(
+        {spelled(entry.key) for entry in block.mapping.entries}
+        & {"finetuning_type", "lora_target", "quantization_bit", "cutoff_len"}
+    )
 
 
 def lower(block: Block, layer: str = "file") -> Fragment:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
 
-_ROWS = {"torch_dtype": Row("torch_dtype", "model.native_dtype", "dtype"), "dtype": Row("dtype", "model.native_dtype", "dtype")}
+_ROWS = {
+    "torch_dtype": Row("torch_dtype", "model.native_dtype", "dtype"),
+    "dtype": Row("dtype", "model.native_dtype", "dtype"),
+}
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:
-    if "model_type" in keys and ("architectures" in keys or keys & {"hidden_size", "num_hidden_layers", "vocab_size", "n_embd", "d_model", "text_config"}):
+    if "model_type" in keys and (
+        "architectures" in keys
+        or keys & {"hidden_size", "num_hidden_layers", "vocab_size", "n_embd", "d_model", "text_config"}
+    ):
         return 98
     return 0
 

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 
 from stablint.dialect import huggingface, peft
 from stablint.dialect.fragment import Block, Fragment, Row, last_word, lower_mapping, statement
-from stablint.run.objective import OBJECTIVES
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Place, Statement
+from stablint.run.objective import OBJECTIVES
 from stablint.source.tree import Call, Document, Entry, Module, Scalar
 
-_ARGUMENTS = {"TrainingArguments": huggingface.BASE, "Seq2SeqTrainingArguments": "transformers.Seq2SeqTrainingArguments"} | {
-    name: f"trl.{name}" for name in OBJECTIVES
-}
+_ARGUMENTS = {
+    "TrainingArguments": huggingface.BASE,
+    "Seq2SeqTrainingArguments": "transformers.Seq2SeqTrainingArguments",
+} | {name: f"trl.{name}" for name in OBJECTIVES}
 _QUANTISERS = {"BitsAndBytesConfig": "bitsandbytes", "GPTQConfig": "gptq", "AwqConfig": "awq", "HqqConfig": "hqq", "EetqConfig": "eetq",
                "QuantoConfig": "quanto", "AqlmConfig": "aqlm", "TorchAoConfig": "torchao", "FineGrainedFP8Config": "fp8", "Mxfp4Config": "mxfp4"}  # fmt: skip
 _QUANTISER_ROWS = {
@@ -68,7 +69,11 @@ def _kind(call: Call) -> str:
 
 def _is_model_class(name: str) -> bool:
     word = last_word(name)
-    return word.startswith(("AutoModel", "FastLanguage", "FastModel", "FastVision")) or "For" in word[1:] or word in ("AutoPeftModelForCausalLM",)
+    return (
+        word.startswith(("AutoModel", "FastLanguage", "FastModel", "FastVision"))
+        or "For" in word[1:]
+        or word in ("AutoPeftModelForCausalLM",)
+    )
 
 
 def lower(document: Document) -> Iterator[Fragment]:
@@ -77,8 +82,16 @@ def lower(document: Document) -> Iterator[Fragment]:
     assert isinstance(module, Module)
     kinds = [(call, kind) for call in module.calls if (kind := _kind(call))]
     whole = any(kind == "trainer" for _, kind in kinds) and any(kind == "loader" for _, kind in kinds)
-    adapters = any(kind in ("adapter", "unsloth-adapter") for _, kind in kinds) or any("peft" in call.name for call in module.calls)
-    lora = CLOSED if whole and not adapters else OPEN if adapters and not any("adapter" in kind for _, kind in kinds) else PRESUMED
+    adapters = any(kind in ("adapter", "unsloth-adapter") for _, kind in kinds) or any(
+        "peft" in call.name for call in module.calls
+    )
+    lora = (
+        CLOSED
+        if whole and not adapters
+        else OPEN
+        if adapters and not any("adapter" in kind for _, kind in kinds)
+        else PRESUMED
+    )
     framework = _framework([call.name for call, _ in kinds])
     for index, (call, kind) in enumerate(kinds):
         block = Block(document, "call", call.name, call.arguments, call.start, call.end, index, call)
@@ -95,13 +108,23 @@ def _framework(names: list[str]) -> str:
 def _scopes(kind: str, call: Call, lora: str) -> dict[str, str]:
     state = OPEN if call.arguments.open else CLOSED
     if kind == "arguments":
-        return {"training": state, "lora": lora, "quantization": PRESUMED, "model": PRESUMED, "fsdp": state, "tokenizer": OPEN}
+        return {
+            "training": state,
+            "lora": lora,
+            "quantization": PRESUMED,
+            "model": PRESUMED,
+            "fsdp": state,
+            "tokenizer": OPEN,
+        }
     if kind == "adapter" or kind == "unsloth-adapter":
         return {"lora": state}
     if kind == "quantiser":
         return {"quantization": state}
     if kind == "loader":
-        return {"model": state, "quantization": state if not any(e.key == "quantization_config" for e in call.arguments.entries) else OPEN}
+        return {
+            "model": state,
+            "quantization": state if not any(e.key == "quantization_config" for e in call.arguments.entries) else OPEN,
+        }
     if kind == "trainer":
         return {"trainer": state}
     return {}
@@ -111,7 +134,9 @@ def _arguments(block: Block, call: Call) -> Fragment:
     own = _ARGUMENTS[last_word(call.name)]
     classes = (own,) if own == huggingface.BASE else (own, huggingface.BASE)
     statements = tuple(lower_mapping(block, _ARGUMENT_ROWS, "call", _argument_row))
-    return Fragment("python", block, "call", statements, {}, {"training": classes}, huggingface.links(statements), entry=True)
+    return Fragment(
+        "python", block, "call", statements, {}, {"training": classes}, huggingface.links(statements), entry=True
+    )
 
 
 _ARGUMENT_ROWS = {key: row for key, row in huggingface.ROWS.items() if row.fact.startswith("training.") or "." in key}
@@ -124,7 +149,11 @@ def _argument_row(key: str) -> Row | None:
 
 def _adapter(block: Block, call: Call) -> Fragment:
     word = last_word(call.name)
-    statements = [*lower_mapping(block, {"peft_type": Row("peft_type", "lora.peft_type")}, "call", lambda key: Row(key, "lora." + key))]
+    statements = [
+        *lower_mapping(
+            block, {"peft_type": Row("peft_type", "lora.peft_type")}, "call", lambda key: Row(key, "lora." + key)
+        )
+    ]
     statements.append(_named(block, call, "lora.peft_type", peft.TYPES.get(word, word)))
     return Fragment("peft", block, "call", tuple(statements), {}, {"lora": (f"peft.{word}",)})
 
@@ -141,10 +170,21 @@ def _loader(block: Block, call: Call) -> Fragment:
     if call.positional and isinstance(call.positional[0], Scalar):
         node = call.positional[0]
         entry = Entry("model_name", node.start, node.start, node)
-        statements.append(statement(block, entry, ("from_pretrained",), Row("from_pretrained", "model.name_or_path", "text"), "call"))
+        statements.append(
+            statement(block, entry, ("from_pretrained",), Row("from_pretrained", "model.name_or_path", "text"), "call")
+        )
     entry_point = last_word(call.name.rpartition(".")[0]) in _UNSLOTH
     classes = {"model": ("unsloth.from_pretrained",)} if entry_point else {}
-    return Fragment("unsloth" if entry_point else "python", block, "call", tuple(statements), {}, classes, huggingface.links(tuple(statements)), entry=True)
+    return Fragment(
+        "unsloth" if entry_point else "python",
+        block,
+        "call",
+        tuple(statements),
+        {},
+        classes,
+        huggingface.links(tuple(statements)),
+        entry=True,
+    )
 
 
 def _unsloth_adapter(block: Block, call: Call) -> Fragment:
@@ -160,8 +200,15 @@ def _trainer(block: Block, call: Call) -> Fragment:
     statements = tuple(lower_mapping(block, rows, "call", lambda key: Row(key, "trainer." + key)))
     word = last_word(call.name)
     stated = {entry.key for entry in call.arguments.entries}
-    classes: dict[str, tuple[str, ...]] = {"trainer": (f"{'trl' if word not in ('Trainer', 'Seq2SeqTrainer') else 'transformers'}.{word}",)}
-    if "args" not in stated and not call.arguments.open and len(call.positional) < 2 and word[:-7] + "Config" in _ARGUMENTS:
+    classes: dict[str, tuple[str, ...]] = {
+        "trainer": (f"{'trl' if word not in ('Trainer', 'Seq2SeqTrainer') else 'transformers'}.{word}",)
+    }
+    if (
+        "args" not in stated
+        and not call.arguments.open
+        and len(call.positional) < 2
+        and word[:-7] + "Config" in _ARGUMENTS
+    ):
         classes["training"] = (_ARGUMENTS[word[:-7] + "Config"], huggingface.BASE)
     return Fragment("python", block, "call", statements, {}, classes, entry=True)
 
@@ -174,7 +221,14 @@ def _checkpointing(block: Block, call: Call) -> Fragment:
 
 def _accelerator(block: Block, call: Call) -> Fragment:
     rows = {"mixed_precision": Row("mixed_precision", "accelerate.mixed_precision", "dtype")}
-    return Fragment("python", block, "call", tuple(lower_mapping(block, rows, "call", lambda key: Row(key, "accelerate." + key))), {}, {})
+    return Fragment(
+        "python",
+        block,
+        "call",
+        tuple(lower_mapping(block, rows, "call", lambda key: Row(key, "accelerate." + key))),
+        {},
+        {},
+    )
 
 
 def _named(block: Block, call: Call, fact: str, value: object) -> Statement:
@@ -182,7 +236,12 @@ def _named(block: Block, call: Call, fact: str, value: object) -> Statement:
     node = Scalar(value, call.name_start, call.name_end, "name", False)
     word = last_word(call.name)
     entry = Entry(word, call.name_start, call.name_end, node)
-    return Statement(fact, value, value, Explicit(Place(block.document, word, call.name_start, call.name_end, entry, (word,)), "call", block.number))
+    return Statement(
+        fact,
+        value,
+        value,
+        Explicit(Place(block.document, word, call.name_start, call.name_end, entry, (word,)), "call", block.number),
+    )
 
 
 def _data(block: Block, call: Call) -> Fragment:
@@ -195,4 +254,3 @@ _LOWER = {
     "arguments": _arguments, "adapter": _adapter, "quantiser": _quantiser, "loader": _loader, "unsloth-adapter": _unsloth_adapter,
     "trainer": _trainer, "checkpointing": _checkpointing, "accelerator": _accelerator,
 }  # fmt: skip
-

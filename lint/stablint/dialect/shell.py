@@ -28,14 +28,22 @@ def recognise(document: Document, split_launch: SplitLaunch) -> int:
     script = document.root
     if not isinstance(script, Script):
         return 0
-    return 90 if any(_is_training(*parts) or _launches_script(*parts) for parts in map(split_launch, script.commands)) else 0
+    return (
+        90
+        if any(_is_training(*parts) or _launches_script(*parts) for parts in map(split_launch, script.commands))
+        else 0
+    )
 
 
 def _is_training(launcher: Command, script: Command | None) -> bool:
     target = script or launcher
     keys = {spelled(entry.key) for entry in target.flags.entries}
     known = _known_flags(target)
-    return known >= 3 or (known >= 1 and bool(keys & huggingface.TELLING)) or (bool(_config_links(target)) and _starts_training(launcher, target))
+    return (
+        known >= 3
+        or (known >= 1 and bool(keys & huggingface.TELLING))
+        or (bool(_config_links(target)) and _starts_training(launcher, target))
+    )
 
 
 def _launches_script(launcher: Command, script: Command | None) -> bool:
@@ -54,7 +62,9 @@ def _known_flags(target: Command) -> int:
 
 def _starts_training(launcher: Command, target: Command) -> bool:
     words = launcher.words
-    named = words[:2] in (("accelerate", "launch"), ("llamafactory-cli", "train")) or (words and words[0] in ("torchrun", "deepspeed", "trl"))
+    named = words[:2] in (("accelerate", "launch"), ("llamafactory-cli", "train")) or (
+        words and words[0] in ("torchrun", "deepspeed", "trl")
+    )
     return bool(named) or any("train" in word or "finetune" in word or "sft" in word for word in target.words)
 
 
@@ -90,9 +100,15 @@ def _config_links(command: Command) -> list[tuple[str, Scalar]]:
     found = [
         (str(entry.value.value), entry.value)
         for entry in command.flags.entries
-        if spelled(entry.key) in _CONFIG_FLAGS and isinstance(entry.value, Scalar) and isinstance(entry.value.value, str)
+        if spelled(entry.key) in _CONFIG_FLAGS
+        and isinstance(entry.value, Scalar)
+        and isinstance(entry.value.value, str)
     ]
-    found += [(word.value, word) for word in command.positionals if isinstance(word.value, str) and word.value.endswith(_CONFIG_SUFFIX)]
+    found += [
+        (word.value, word)
+        for word in command.positionals
+        if isinstance(word.value, str) and word.value.endswith(_CONFIG_SUFFIX)
+    ]
     return found
 
 
@@ -115,8 +131,19 @@ def _launcher(document: Document, launcher: Command, index: int, own: bool) -> F
         key = spelled(entry.key)
         if key in _PROCESS_FLAGS:
             statements.append(statement(block, entry, (key,), Row(key, _PROCESS_FLAGS[key]), "accelerate-flags"))
-        elif accelerated and key == "config_file" and isinstance(entry.value, Scalar) and isinstance(entry.value.value, str):
-            links.append(Link("accelerate", entry.value.value, Place(document, entry.key, entry.value.start, entry.value.end, entry)))
+        elif (
+            accelerated
+            and key == "config_file"
+            and isinstance(entry.value, Scalar)
+            and isinstance(entry.value.value, str)
+        ):
+            links.append(
+                Link(
+                    "accelerate",
+                    entry.value.value,
+                    Place(document, entry.key, entry.value.start, entry.value.end, entry),
+                )
+            )
         elif accelerated and (row := accelerate.flag_row(key)) is not None:
             statements.append(statement(block, entry, (key,), row, "accelerate-flags"))
         elif key == "include" and words[:1] == ("deepspeed",) and isinstance(entry.value, Scalar):
@@ -135,7 +162,13 @@ def _included(block: Block, entry: Entry) -> Iterator[Statement]:
     slots = text.rpartition(":")[2]
     if "@" not in text and _MANY.match(slots):
         node = Scalar(len(slots.split(",")), entry.value.start, entry.value.end, "plain", False)
-        yield statement(block, Entry(entry.key, entry.key_start, entry.key_end, node), (entry.key,), Row("include", "launch.processes_per_node"), "accelerate-flags")
+        yield statement(
+            block,
+            Entry(entry.key, entry.key_start, entry.key_end, node),
+            (entry.key,),
+            Row("include", "launch.processes_per_node"),
+            "accelerate-flags",
+        )
 
 
 _LAUNCHERS = {"torchrun": "torchrun", "deepspeed": "deepspeed", "python": "python", "python3": "python", "accelerate": "accelerate",
@@ -144,7 +177,9 @@ _LAUNCHERS = {"torchrun": "torchrun", "deepspeed": "deepspeed", "python": "pytho
 
 def _launched_by(block: Block, launcher: Command) -> Statement:
     word = launcher.words[0] if launcher.words else ""
-    name = "torchrun" if "torch.distributed" in " ".join(launcher.words) else _LAUNCHERS.get(word.rpartition("/")[2], word)
+    name = (
+        "torchrun" if "torch.distributed" in " ".join(launcher.words) else _LAUNCHERS.get(word.rpartition("/")[2], word)
+    )
     place = Place(block.document, word, launcher.start, launcher.start + len(word), None, (word,))
     return Statement("launch.launcher", name, word, Explicit(place, "accelerate-flags", block.number))
 
@@ -152,5 +187,3 @@ def _launched_by(block: Block, launcher: Command) -> Statement:
 def _environment(block: Block, launcher: Command) -> Iterator[Statement]:
     for entry in launcher.environment.entries:
         yield statement(block, entry, (entry.key,), Row(entry.key, "launch.env." + entry.key, "text"), "environment")
-
-

@@ -28,19 +28,32 @@ _OWN = (
     ("quant_method", "quantization.quant_method", "text"),
     ("quant_bits", "quantization.bits", "plain"),
 )  # fmt: skip
-ROWS: dict[str, Row | tuple[Row, ...]] = {**huggingface.ROWS, **{key: Row(key, fact, codec) for key, fact, codec in _OWN}}
+ROWS: dict[str, Row | tuple[Row, ...]] = {
+    **huggingface.ROWS,
+    **{key: Row(key, fact, codec) for key, fact, codec in _OWN},
+}
 
 _STRONG = frozenset(["tuner_type", "train_type", "sft_type", "rlhf_type", "split_dataset_ratio", "train_dataset_sample", "attn_impl", "truncation_strategy", "model_author", "loss_scale", "swift_version", "dataset_num_proc", "val_dataset", "self_cognition_sample", "custom_train_dataset_path"])  # fmt: skip
-_OWN_WORDS = frozenset(["tuner_type", "train_type", "sft_type", "rlhf_type", "split_dataset_ratio", "train_dataset_sample"])
+_OWN_WORDS = frozenset(
+    ["tuner_type", "train_type", "sft_type", "rlhf_type", "split_dataset_ratio", "train_dataset_sample"]
+)
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:
     if {"cmd", "args"} <= keys:  # one of its experiments: the command, and its arguments below
         inner = block.mapping.get("args")
-        return recognise(frozenset(entry.key for entry in inner.entries) | {"tuner_type"}, block) if isinstance(inner, Mapping) else 0
+        return (
+            recognise(frozenset(entry.key for entry in inner.entries) | {"tuner_type"}, block)
+            if isinstance(inner, Mapping)
+            else 0
+        )
     if not keys & {"model", "model_type", "model_id_or_path"} or "dataset" not in keys:
         return 0
-    return 94 if keys & _OWN_WORDS and (len(keys & _STRONG) >= 2 or keys & huggingface.TELLING or keys & {"output_dir", "lr"}) else 0
+    return (
+        94
+        if keys & _OWN_WORDS and (len(keys & _STRONG) >= 2 or keys & huggingface.TELLING or keys & {"output_dir", "lr"})
+        else 0
+    )
 
 
 def lower(block: Block, layer: str = "file") -> Fragment:

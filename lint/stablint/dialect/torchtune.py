@@ -30,7 +30,17 @@ _ROWS = (
 )  # fmt: skip
 ROWS: dict[str, Row | tuple[Row, ...]] = {key: Row(key, fact, codec) for key, fact, codec in _ROWS}
 
-_SECTIONS = ("model", "tokenizer", "optimizer", "checkpointer", "dataset", "loss", "metric_logger", "quantizer", "lr_scheduler")
+_SECTIONS = (
+    "model",
+    "tokenizer",
+    "optimizer",
+    "checkpointer",
+    "dataset",
+    "loss",
+    "metric_logger",
+    "quantizer",
+    "lr_scheduler",
+)
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:

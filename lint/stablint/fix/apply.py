@@ -26,8 +26,15 @@ class Repaired(NamedTuple):
     refused: tuple[str, ...]  # fixes that were not written, and why: each is a fault of ours
 
 
-def repair(paths: list[str], options: Options, *, unsafe: bool, base: str | None = None, texts: dict[str, Text] | None = None,
-           known: tuple[Hazard, ...] | None = None) -> Repaired:
+def repair(
+    paths: list[str],
+    options: Options,
+    *,
+    unsafe: bool,
+    base: str | None = None,
+    texts: dict[str, Text] | None = None,
+    known: tuple[Hazard, ...] | None = None,
+) -> Repaired:
     """Apply every applicable fix until nothing is left, in memory. At most ten rounds; what does not help is left out and told."""
     allowed = ("safe", "unsafe") if unsafe else ("safe",)
     current: dict[str, Text] = dict(texts or {})
@@ -36,7 +43,17 @@ def repair(paths: list[str], options: Options, *, unsafe: bool, base: str | None
     fixed = 0
     state = inspect(paths, options, base=base, texts=current, known=known)
     for _ in range(_ROUNDS):
-        batch = _disjoint([d for d in state.report.diagnostics if d.suppressed is None and d.fix is not None and d.fix.applicability in allowed and d.fix.files and d.fingerprint not in refused])
+        batch = _disjoint(
+            [
+                d
+                for d in state.report.diagnostics
+                if d.suppressed is None
+                and d.fix is not None
+                and d.fix.applicability in allowed
+                and d.fix.files
+                and d.fingerprint not in refused
+            ]
+        )
         if not batch:
             break
         done, after, state_after = _try(batch, current, paths, options, base, state, known)
@@ -50,7 +67,9 @@ def repair(paths: list[str], options: Options, *, unsafe: bool, base: str | None
                     accepted.append(one)
                     after, state_after = trial, trial_state
                 else:
-                    refused[one.fingerprint] = f"{one.rule} in {one.text.name if one.text else ''}: the repair did not clear it, and was not written"
+                    refused[one.fingerprint] = (
+                        f"{one.rule} in {one.text.name if one.text else ''}: the repair did not clear it, and was not written"
+                    )
         for diagnostic in accepted:
             for file in diagnostic.fix.files if diagnostic.fix else ():
                 before.setdefault(file.text.path, file.text)
@@ -67,7 +86,11 @@ def _disjoint(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     for diagnostic in diagnostics:
         assert diagnostic.fix is not None
         spans = [(file.text.path, edit.start, edit.end) for file in diagnostic.fix.files for edit in file.edits]
-        if any(path == other and start <= last and first <= end for path, start, end in spans for other, first, last in taken):
+        if any(
+            path == other and start <= last and first <= end
+            for path, start, end in spans
+            for other, first, last in taken
+        ):
             continue
         taken += spans
         chosen.append(diagnostic)
@@ -75,21 +98,36 @@ def _disjoint(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
 
 
 def _try(
-    batch: list[Diagnostic], current: dict[str, Text], paths: list[str], options: Options, base: str | None, before: Inspection,
+    batch: list[Diagnostic],
+    current: dict[str, Text],
+    paths: list[str],
+    options: Options,
+    base: str | None,
+    before: Inspection,
     known: tuple[Hazard, ...] | None,
 ) -> tuple[bool, dict[str, Text], Inspection]:
     """The texts with the fixes in them, if every file still reads, each finding is gone and no new error came."""
     after = dict(current)
     for path, (text, fixes) in _by_file(batch).items():
-        new = apply(text.text, [edit for fix in fixes for file in fix.files if file.text.path == path for edit in file.edits])
-        if objection(text, new, [edit for fix in fixes for file in fix.files if file.text.path == path for edit in file.edits]):
+        new = apply(
+            text.text, [edit for fix in fixes for file in fix.files if file.text.path == path for edit in file.edits]
+        )
+        if objection(
+            text, new, [edit for fix in fixes for file in fix.files if file.text.path == path for edit in file.edits]
+        ):
             return False, current, before
         after[path] = text._replace(text=new)
     state = inspect(paths, options, base=base, texts=after, known=known)
     left = {(d.rule, d.fingerprint) for d in state.report.diagnostics}
-    errors_before = {(d.rule, d.text.name if d.text else "") for d in before.report.diagnostics if d.severity == "error"}
+    errors_before = {
+        (d.rule, d.text.name if d.text else "") for d in before.report.diagnostics if d.severity == "error"
+    }
     errors_after = {(d.rule, d.text.name if d.text else "") for d in state.report.diagnostics if d.severity == "error"}
-    good = not any((d.rule, d.fingerprint) in left for d in batch) and errors_after <= errors_before and not state.report.internal_errors
+    good = (
+        not any((d.rule, d.fingerprint) in left for d in batch)
+        and errors_after <= errors_before
+        and not state.report.internal_errors
+    )
     return good, after, state
 
 

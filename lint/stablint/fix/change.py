@@ -15,7 +15,12 @@ from stablint.report.model import FileEdits, Fix
 from stablint.run.fact import ABSENT, Explicit, Fact, Place, is_unknown
 from stablint.source.tree import Document, Edit, Mapping, Verbatim
 
-_WRITERS = {"yaml": "stablint.source.yaml_edit", "json": "stablint.source.json_edit", "python": "stablint.source.python_edit", "shell": "stablint.source.shell_edit"}
+_WRITERS = {
+    "yaml": "stablint.source.yaml_edit",
+    "json": "stablint.source.json_edit",
+    "python": "stablint.source.python_edit",
+    "shell": "stablint.source.shell_edit",
+}
 _FIELD = re.compile(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)\}\Z")
 
 
@@ -129,35 +134,65 @@ def _raise(change: Change, finding: Finding, changes: list[Change]) -> Iterator[
         yield from _rename(change, fact, places, finding)
     elif change.value is ABSENT:
         for place in places:
-            yield place.document, _required(_writer(place).remove(place.document, place.entry), "it cannot be removed there")
+            yield (
+                place.document,
+                _required(_writer(place).remove(place.document, place.entry), "it cannot be removed there"),
+            )
     elif places:
         assert fact is not None
         place = places[0]  # the winner; of duplicate keys the last
         old = fact.sources[0].raw
         value = fact.value if change.respell else change.value
-        yield place.document, _required(_writer(place).replace(place.document, place.entry, _spelled(value, old, place)), "its text is not a plain value")
+        yield (
+            place.document,
+            _required(
+                _writer(place).replace(place.document, place.entry, _spelled(value, old, place)),
+                "its text is not a plain value",
+            ),
+        )
     else:
         yield _insert(change, finding, changes)
 
 
-def _rename(change: Change, fact: Fact | None, places: list[Place], finding: Finding) -> Iterator[tuple[Document, Edit]]:
+def _rename(
+    change: Change, fact: Fact | None, places: list[Place], finding: Finding
+) -> Iterator[tuple[Document, Edit]]:
     """`fp16: true` → `bf16: true`. Where the new name is there already, it takes the value and the old one goes."""
     if fact is None or not places:
         raise Impossible("it is not written down")
     new = finding.run.explicit.get(change.to if "." in change.to else f"{change.fact.partition('.')[0]}.{change.to}")
     key = change.to.rpartition(".")[2]
     place = places[0]
-    if new is not None and new.sources and isinstance(new.origin, Explicit) and new.origin.place.entry is not place.entry:
+    if (
+        new is not None
+        and new.sources
+        and isinstance(new.origin, Explicit)
+        and new.origin.place.entry is not place.entry
+    ):
         there = new.origin.place
-        yield there.document, _required(_writer(there).replace(there.document, there.entry, fact.value), "its text is not a plain value")
+        yield (
+            there.document,
+            _required(_writer(there).replace(there.document, there.entry, fact.value), "its text is not a plain value"),
+        )
         if isinstance(fact.value, bool):
-            yield place.document, _required(_writer(place).replace(place.document, place.entry, not fact.value), "its text is not a plain value")
+            yield (
+                place.document,
+                _required(
+                    _writer(place).replace(place.document, place.entry, not fact.value), "its text is not a plain value"
+                ),
+            )
         else:
-            yield place.document, _required(_writer(place).remove(place.document, place.entry), "it cannot be removed there")
+            yield (
+                place.document,
+                _required(_writer(place).remove(place.document, place.entry), "it cannot be removed there"),
+            )
         return
     for place in places:
         if place.entry is not None and place.entry.key.replace("-", "_") != key:
-            yield place.document, _required(_writer(place).rename(place.document, place.entry, key), "it cannot be renamed there")
+            yield (
+                place.document,
+                _required(_writer(place).rename(place.document, place.entry, key), "it cannot be renamed there"),
+            )
 
 
 def _insert(change: Change, finding: Finding, changes: list[Change]) -> tuple[Document, Edit]:
@@ -187,7 +222,14 @@ def _key(change: Change, place: Place) -> tuple[str | None, Any, Any]:
     if namespace == "deepspeed":
         return _nested(rest.split("."), value, place)
     if namespace in ("training", "trainer", "fsdp", "accelerate", "lora", "quantization", "model"):
-        row = next((key for key, row in _rows(place).items() if not isinstance(row, tuple) and row.fact == change.fact and "." not in key), None)
+        row = next(
+            (
+                key
+                for key, row in _rows(place).items()
+                if not isinstance(row, tuple) and row.fact == change.fact and "." not in key
+            ),
+            None,
+        )
         key = rest if place.document.format == "python" or row is None else row
         if namespace in ("training", "model", "lora", "quantization") and len(place.path) > 1:
             return None, None, None
@@ -225,7 +267,12 @@ def _nested(path: list[str], value: Any, place: Place) -> tuple[str | None, Any,
 
 def _spelled(value: Any, old: Any, place: Place) -> Any:
     """The value in the words of the old one: `torch.bfloat16` for `torch.float16`, `bf16` for `fp16`, a name for a name."""
-    if isinstance(value, str) and value in DTYPE_SPELLINGS and isinstance(old, str) and read_dtype(old) in DTYPE_SPELLINGS:
+    if (
+        isinstance(value, str)
+        and value in DTYPE_SPELLINGS
+        and isinstance(old, str)
+        and read_dtype(old) in DTYPE_SPELLINGS
+    ):
         if old.startswith("torch."):
             return Verbatim("torch." + value)
         spellings = DTYPE_SPELLINGS[read_dtype(old)]
@@ -244,5 +291,3 @@ def _required(edit: Edit | None, why: str) -> Edit:
     if edit is None:
         raise Impossible(why)
     return edit
-
-

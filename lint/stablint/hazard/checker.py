@@ -28,7 +28,9 @@ def _newest(releases: Releases) -> dict[str, Any]:
     """The newest release of every library; the same object for the same releases, so that worlds share what they know."""
     found = _choices.get(id(releases))
     if found is None or found[0] is not releases:
-        choice = {library: newest for library in known_libraries(releases) if (newest := releases.newest(library)) is not None}
+        choice = {
+            library: newest for library in known_libraries(releases) if (newest := releases.newest(library)) is not None
+        }
         found = _choices[id(releases)] = (releases, choice)
     return found[1]
 
@@ -63,7 +65,9 @@ class Checked:
         """Is there anything to say of the key itself: unknown, renamed, on its way out?"""
         if item not in self._news:
             view = self.view(self.newest, item)
-            self._news[item] = isinstance(view, ItemWorld) and (view.item_unknown() is not False or view.rename() is not None)
+            self._news[item] = isinstance(view, ItemWorld) and (
+                view.item_unknown() is not False or view.rename() is not None
+            )
         return self._news[item]
 
     def others(self, at: Turns) -> list[tuple[dict[str, Any], World]]:
@@ -93,40 +97,57 @@ class Checked:
 
 def check(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None = None) -> tuple[list[Finding], list[Open]]:
     """Every finding and every undetermined hazard of one run. `memo` is shared by the runs of one check."""
-    checked = Checked(run)
-    findings: list[Finding] = []
-    undetermined: list[Open] = []
     key = memo.key(run) if memo is not None else ()
     remembered = memo.get(key) if memo is not None else None
-    if remembered is None:
-        pairs = [(hazard, item) for hazard in hazards if _may_hold(hazard, run) for item in _items(hazard, checked)]
-    else:
-        pairs, waiting = remembered
-        undetermined += [Open(hazard, run, needs) for hazard, needs in waiting]
-    again: list[tuple[Hazard, str]] = []
-    settled: list[tuple[Hazard, tuple[str, ...]]] = []
-    for hazard, item in pairs:
-        if remembered is None and memo is not None and (read := memo.quiet(hazard, item, run, key)) is not None:
-            if not memo.varied.isdisjoint(read) and _varies(hazard, checked, item, memo):
-                again.append((hazard, item))
-            continue
-        outcome = _examine(hazard, checked, item)
-        if type(outcome) is Finding:
-            findings.append(outcome)
-        elif type(outcome) is Open:
-            undetermined.append(outcome)
-        if remembered is None and memo is not None:
-            if outcome is None and not reads_files(hazard.when):
-                memo.say_quiet(hazard, item, run, key, _rests_on(hazard, checked.newest, item))
-            if _varies(hazard, checked, item, memo) or type(outcome) is Finding:
-                again.append((hazard, item))
-            elif type(outcome) is Open:
-                settled.append((hazard, outcome.needs))
-    if remembered is None and memo is not None:
-        memo.put(key, (again, settled))
+    findings, undetermined = _afresh(run, hazards, memo, key) if remembered is None else _again(run, *remembered)
     fired = {finding.hazard.id for finding in findings}
     kept = [f for f in findings if not any(other in fired for other in f.hazard.yields_to)]
     return kept, [o for o in undetermined if not any(other in fired for other in o.hazard.yields_to)]
+
+
+def _afresh(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None, key: Any) -> tuple[list[Finding], list[Open]]:
+    """Ask every hazard, and remember which of them a like run need not be asked about."""
+    checked = Checked(run)
+    findings: list[Finding] = []
+    undetermined: list[Open] = []
+    again: list[tuple[Hazard, str]] = []
+    settled: list[tuple[Hazard, tuple[str, ...]]] = []
+    for hazard in hazards:
+        for item in _items(hazard, checked) if _may_hold(hazard, run) else ():
+            read = memo.quiet(hazard, item, run, key) if memo is not None else None
+            outcome = None if read is not None else _examine(hazard, checked, item)
+            if type(outcome) is Finding:
+                findings.append(outcome)
+            elif type(outcome) is Open:
+                undetermined.append(outcome)
+            if memo is None:
+                continue
+            if read is None and outcome is None and not reads_files(hazard.when):
+                read = tuple(_rests_on(hazard, checked.newest, item))
+                memo.say_quiet(hazard, item, run, key, read)
+            known = read is not None and memo.varied.isdisjoint(read)
+            if type(outcome) is Finding or (not known and _varies(hazard, checked, item, memo)):
+                again.append((hazard, item))
+            elif type(outcome) is Open:
+                settled.append((hazard, outcome.needs))
+    if memo is not None:
+        memo.put(key, (again, settled))
+    return findings, undetermined
+
+
+def _again(
+    run: Run, pairs: list[tuple[Hazard, str]], settled: list[tuple[Hazard, tuple[str, ...]]]
+) -> tuple[list[Finding], list[Open]]:
+    """A run like one before it: only those hazards are asked whose answer may differ."""
+    undetermined = [Open(hazard, run, needs) for hazard, needs in settled]
+    if not pairs:
+        return [], undetermined
+    checked = Checked(run)
+    outcomes = [_examine(hazard, checked, item) for hazard, item in pairs]
+    return (
+        [outcome for outcome in outcomes if type(outcome) is Finding],
+        undetermined + [outcome for outcome in outcomes if type(outcome) is Open],
+    )
 
 
 def _rests_on(hazard: Hazard, world: World, item: str) -> set[str]:
@@ -155,11 +176,17 @@ def _varies(hazard: Hazard, checked: Checked, item: str, memo: Memo) -> bool:
 
 
 def _reads_varied(condition: Any, world: World, item: str, memo: Memo) -> bool:
-    """Words about the item other than its value (its type, its renames) are the same whatever the value."""
+    """Words about a setting other than its value (its type, its renames) are the same whatever the value."""
     names = list(facts_read([condition]))
-    if item in memo.varied and "item" in names and condition[0] not in ("unknown-key", "is-set", "is-absent"):
+    of_type = condition[0] in _VALUE_FREE or (condition[0] in ("is", "is-not") and condition[2:] == [1, None])
+    if of_type and (condition[1] == "item" or condition[1] in world.run.explicit):
+        return False
+    if item in memo.varied and "item" in names:
         return True
     return not memo.varied.isdisjoint(world.rests_on([name for name in names if not name.startswith("item")]))
+
+
+_VALUE_FREE = frozenset({"unknown-key", "is-set", "is-absent", "is-default", "type"})
 
 
 def _items(hazard: Hazard, checked: Checked) -> list[str]:
@@ -189,7 +216,11 @@ def _covers(pattern: str, name: str) -> bool:
     head, star, _ = pattern.partition("*")
     if not star:
         return name == pattern
-    return name.startswith(head) and len(name) > len(head) and (pattern.endswith("**") or not head or "." not in name[len(head) :])
+    return (
+        name.startswith(head)
+        and len(name) > len(head)
+        and (pattern.endswith("**") or not head or "." not in name[len(head) :])
+    )
 
 
 _matching: dict[tuple[str, ...], dict[str, bool]] = {}
@@ -215,7 +246,10 @@ def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | No
         return _open(hazard, newest, ()) if verdict is None else None
     seen: list[tuple[dict[str, Any], World, Verdict]] = []
     for _ in range(3):  # another world may turn at releases that the newest one never asked about
-        seen = [(interval, view := checked.view(world, item), _verdict(hazard, view)) for interval, world in checked.others(at)]
+        seen = [
+            (interval, view := checked.view(world, item), _verdict(hazard, view))
+            for interval, world in checked.others(at)
+        ]
         more = at.union(*(_all_turns(hazard, view) for _, view, _ in seen))
         if more == at:
             break
@@ -271,7 +305,9 @@ def _range_turns(hazard: Hazard, world: World) -> Turns:
     return found
 
 
-def _over_releases(hazard: Hazard, checked: Checked, item: str, seen: list[tuple[dict[str, Any], World, Verdict]]) -> Finding | Open | None:
+def _over_releases(
+    hazard: Hazard, checked: Checked, item: str, seen: list[tuple[dict[str, Any], World, Verdict]]
+) -> Finding | Open | None:
     """True in all: as declared. True in some, the newest among them: at most a warning. True in older ones only: undetermined."""
     true = [(interval, view) for interval, view, verdict in seen if verdict is True]
     if seen and all(verdict is True for _, _, verdict in seen):
@@ -280,13 +316,17 @@ def _over_releases(hazard: Hazard, checked: Checked, item: str, seen: list[tuple
     if true and seen[0][2] is True:
         return _finding(hazard, checked, seen[0][1], item, _releases(true, seen, libraries, checked), True)
     if true:
-        unstated = tuple(f"versions.{library}" for library in libraries if len(checked.run.releases.allowed(library)) > 1)
+        unstated = tuple(
+            f"versions.{library}" for library in libraries if len(checked.run.releases.allowed(library)) > 1
+        )
         return Open(hazard, checked.run, unstated) if unstated else None
     unknown = [view for _, view, verdict in seen if verdict is None]
     return _open(hazard, unknown[0], ()) if unknown else None
 
 
-def _releases(true: list[tuple[dict[str, Any], Any]], seen: list[Any], libraries: list[str], checked: Checked) -> dict[str, str]:
+def _releases(
+    true: list[tuple[dict[str, Any], Any]], seen: list[Any], libraries: list[str], checked: Checked
+) -> dict[str, str]:
     """The releases in which it holds, as a specifier a library; libraries that make no difference are left out."""
     texts = {}
     for library in libraries:
@@ -296,7 +336,9 @@ def _releases(true: list[tuple[dict[str, Any], Any]], seen: list[Any], libraries
         allowed = checked.run.releases.allowed(library)
         first, last = intervals[0][0], intervals[-1][1]
         text = checked.run.releases.text
-        parts = ([f">={text(first)}"] if first != allowed[0] else []) + ([f"<={text(last)}"] if last != allowed[-1] else [])
+        parts = ([f">={text(first)}"] if first != allowed[0] else []) + (
+            [f"<={text(last)}"] if last != allowed[-1] else []
+        )
         texts[library] = ",".join(parts)
     return {library: text for library, text in texts.items() if text}
 
@@ -337,7 +379,9 @@ def leaves(world: World, name: str, depth: int = 0) -> Iterator[Fact]:
                 yield from leaves(world, source, depth + 1)
 
 
-def _finding(hazard: Hazard, checked: Checked, world: World, item: str, releases: dict[str, str], partly: bool) -> Finding:
+def _finding(
+    hazard: Hazard, checked: Checked, world: World, item: str, releases: dict[str, str], partly: bool
+) -> Finding:
     names = list(dict.fromkeys(name for name in deciding(hazard.when, world) if not name.startswith("item.")))
     facts = tuple(world.fact(name) for name in names)
     presumed = [fact for fact in facts if fact.presumed]
@@ -352,7 +396,19 @@ def _finding(hazard: Hazard, checked: Checked, world: World, item: str, releases
     fact, place, absent = _place(hazard, world, names, item)
     shown = _leaf_facts(world, facts)
     return Finding(
-        hazard, checked.run, world, severity, fill(hazard.message, world), place, fact, absent, shown, _remedy(hazard, world), releases, tuple(notes), item
+        hazard,
+        checked.run,
+        world,
+        severity,
+        fill(hazard.message, world),
+        place,
+        fact,
+        absent,
+        shown,
+        _remedy(hazard, world),
+        releases,
+        tuple(notes),
+        item,
     )
 
 

@@ -119,7 +119,13 @@ def _compare(test: Test, when_absent: Verdict = False) -> Operator:
         if is_unknown(value):
             return None
         if value is ABSENT:
-            return True if operand is None and test is _same else False if operand is None and test is _differs else when_absent
+            return (
+                True
+                if operand is None and test is _same
+                else False
+                if operand is None and test is _differs
+                else when_absent
+            )
         return test(value, operand)
 
     return operator
@@ -139,7 +145,14 @@ def _version(condition: Condition, world: World) -> Verdict:
     if condition[0] in ("in", "not-in"):
         return (have in [release_key(str(o)) for o in operand]) is (condition[0] == "in")
     wanted = release_key(str(operand))
-    return {"is": have == wanted, "is-not": have != wanted, ">": have > wanted, ">=": have >= wanted, "<": have < wanted, "<=": have <= wanted}.get(condition[0])
+    return {
+        "is": have == wanted,
+        "is-not": have != wanted,
+        ">": have > wanted,
+        ">=": have >= wanted,
+        "<": have < wanted,
+        "<=": have <= wanted,
+    }.get(condition[0])
 
 
 def _same(value: Any, operand: Any) -> Verdict:

@@ -29,7 +29,12 @@ class ItemWorld(World):
         path = self._origin.place.path if self._origin is not None else ()
         self.spelled, owners = self._read_as(path or (name.rpartition(".")[2],))
         self._owners = owners
-        self._doubtful = {owner.removeprefix("?") for several in self.run.classes.values() for owner in several if owner.startswith("?")}
+        self._doubtful = {
+            owner.removeprefix("?")
+            for several in self.run.classes.values()
+            for owner in several
+            if owner.startswith("?")
+        }
         self._found = tuple((owner, spans) for owner in owners if (spans := field(owner, self.spelled)) is not None)
         self._words: dict[str, Fact] = {}
         self._turns: Turns = NO_TURNS
@@ -63,7 +68,9 @@ class ItemWorld(World):
             at = path.index("deepspeed") + 1 if "deepspeed" in path else 0
             whole = self._origin is not None and (self._origin.layer == "deepspeed-file" or at > 0)
             # a short pydantic name (`max_live_parameters`) is looked up under the alias that the fact has
-            return self.name.removeprefix("deepspeed.") if whole else ".".join(path[at:]), ("deepspeed.json",) if whole else ()
+            return self.name.removeprefix("deepspeed.") if whole else ".".join(path[at:]), (
+                "deepspeed.json",
+            ) if whole else ()
         if head not in _OF_CLASSES or len(path) > 1:
             return path[-1], ()
         return path[-1], tuple(owner.removeprefix("?") for owner in self.run.classes.get(head, ()))
@@ -120,7 +127,11 @@ class ItemWorld(World):
         return None
 
     def bound(self, words: tuple[str, ...]) -> Any:
-        return self.spans(lambda spans, release: next((spans.extra_at(release)[word] for word in words if word in spans.extra_at(release)), None))
+        return self.spans(
+            lambda spans, release: next(
+                (spans.extra_at(release)[word] for word in words if word in spans.extra_at(release)), None
+            )
+        )
 
     def rename(self) -> Rename | None:
         """What became of the key, as far as the chosen release has gone: deprecated or without it."""
@@ -146,7 +157,15 @@ class ItemWorld(World):
 def _renamed_to(item: ItemWorld) -> str | None:
     """Only where the new name takes the same value in the same class: a swap is right then."""
     found = item.rename()
-    return found.new if found is not None and found.new is not None and "." not in found.new and found.kind in ("renamed", "deprecated") and not found.values else None
+    return (
+        found.new
+        if found is not None
+        and found.new is not None
+        and "." not in found.new
+        and found.kind in ("renamed", "deprecated")
+        and not found.values
+        else None
+    )
 
 
 def _moved_to(item: ItemWorld) -> str | None:

@@ -40,7 +40,7 @@ class Memo:
                 if name not in varied:
                     self._count(name, _token(fact))
         self._runs += 1
-        stated = [(name, _token(fact)) for name, fact in run.explicit.items() if name not in varied]
+        stated = [(name, _kind(fact) if name in varied else _token(fact)) for name, fact in run.explicit.items()]
         kind = (
             run.framework, run.linked, run.dialects, run.target, id(run.releases) if run.releases.is_known() else repr(run.releases),
             tuple(run.scopes.items()), tuple(run.classes.items()), self._supplied(run),
@@ -49,7 +49,9 @@ class Memo:
 
     def _supplied(self, run: Run) -> Any:
         """What the options and the model's name supply: the name itself is a stated setting already."""
-        return tuple((name, repr(fact.value)) for name, fact in run.supplied.items() if not isinstance(fact.origin, Derived))
+        return tuple(
+            (name, repr(fact.value)) for name, fact in run.supplied.items() if not isinstance(fact.origin, Derived)
+        )
 
     def _count(self, name: str, token: Any) -> None:
         seen = self._seen.setdefault(name, set())
@@ -80,6 +82,18 @@ class Memo:
     def put(self, key: Key, left: Any) -> None:
         if key[-1] == self.varied:
             self._left[key] = left
+
+
+def _kind(fact: Fact) -> Any:
+    """All of a statement but its value."""
+    if len(fact.sources) == 1:
+        _, value, raw, origin = fact.sources[0]
+        return (
+            (origin[1], origin[0][5], origin[3], type(raw), type(value))
+            if type(origin) is Explicit
+            else (origin, type(raw))
+        )
+    return _token(fact)
 
 
 def _token(fact: Fact) -> Any:

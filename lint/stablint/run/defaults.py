@@ -38,7 +38,9 @@ def profile(library_class: str, name: str, namespace: str) -> Profile | None:
 
 
 def _profile(library_class: str, name: str, namespace: str) -> Profile | None:
-    spans = tuple(s for spelled in (name, *spellings_of(name, namespace)) if (s := field(library_class, spelled)) is not None)
+    spans = tuple(
+        s for spelled in (name, *spellings_of(name, namespace)) if (s := field(library_class, spelled)) is not None
+    )
     if not spans:
         return None
     library = spans[0].library

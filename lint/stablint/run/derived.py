@@ -32,7 +32,11 @@ def compute_dtype(w: World) -> Answer:
         value = Unknown("the card decides") if not isinstance(native, bool) else "bfloat16" if native else "float16"
         return Answer(value, ("training.bf16", "target.gpu.native_bf16"))
     if is_unknown(fp16) or is_unknown(bf16):
-        return _unsloth_dtype(w) or _accelerated(w) or Answer(Unknown("neither fp16 nor bf16 is known"), ("training.fp16", "training.bf16"))
+        return (
+            _unsloth_dtype(w)
+            or _accelerated(w)
+            or Answer(Unknown("neither fp16 nor bf16 is known"), ("training.fp16", "training.bf16"))
+        )
     return _accelerated(w) or _weights_decide(w)
 
 
@@ -44,7 +48,11 @@ def _accelerated(w: World) -> Answer | None:
 def _unsloth_dtype(w: World) -> Answer | None:
     """Unsloth's scripts ask the card: bf16 where it is native, else fp16 (its from_pretrained does the same)."""
     native = w.value("target.gpu.native_bf16") if w.run.framework == "unsloth" else None
-    return Answer("bfloat16" if native else "float16", ("training.fp16", "training.bf16", "target.gpu.native_bf16")) if isinstance(native, bool) else None
+    return (
+        Answer("bfloat16" if native else "float16", ("training.fp16", "training.bf16", "target.gpu.native_bf16"))
+        if isinstance(native, bool)
+        else None
+    )
 
 
 def _weights_decide(w: World) -> Answer:
@@ -82,7 +90,11 @@ def method(w: World) -> Answer:
     """full, lora, qlora or prompt. Bare arguments without a word on adapters do not prove full fine-tuning: then it is presumed."""
     kind = w.stated("training.finetuning_type")
     if kind is not ABSENT:
-        return _adapted(w, kind, "training.finetuning_type") if kind == "lora" else Answer(kind, ("training.finetuning_type",))
+        return (
+            _adapted(w, kind, "training.finetuning_type")
+            if kind == "lora"
+            else Answer(kind, ("training.finetuning_type",))
+        )
     if w.run.framework == "llamafactory":
         return _adapted(w, "lora", "training.finetuning_type")  # its default
     kind = w.stated("training.adapter")
@@ -151,7 +163,11 @@ def world_size(w: World) -> Answer:
     per_node, nodes = w.stated("launch.processes_per_node"), w.stated("launch.nodes")
     if isinstance(per_node, int):
         count = 1 if nodes is ABSENT else nodes
-        return Answer(per_node * count, ("launch.processes_per_node", "launch.nodes")) if isinstance(count, int) else Answer(Unknown("the nodes"), ("launch.nodes",))
+        return (
+            Answer(per_node * count, ("launch.processes_per_node", "launch.nodes"))
+            if isinstance(count, int)
+            else Answer(Unknown("the nodes"), ("launch.nodes",))
+        )
     launcher = w.stated("launch.launcher")
     devices = w.stated("launch.env.CUDA_VISIBLE_DEVICES")
     if launcher in ("deepspeed", "llamafactory-cli", "accelerate"):  # these start one process a visible GPU
@@ -187,7 +203,11 @@ def warmup_steps(w: World) -> Answer:
         return Answer(int(steps), ("training.warmup_steps",))
     share = steps if isinstance(steps, float) and steps > 0 else w.value("training.warmup_ratio")
     if share in (0, 0.0, None, ABSENT):
-        return Answer(0, ("training.warmup_steps", "training.warmup_ratio")) if not is_unknown(steps) else Answer(steps, ("training.warmup_steps",))
+        return (
+            Answer(0, ("training.warmup_steps", "training.warmup_ratio"))
+            if not is_unknown(steps)
+            else Answer(steps, ("training.warmup_steps",))
+        )
     total = w.value("derived.total_steps")
     if isinstance(share, (int, float)) and isinstance(total, int):
         return Answer(math.ceil(share * total), ("training.warmup_ratio", "derived.total_steps"))
@@ -207,7 +227,12 @@ def zero_stage(w: World) -> Answer:
     stage = w.value("deepspeed.zero_optimization.stage")
     if stage is ABSENT:
         return Answer(0, ("deepspeed.zero_optimization.stage",))
-    if is_unknown(stage) and not w.is_stated("deepspeed.zero_optimization.stage") and w.value("derived.deepspeed") is False and _launch_is_known(w):
+    if (
+        is_unknown(stage)
+        and not w.is_stated("deepspeed.zero_optimization.stage")
+        and w.value("derived.deepspeed") is False
+        and _launch_is_known(w)
+    ):
         return Answer(0, ("derived.deepspeed", "launch.launcher"))
     return Answer(stage, ("deepspeed.zero_optimization.stage",))
 
@@ -215,11 +240,19 @@ def zero_stage(w: World) -> Answer:
 def _launch_is_known(w: World) -> bool:
     """Sharding may stand in accelerate's own file, unless the launcher is another one or there is one GPU (ERRATA, finding 6)."""
     launcher = w.stated("launch.launcher")
-    return (launcher is not ABSENT and launcher != "accelerate") or w.is_stated("accelerate.distributed_type") or w.value("target.gpu.count") == 1
+    return (
+        (launcher is not ABSENT and launcher != "accelerate")
+        or w.is_stated("accelerate.distributed_type")
+        or w.value("target.gpu.count") == 1
+    )
 
 
 def _band(w: World) -> tuple[Any, tuple[str, ...]]:
-    names = ("derived.objective", "derived.method", "model.parameters")  # model.type and the optimiser only choose the band
+    names = (
+        "derived.objective",
+        "derived.method",
+        "model.parameters",
+    )  # model.type and the optimiser only choose the band
     goal, how, size = (w.value(name) for name in names)
     optim = w.value("training.optim")
     if is_unknown(goal) or not isinstance(size, int) or (isinstance(optim, str) and not optim.startswith(_ADAM_LIKE)):
@@ -289,7 +322,9 @@ def generation_batch(w: World) -> Answer:
     steps = w.value("training.steps_per_generation")
     accumulation = "training.steps_per_generation" if isinstance(steps, int) else "training.gradient_accumulation_steps"
     if is_unknown(stated) or is_unknown(steps):
-        return Answer(Unknown("the round is not known"), ("training.generation_batch_size", "training.steps_per_generation"))
+        return Answer(
+            Unknown("the round is not known"), ("training.generation_batch_size", "training.steps_per_generation")
+        )
     return _product(w, ("training.per_device_train_batch_size", "derived.world_size", accumulation))
 
 
@@ -302,7 +337,9 @@ def generations_eval(w: World) -> Answer:
 def adam_betas(w: World) -> Answer:
     names = ("training.adam_beta1", "training.adam_beta2")
     betas = [w.value(name) for name in names]
-    return Answer(betas if all(isinstance(beta, float) for beta in betas) else Unknown("the betas are not known"), names)
+    return Answer(
+        betas if all(isinstance(beta, float) for beta in betas) else Unknown("the betas are not known"), names
+    )
 
 
 def deepspeed(w: World) -> Answer:
@@ -333,7 +370,9 @@ def _of_band(field: str) -> Rule:
     def rule(w: World) -> Answer:
         found, names = _band(w)
         value = getattr(found, field) if found is not None else None
-        return Answer(value if value is not None else Unknown("no counted recipes for this objective, method and size"), names)
+        return Answer(
+            value if value is not None else Unknown("no counted recipes for this objective, method and size"), names
+        )
 
     return rule
 
@@ -353,16 +392,28 @@ def weights_gib(w: World) -> Answer:
 
 def weights_per_card_gib(w: World) -> Answer:
     """The share of the base weights that each card must hold: all of them under plain data parallelism."""
-    whole, stage, processes = w.value("derived.weights_gib"), w.value("derived.zero_stage"), w.value("derived.world_size")
+    whole, stage, processes = (
+        w.value("derived.weights_gib"),
+        w.value("derived.zero_stage"),
+        w.value("derived.world_size"),
+    )
     names = ("derived.weights_gib", "derived.zero_stage", "derived.world_size", "model.device_map")
     if is_unknown(whole):
         return Answer(whole, names)
     sharded = stage == 3 or w.value("derived.fsdp") is True
     if sharded:
-        return Answer(whole / processes, names) if isinstance(processes, int) else Answer(Unknown("the processes are not known"), names)
+        return (
+            Answer(whole / processes, names)
+            if isinstance(processes, int)
+            else Answer(Unknown("the processes are not known"), names)
+        )
     if w.is_stated("model.device_map"):
         count = w.value("target.gpu.count")
-        return Answer(whole / count, names) if isinstance(count, int) else Answer(Unknown("the cards are not known"), names)
+        return (
+            Answer(whole / count, names)
+            if isinstance(count, int)
+            else Answer(Unknown("the cards are not known"), names)
+        )
     if processes == 1 or (isinstance(processes, int) and w.is_stated("launch.launcher") and not is_unknown(stage)):
         return Answer(whole, names)
     return Answer(Unknown("how the weights are spread is not known"), names)
@@ -378,7 +429,16 @@ def total_memory_gib(w: World) -> Answer:
 
 
 # Bytes a parameter needs besides activations, by optimiser: weights and gradients are counted apart.
-_STATE_BYTES = {"adamw_bnb_8bit": 2, "adamw_8bit": 2, "paged_adamw_8bit": 2, "adafactor": 0, "sgd": 0, "lion_8bit": 1, "paged_lion_8bit": 1, "lion_32bit": 4}
+_STATE_BYTES = {
+    "adamw_bnb_8bit": 2,
+    "adamw_8bit": 2,
+    "paged_adamw_8bit": 2,
+    "adafactor": 0,
+    "sgd": 0,
+    "lion_8bit": 1,
+    "paged_lion_8bit": 1,
+    "lion_32bit": 4,
+}
 
 
 def training_state_gib(w: World) -> Answer:
@@ -387,12 +447,27 @@ def training_state_gib(w: World) -> Answer:
     Mixed precision: fp32 weights 4 + gradients 4 + Adam 8 bytes; pure half: 2 + 2 + 4; DeepSpeed: 2 + 2 + 12
     (arXiv 1910.02054, section 3). ZeRO-1 divides the states, 2 also the gradients, 3 all, by the processes.
     """
-    names = ("derived.method", "model.parameters", "derived.weights_dtype", "derived.zero_stage", "derived.world_size", "training.optim", "training.fsdp")
+    names = (
+        "derived.method",
+        "model.parameters",
+        "derived.weights_dtype",
+        "derived.zero_stage",
+        "derived.world_size",
+        "training.optim",
+        "training.fsdp",
+    )
     how, size, dtype, stage, processes, optim, fsdp = (w.value(name) for name in names)
     unknown = Answer(Unknown("method, size, dtype or sharding is not known"), names)
-    if how != "full" or not isinstance(size, int) or dtype not in ("float32", "float16", "bfloat16") or fsdp not in (ABSENT, None, "", [], False):
+    if (
+        how != "full"
+        or not isinstance(size, int)
+        or dtype not in ("float32", "float16", "bfloat16")
+        or fsdp not in (ABSENT, None, "", [], False)
+    ):
         return unknown
-    if any(w.is_stated(f"deepspeed.zero_optimization.offload_{part}.device") for part in ("optimizer", "param")) or w.is_stated("deepspeed.zero_optimization.offload_optimizer"):
+    if any(
+        w.is_stated(f"deepspeed.zero_optimization.offload_{part}.device") for part in ("optimizer", "param")
+    ) or w.is_stated("deepspeed.zero_optimization.offload_optimizer"):
         return unknown
     if is_unknown(stage) and processes == 1 and not w.is_stated("training.deepspeed"):
         stage = 0
@@ -400,9 +475,15 @@ def training_state_gib(w: World) -> Answer:
         return unknown
     each = _STATE_BYTES.get(optim, 8) if isinstance(optim, str) else 8
     pure = dtype != "float32"
-    weights, gradients, states = (2, 2, each + 4) if w.run.linked & {"deepspeed"} else (2, 2, each / 2) if pure else (4, 4, each)
+    weights, gradients, states = (
+        (2, 2, each + 4) if w.run.linked & {"deepspeed"} else (2, 2, each / 2) if pure else (4, 4, each)
+    )
     shards = processes if isinstance(processes, int) else 1
-    a_parameter = weights / (shards if stage >= 3 else 1) + gradients / (shards if stage >= 2 else 1) + states / (shards if stage >= 1 else 1)
+    a_parameter = (
+        weights / (shards if stage >= 3 else 1)
+        + gradients / (shards if stage >= 2 else 1)
+        + states / (shards if stage >= 1 else 1)
+    )
     return Answer(size * a_parameter / GIB, names)
 
 

@@ -25,7 +25,9 @@ def settle(statements: Iterable[tuple[Statement, bool]]) -> dict[str, Fact]:
     if several:
         rank = {layer: number for number, layer in enumerate(knowledge.load("precedence"))}
         for name, found in several.items():
-            facts[name] = _fact(name, [(rank[s.origin.layer] if type(s.origin) is Explicit else 0, s, p) for s, p in found])
+            facts[name] = _fact(
+                name, [(rank[s.origin.layer] if type(s.origin) is Explicit else 0, s, p) for s, p in found]
+            )
     return facts
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from collections.abc import Mapping as Table
 from typing import Any, NamedTuple
 
-from stablint.run.fact import ABSENT, OPEN, PRESUMED, Default, Derived, Fact, Place, Supplied, is_unknown
 from stablint.run.defaults import profile
+from stablint.run.fact import ABSENT, OPEN, PRESUMED, Default, Derived, Fact, Place, Supplied, is_unknown
 from stablint.run.pep440 import Key, release_key
 from stablint.run.releases import FieldSpans, Releases
 from stablint.source.tree import Unknown
@@ -17,7 +17,23 @@ NO_TURNS: Turns = frozenset()
 SUPPLIABLE = ("target.", "model.", "versions.")  # what --gpu, --model and --with could still say
 # What is asked of a model when it is loaded; everything else about it is its nature, which absence says nothing about.
 ASKED = frozenset(
-    f"model.{name}" for name in ["name_or_path", "dtype", "device_map", "attn_implementation", "trust_remote_code", "use_cache", "revision", "max_seq_length", "rope_scaling", "low_cpu_mem_usage", "max_memory", "offload_folder", "output_router_logits", "infer_dtype"]
+    f"model.{name}"
+    for name in [
+        "name_or_path",
+        "dtype",
+        "device_map",
+        "attn_implementation",
+        "trust_remote_code",
+        "use_cache",
+        "revision",
+        "max_seq_length",
+        "rope_scaling",
+        "low_cpu_mem_usage",
+        "max_memory",
+        "offload_folder",
+        "output_router_logits",
+        "infer_dtype",
+    ]
 )
 
 
@@ -40,7 +56,9 @@ class Run(NamedTuple):
 
 
 _OUTSIDE = Unknown("it may be set outside the files at hand")
-_SHARED: dict[tuple[Any, ...], Fact] = {}  # defaults that depend on nothing but class and release, for all runs of the process
+_SHARED: dict[
+    tuple[Any, ...], Fact
+] = {}  # defaults that depend on nothing but class and release, for all runs of the process
 _TOKENS: dict[tuple[tuple[str, Key], ...], int] = {}
 
 
@@ -128,7 +146,9 @@ class World:
         if rule is not None:
             return self._derive(name, rule)
         if name.startswith(("target.", "model.")) and name not in ASKED:
-            return Fact(name, Unknown("the GPU is not named" if name.startswith("target.") else "the model is not known"), None)
+            return Fact(
+                name, Unknown("the GPU is not named" if name.startswith("target.") else "the model is not known"), None
+            )
         if name.startswith("versions."):
             return self._version(name)
         return self.default(name)
@@ -154,7 +174,15 @@ class World:
         deciding = [f for f in facts if f.name in answer.because] or facts
         if is_unknown(answer.value):
             self._needs[name] = self._needed(f for f in facts)
-        return Fact(name, answer.value, Derived(answer.because), (), "", turns, answer.presumed or any(f.presumed for f in deciding))
+        return Fact(
+            name,
+            answer.value,
+            Derived(answer.because),
+            (),
+            "",
+            turns,
+            answer.presumed or any(f.presumed for f in deciding),
+        )
 
     def _needed(self, facts: Any) -> frozenset[str] | None:
         """Which suppliable facts would make it known; None where something else is unknown as well."""
@@ -172,7 +200,9 @@ class World:
         if name in self._needs:
             return self._needs[name]
         if name.startswith(SUPPLIABLE) and name not in self.run.explicit and name not in ASKED:
-            return frozenset({"target.gpu" if name.startswith("target.") else "model" if name.startswith("model.") else name})
+            return frozenset(
+                {"target.gpu" if name.startswith("target.") else "model" if name.startswith("model.") else name}
+            )
         return None
 
     def item_turns(self) -> Turns:
@@ -222,17 +252,27 @@ class World:
                 continue
             _, value = spans.default_at(release)
             if doubted:
-                return Fact(name, Unknown("its default depends on which trainer reads the file"), None, turns=turns), True
+                return Fact(
+                    name, Unknown("its default depends on which trainer reads the file"), None, turns=turns
+                ), True
             if value is None and (settled := spans.settled_at(release)) is not None:
                 return self._settle(name, spans, settled, turns, presumed, release), False
             if is_unknown(value):
                 return Fact(name, value, None, turns=turns), True
             if value is ABSENT:
                 return Fact(name, Unknown("it must be given"), None, turns=turns), True
-            return Fact(name, value, Default(known.library, spans.name, spans.releases_with(release), presumed), turns=turns, presumed=presumed), True
+            return Fact(
+                name,
+                value,
+                Default(known.library, spans.name, spans.releases_with(release), presumed),
+                turns=turns,
+                presumed=presumed,
+            ), True
         return Fact(name, ABSENT, None, turns=turns, presumed=presumed), True
 
-    def _settle(self, name: str, spans: FieldSpans, settled: Table[str, Any], turns: Turns, presumed: bool, release: Key) -> Fact:
+    def _settle(
+        self, name: str, spans: FieldSpans, settled: Table[str, Any], turns: Turns, presumed: bool, release: Key
+    ) -> Fact:
         """What the class's own code makes of a field that is left out: TRL turns bf16 on unless fp16 is set."""
         library = spans.library
         origin = Default(library, spans.name, spans.releases_with(release), presumed)

@@ -58,7 +58,11 @@ class Constants:
                 return self.unknown(node, _why(part))
         assert isinstance(left, Scalar) and isinstance(right, Scalar)
         value = calculated(type(node.op), left.value, right.value)
-        return self.unknown(node, "computed when the program runs") if value is None else self.scalar(node, value, "plain", False)
+        return (
+            self.unknown(node, "computed when the program runs")
+            if value is None
+            else self.scalar(node, value, "plain", False)
+        )
 
     def format(self, node: ast.JoinedStr, scope: Scope) -> Node:
         """An f-string of constants, without format specifications."""
@@ -74,11 +78,19 @@ class Constants:
             else:
                 return self.unknown(node, "formatted when the program runs")
         text = "".join(parts)
-        return self.unknown(node, "too long to follow") if len(text) > LONGEST else self.scalar(node, text, "quoted", False)
+        return (
+            self.unknown(node, "too long to follow")
+            if len(text) > LONGEST
+            else self.scalar(node, text, "quoted", False)
+        )
 
     def choice(self, node: ast.IfExp, scope: Scope) -> Node:
         yes, no, test = (self.value(part, scope) for part in (node.body, node.orelse, node.test))
-        if isinstance(test, Scalar) and isinstance(test.value, (bool, int, str, type(None))) and test.form != "attribute":
+        if (
+            isinstance(test, Scalar)
+            and isinstance(test.value, (bool, int, str, type(None)))
+            and test.form != "attribute"
+        ):
             chosen = yes if test.value else no
             return chosen._replace(editable=False) if isinstance(chosen, Scalar) else chosen
         if isinstance(yes, Scalar) and isinstance(no, Scalar) and agree(yes.value, no.value):
@@ -87,4 +99,8 @@ class Constants:
 
 
 def _why(part: Node) -> str:
-    return part.value.reason if isinstance(part, Scalar) and isinstance(part.value, Unknown) else "computed when the program runs"
+    return (
+        part.value.reason
+        if isinstance(part, Scalar) and isinstance(part.value, Unknown)
+        else "computed when the program runs"
+    )

@@ -46,7 +46,9 @@ def replace(document: Document, entry: Entry, value: object) -> Edit | None:
     if not node.editable or "#" in _between(source, node):
         return None
     token = source[node.start : node.end]
-    if isinstance(node, Scalar) and "#" in token and "\n" in token:  # a text in several parts, perhaps with comments between them
+    if (
+        isinstance(node, Scalar) and "#" in token and "\n" in token
+    ):  # a text in several parts, perhaps with comments between them
         return None
     quote = _quote(source, node.start) or _neighbours_quote(document, entry)
     new = literal(tuple(value) if isinstance(value, list) and token[:1] == "(" else value, quote)
@@ -71,7 +73,9 @@ def insert(document: Document, after: Entry, key: str, value: object) -> Edit | 
         return Edit(slot.end, slot.end, f", {written}")
     if slot.comma < 0:
         rest = _rest(source, slot.end)
-        if rest is not None and "#" in source[slot.end : rest]:  # the comma goes in front of the comment, the line behind it
+        if (
+            rest is not None and "#" in source[slot.end : rest]
+        ):  # the comma goes in front of the comment, the line behind it
             return Edit(slot.end, rest, f",{source[slot.end : rest]}{newline}{indent}{written}")
         return Edit(slot.end, slot.end, f",{newline}{indent}{written}")
     rest = _rest(source, slot.comma)
@@ -127,7 +131,11 @@ def literal(value: object, quote: str = '"') -> str | None:
         return repr(value) if value - value == 0 else f'float("{value}")'
     if isinstance(value, str):
         text = repr(value)
-        return f"{quote}{text[1:-1]}{quote}" if text[0] == "'" and quote == '"' and '"' not in value and "\\'" not in text else text
+        return (
+            f"{quote}{text[1:-1]}{quote}"
+            if text[0] == "'" and quote == '"' and '"' not in value and "\\'" not in text
+            else text
+        )
     if isinstance(value, (list, tuple)):
         items = [literal(item, quote) for item in value]
         if None in items:
@@ -163,10 +171,14 @@ def _slot(document: Document, entry: Entry) -> _Slot | None:
             if any(places.start(part) == entry.key_start and arg is not None for part, _, arg in parts):
                 values = [*node.args, *(value for _, value, _ in parts)]
                 keys = frozenset(arg for _, _, arg in parts if arg is not None)
-                return _placed(source, places, entry.key_start, values, keys, False, any(arg is None for _, _, arg in parts))
+                return _placed(
+                    source, places, entry.key_start, values, keys, False, any(arg is None for _, _, arg in parts)
+                )
         elif isinstance(node, ast.Dict):
             if any(key is not None and places.start(key) == entry.key_start for key in node.keys):
-                keys = frozenset(str(key.value) for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str))
+                keys = frozenset(
+                    str(key.value) for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)
+                )
                 return _placed(source, places, entry.key_start, node.values, keys, True, None in node.keys)
     return None
 
@@ -179,7 +191,9 @@ def _placed(
     if index is None:
         return None
     value = ordered[index]
-    end = _behind_parentheses(source, places.end(value), source.count("(", _key_end(source, start), places.start(value)))
+    end = _behind_parentheses(
+        source, places.end(value), source.count("(", _key_end(source, start), places.start(value))
+    )
     behind = _without_comments(source, end)
     comma = _COMMA.match(source, behind)
     if comma and behind > end:  # a comma below a comment belongs to a layout that we leave alone
@@ -249,10 +263,16 @@ def _neighbours_quote(document: Document, entry: Entry) -> str:
     """The quote of the strings beside an entry, of the file's others where there are none."""
     source, root = document.text.text, document.root
     calls = root.calls if isinstance(root, Module) else ()
-    near = next((call for call in calls if any(other.key_start == entry.key_start for other in call.arguments.entries)), None)
-    for call in ((near, *calls) if near else calls):
+    near = next(
+        (call for call in calls if any(other.key_start == entry.key_start for other in call.arguments.entries)), None
+    )
+    for call in (near, *calls) if near else calls:
         for other in call.arguments.entries:
-            if isinstance(other.value, Scalar) and other.value.form == "quoted" and (quote := _quote(source, other.value.start)):
+            if (
+                isinstance(other.value, Scalar)
+                and other.value.form == "quoted"
+                and (quote := _quote(source, other.value.start))
+            ):
                 return quote
     return '"'
 
@@ -263,7 +283,11 @@ def _between(source: str, node: Node) -> str:
         return ""
     inner = [(item.start, item.end) for item in node.items] if isinstance(node, Sequence) else []
     if isinstance(node, Mapping):
-        inner = [span for entry in node.entries for span in ((entry.key_start, entry.key_end), (entry.value.start, entry.value.end))]
+        inner = [
+            span
+            for entry in node.entries
+            for span in ((entry.key_start, entry.key_end), (entry.value.start, entry.value.end))
+        ]
     parts, at = [], node.start
     for start, end in sorted(inner):
         if start >= at and end <= node.end:

@@ -24,7 +24,9 @@ _TOKEN = re.compile(
     re.DOTALL,
 )  # fmt: skip
 _CHAINING = frozenset(["if", "else", "not", "lambda", "await", "yield", "and", "or", "in", "is", "for", "async"])
-_FIELD = re.compile(r"\{\{|'[^'\n]*'|\"[^\"\n]*\"|[{}]|[-+*/%@&|^~.:(\[<>=]|\b(?:if|else|not|lambda|await|and|or|in|is|for)\b")
+_FIELD = re.compile(
+    r"\{\{|'[^'\n]*'|\"[^\"\n]*\"|[{}]|[-+*/%@&|^~.:(\[<>=]|\b(?:if|else|not|lambda|await|and|or|in|is|for)\b"
+)
 _OPERATORS = re.compile(r"[-+*/%@&|^~.:(\[]|\b(?:if|else|not|lambda)\b")
 
 

@@ -9,7 +9,23 @@ from typing import NamedTuple
 Position = tuple[int, int]  # line and column as `ast` counts them
 
 # Methods that change a list or dict: what its literal says is then not all.
-_MUTATORS = frozenset(["append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add", "discard"])
+_MUTATORS = frozenset(
+    [
+        "append",
+        "extend",
+        "insert",
+        "remove",
+        "pop",
+        "clear",
+        "sort",
+        "reverse",
+        "update",
+        "setdefault",
+        "popitem",
+        "add",
+        "discard",
+    ]
+)
 _PASSED = ("JoinedStr", "TemplateStr", "Constant", "Load", "Store", "Del")
 
 
@@ -81,7 +97,9 @@ class Names:
             elif kind not in _PASSED:
                 self._later(ast.iter_child_nodes(node), scope, conditional)
 
-    def _later(self, nodes: Iterable[ast.AST | None], scope: Scope, conditional: bool, target: str | None = None) -> None:
+    def _later(
+        self, nodes: Iterable[ast.AST | None], scope: Scope, conditional: bool, target: str | None = None
+    ) -> None:
         self._waiting.extend((node, scope, conditional, target) for node in reversed(list(nodes)) if node is not None)
 
     def _bind(self, name: str, scope: Scope, binding: Binding) -> None:
@@ -89,7 +107,9 @@ class Names:
             scope, binding = scope.elsewhere[name], binding._replace(conditional=True)
         scope.bindings.setdefault(name, []).append(binding)
 
-    def _target(self, target: ast.expr, value: ast.expr | None, kind: str, end: Position, scope: Scope, conditional: bool) -> None:
+    def _target(
+        self, target: ast.expr, value: ast.expr | None, kind: str, end: Position, scope: Scope, conditional: bool
+    ) -> None:
         """Bind what stands on the left of an assignment; tuples are taken apart where both sides are written out."""
         waiting: list[tuple[ast.expr, ast.expr | None, str]] = [(target, value, kind)]
         while waiting:
@@ -141,7 +161,9 @@ class Names:
         for alias in node.names:
             if alias.name != "*":
                 path = alias.name if node.level or not node.module else f"{node.module}.{alias.name}"
-                self._bind(alias.asname or alias.name, scope, Binding("import", node, _end(node), conditional, path=path))
+                self._bind(
+                    alias.asname or alias.name, scope, Binding("import", node, _end(node), conditional, path=path)
+                )
 
     def function(self, node: ast.FunctionDef, scope: Scope, conditional: bool, _: str | None) -> None:
         self._bind(node.name, scope, Binding("function", node, _end(node), conditional))

@@ -14,7 +14,21 @@ from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, U
 _DEEPEST = 40  # expressions within expressions, names followed included
 _MOST_WORK = 100_000  # nodes that following names may come to
 # Their attributes are constants and types (`torch.bfloat16`, `TaskType.CAUSAL_LM`); those of other modules are anybody's variables.
-_LIBRARIES = frozenset(["torch", "transformers", "trl", "peft", "accelerate", "bitsandbytes", "datasets", "deepspeed", "unsloth", "numpy", "np"])
+_LIBRARIES = frozenset(
+    [
+        "torch",
+        "transformers",
+        "trl",
+        "peft",
+        "accelerate",
+        "bitsandbytes",
+        "datasets",
+        "deepspeed",
+        "unsloth",
+        "numpy",
+        "np",
+    ]
+)
 
 
 class Values(Constants):
@@ -137,7 +151,12 @@ class Values(Constants):
         """`settings["lr"]` of a dict or list that is written out."""
         holder, index = self.value(node.value, scope), self.value(node.slice, scope)
         found: Node | None = None
-        if isinstance(index, Scalar) and isinstance(holder, Mapping) and not holder.open and isinstance(index.value, str):
+        if (
+            isinstance(index, Scalar)
+            and isinstance(holder, Mapping)
+            and not holder.open
+            and isinstance(index.value, str)
+        ):
             found = holder.get(index.value)
         elif isinstance(index, Scalar) and isinstance(holder, Sequence) and type(index.value) is int:
             found = holder.items[index.value] if -len(holder.items) <= index.value < len(holder.items) else None
@@ -201,7 +220,11 @@ class Values(Constants):
         if target is not None and _is_class(name):
             entries += self._stored(node, target, scope)
         arguments = Mapping(tuple(entries), function, end, is_open)
-        begins = function - len(node.func.attr) if isinstance(node.func, ast.Attribute) and dotted(node.func) is None else start
+        begins = (
+            function - len(node.func.attr)
+            if isinstance(node.func, ast.Attribute) and dotted(node.func) is None
+            else start
+        )
         result = Call(name, arguments, positional, start, end, begins, function, target)
         return self.weigh(result, [*positional, *(entry.value for entry in entries)])
 
@@ -212,7 +235,12 @@ class Values(Constants):
         for store in self.names.stores.get(target, ()) if len(bindings) == 1 else ():
             end = self.places.end(store.node)
             value: Node = self.unknown(store.node, f"`{self.spelled(store.node)}` is set when the program runs")
-            if store.scope is scope and not store.conditional and store.value is not None and end > self.places.end(node):
+            if (
+                store.scope is scope
+                and not store.conditional
+                and store.value is not None
+                and end > self.places.end(node)
+            ):
                 value = self.value(store.value, scope)
             entries.append(Entry(store.node.attr, end - len(store.node.attr), end, value))
         return entries

@@ -205,10 +205,16 @@ class _Reader:
         held = self.variables.define(value, value.start)
         if found[2]:
             before = self.variables.held.get(name)
-            chunks = before.chunks + held.chunks if isinstance(before, Definition) and isinstance(held, Definition) else ()
+            chunks = (
+                before.chunks + held.chunks if isinstance(before, Definition) and isinstance(held, Definition) else ()
+            )
             held = Definition(chunks, value.start, value.end, False) if chunks else Unknown(f"`${name}` is added to")
         start, end = (held.start, held.end) if isinstance(held, Definition) else (value.start, value.end)
-        node = _text(held, start, end) if isinstance(held, Definition) else Scalar(_reason(held), start, end, "unknown", False)
+        node = (
+            _text(held, start, end)
+            if isinstance(held, Definition)
+            else Scalar(_reason(held), start, end, "unknown", False)
+        )
         entry = Entry(name, word.start, word.start + len(name), node)
         if not prefix:
             self.assign(name, held, conditional, entry)
@@ -251,7 +257,9 @@ class _Reader:
     def exported(self) -> tuple[Entry, ...]:
         """What is exported here; worked out anew only where something was assigned since."""
         if self.environment is None:
-            self.environment = tuple(Entry(name, *place, self.value(name, place)) for name, place in self.exports.items())
+            self.environment = tuple(
+                Entry(name, *place, self.value(name, place)) for name, place in self.exports.items()
+            )
         return self.environment
 
     def value(self, name: str, place: tuple[int, int]) -> Node:

@@ -35,7 +35,15 @@ class Close(NamedTuple):
 
 Item = Union[Simple, Open, Middle, Close]
 
-_OPENS = {"if": "branch", "while": "loop", "until": "loop", "for": "loop", "select": "loop", "case": "branch", "{": "group"}
+_OPENS = {
+    "if": "branch",
+    "while": "loop",
+    "until": "loop",
+    "for": "loop",
+    "select": "loop",
+    "case": "branch",
+    "{": "group",
+}
 _CLOSES = {"fi": ("branch",), "done": ("loop",), "esac": ("branch",), "}": ("group", "function")}
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=", re.ASCII)
 _PASSED = frozenset({"then", "do", "!", "coproc"})

@@ -17,7 +17,9 @@ _JOIN_BEFORE = re.compile(r"[ \t]*\\\r?\n[ \t]*\Z")
 _REST = re.compile(r"([ \t]*)(\\(?=\r?\n)|#[^\r\n]*)?(?=\r?\n|\Z)")
 _LINE_BREAK = re.compile(r"\\?(\r?\n|\Z)")
 _DASHES = re.compile(r"--?\Z")
-_VARIABLE = re.compile(r"(?:=|[ \t]+|[ \t]*\\\r?\n[ \t]*)(\"?)\$(?:\{\w+(?:\[[@*]\]|:?-[^{}\"$`\s]*)?\}|\w+)\1(?=[\s;&|)]|\Z)")
+_VARIABLE = re.compile(
+    r"(?:=|[ \t]+|[ \t]*\\\r?\n[ \t]*)(\"?)\$(?:\{\w+(?:\[[@*]\]|:?-[^{}\"$`\s]*)?\}|\w+)\1(?=[\s;&|)]|\Z)"
+)
 _GAP = re.compile(r"(?:=|[ \t]+|[ \t]*\\\r?\n[ \t]*)\Z")
 _BEHIND = re.compile(r"[ \t]*(?:[0-9]?[<>]|[;&|)])|[\"']")
 _MOST_BITS = 1024
@@ -45,7 +47,11 @@ def replace(document: Document, entry: Entry, value: object) -> Edit | None:
     if not isinstance(node, Scalar) or not node.editable or node.start == node.end:
         return None
     if isinstance(value, (list, tuple)):
-        return None if source[entry.key_end : entry.key_end + 1] == "=" or node.form == "name" else _words(source, node, value)
+        return (
+            None
+            if source[entry.key_end : entry.key_end + 1] == "=" or node.form == "name"
+            else _words(source, node, value)
+        )
     new = _token(value, source[node.start : node.end], _writes_lower(document, entry))
     return None if new is None or _is_flag(new) else Edit(node.start, node.end, new)
 
@@ -139,7 +145,9 @@ def _replace_words(source: str, node: Sequence, value: object) -> Edit | None:
 
 
 def _words(source: str, node: Node, value: list[object] | tuple[object, ...]) -> Edit | None:
-    old = {item.value: source[item.start : item.end] for item in getattr(node, "items", ()) if isinstance(item.value, str)}
+    old = {
+        item.value: source[item.start : item.end] for item in getattr(node, "items", ()) if isinstance(item.value, str)
+    }
     tokens = [old.get(item) if isinstance(item, str) and item in old else _token(item, "", False) for item in value]
     if not tokens or any(token is None or _is_flag(token) for token in tokens):
         return None
@@ -237,12 +245,17 @@ def _has(flags: Mapping, key: str) -> bool:
 
 
 def _explicit_switches(flags: Mapping) -> bool:
-    return any(isinstance(e.value, Scalar) and isinstance(e.value.value, bool) and e.value.form != "flag" for e in flags.entries)
+    return any(
+        isinstance(e.value, Scalar) and isinstance(e.value.value, bool) and e.value.form != "flag"
+        for e in flags.entries
+    )
 
 
 def _bare_switches(flags: Mapping) -> bool:
     """Whether a command turns things on by their name alone."""
-    return not _explicit_switches(flags) and any(isinstance(e.value, Scalar) and e.value.form == "flag" for e in flags.entries)
+    return not _explicit_switches(flags) and any(
+        isinstance(e.value, Scalar) and e.value.form == "flag" for e in flags.entries
+    )
 
 
 def _writes_lower(document: Document, entry: Entry) -> bool:
@@ -251,7 +264,11 @@ def _writes_lower(document: Document, entry: Entry) -> bool:
     for command in root.commands if isinstance(root, Script) else ():
         if any(other.key_start == entry.key_start for other in command.flags.entries):
             for other in command.flags.entries:
-                if isinstance(other.value, Scalar) and isinstance(other.value.value, bool) and other.value.form != "flag":
+                if (
+                    isinstance(other.value, Scalar)
+                    and isinstance(other.value.value, bool)
+                    and other.value.form != "flag"
+                ):
                     return source[other.value.start : other.value.end].strip("'\"")[:1].islower()
     return False
 
@@ -266,7 +283,13 @@ def _is_flag(token: str) -> bool:
 
 
 def _value_of(node: Node) -> object:
-    return [_value_of(item) for item in node.items] if isinstance(node, Sequence) else node.value if isinstance(node, Scalar) else node
+    return (
+        [_value_of(item) for item in node.items]
+        if isinstance(node, Sequence)
+        else node.value
+        if isinstance(node, Scalar)
+        else node
+    )
 
 
 def _same(one: object, other: object) -> bool:

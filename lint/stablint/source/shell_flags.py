@@ -28,7 +28,9 @@ class _Flag:
         self.key = key
         self.key_start = first.start + dashes if first.exact else field.start
         self.key_end = self.key_start + len(key) if first.exact else field.start
-        self.bare = Scalar(True, first.start, self.key_end, "flag") if first.exact else Scalar(True, *field[1:], "flag", False)
+        self.bare = (
+            Scalar(True, first.start, self.key_end, "flag") if first.exact else Scalar(True, *field[1:], "flag", False)
+        )
         self.values: list[Scalar] = [] if value is None else [scalar(value)]
         self.closed = value is not None
         self.empty = value is not None and not value.chunks

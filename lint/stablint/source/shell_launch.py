@@ -14,7 +14,9 @@ from stablint.source.tree import Command, Entry, Mapping, Node, Scalar, Sequence
 
 _OWN = frozenset[str]().union(*(launcher.switches | launcher.values for launcher in PROGRAMS.values()))
 # Started by a wrapper all the same; they read their flags themselves.
-_TRAINERS = frozenset({"llamafactory-cli", "swift", "trl", "axolotl", "tune", "litgpt", "xtuner", "openrlhf", "bash", "sh"})
+_TRAINERS = frozenset(
+    {"llamafactory-cli", "swift", "trl", "axolotl", "tune", "litgpt", "xtuner", "openrlhf", "bash", "sh"}
+)
 _PYTHON_NAME = re.compile(r"python[0-9.]*\Z")
 _MOST_WRAPPERS = 6
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=", re.ASCII)
@@ -41,7 +43,9 @@ def split_launch(command: Command) -> tuple[Command, Command | None]:
         if wrapper is None:
             break
         inner = _behind_own(rest[len(wrapper.split()) :], WRAPPERS[wrapper])
-        while inner and wrapper in ("env", "timeout") and (_ASSIGNED.match(inner[0].text) or inner[0].text[:1].isdigit()):
+        while (
+            inner and wrapper in ("env", "timeout") and (_ASSIGNED.match(inner[0].text) or inner[0].text[:1].isdigit())
+        ):
             environment += _assignments(inner[0])
             inner = inner[1:]
         if not inner or inner[0].entry:
@@ -95,7 +99,9 @@ def _behind_own(rest: list[_Argument], launcher: Launcher, module: bool = False)
         at += 1
         if module and argument.text == "m":
             return rest[at:]
-        takes = argument.text in launcher.values or (argument.text not in launcher.switches and not _is_program(rest, at))
+        takes = argument.text in launcher.values or (
+            argument.text not in launcher.switches and not _is_program(rest, at)
+        )
         if takes and at < len(rest) and rest[at].entry is None:
             at += 1
     return []
@@ -141,7 +147,13 @@ def _assignments(argument: _Argument) -> list[Entry]:
     return [Entry(found[1], node.start, node.start, value)]
 
 
-def _command(whole: Command, arguments: list[_Argument], environment: list[Entry], words: int = 0, script: _Argument | None = None) -> Command:
+def _command(
+    whole: Command,
+    arguments: list[_Argument],
+    environment: list[Entry],
+    words: int = 0,
+    script: _Argument | None = None,
+) -> Command:
     """A command of its own out of some arguments; up to `words`, flags are words as well (`python -m`)."""
     named: list[str] = []
     flags: list[tuple[Entry, list[Scalar]]] = []
@@ -164,18 +176,26 @@ def _command(whole: Command, arguments: list[_Argument], environment: list[Entry
     entries = tuple(_entry(entry, values) for entry, values in flags)
     opened = whole.flags.open and (script is None or _open_before(whole, end))
     mapping = Mapping(entries, min(start, end), end, opened)
-    return Command(tuple(named), mapping, tuple(positionals), whole.environment._replace(entries=tuple(environment)), start, end)
+    return Command(
+        tuple(named), mapping, tuple(positionals), whole.environment._replace(entries=tuple(environment)), start, end
+    )
 
 
 def _entry(entry: Entry, values: list[Scalar]) -> Entry:
     """The flag with the values that are left to it."""
     if not values:
-        return entry._replace(value=Scalar(True, entry.key_start, entry.key_end, "flag")) if not _is_bare(entry.value) else entry
+        return (
+            entry._replace(value=Scalar(True, entry.key_start, entry.key_end, "flag"))
+            if not _is_bare(entry.value)
+            else entry
+        )
     if len(values) == 1:
         return entry._replace(value=values[0])
     if isinstance(entry.value, Sequence) and len(values) == len(entry.value.items):
         return entry
-    return entry._replace(value=Sequence(tuple(values), values[0].start, values[-1].end, all(value.editable for value in values)))
+    return entry._replace(
+        value=Sequence(tuple(values), values[0].start, values[-1].end, all(value.editable for value in values))
+    )
 
 
 def _is_bare(node: Node) -> bool:

@@ -58,7 +58,13 @@ _DEEPSPEED = Launcher(
           "min_elastic_nodes node_rank num_accelerators num_gpus num_nodes ssh_port venv_script"),
 )  # fmt: skip
 
-PROGRAMS = {"python": PYTHON, "torchrun": _TORCHRUN, "accelerate launch": _ACCELERATE, "accelerate-launch": _ACCELERATE, "deepspeed": _DEEPSPEED}
+PROGRAMS = {
+    "python": PYTHON,
+    "torchrun": _TORCHRUN,
+    "accelerate launch": _ACCELERATE,
+    "accelerate-launch": _ACCELERATE,
+    "deepspeed": _DEEPSPEED,
+}
 MODULES = {
     "torch.distributed.run": _TORCHRUN, "torch.distributed.launch": _TORCHRUN, "accelerate.commands.launch": _ACCELERATE,
     "deepspeed": _DEEPSPEED, "deepspeed.launcher.runner": _DEEPSPEED,

@@ -24,7 +24,11 @@ class Word(NamedTuple):
 
     def plain(self) -> str:
         """The text of a word without quotes and expansions; empty for any other."""
-        return self.pieces[0].text if len(self.pieces) == 1 and self.pieces[0][0] == "text" and not self.pieces[0].quoted else ""
+        return (
+            self.pieces[0].text
+            if len(self.pieces) == 1 and self.pieces[0][0] == "text" and not self.pieces[0].quoted
+            else ""
+        )
 
 
 class Array(NamedTuple):

@@ -160,7 +160,9 @@ class Variables:
         held = self.held.get(piece.text) if piece.kind == "array" else self._variable(piece)
         if isinstance(held, Items) and held.fields and piece.kind == "variable":  # `$LIST` is its first item
             field = held.fields[0]
-            held = Definition(field.chunks, field.start, field.end, all(chunk.source != "name" for chunk in field.chunks))
+            held = Definition(
+                field.chunks, field.start, field.end, all(chunk.source != "name" for chunk in field.chunks)
+            )
         if not isinstance(held, Definition) or not self._spend(len(held.chunks) + 1):
             many = piece.kind == "array" or not piece.quoted
             return [Chunk(_reason(piece.text, held), piece.start, piece.end, many=many)]

@@ -109,7 +109,9 @@ class Lexer:
 
     def _broken(self, start: int, end: int) -> None:
         self.problems.append(
-            Problem("shell-broken-continuation", "blanks after the backslash: the command ends in this line", start, end)
+            Problem(
+                "shell-broken-continuation", "blanks after the backslash: the command ends in this line", start, end
+            )
         )
 
     def _word_or_array(self, at: int) -> tuple[Word | Array, int]:
@@ -200,7 +202,9 @@ class Lexer:
                 pieces.append(Piece("text", "", at, joined.end(), True, False))
                 at = joined.end()
             elif source[at] == "\\":
-                text = source[at + 1 : at + 2] if source[at + 1 : at + 2] in ('"', "\\", "$", "`") else source[at : at + 2]
+                text = (
+                    source[at + 1 : at + 2] if source[at + 1 : at + 2] in ('"', "\\", "$", "`") else source[at : at + 2]
+                )
                 pieces.append(Piece("text", text, at, at + 2, True, False))
                 at += 2
             else:
