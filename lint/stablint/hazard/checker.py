@@ -9,7 +9,7 @@ from typing import Any
 
 from stablint.hazard.condition import Verdict, deciding, evaluate, facts_read, reads_files, turns
 from stablint.hazard.item import ItemWorld
-from stablint.hazard.memo import Memo
+from stablint.hazard.memo import Memo, Pair
 from stablint.hazard.model import Finding, Hazard, Open, Remedy
 from stablint.run.derived import RULES
 from stablint.run.fact import ABSENT, OPEN, PRESUMED, Derived, Explicit, Fact, Place, Secret, is_unknown
@@ -110,33 +110,37 @@ def _afresh(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None, key: Any) 
     checked = Checked(run)
     findings: list[Finding] = []
     undetermined: list[Open] = []
-    again: list[tuple[Hazard, str]] = []
+    again: list[Pair] = []
     settled: list[tuple[Hazard, tuple[str, ...]]] = []
-    for hazard in hazards:
-        for item in _items(hazard, checked) if _may_hold(hazard, run) else ():
-            read = memo.quiet(hazard, item, run, key) if memo is not None else None
-            outcome = None if read is not None else _examine(hazard, checked, item)
-            if type(outcome) is Finding:
-                findings.append(outcome)
-            elif type(outcome) is Open:
-                undetermined.append(outcome)
-            if memo is None:
-                continue
-            if read is None and outcome is None and not reads_files(hazard.when):
-                read = tuple(_rests_on(hazard, checked.newest, item))
-                memo.say_quiet(hazard, item, run, key, read)
-            known = read is not None and memo.varied.isdisjoint(read)
-            if type(outcome) is Finding or (not known and _varies(hazard, checked, item, memo)):
-                again.append((hazard, item))
-            elif type(outcome) is Open:
-                settled.append((hazard, outcome.needs))
+
+    def ask() -> list[Pair]:
+        return [(hazard, item) for hazard in hazards if _may_hold(hazard, run) for item in _items(hazard, checked)]
+
+    tokens = memo.tokens(run) if memo is not None else {}
+    for hazard, item in memo.asked(run, key, ask) if memo is not None else ask():
+        read = memo.quiet(hazard, item, tokens, key) if memo is not None else None
+        outcome = None if read is not None else _examine(hazard, checked, item)
+        if type(outcome) is Finding:
+            findings.append(outcome)
+        elif type(outcome) is Open:
+            undetermined.append(outcome)
+        if memo is None:
+            continue
+        if read is None and outcome is None and not reads_files(hazard.when):
+            read = tuple(_rests_on(hazard, checked.newest, item))
+            memo.say_quiet(hazard, item, tokens, key, read)
+        known = read is not None and memo.varied.isdisjoint(read)
+        if type(outcome) is Finding or (not known and _varies(hazard, checked, item, memo)):
+            again.append((hazard, item))
+        elif type(outcome) is Open:
+            settled.append((hazard, outcome.needs))
     if memo is not None:
         memo.put(key, (again, settled))
     return findings, undetermined
 
 
 def _again(
-    run: Run, pairs: list[tuple[Hazard, str]], settled: list[tuple[Hazard, tuple[str, ...]]]
+    run: Run, pairs: list[Pair], settled: list[tuple[Hazard, tuple[str, ...]]]
 ) -> tuple[list[Finding], list[Open]]:
     """A run like one before it: only those hazards are asked whose answer may differ."""
     undetermined = [Open(hazard, run, needs) for hazard, needs in settled]

@@ -6,7 +6,7 @@ those that had something to say, are evaluated again for every run. DESIGN §8 i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from stablint.hazard.model import Hazard
@@ -14,6 +14,8 @@ from stablint.run.fact import Derived, Explicit, Fact
 from stablint.run.world import Run
 
 Key = tuple[Any, ...]
+Pair = tuple[Hazard, str]  # a hazard, and the setting that `item` stands for
+Tokens = dict[str, Any]
 _FEW = 8  # so many different values of a setting before it can count as one that always differs
 
 
@@ -30,6 +32,7 @@ class Memo:
         self.varied: frozenset[str] = frozenset()
         self._kinds: dict[tuple[Any, ...], int] = {}
         self._left: dict[Key, Any] = {}
+        self._asked: dict[tuple[Any, ...], list[Pair]] = {}
         self._quiet: dict[tuple[Any, ...], dict[tuple[str, ...], set[tuple[Any, ...]]]] = {}
 
     def key(self, run: Run) -> Key:
@@ -62,18 +65,30 @@ class Memo:
         elif len(seen) < 1000:
             seen.add(token)
 
-    def quiet(self, hazard: Hazard, item: str, run: Run, key: Key) -> tuple[str, ...] | None:
+    def tokens(self, run: Run) -> Tokens:
+        """What the run states, by fact."""
+        return {name: _token(fact) for name, fact in run.explicit.items()}
+
+    def asked(self, run: Run, key: Key, ask: Callable[[], list[Pair]]) -> list[Pair]:
+        """The hazards, with the settings, that are to be asked: they depend on which settings are stated, not on their values."""
+        shape = (tuple(run.explicit), key[1])
+        if shape not in self._asked:
+            self._asked[shape] = ask()
+        return self._asked[shape]
+
+    def quiet(self, hazard: Hazard, item: str, tokens: Tokens, key: Key) -> tuple[str, ...] | None:
         """What the hazard reads, if it had nothing to say in a run of the same kind that states the same of all that."""
-        explicit = run.explicit
-        for names, stated in self._quiet.get((hazard.id, item, key[1]), {}).items():
-            if tuple([_token(explicit[name]) if name in explicit else None for name in names]) in stated:
-                return names
+        known = self._quiet.get((hazard.id, item, key[1]))
+        if known is not None:
+            for names, stated in known.items():
+                if tuple([tokens.get(name) for name in names]) in stated:
+                    return names
         return None
 
-    def say_quiet(self, hazard: Hazard, item: str, run: Run, key: Key, read: Iterable[str]) -> None:
+    def say_quiet(self, hazard: Hazard, item: str, tokens: Tokens, key: Key, read: Iterable[str]) -> None:
         """`read` are the facts that its verdict rests on."""
         names = tuple(sorted(read))
-        stated = tuple([_token(run.explicit[name]) if name in run.explicit else None for name in names])
+        stated = tuple([tokens.get(name) for name in names])
         self._quiet.setdefault((hazard.id, item, key[1]), {}).setdefault(names, set()).add(stated)
 
     def get(self, key: Key) -> Any:
