@@ -54,7 +54,7 @@ def test_the_fix_gives_the_fixed_text(case: Case, tmp_path: Path) -> None:
         [str(tmp_path)], told(case.example.get("options")), unsafe=True, base=str(tmp_path), known=(case.hazard,)
     )
     assert not done.refused
-    after = {name: text for name, text in case.example["files"].items()} | {
+    after = case.example["files"] | {
         Path(path).relative_to(tmp_path).as_posix(): text.text for path, text in done.texts.items()
     }
     assert after == case.example["files"] | case.example["fixed"]

@@ -277,22 +277,32 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     if options.live is not None and any(part.fragment.block.document.format == LIVE for part in parts):
         base |= {fact.name: fact for fact in options.live.facts}
         linked |= {part.fragment.dialect for part in parts if part.fragment.dialect in _ROLE_DIALECT}
-    shape = dict(
-        id=f"{main.block.document.text.name}:{main.block.document.text.text.count(chr(10), 0, main.block.start) + 1}",
-        files=tuple(dict.fromkeys(p.fragment.block.document.text.name for p in parts if p.fragment.block.document.format != LIVE)),
-        dialects=tuple(dict.fromkeys(p.fragment.dialect for p in parts)),
-        anchor=anchor, explicit=explicit, scopes=_scopes(parts, linked), classes=_classes(parts), releases=_releases(parts, files, options),
-        framework=next((p.fragment.framework for p in parts if p.fragment.framework == "unsloth"), None)
-        or next((p.fragment.framework for p in parts if p.fragment.framework), ""),
+    texts = [part.fragment.block.document.text.name for part in parts if part.fragment.block.document.format != LIVE]
+    text = main.block.document.text
+    run = Run(
+        id=f"{text.name}:{text.text.count(chr(10), 0, main.block.start) + 1}",
+        files=tuple(dict.fromkeys(texts)),
+        dialects=tuple(dict.fromkeys(part.fragment.dialect for part in parts)),
+        anchor=anchor,
+        explicit=explicit,
+        supplied=base,
+        scopes=_scopes(parts, linked),
+        classes=_classes(parts),
+        releases=_releases(parts, files, options),
+        framework=_framework(parts),
         linked=linked,
-    )  # fmt: skip
-    for name, gpu in options.gpus or (("", None),):
-        facts = (
-            {key: Fact(key, value, Supplied(f"--gpu {name}")) for key, value in gpu.facts().items()}
-            if gpu is not None
-            else {}
-        )
-        yield Run(supplied={**base, **facts}, target=name, **shape)  # type: ignore[arg-type]
+    )
+    if not options.gpus:
+        yield run
+    for name, gpu in options.gpus:
+        facts = {key: Fact(key, value, Supplied(f"--gpu {name}")) for key, value in gpu.facts().items()}
+        yield run._replace(supplied={**base, **facts}, target=name)
+
+
+def _framework(parts: list[Part]) -> str:
+    """Unsloth patches the others; else the first that is named."""
+    named = [part.fragment.framework for part in parts if part.fragment.framework]
+    return "unsloth" if "unsloth" in named else named[0] if named else ""
 
 
 def _extra(flags: tuple[str, ...]) -> Iterator[Statement]:

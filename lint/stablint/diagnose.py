@@ -52,11 +52,27 @@ def _diagnostic(group: list[Finding]) -> Diagnostic:
     facts = tuple(reported(fact) for fact in head.facts)
     related = _related(group, head)
     return Diagnostic(
-        code=hazard.code, rule=hazard.id, severity=head.severity, message=head.message, bites_at=hazard.bites_at,
-        text=place.document.text if place.document.format != LIVE else None, start=place.start, end=place.end, setting=place.setting, fact=head.fact, absent=head.absent, facts=facts,
-        runs=tuple(dict.fromkeys(f.run.id for f in group)), targets=tuple(dict.fromkeys(f.run.target for f in group if f.run.target)),
-        releases=head.releases, related=related, fix=_fix(group), evidence=dict(hazard.evidence), fingerprint=_fingerprint(head), notes=head.notes,
-    )  # fmt: skip
+        code=hazard.code,
+        rule=hazard.id,
+        severity=head.severity,
+        message=head.message,
+        bites_at=hazard.bites_at,
+        text=place.document.text if place.document.format != LIVE else None,
+        start=place.start,
+        end=place.end,
+        setting=place.setting,
+        fact=head.fact,
+        absent=head.absent,
+        facts=facts,
+        runs=tuple(dict.fromkeys(f.run.id for f in group)),
+        targets=tuple(dict.fromkeys(f.run.target for f in group if f.run.target)),
+        releases=head.releases,
+        related=related,
+        fix=_fix(group),
+        evidence=dict(hazard.evidence),
+        fingerprint=_fingerprint(head),
+        notes=head.notes,
+    )
 
 
 def _related(group: list[Finding], head: Finding) -> tuple[Related, ...]:

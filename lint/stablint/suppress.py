@@ -181,9 +181,8 @@ def _of_the_house(diagnostic: Diagnostic, policy: Policy, about_keys: set[str]) 
 
 def _asks_for_unknown_keys(conditions: Sequence[object]) -> bool:
     """Whether a rule is about keys that nobody knows: it asks for that, or for what such a key was meant to be."""
-    for one in conditions:
-        if isinstance(one, list) and (
-            one[:1] == ["unknown-key"] or one[1:2] == ["item.suggestion"] or _asks_for_unknown_keys(one)
-        ):
-            return True
-    return False
+    return any(
+        isinstance(one, list)
+        and (one[:1] == ["unknown-key"] or one[1:2] == ["item.suggestion"] or _asks_for_unknown_keys(one))
+        for one in conditions
+    )

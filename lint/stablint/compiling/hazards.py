@@ -105,7 +105,7 @@ def condition(written: Any) -> list[Any]:
 def _operand(text: str) -> tuple[int, Any]:
     if _FACT.match(text) and "." in text:
         return 2, text
-    if text.startswith("^") or text.startswith("(?"):
+    if text.startswith(("^", "(?")):
         return 1, text
     try:
         return 1, yaml.safe_load(text)

@@ -26,7 +26,25 @@ _FLAG_SECTIONS = {
     "gradient_accumulation_steps": "deepspeed_config", "gradient_clipping": "deepspeed_config", "zero3_init_flag": "deepspeed_config",
     "zero3_save_16bit_model": "deepspeed_config", "deepspeed_moe_layer_cls_names": "deepspeed_config",
 }  # fmt: skip
-_TELLING = frozenset(["compute_environment", "distributed_type", "mixed_precision", "num_machines", "num_processes", "machine_rank", "deepspeed_config", "fsdp_config", "main_training_function", "rdzv_backend", "same_network", "downcast_bf16", "use_cpu", "dynamo_config", "megatron_lm_config"])  # fmt: skip
+_TELLING = frozenset(
+    [
+        "compute_environment",
+        "distributed_type",
+        "mixed_precision",
+        "num_machines",
+        "num_processes",
+        "machine_rank",
+        "deepspeed_config",
+        "fsdp_config",
+        "main_training_function",
+        "rdzv_backend",
+        "same_network",
+        "downcast_bf16",
+        "use_cpu",
+        "dynamo_config",
+        "megatron_lm_config",
+    ]
+)
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:

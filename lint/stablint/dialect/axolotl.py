@@ -38,7 +38,29 @@ ROWS: dict[str, Row | tuple[Row, ...]] = {
     **{key: Row(key, fact, codec) for key, fact, codec in _OWN},
 }
 
-_TELLING = frozenset(["base_model", "sequence_len", "micro_batch_size", "sample_packing", "val_set_size", "datasets", "adapter", "num_epochs", "lr_scheduler", "dataset_prepared_path", "pad_to_sequence_len", "train_on_inputs", "special_tokens", "wandb_project", "flash_attention", "lora_target_linear", "tokenizer_type", "model_type", "rl"])  # fmt: skip
+_TELLING = frozenset(
+    [
+        "base_model",
+        "sequence_len",
+        "micro_batch_size",
+        "sample_packing",
+        "val_set_size",
+        "datasets",
+        "adapter",
+        "num_epochs",
+        "lr_scheduler",
+        "dataset_prepared_path",
+        "pad_to_sequence_len",
+        "train_on_inputs",
+        "special_tokens",
+        "wandb_project",
+        "flash_attention",
+        "lora_target_linear",
+        "tokenizer_type",
+        "model_type",
+        "rl",
+    ]
+)
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:

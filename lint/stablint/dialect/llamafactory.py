@@ -69,7 +69,28 @@ _SECOND: dict[str, Row | tuple[Row, ...]] = {
     )
 }
 
-_TELLING = frozenset(["finetuning_type", "stage", "template", "cutoff_len", "lora_target", "quantization_bit", "dataset_dir", "val_size", "flash_attn", "neat_packing", "lora_rank", "additional_target", "pref_beta", "pref_loss", "infer_backend", "export_dir", "adapter_name_or_path", "overwrite_cache"])  # fmt: skip
+_TELLING = frozenset(
+    [
+        "finetuning_type",
+        "stage",
+        "template",
+        "cutoff_len",
+        "lora_target",
+        "quantization_bit",
+        "dataset_dir",
+        "val_size",
+        "flash_attn",
+        "neat_packing",
+        "lora_rank",
+        "additional_target",
+        "pref_beta",
+        "pref_loss",
+        "infer_backend",
+        "export_dir",
+        "adapter_name_or_path",
+        "overwrite_cache",
+    ]
+)
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:

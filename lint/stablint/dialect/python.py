@@ -34,7 +34,26 @@ _LOADER_ROWS: dict[str, Row | tuple[Row, ...]] = {
     "load_in_8bit": Row("load_in_8bit", "quantization.load_in_8bit", "flag"),
     "max_seq_length": Row("max_seq_length", "model.max_seq_length"),
 }
-_TRAINERS = frozenset(["Trainer", "Seq2SeqTrainer", "SFTTrainer", "DPOTrainer", "KTOTrainer", "GRPOTrainer", "RewardTrainer", "RLOOTrainer", "ORPOTrainer", "CPOTrainer", "PPOTrainer", "OnlineDPOTrainer", "BCOTrainer", "PRMTrainer", "GKDTrainer", "UnslothTrainer"])  # fmt: skip
+_TRAINERS = frozenset(
+    [
+        "Trainer",
+        "Seq2SeqTrainer",
+        "SFTTrainer",
+        "DPOTrainer",
+        "KTOTrainer",
+        "GRPOTrainer",
+        "RewardTrainer",
+        "RLOOTrainer",
+        "ORPOTrainer",
+        "CPOTrainer",
+        "PPOTrainer",
+        "OnlineDPOTrainer",
+        "BCOTrainer",
+        "PRMTrainer",
+        "GKDTrainer",
+        "UnslothTrainer",
+    ]
+)
 _LIBRARIES = ("transformers.", "trl.", "unsloth.", "optimum.")  # other libraries have a Trainer of their own
 _TRAINER_LINKS = frozenset({"args", "model", "peft_config", "config"})
 

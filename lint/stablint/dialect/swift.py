@@ -33,7 +33,25 @@ ROWS: dict[str, Row | tuple[Row, ...]] = {
     **{key: Row(key, fact, codec) for key, fact, codec in _OWN},
 }
 
-_STRONG = frozenset(["tuner_type", "train_type", "sft_type", "rlhf_type", "split_dataset_ratio", "train_dataset_sample", "attn_impl", "truncation_strategy", "model_author", "loss_scale", "swift_version", "dataset_num_proc", "val_dataset", "self_cognition_sample", "custom_train_dataset_path"])  # fmt: skip
+_STRONG = frozenset(
+    [
+        "tuner_type",
+        "train_type",
+        "sft_type",
+        "rlhf_type",
+        "split_dataset_ratio",
+        "train_dataset_sample",
+        "attn_impl",
+        "truncation_strategy",
+        "model_author",
+        "loss_scale",
+        "swift_version",
+        "dataset_num_proc",
+        "val_dataset",
+        "self_cognition_sample",
+        "custom_train_dataset_path",
+    ]
+)
 _OWN_WORDS = frozenset(
     ["tuner_type", "train_type", "sft_type", "rlhf_type", "split_dataset_ratio", "train_dataset_sample"]
 )

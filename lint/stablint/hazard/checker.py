@@ -91,7 +91,7 @@ class Checked:
             if groups:
                 intervals[library] = [(first, last) for _, first, last in reversed(groups)]
         for combination in itertools.islice(itertools.product(*intervals.values()), _WORLDS):
-            chosen = dict(zip(intervals, combination))
+            chosen = dict(zip(intervals, combination, strict=True))
             yield chosen, self.world({**self.newest.choice, **{library: last for library, (_, last) in chosen.items()}})
 
 
