@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from stablint.inspect import inspect
+from stablint.options import options
 from stablint.run.fact import Derived, is_unknown
 from tests.runs import Files, runs, world
 
@@ -89,3 +91,11 @@ def test_a_deepspeed_file_and_the_file_that_names_it_are_one_run(tmp_path: Path)
 def test_the_facts_that_decide_are_named(tmp_path: Path) -> None:
     origin = world(tmp_path, recipe(fp16=True)).fact("derived.compute_dtype").origin
     assert isinstance(origin, Derived) and origin.facts[0] == "training.fp16"
+
+
+def test_a_method_that_is_no_word_has_no_band(tmp_path: Path) -> None:
+    """`finetuning_type: [lora]` is nonsense, and no reason to fail: found by mutated files."""
+    text = "model_name_or_path: Qwen/Qwen2-7B\nstage: sft\ntemplate: qwen\nfinetuning_type: [lora]\nlearning_rate: 1.0e-4\n"
+    (tmp_path / "train.yaml").write_text(text)
+    report = inspect([str(tmp_path)], options(), base=str(tmp_path)).report
+    assert not report.internal_errors

@@ -255,7 +255,9 @@ def _band(w: World) -> tuple[Any, tuple[str, ...]]:
     )  # model.type and the optimiser only choose the band
     goal, how, size = (w.value(name) for name in names)
     optim = w.value("training.optim")
-    if is_unknown(goal) or not isinstance(size, int) or (isinstance(optim, str) and not optim.startswith(_ADAM_LIKE)):
+    if not (isinstance(goal, str) and isinstance(how, str) and isinstance(size, int)):
+        return None, names
+    if isinstance(optim, str) and not optim.startswith(_ADAM_LIKE):
         return None, names
     from stablint.target.learning_rate import band  # only where a hazard asks for it
 
