@@ -32,6 +32,11 @@ _ROWS = (
     ("use_peft", "lora.use_peft", "flag"),
     ("use_lora", "lora.use_peft", "flag"),
     ("lora_enable", "lora.use_peft", "flag"),
+    ("use_peft_lora", "lora.use_peft", "flag"),  # this one and the next four: PEFT's own sft example
+    ("use_4bit_quantization", "quantization.load_in_4bit", "flag"),
+    ("use_8bit_quantization", "quantization.load_in_8bit", "flag"),
+    ("use_nested_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
+    ("bnb_4bit_quant_storage_dtype", "quantization.bnb_4bit_quant_storage", "dtype"),
     ("lora_r", "lora.r", "plain"),
     ("lora_rank", "lora.r", "plain"),
     ("lora_alpha", "lora.lora_alpha", "plain"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stablint.run.fact import ABSENT, OPEN, PRESUMED, is_unknown
+from stablint.run.fact import ABSENT, CLOSED, OPEN, PRESUMED, is_unknown
 from stablint.run.objective import OBJECTIVES
 from stablint.run.world import Answer, Rule, World
 from stablint.source.tree import Unknown
@@ -109,7 +109,8 @@ def method(w: World) -> Answer:
         return _adapted(w, "lora", "lora.use_peft")
     if switch is False:
         return Answer("full", ("lora.use_peft",))
-    owner = "trl" in w.run.dialects  # its ModelConfig switches adapters on by use_peft alone
+    # TRL's ModelConfig switches adapters on by use_peft alone, where TRL certainly reads the file.
+    owner = "trl" in w.run.dialects and w.run.scopes.get("lora") == CLOSED
     if not owner:
         for name in ("lora.peft_type", "lora.r", "lora.target_modules"):
             if w.is_stated(name):
