@@ -222,12 +222,13 @@ def _of_trl(key: str) -> tuple[str, ...]:
 
 
 def candidates(keys: Iterable[str]) -> tuple[str, ...]:
-    """The TRL config classes that have every one of the TRL-only keys; the common ones before the rare ones."""
-    left: set[str] | None = None
+    """The TRL config classes that have most of the TRL-only keys, whatever their order; the common ones before the rare ones."""
+    votes: dict[str, int] = {}
     for key in keys:
-        trl = _of_trl(key)
-        if trl:
-            left = set(trl) if left is None else left.intersection(trl) or left
+        for owner in _of_trl(key):
+            votes[owner] = votes.get(owner, 0) + 1
+    most = max(votes.values(), default=0)
+    left = {owner for owner, count in votes.items() if count == most} or None
     common = tuple(f"trl.{name}" for name in _ENTRY_COMMANDS.values())
     return tuple(c for c in common if left is None or c in left) or tuple(sorted(left or ()))
 
