@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stablint import discover, locks
 from stablint.dialect import registry
-from stablint.dialect.fragment import Fragment, Link, plain_value
+from stablint.dialect.fragment import Fragment, plain_value
 from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Derived, Explicit, Fact, Place, Statement, Supplied
 from stablint.run.releases import Releases
 from stablint.run.settle import settle
@@ -105,12 +105,12 @@ class Files:
 
 def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[Run]:
     """One run per document, command or trainer; a fragment that some other file names makes none of its own."""
-    seeds: list[tuple[list[Part], list[Link]]] = []
+    seeds: list[list[Part]] = []
     for path in paths:
         seeds += _seeds(files.fragments(path, options.dialect))
     if options.live is not None:
         seeds = _with_live(seeds, options.live.fragments)
-    joined = [_join(parts, files) for parts, _ in seeds]
+    joined = [_join(parts, files) for parts in seeds]
     joined = [
         (parts, linked)
         for parts, linked in joined
@@ -125,30 +125,29 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
         yield from _runs(parts, linked, files, options)
 
 
-def _with_live(
-    seeds: list[tuple[list[Part], list[Link]]], live: tuple[Fragment, ...]
-) -> list[tuple[list[Part], list[Link]]]:
+def _with_live(seeds: list[list[Part]], live: tuple[Fragment, ...]) -> list[list[Part]]:
     """Live arguments make the run, and files that make none of their own join it; other live objects join the runs of the files."""
     own = [Part(fragment) for fragment in live]
-    entries = [seed for seed in seeds if seed[0][0].fragment.entry]
-    rest = [seed for seed in seeds if not seed[0][0].fragment.entry]
+    entries = [parts for parts in seeds if parts[0].fragment.entry]
+    rest = [parts for parts in seeds if not parts[0].fragment.entry]
     if entries and not any("training" in fragment.classes for fragment in live):
-        return [*(([*parts, *own], links) for parts, links in entries), *rest]
-    return [([*own, *(part for parts, _ in rest for part in parts)], []), *entries]
+        return [*([*parts, *own] for parts in entries), *rest]
+    return [[*own, *(part for parts in rest for part in parts)], *entries]
 
 
-def _seeds(fragments: tuple[Fragment, ...]) -> list[tuple[list[Part], list[Link]]]:
+def _seeds(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
+    """The parts that each make a run, before anything that they name has joined."""
     if not fragments:
         return []
     format = fragments[0].block.document.format
     if format == "python":
-        return [([Part(f) for f in group], []) for group in _trainers(fragments)]
+        return [[Part(f) for f in group] for group in _trainers(fragments)]
     if format == "shell":
         by_command: dict[int, list[Part]] = {}
         for fragment in fragments:
             by_command.setdefault(fragment.block.number, []).append(Part(fragment))
-        return [(parts, []) for parts in by_command.values()]
-    return [([Part(fragment)], []) for fragment in fragments]
+        return list(by_command.values())
+    return [[Part(fragment)] for fragment in fragments]
 
 
 def _trainers(fragments: tuple[Fragment, ...]) -> Iterator[list[Fragment]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from stablint.hazard.condition import Verdict, deciding, evaluate, facts_read, reads_files, turns
+from stablint.hazard.condition import Verdict, deciding, evaluate, every, facts_read, reads_files, turns
 from stablint.hazard.item import ItemWorld
 from stablint.hazard.memo import Memo, Pair
 from stablint.hazard.model import Finding, Hazard, Open, Remedy
@@ -277,16 +277,11 @@ def _all_turns(hazard: Hazard, world: World) -> Turns:
 
 
 def _verdict(hazard: Hazard, world: World) -> Verdict:
-    verdict: Verdict = _in_range(hazard, world)
-    if verdict is False:
+    in_range = _in_range(hazard, world)
+    if in_range is False:
         return False
-    for condition in hazard.when:
-        found = evaluate(condition, world)
-        if found is False:
-            return False
-        if found is None:
-            verdict = None
-    return verdict
+    verdict = every(hazard.when, world)
+    return in_range if verdict is True else verdict
 
 
 def _in_range(hazard: Hazard, world: World) -> Verdict:

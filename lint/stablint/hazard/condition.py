@@ -68,7 +68,8 @@ def deciding(conditions: list[Condition], world: World) -> Iterator[str]:
                 yield condition[3]
 
 
-def _all(conditions: list[Condition], world: World) -> Verdict:
+def every(conditions: list[Condition], world: World) -> Verdict:
+    """Kleene's and: one false settles it, else one unknown blurs it."""
     verdict: Verdict = True
     for condition in conditions:
         found = evaluate(condition, world)
@@ -91,11 +92,11 @@ def _any(conditions: list[Condition], world: World) -> Verdict:
 
 
 def _not(conditions: list[Condition], world: World) -> Verdict:
-    verdict = _all(conditions, world)
+    verdict = every(conditions, world)
     return None if verdict is None else not verdict
 
 
-_GROUPS: dict[str, Callable[[list[Condition], World], Verdict]] = {"all": _all, "any": _any, "not": _not}
+_GROUPS: dict[str, Callable[[list[Condition], World], Verdict]] = {"all": every, "any": _any, "not": _not}
 
 Test = Callable[[Any, Any], Verdict]
 Operator = Callable[[Fact, Condition, World], Verdict]
