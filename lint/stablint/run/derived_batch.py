@@ -1,0 +1,166 @@
+"""Processes, batches and steps, and what divides the work among the processes."""
+
+from __future__ import annotations
+
+import math
+
+from stablint.run.fact import ABSENT, is_unknown
+from stablint.run.world import Answer, World
+from stablint.source.tree import Unknown
+
+
+def world_size(w: World) -> Answer:
+    """How many processes train: what the launcher is told, else what it does by itself."""
+    total = w.stated("launch.processes")
+    if total is not ABSENT:
+        return Answer(total, ("launch.processes",))
+    per_node, nodes = w.stated("launch.processes_per_node"), w.stated("launch.nodes")
+    if isinstance(per_node, int):
+        count = 1 if nodes is ABSENT else nodes
+        return (
+            Answer(per_node * count, ("launch.processes_per_node", "launch.nodes"))
+            if isinstance(count, int)
+            else Answer(Unknown("the nodes"), ("launch.nodes",))
+        )
+    launcher = w.stated("launch.launcher")
+    devices = w.stated("launch.env.CUDA_VISIBLE_DEVICES")
+    if launcher in ("deepspeed", "llamafactory-cli", "accelerate"):  # these start one process a visible GPU
+        if isinstance(devices, (int, str)) and launcher == "llamafactory-cli":
+            return Answer(len(str(devices).split(",")), ("launch.env.CUDA_VISIBLE_DEVICES",))
+        return Answer(w.value("target.gpu.count"), ("target.gpu.count",))
+    if launcher in ("torchrun", "python", "trl") and per_node is ABSENT:
+        return Answer(1, ("launch.launcher",))
+    if w.value("target.gpu.count") == 1:
+        return Answer(1, ("target.gpu.count",))
+    return Answer(Unknown("no launcher says how many processes there are"))
+
+
+def effective_batch(w: World) -> Answer:
+    names = ("training.per_device_train_batch_size", "training.gradient_accumulation_steps", "derived.world_size")
+    values = [w.value(name) for name in names]
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        return Answer(math.prod(values), names)
+    return Answer(Unknown("batch size, accumulation and processes are not all known"), names)
+
+
+def batch_per_device(w: World) -> Answer:
+    names = ("training.per_device_train_batch_size", "training.gradient_accumulation_steps")
+    return _product(w, names)
+
+
+def deepspeed_batch(w: World) -> Answer:
+    """What train_batch_size must be (deepspeed runtime/config.py, _batch_assertion)."""
+    names = ("deepspeed.train_micro_batch_size_per_gpu", "deepspeed.gradient_accumulation_steps", "derived.world_size")
+    micro, accumulation, processes = (w.value(name) for name in names)
+    values = (micro, 1 if accumulation is ABSENT else accumulation, processes)
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        return Answer(math.prod(values), names)
+    return Answer(Unknown("one of the three is not known"), names)
+
+
+def eval_batch(w: World) -> Answer:
+    return _product(w, ("training.per_device_eval_batch_size", "derived.world_size"))
+
+
+def global_micro_batch(w: World) -> Answer:
+    return _product(w, ("training.per_device_train_batch_size", "derived.world_size"))
+
+
+def generation_batch(w: World) -> Answer:
+    """GRPO's prompts × generations of one round (trl grpo_config.py, __post_init__): stated, else what the steps of a round come to."""
+    stated = w.value("training.generation_batch_size")
+    if isinstance(stated, int):
+        return Answer(stated, ("training.generation_batch_size",))
+    steps = w.value("training.steps_per_generation")
+    accumulation = "training.steps_per_generation" if isinstance(steps, int) else "training.gradient_accumulation_steps"
+    if is_unknown(stated) or is_unknown(steps):
+        return Answer(
+            Unknown("the round is not known"), ("training.generation_batch_size", "training.steps_per_generation")
+        )
+    return _product(w, ("training.per_device_train_batch_size", "derived.world_size", accumulation))
+
+
+def generations_eval(w: World) -> Answer:
+    own = w.value("training.num_generations_eval")
+    name = "training.num_generations_eval" if own not in (ABSENT, None) else "training.num_generations"
+    return Answer(w.value(name), (name,))
+
+
+def _product(w: World, names: tuple[str, ...]) -> Answer:
+    values = [w.value(name) for name in names]
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        return Answer(math.prod(values), names)
+    return Answer(Unknown("not all of it is known"), names)
+
+
+def total_steps(w: World) -> Answer:
+    steps = w.value("training.max_steps")
+    if isinstance(steps, int) and steps > 0:
+        return Answer(steps, ("training.max_steps",))
+    return Answer(Unknown("it depends on the number of rows"), ("training.max_steps",))
+
+
+def warmup_steps(w: World) -> Answer:
+    """An explicit number wins over the ratio (TrainingArguments.get_warmup_steps); from transformers 5 on a fraction is a share of all steps."""
+    steps = w.value("training.warmup_steps")
+    if isinstance(steps, (int, float)) and steps >= 1:
+        return Answer(int(steps), ("training.warmup_steps",))
+    share = steps if isinstance(steps, float) and steps > 0 else w.value("training.warmup_ratio")
+    if share in (0, 0.0, None, ABSENT):
+        return (
+            Answer(0, ("training.warmup_steps", "training.warmup_ratio"))
+            if not is_unknown(steps)
+            else Answer(steps, ("training.warmup_steps",))
+        )
+    total = w.value("derived.total_steps")
+    if isinstance(share, (int, float)) and isinstance(total, int):
+        return Answer(math.ceil(share * total), ("training.warmup_ratio", "derived.total_steps"))
+    return Answer(Unknown("it is a share of a number of steps that depends on the data"), ("training.warmup_ratio",))
+
+
+def zero_stage(w: World) -> Answer:
+    stage = w.value("deepspeed.zero_optimization.stage")
+    if stage is ABSENT:
+        return Answer(0, ("deepspeed.zero_optimization.stage",))
+    if (
+        is_unknown(stage)
+        and not w.is_stated("deepspeed.zero_optimization.stage")
+        and w.value("derived.deepspeed") is False
+        and _launch_is_known(w)
+    ):
+        return Answer(0, ("derived.deepspeed", "launch.launcher"))
+    return Answer(stage, ("deepspeed.zero_optimization.stage",))
+
+
+def _launch_is_known(w: World) -> bool:
+    """Sharding may stand in accelerate's own file, unless the launcher is another one or there is one GPU (ERRATA, finding 6)."""
+    launcher = w.stated("launch.launcher")
+    return (
+        (launcher is not ABSENT and launcher != "accelerate")
+        or w.is_stated("accelerate.distributed_type")
+        or w.value("target.gpu.count") == 1
+    )
+
+
+def deepspeed(w: World) -> Answer:
+    return _part(w, "deepspeed", "training.deepspeed", "DEEPSPEED")
+
+
+def fsdp(w: World) -> Answer:
+    return _part(w, "fsdp", "training.fsdp", "FSDP")
+
+
+def _part(w: World, role: str, argument: str, kind: str) -> Answer:
+    """Is sharding of this kind in the run: by the trainer's argument, by accelerate's file, by a file of its own."""
+    stated = w.value(argument)
+    if stated not in (ABSENT, None, "", [], False) and not is_unknown(stated):
+        return Answer(True, (argument,))
+    distributed = w.stated("accelerate.distributed_type")
+    if distributed is not ABSENT:
+        return Answer(str(distributed).upper() == kind or role in w.run.linked, ("accelerate.distributed_type",))
+    if role in w.run.linked or w.stated(f"accelerate.use_{role}") is True:
+        return Answer(True)
+    if is_unknown(stated):
+        return Answer(stated, (argument,))
+    # accelerate's own file may switch it on, where no launcher is in sight that rules that out.
+    return Answer(False, (argument,), presumed=True)

@@ -1,0 +1,114 @@
+"""What is trained (method), to what end (objective), by which class and framework, and which modules an adapter finds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from stablint.run.fact import ABSENT, CLOSED, OPEN, PRESUMED, is_unknown
+from stablint.run.objective import OBJECTIVES
+from stablint.run.world import Answer, World
+from stablint.source.tree import Unknown
+
+_PROMPT = ("PREFIX_TUNING", "PROMPT_TUNING", "P_TUNING", "MULTITASK_PROMPT_TUNING", "CPT")
+
+_STAGES = {"sft": "sft", "dpo": "dpo", "kto": "kto", "ppo": "ppo", "rm": "reward", "pt": "pretrain"}
+
+
+def method(w: World) -> Answer:
+    """full, lora, qlora or prompt. Bare arguments without a word on adapters do not prove full fine-tuning: then it is presumed."""
+    kind = w.stated("training.finetuning_type")
+    if kind is not ABSENT:
+        return (
+            _adapted(w, kind, "training.finetuning_type")
+            if kind == "lora"
+            else Answer(kind, ("training.finetuning_type",))
+        )
+    if w.run.framework == "llamafactory":
+        return _adapted(w, "lora", "training.finetuning_type")  # its default
+    kind = w.stated("training.adapter")
+    if kind is None or (kind is ABSENT and w.run.framework == "axolotl"):
+        return Answer("full", ("training.adapter",))
+    if kind is not ABSENT:
+        return _adapted(w, "lora" if kind == "qlora" else kind, "training.adapter")
+    switch = w.stated("lora.use_peft")
+    if is_unknown(switch):
+        return Answer(switch, ("lora.use_peft",))
+    if switch is True:
+        return _adapted(w, "lora", "lora.use_peft")
+    if switch is False:
+        return Answer("full", ("lora.use_peft",))
+    # TRL's ModelConfig switches adapters on by use_peft alone, where TRL certainly reads the file.
+    owner = "trl" in w.run.dialects and w.run.scopes.get("lora") == CLOSED
+    if not owner:
+        for name in ("lora.peft_type", "lora.r", "lora.target_modules"):
+            if w.is_stated(name):
+                kind = w.value("lora.peft_type")
+                return Answer("prompt", (name,)) if kind in _PROMPT else _adapted(w, "lora", name)
+    scope = w.run.scopes.get("lora", OPEN)
+    if scope == OPEN:
+        return Answer("unknown")  # decided elsewhere: a word, so that "is-not full" can be asked
+    if scope == PRESUMED and w.value("derived.weights_dtype") in ("4bit", "8bit"):
+        return Answer("unknown")  # nobody trains a quantised model whole: the adapter is in code that is not at hand
+    return Answer("full", (), presumed=scope == PRESUMED)
+
+
+def _adapted(w: World, kind: Any, decided_by: str) -> Answer:
+    weights = w.value("derived.weights_dtype")
+    return Answer("qlora" if weights == "4bit" and kind == "lora" else kind, (decided_by,))
+
+
+def config_class(w: World) -> Answer:
+    classes = w.run.classes.get("training", ())
+    if not classes or classes[0].startswith("?"):
+        return Answer(Unknown("which trainer reads the file is not known"))
+    return Answer(classes[0].rpartition(".")[2])
+
+
+def objective(w: World) -> Answer:
+    """What is optimised: by the config class, the framework's own switch, else presumed to be supervised fine-tuning."""
+    stage = w.stated("training.stage")
+    if stage is not ABSENT:
+        return Answer(_STAGES.get(stage, stage) if isinstance(stage, str) else stage, ("training.stage",))
+    if w.run.framework == "axolotl":
+        rl = w.stated("training.rl")
+        return Answer("sft") if rl in (ABSENT, None, False) else Answer(rl, ("training.rl",))
+    name = w.value("derived.config_class")
+    if name in OBJECTIVES:
+        return Answer(OBJECTIVES[name], ("derived.config_class",))
+    if is_unknown(name) and "?trl.SFTConfig" not in w.run.classes.get("training", ()):
+        return Answer(name, ("derived.config_class",))
+    return Answer("sft", ("derived.config_class",), presumed=True)
+
+
+def framework(w: World) -> Answer:
+    return Answer(w.run.framework or Unknown("no framework is named"))
+
+
+def lora_scale(w: World) -> Answer:
+    """alpha / r, with rank-stabilised LoRA alpha / sqrt(r) (peft tuners/lora/layer.py, update_layer)."""
+    names = ("lora.lora_alpha", "lora.r", "lora.use_rslora")
+    alpha, rank, stabilised = (w.value(name) for name in names)
+    if not isinstance(alpha, (int, float)) or not isinstance(rank, (int, float)) or rank <= 0 or is_unknown(stabilised):
+        return Answer(Unknown("alpha and rank are not both known"), names)
+    return Answer(alpha / (math.sqrt(rank) if stabilised is True else rank), names)
+
+
+def lora_targets_missing(w: World) -> Answer:
+    """The wanted modules that a model of this type does not have, compared by PEFT's rule: a name equals the module's name or its end."""
+    names = ("lora.target_modules", "model.linear_modules")
+    wanted, there = (w.value(name) for name in names)
+    if is_unknown(wanted) or is_unknown(there) or not isinstance(there, list):
+        return Answer(Unknown("targets or modules are not known"), names)
+    if not isinstance(wanted, list) or any(not isinstance(word, str) for word in wanted):
+        return Answer([], names)
+    have = set(there)
+    return Answer([word for word in wanted if word.rpartition(".")[2] not in have], names)
+
+
+def lora_targets_found(w: World) -> Answer:
+    names = ("lora.target_modules", "derived.lora_targets_missing")
+    wanted, missing = (w.value(name) for name in names)
+    if isinstance(wanted, list) and isinstance(missing, list):
+        return Answer([word for word in wanted if word not in missing], names)
+    return Answer(Unknown("targets or modules are not known"), names)

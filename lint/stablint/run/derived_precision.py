@@ -1,0 +1,80 @@
+"""What the weights are loaded in, and what the matrix products are computed in."""
+
+from __future__ import annotations
+
+from stablint.run.fact import is_unknown
+from stablint.run.world import Answer, World
+from stablint.source.tree import Unknown
+
+_HALF = ("float16", "bfloat16")
+
+
+def compute_dtype(w: World) -> Answer:
+    """Who decides the mixed precision: DeepSpeed's blocks, then the trainer's flags, then accelerate's, then the weights themselves."""
+    for block, dtype in (("fp16", "float16"), ("bf16", "bfloat16")):
+        name = f"deepspeed.{block}.enabled"
+        if w.stated(name) is True:
+            return Answer(dtype, (name,))
+    fp16, bf16 = w.value("training.fp16"), w.value("training.bf16")
+    if fp16 is True and bf16 is True:
+        return Answer(Unknown("fp16 and bf16 are both on"), ("training.fp16", "training.bf16"))
+    for name, value, dtype in (("training.fp16", fp16, "float16"), ("training.bf16", bf16, "bfloat16")):
+        if value is True:
+            return Answer(dtype, (name,))
+    if "auto" in (fp16, bf16):  # axolotl asks the card: bf16 where it is native, else fp16 (its normalize_config)
+        native = w.value("target.gpu.native_bf16")
+        value = Unknown("the card decides") if not isinstance(native, bool) else "bfloat16" if native else "float16"
+        return Answer(value, ("training.bf16", "target.gpu.native_bf16"))
+    if is_unknown(fp16) or is_unknown(bf16):
+        return (
+            _unsloth_dtype(w)
+            or _accelerated(w)
+            or Answer(Unknown("neither fp16 nor bf16 is known"), ("training.fp16", "training.bf16"))
+        )
+    return _accelerated(w) or _weights_decide(w)
+
+
+def _accelerated(w: World) -> Answer | None:
+    stated = w.stated("accelerate.mixed_precision")
+    return Answer(stated, ("accelerate.mixed_precision",)) if stated in _HALF else None
+
+
+def _unsloth_dtype(w: World) -> Answer | None:
+    """Unsloth's scripts ask the card: bf16 where it is native, else fp16 (its from_pretrained does the same)."""
+    native = w.value("target.gpu.native_bf16") if w.run.framework == "unsloth" else None
+    return (
+        Answer("bfloat16" if native else "float16", ("training.fp16", "training.bf16", "target.gpu.native_bf16"))
+        if isinstance(native, bool)
+        else None
+    )
+
+
+def _weights_decide(w: World) -> Answer:
+    """Without mixed precision the matrix products run in the dtype of the loaded weights."""
+    weights = w.value("derived.weights_dtype")
+    if weights in _HALF:
+        return Answer(weights, ("derived.weights_dtype",))
+    if is_unknown(weights):
+        return Answer(weights, ("derived.weights_dtype",))
+    if weights in ("4bit", "8bit"):
+        return Answer(Unknown("a quantised model computes in its own dtype"), ("derived.weights_dtype",))
+    return Answer("float32", ("training.fp16", "training.bf16"))
+
+
+def weights_dtype(w: World) -> Answer:
+    """How the base weights are loaded. From transformers 5 on an absent dtype is the checkpoint's own; before it is float32."""
+    for name, answer in (("quantization.load_in_4bit", "4bit"), ("quantization.load_in_8bit", "8bit")):
+        if w.value(name) is True:
+            return Answer(answer, (name,))
+    bits = w.value("quantization.bits")
+    if bits in (4, 8) and w.is_stated("quantization.bits"):
+        return Answer(f"{bits}bit", ("quantization.bits",))
+    asked = w.value("model.dtype")
+    if is_unknown(asked):
+        return Answer(asked, ("model.dtype",))
+    if asked in (*_HALF, "float32"):
+        return Answer(asked, ("model.dtype",))
+    newer = w.at_least("transformers", "5.0.0") if w.run.framework != "trl" else False
+    if asked == "auto" or newer:
+        return Answer(w.value("model.native_dtype"), ("model.dtype", "model.native_dtype"))
+    return Answer("float32", ("model.dtype",))

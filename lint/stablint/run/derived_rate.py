@@ -1,0 +1,70 @@
+"""The learning rate beside counted recipes, and what an adapter makes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stablint.run.world import Answer, Rule, World
+from stablint.source.tree import Unknown
+from stablint.target.learning_rate import band
+
+_ADAM_LIKE = ("adamw", "paged_adamw", "ademamix", "paged_ademamix", "stable_adamw")
+
+
+def _band(w: World) -> tuple[Any, tuple[str, ...]]:
+    names = (
+        "derived.objective",
+        "derived.method",
+        "model.parameters",
+    )  # model.type and the optimiser only choose the band
+    goal, how, size = (w.value(name) for name in names)
+    optim = w.value("training.optim")
+    if not (isinstance(goal, str) and isinstance(how, str) and isinstance(size, int)):
+        return None, names
+    if isinstance(optim, str) and not optim.startswith(_ADAM_LIKE):
+        return None, names
+    kind = w.value("model.type")
+    return band(goal, how, size, kind if isinstance(kind, str) else None), names
+
+
+def learning_rate_band(w: World) -> Answer:
+    """The band in words, for messages: quartiles and how many recipes were counted."""
+    found, names = _band(w)
+    if found is None:
+        return Answer(Unknown("no counted recipes for this objective, method and size"), names)
+    low, high = found.typical_low, found.typical_high
+    return Answer(f"about {low:g}" if low == high else f"{low:g} to {high:g}", names)
+
+
+def effective_lora_rate(w: World) -> Answer:
+    """What the adapter's product really moves by: learning rate × lora_scale."""
+    names = ("training.learning_rate", "derived.lora_scale")
+    rate, scale = (w.value(name) for name in names)
+    if isinstance(rate, (int, float)) and isinstance(scale, (int, float)):
+        return Answer(rate * scale, names)
+    return Answer(Unknown("rate or scale is not known"), names)
+
+
+def _of_band(field: str) -> Rule:
+    def rule(w: World) -> Answer:
+        found, names = _band(w)
+        value = getattr(found, field) if found is not None else None
+        return Answer(
+            value if value is not None else Unknown("no counted recipes for this objective, method and size"), names
+        )
+
+    return rule
+
+
+def adam_betas(w: World) -> Answer:
+    names = ("training.adam_beta1", "training.adam_beta2")
+    betas = [w.value(name) for name in names]
+    return Answer(
+        betas if all(isinstance(beta, float) for beta in betas) else Unknown("the betas are not known"), names
+    )
+
+
+alarm = _of_band("alarm_above")
+low = _of_band("alarm_below")
+severity = _of_band("severity")
+typical = _of_band("typical_high")
