@@ -14,7 +14,6 @@ from yaml import SafeLoader
 from yaml.error import YAMLError
 from yaml.events import (
     AliasEvent,
-    DocumentEndEvent,
     DocumentStartEvent,
     MappingEndEvent,
     MappingStartEvent,
@@ -25,13 +24,15 @@ from yaml.events import (
 
 from stablint.source.text import LARGEST, Lines
 from stablint.source.tree import Document, Entry, Mapping, Node, Problem, Scalar, Sequence, Text, Unknown
-from stablint.source.yaml_scalar import LONGEST_NUMBER, construct, key_text, resolve
+from stablint.source.yaml_scalar import LONGEST_NUMBER, construct, is_name, key_text, remembered, resolve
 
 try:
     from yaml.cyaml import CParser as _Parser  # type: ignore[attr-defined]
 except ImportError:  # PyYAML built without libyaml: slower, the same events
     _Parser = SafeLoader  # type: ignore[misc, assignment]
 
+_new = tuple.__new__  # a named tuple without its Python frame: there is one for every key and value
+_SHORT = 64  # code points of a scalar whose value is remembered
 DEEPEST = 200
 """Levels of nesting that are read; real configurations have fewer than ten."""
 _Data = Union[Mapping, Sequence, Scalar]
@@ -84,12 +85,14 @@ class _Frame:
     __slots__ = (
         "anchor",
         "editable",
-        "end",
         "entries",
         "flow",
         "height",
         "items",
         "key",
+        "key_end",
+        "key_start",
+        "last",
         "merged",
         "open",
         "seen",
@@ -99,14 +102,27 @@ class _Frame:
     )
 
     def __init__(self, event: Any, start: int, mapping: bool, editable: bool) -> None:
-        self.start, self.end, self.flow, self.tag, self.anchor = start, start, event.flow_style, event.tag, event.anchor
+        self.start, self.last, self.flow, self.tag, self.anchor = (
+            start,
+            start,
+            event.flow_style,
+            event.tag,
+            event.anchor,
+        )
         self.items: list[Node] | None = None if mapping else []
         self.entries: list[Entry] = []
         self.merged: dict[str, Entry] = {}
         self.seen: dict[str, int] = {}
-        self.key: _Data | None = None
-        self.open, self.size, self.height = False, 1, 0
+        self.key: _Data | str | None = None  # text where it is a plain name, which then stands at key_start
+        self.key_start = self.key_end = 0
+        self.open, self.size, self.height = False, 1, 1
         self.editable = editable and self.anchor is None and self.tag is None
+
+    def grow(self, size: int, height: int) -> None:
+        """Something inside is a collection itself, or stands for one. Leaves are counted at the end."""
+        self.size += size - 1
+        if height >= self.height:
+            self.height = height + 1
 
 
 def _roots(source: str) -> Iterator[tuple[_Data | None, tuple[Problem, ...]]]:
@@ -131,69 +147,52 @@ class _Builder:
     def document(self, next_event: Callable[[], Any]) -> tuple[_Data | None, tuple[Problem, ...]]:
         source, shift, stack = self.source, self.shift, self.stack
         root: _Data | None = None
+        frame: _Frame | None = None
         while True:
             event = next_event()
             kind = type(event)
-            if kind is DocumentEndEvent or event is None:
-                empty = isinstance(root, Scalar) and root.start == root.end and root.form == "plain"
-                return None if empty else root, tuple(self.problems)
-            start = event.start_mark.index + shift
-            node: _Data
-            size, height, anchor = 1, 0, None
             if kind is ScalarEvent:
-                end, anchor, token, tag, style = (
-                    event.end_mark.index + shift,
-                    event.anchor,
-                    event.value,
-                    event.tag,
-                    event.style,
-                )
-                editable = anchor is None and tag is None and (not stack or stack[-1].editable)
-                if style:
-                    form = "quoted" if style in "'\"" else "block"
-                    if form == "block":
-                        end = _block_end(source, start, end)
-                    node = Scalar(token if tag is None else construct(tag, token), start, end, form, editable)
+                start, end = event.start_mark.index + shift, event.end_mark.index + shift
+                token, anchor, tag, style = event.value, event.anchor, event.tag, event.style
+                if anchor is tag is style is None and frame is not None:  # most values, and nearly all keys
+                    if frame.key is None and frame.items is None and is_name(token):
+                        frame.key = token
+                        frame.key_start, frame.key_end = start, end
+                        continue
+                    if start != end and end - start < _SHORT:
+                        node: _Data = _new(Scalar, (remembered(token), start, end, "plain", frame.editable))
+                    else:
+                        node = self.scalar(frame, token, start, end, None, None, True)
                 else:
-                    if start == end and editable:  # what has no colon or dash before it cannot simply be filled in
-                        editable = bool(stack) and source[start - 1 : start] == (
-                            ":" if stack[-1].items is None else "-"
-                        )
-                    elif end - start > LONGEST_NUMBER and _DIGITS.match(token):
-                        self.problems.append(Problem("syntax-error", f"a number of {len(token)} digits", start, end))
-                    node = Scalar(
-                        resolve(token) if tag is None else construct(tag, token), start, end, "plain", editable
-                    )
+                    node = self.scalar(frame, token, start, end, style, tag, anchor is None)
+                if anchor is not None:
+                    self.anchored(anchor, node, start, 1, 0)
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                start = event.start_mark.index + shift
                 if len(stack) >= DEEPEST:
                     raise _Refused("too-deep", f"nested deeper than {DEEPEST} levels", start, start)
-                stack.append(_Frame(event, start, kind is MappingStartEvent, not stack or stack[-1].editable))
+                frame = _Frame(event, start, kind is MappingStartEvent, frame is None or frame.editable)
+                stack.append(frame)
                 continue
             elif kind is MappingEndEvent or kind is SequenceEndEvent:
-                frame = stack.pop()
-                node, size, height, anchor = (
-                    self.close(frame, event.end_mark.index + shift),
-                    frame.size,
-                    frame.height,
-                    frame.anchor,
-                )
+                closed = stack.pop()
+                node = self.close(closed, event.end_mark.index + shift)
+                frame = stack[-1] if stack else None
+                if closed.anchor is not None:
+                    self.anchored(closed.anchor, node, closed.start, closed.size, closed.height)
+                if frame is not None:
+                    frame.grow(closed.size, closed.height)
             elif kind is AliasEvent:
+                start = event.start_mark.index + shift
                 node, size, height = self.alias(event.anchor, start, event.end_mark.index + shift)
-            if anchor is not None:
-                if anchor in self.anchors:
-                    raise _Refused(
-                        "syntax-error", f"the anchor `&{anchor}` is defined twice", start, start + len(anchor) + 1
-                    )
-                self.anchors[anchor] = node, size, height
-            if not stack:
+                if frame is not None:
+                    frame.grow(size, height)
+            else:  # the end of the document, or of the text
+                empty = isinstance(root, Scalar) and root.start == root.end and root.form == "plain"
+                return None if empty else root, tuple(self.problems)
+            if frame is None:
                 root = node
-                continue
-            frame = stack[-1]
-            frame.size += size
-            frame.end = node.end
-            if height >= frame.height:
-                frame.height = height + 1
-            if frame.items is not None:
+            elif frame.items is not None:
                 frame.items.append(node)
             elif frame.key is None:
                 frame.key = node
@@ -201,22 +200,49 @@ class _Builder:
                 self.pair(frame, frame.key, node)
                 frame.key = None
 
-    def pair(self, frame: _Frame, key: _Data, value: _Data) -> None:
-        if type(key) is not Scalar or isinstance(key.value, Unknown):
+    def scalar(
+        self, frame: _Frame | None, token: str, start: int, end: int, style: str | None, tag: str | None, bare: bool
+    ) -> Scalar:
+        editable = bare and tag is None and (frame is None or frame.editable)
+        if style:
+            form = "quoted" if style in "'\"" else "block"
+            if form == "block":
+                end = _block_end(self.source, start, end)
+            return Scalar(token if tag is None else construct(tag, token), start, end, form, editable)
+        if start == end and editable:  # what has no colon or dash before it cannot simply be filled in
+            mark = ":" if frame is not None and frame.items is None else "-"
+            editable = frame is not None and self.source[start - 1 : start] == mark
+        elif end - start > LONGEST_NUMBER and _DIGITS.match(token):
+            self.problems.append(Problem("syntax-error", f"a number of {len(token)} digits", start, end))
+        return Scalar(resolve(token) if tag is None else construct(tag, token), start, end, "plain", editable)
+
+    def anchored(self, anchor: str, node: _Data, start: int, size: int, height: int) -> None:
+        if anchor in self.anchors:
+            raise _Refused("syntax-error", f"the anchor `&{anchor}` is defined twice", start, start + len(anchor) + 1)
+        self.anchors[anchor] = node, size, height
+
+    def pair(self, frame: _Frame, key: _Data | str, value: _Data) -> None:
+        frame.last = value.end
+        if type(key) is str:
+            name, start, end = key, frame.key_start, frame.key_end
+        elif type(key) is not Scalar or isinstance(key.value, Unknown):
             frame.open = True
             return
-        name = key.value
-        if type(name) is not str:
-            name = key_text(name)
-        elif name == "<<" and key.form == "plain":
-            self.merge(frame, key, value)
-            return
+        else:
+            start, end = key.start, key.end
+            if type(key.value) is str:
+                name = key.value
+                if name == "<<" and key.form == "plain":
+                    self.merge(frame, key, value)
+                    return
+            else:
+                name = key_text(key.value)
         if name in frame.seen:
             message = f"`{name}` is set in line {self.lines.position(frame.seen[name])[0]} already; the last one counts"
-            self.problems.append(Problem("duplicate-key", message, key.start, key.end))
+            self.problems.append(Problem("duplicate-key", message, start, end))
         else:
-            frame.seen[name] = key.start
-        frame.entries.append(Entry(name, key.start, key.end, value))
+            frame.seen[name] = start
+        frame.entries.append(_new(Entry, (name, start, end, value)))
 
     def merge(self, frame: _Frame, key: Scalar, value: _Data) -> None:
         """`<<: *base` or `<<: [*a, *b]`, of which the first wins."""
@@ -249,8 +275,10 @@ class _Builder:
 
     def close(self, frame: _Frame, end: int) -> _Data:
         """The finished collection. One in block style ends with its last leaf, not (as libyaml has it) where the next token begins."""
+        leaves = frame.entries if frame.items is None else frame.items
+        frame.size += len(leaves) if frame.items is not None else 2 * len(leaves)
         if not frame.flow:
-            end = frame.end
+            end = frame.items[-1].end if frame.items else frame.last
         if frame.tag not in _COLLECTIONS:
             return Scalar(construct(frame.tag, ""), frame.start, end, "plain", False)
         if frame.items is not None:

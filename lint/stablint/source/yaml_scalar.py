@@ -20,7 +20,8 @@ _BOOLS: dict[str, bool] = yaml.SafeLoader.bool_values
 
 
 @functools.lru_cache(maxsize=4096)
-def _resolve(token: str) -> object:
+def remembered(token: str) -> object:
+    """`resolve` for tokens short enough to be worth remembering."""
     for tag, pattern in _RESOLVERS.get(token[:1], ()):
         if pattern.match(token):
             construct = _CONSTRUCT.get(tag)
@@ -31,8 +32,14 @@ def _resolve(token: str) -> object:
 def resolve(token: str) -> object:
     """The value of a plain scalar: bool, int, float, None, or the token itself. Dates stay text, as do numbers too long to be meant."""
     if len(token) < 64:
-        return _resolve(token)
-    return _resolve.__wrapped__(token) if len(token) <= LONGEST_NUMBER else token
+        return remembered(token)
+    return remembered.__wrapped__(token) if len(token) <= LONGEST_NUMBER else token
+
+
+@functools.lru_cache(maxsize=4096)
+def is_name(token: str) -> bool:
+    """Whether a plain scalar is a key under that very name: no number, no truth value, no `<<`, not empty."""
+    return token != "<<" and 0 < len(token) < 64 and type(remembered(token)) is str
 
 
 def construct(tag: str, token: str) -> object:
