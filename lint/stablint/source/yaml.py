@@ -145,7 +145,7 @@ class _Builder:
         self.expanded = 0
 
     def document(self, next_event: Callable[[], Any]) -> tuple[_Data | None, tuple[Problem, ...]]:
-        source, shift, stack = self.source, self.shift, self.stack
+        shift, stack = self.shift, self.stack
         root: _Data | None = None
         frame: _Frame | None = None
         while True:
