@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from stablint.assemble import Options
-from stablint.dialect.fragment import read_plain
+from stablint.dialect.codec import read_plain
 from stablint.run.releases import Releases
 
 

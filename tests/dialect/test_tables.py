@@ -10,7 +10,8 @@ import json
 import pytest
 
 from stablint.dialect import accelerate, axolotl, deepspeed, huggingface, llamafactory, peft, swift, torchtune
-from stablint.dialect.fragment import CODECS, Row, lower_mapping
+from stablint.dialect.codec import CODECS
+from stablint.dialect.fragment import Row, lower_mapping
 from stablint.dialect.registry import DOCUMENTS
 from stablint.run.fact import Explicit, Statement
 from stablint.source import json_edit, shell_edit, yaml_edit
@@ -41,6 +42,12 @@ MEANINGS = {
     "is-4": [(4, True), (8, False)],
     "is-8": [(8, True), (4, False)],
     "targets": [("all", "all-linear"), ("q_proj,v_proj", ["q_proj", "v_proj"])],
+    "is-bf16": [("bf16", True), ("fp16", False)],
+    "is-fp16": [("fp16", True), ("bf16", False)],
+    "offload": [(True, "cpu"), (False, "none")],
+    "flash": [(True, "flash_attention_2"), (False, "eager")],
+    "first": [([0.9, 0.95], 0.9), ([0.8, 0.95], 0.8)],
+    "second": [([0.9, 0.95], 0.95), ([0.9, 0.999], 0.999)],
 }
 ENTRIES = [
     pytest.param(name, key, row, id=f"{name}: {key} → {row.fact}")

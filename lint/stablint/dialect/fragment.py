@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as Table
 from typing import Any, NamedTuple
 
+from stablint.dialect.codec import CODECS
 from stablint.run.fact import Explicit, Place, Secret, Statement
 from stablint.source.tree import Call, Command, Document, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
@@ -45,116 +46,12 @@ class Fragment(NamedTuple):
     weak: bool = False  # says nothing of training itself: a run only if a file that it names does
 
 
-Read = Callable[[Any], Any]
-
-
 class Row(NamedTuple):
     """One entry of a dialect's table: `key` there is `fact` here; the codec reads and writes its words."""
 
     key: str
     fact: str
     codec: str = "plain"
-
-
-_NUMBER = re.compile(r"[-+]?(\d[\d_]*)?(\.\d*)?([eE][-+]?\d+)?\Z")
-_ELSEWHERE = re.compile(r"\$\{|\{\{|\}\}|^\$\w+$")
-_DTYPES = {
-    "fp16": "float16", "half": "float16", "float16": "float16", "16": "float16",
-    "bf16": "bfloat16", "bfloat16": "bfloat16",
-    "fp32": "float32", "float": "float32", "float32": "float32", "32": "float32",
-    "fp64": "float64", "double": "float64", "float64": "float64",
-}  # fmt: skip
-DTYPE_SPELLINGS = {
-    "float16": ("float16", "fp16", "half"),
-    "bfloat16": ("bfloat16", "bf16"),
-    "float32": ("float32", "fp32", "float"),
-}
-
-
-def read_plain(raw: Any) -> Any:
-    """The meant value: text that is a number counts as that number (`1e-4` in YAML is text), text filled in elsewhere is unknown."""
-    if type(raw) is not str:
-        return raw
-    if raw[:1] in "-+.0123456789" and len(raw) < 40 and _NUMBER.match(raw) and any(map(str.isdigit, raw)):
-        return _number(raw)
-    if ("$" in raw or "{" in raw) and _ELSEWHERE.search(raw):
-        return Unknown(f"`{raw[:60]}` is filled in elsewhere")
-    return raw
-
-
-def _number(raw: str) -> Any:
-    try:
-        return int(raw) if raw.lstrip("+-").replace("_", "").isdigit() else float(raw)
-    except ValueError:
-        return raw
-
-
-def read_dtype(raw: Any) -> Any:
-    raw = read_plain(raw)
-    if isinstance(raw, str):
-        return _DTYPES.get(raw.removeprefix("torch.").lower(), raw)
-    return {16: "float16", 32: "float32"}.get(raw, raw) if type(raw) is int else raw
-
-
-def read_strategy(raw: Any) -> Any:
-    """`no` is False in YAML 1.1; `IntervalStrategy.STEPS` is an enum member."""
-    if raw is False:
-        return "no"
-    raw = read_plain(raw)
-    return raw.rpartition(".")[2].lower() if isinstance(raw, str) else raw
-
-
-def read_flag(raw: Any) -> Any:
-    """A truth value that may be written as text."""
-    if isinstance(raw, str) and raw.lower() in ("true", "false"):
-        return raw.lower() == "true"
-    return read_plain(raw)
-
-
-def read_words(raw: Any) -> Any:
-    """A list that may be written as one text with commas."""
-    if not isinstance(raw, str):
-        return raw
-    value = read_plain(raw)
-    if not isinstance(value, str):
-        return value
-    if value[:1] == "[" and value[-1:] == "]":  # a list written as text: '[q_proj,v_proj]', "['q_proj', 'v_proj']"
-        return [word for part in value[1:-1].split(",") if (word := part.strip().strip("\"'"))]
-    return [word.strip() for word in value.split(",") if word.strip()] if "," in value else value
-
-
-def read_text(raw: Any) -> Any:
-    """A name or a path: never a number."""
-    if isinstance(raw, str):
-        return Unknown(f"`{raw[:60]}` is filled in elsewhere") if _ELSEWHERE.search(raw) else raw
-    return raw
-
-
-def read_is_4(raw: Any) -> Any:
-    """`quantization_bit: 4` as the question whether it is four."""
-    return _bits(raw, 4)
-
-
-def read_is_8(raw: Any) -> Any:
-    return _bits(raw, 8)
-
-
-def _bits(raw: Any, wanted: int) -> Any:
-    value = read_plain(raw)
-    return value if type(value) is Unknown else value == wanted
-
-
-def read_targets(raw: Any) -> Any:
-    """LoRA targets as words with commas; LLaMA-Factory's and ms-swift's `all` is PEFT's `all-linear`."""
-    value = read_words(raw)
-    everything = ("all", "ALL", "all-linear", ["all"], ["all-linear"], ["ALL"])
-    return "all-linear" if value in everything else [value] if isinstance(value, str) else value
-
-
-CODECS: dict[str, Read] = {
-    "plain": read_plain, "dtype": read_dtype, "strategy": read_strategy, "flag": read_flag, "words": read_words, "text": read_text,
-    "is-4": read_is_4, "is-8": read_is_8, "targets": read_targets,
-}  # fmt: skip
 
 
 _SECRET_KEYS = re.compile(

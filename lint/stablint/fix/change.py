@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from stablint import knowledge
 from stablint.dialect import huggingface, llamafactory
-from stablint.dialect.fragment import DTYPE_SPELLINGS, read_dtype
+from stablint.dialect.codec import DTYPE_SPELLINGS, read_dtype
 from stablint.hazard.model import Finding, Remedy
 from stablint.report.model import FileEdits, Fix
 from stablint.run.fact import ABSENT, Explicit, Fact, Place, is_unknown
