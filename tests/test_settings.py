@@ -64,6 +64,9 @@ WRONG = [
     {"ignore": [1]},
     {"ignore": [{"rules": ["P"], "why": "x"}]},
     {"per-path": [{"paths": ["a"]}]},
+    {"per-path": [{"ignore": ["P"]}]},
+    {"per-path": [{"paths": ["a"], "select": []}]},
+    {"per-path": [{"paths": ["a"], "fail-on": "info"}]},
     {"per-path": {"paths": ["a"]}},
     {"severity": {"P143": "loud"}},
     {"target": [{"count": 2}]},
@@ -144,7 +147,7 @@ def test_nothing_above_the_repository_counts(here):
     (inner / ".git").mkdir(parents=True)
     put(here, stablint__toml='ignore = ["P143"]\n')
     put(inner, train__yaml=BAD)
-    assert settings.nearest(str(inner)) is None
+    assert settings.nearest(str(inner), {}) is None
     assert main(["inner/train.yaml"]) == 1
 
 
@@ -264,7 +267,9 @@ def test_releases_of_lock_files_and_requirements(tmp_path, files, expected):
         (tmp_path / name).write_text(text)
     inner = tmp_path / "configs" / "sft"
     inner.mkdir(parents=True)
-    assert locks.stated(str(inner), str(tmp_path), {}) == expected
+    found = locks.stated(str(inner), str(tmp_path), {})
+    assert {library: pin.specifier for library, pin in found.items()} == expected
+    assert {Path(pin.file).name for pin in found.values()} <= set(files)
     assert locks.stated(str(inner), str(inner), {}) == {}
 
 
@@ -273,4 +278,5 @@ def test_the_nearer_requirements_count(tmp_path):
     inner.mkdir()
     (tmp_path / "uv.lock").write_text(UV)
     (inner / "requirements.txt").write_text("trl==1.0.0\n")
-    assert locks.stated(str(inner), str(tmp_path), {}) == {"trl": "==1.0.0", "torch": "==2.5.1"}
+    found = locks.stated(str(inner), str(tmp_path), {})
+    assert {library: pin.specifier for library, pin in found.items()} == {"trl": "==1.0.0", "torch": "==2.5.1"}

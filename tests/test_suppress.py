@@ -8,7 +8,7 @@ import pytest
 
 from stablint.inspect import inspect
 from stablint.options import options
-from stablint.policy import Accepted, Policy
+from stablint.policy import Accepted, Policies, Policy
 from stablint.source.tree import Text
 
 HEAD = "output_dir: out\nlearning_rate: 1.0e-5\n"
@@ -22,7 +22,8 @@ SHELL = (
 def report(folder, files: dict[str, str], policy: Policy | None = None, known=None) -> Any:
     for name, text in files.items():
         (folder / name).write_bytes(text.encode())
-    return inspect(["."], options()._replace(policy=policy), base=str(folder), known=known).report
+    policies = None if policy is None else Policies(policy)
+    return inspect(["."], options()._replace(policies=policies), base=str(folder), known=known).report
 
 
 def shown(found: Any) -> dict[str, str | None]:
@@ -160,15 +161,6 @@ def test_settings_that_accept_nothing_are_findings_in_the_settings_file(tmp_path
 
 def test_settings_about_files_that_were_not_read_say_nothing(tmp_path):
     assert "S111" not in shown(report(tmp_path, {"ds.json": DEEPSPEED}, accepted(tmp_path, file="other.json")))
-
-
-def test_rules_may_be_off_for_a_path(tmp_path):
-    (tmp_path / "old").mkdir()
-    text = HEAD + "fp16: true\nbf16: true\n"
-    found = report(
-        tmp_path, {"a.yaml": text, "old/b.yaml": text}, Policy(str(tmp_path), per_path=((("old/**",), ("P143",)),))
-    )
-    assert [d.text.name for d in found.diagnostics if d.code == "P143"] == ["a.yaml"]
 
 
 def test_files_may_be_left_out(tmp_path):

@@ -1,6 +1,7 @@
 """The library's door: `stablint.check(…)` on files and live objects, `stablint.assert_safe(…)` before training.
 
-`import stablint` loads none of it, and none of the libraries whose objects it takes.
+The settings of a project count here as on the command line: a file is under the nearest `stablint.toml` or `[tool.stablint]` above it,
+live objects are under those of the working directory. `import stablint` loads none of it, and none of the libraries whose objects it takes.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Union
 
-from stablint.assemble import Live
+from stablint.assemble import Live, Options
 from stablint.inspect import inspect
 from stablint.integrate.guard import TrainingGuard
 from stablint.options import options
@@ -22,12 +23,11 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class UnsafeConfig(Exception):
-    """At least one finding is an error. `report` holds every finding, warnings and infos included."""
+    """At least one finding is an error that nobody has accepted. `report` holds every finding, warnings and infos included."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
-        errors = [d for d in report.diagnostics if d.severity == "error"]
-        super().__init__("; ".join(f"{d.code} {d.message}" for d in errors))
+        super().__init__("; ".join(f"{d.code} {d.message}" for d in _errors(report)))
 
 
 def check(
@@ -42,19 +42,23 @@ def check(
     deepspeed: dict[str, Any] | Path | None = None,
     tokenizer: Any = None,
     trainer: Any = None,
+    config: Path | None = None,
+    isolated: bool = False,
 ) -> Report:
     """Check files, folders and the objects of a running program, which may be mixed.
 
     `gpu` names one or several targets, "auto" asks this machine. `model` is a name, a folder, a PreTrainedModel or its config;
     `training_args` a TrainingArguments or TRL config, `deepspeed` a dict or a file, `trainer` a built trainer instead of all these.
     `releases` are specifiers such as "trl==1.16.0" (with live objects: instead of those installed), `facts` overrides such as
-    "training.fp16=true". Beside a loaded model no `peft_config` means that there is no adapter.
+    "training.fp16=true". Beside a loaded model no `peft_config` means that there is no adapter. `config` is a settings file that counts
+    for all instead of the nearest ones; `isolated` reads none.
 
-    Raises FileNotFoundError for a path that does not exist, ValueError for a GPU or specifier that is not known, TypeError for an
-    object that is none of these.
+    Raises FileNotFoundError for a path that does not exist, ValueError for a GPU or specifier that is not known and for settings that
+    cannot be used, TypeError for an object that is none of these.
     """
     from stablint.discover import NoSuchPath
     from stablint.options import Wrong
+    from stablint.project import Asked, Resolver
 
     named = [os.fspath(path) for path in paths]
     if isinstance(deepspeed, (str, os.PathLike)):
@@ -68,9 +72,11 @@ def check(
         live: Live | None = None
         if any(one is not None for one in objects) or (model is not None and name is None):
             live = _live(None if name is not None else model, *objects, trainer is not None, not named)
-            releases = _installed(releases)
         wanted = options([gpu] if isinstance(gpu, str) else gpu, name, releases, facts)
-        return inspect(named, wanted._replace(live=live)).report
+        if live is not None:
+            wanted = _as_installed(wanted)
+        resolver = Resolver(Asked(config=None if config is None else os.fspath(config), isolated=isolated), os.getcwd())
+        return inspect(named, wanted._replace(live=live, policies=resolver)).report
     except NoSuchPath as error:
         raise FileNotFoundError(str(error)) from error
     except Wrong as error:
@@ -101,19 +107,27 @@ def _live(
     )  # fmt: skip
 
 
-def _installed(releases: Iterable[str]) -> list[str]:
-    """What is installed, unless the caller says otherwise."""
+def _as_installed(wanted: Options) -> Options:
+    """With the releases of this environment, unless the caller says others."""
     from stablint.integrate.installed import specifiers
 
-    return [*specifiers(), *releases]  # the later one holds
+    here = tuple(specifiers())
+    return wanted._replace(
+        releases=(*here, *wanted.releases),  # the later one holds
+        said={library: f"{library} is installed" for library, _ in here if library not in dict(wanted.releases)},
+    )
 
 
 def assert_safe(*paths: Path, **objects: Any) -> Report:
-    """The report of `check` on the same arguments, if nothing in it is an error; raises UnsafeConfig otherwise."""
+    """The report of `check` on the same arguments; raises UnsafeConfig if something in it is an error and not suppressed."""
     report = check(*paths, **objects)
-    if any(diagnostic.severity == "error" for diagnostic in report.diagnostics):
+    if _errors(report):
         raise UnsafeConfig(report)
     return report
+
+
+def _errors(report: Report) -> list[Diagnostic]:
+    return [d for d in report.diagnostics if d.severity == "error" and d.suppressed is None]
 
 
 def to_model(report: Report) -> ReportDocument:

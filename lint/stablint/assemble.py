@@ -17,7 +17,7 @@ from stablint.source.tree import Call, Document, Mapping, Node, Sequence, Text
 from stablint.target import model as models
 
 if TYPE_CHECKING:  # only loaded where there is something to suppress
-    from stablint.policy import Policy
+    from stablint.policy import Policies
     from stablint.target.gpu import Gpu
 
 
@@ -40,7 +40,8 @@ class Options(NamedTuple):
     root: str | None = None
     skip_unrecognised: bool = False  # files are named by a machine, training configurations or not
     live: Live | None = None
-    policy: Policy | None = None  # what a settings file or a baseline says about findings
+    policies: Policies | None = None  # what settings files and baselines say
+    said: dict[str, str] = {}  # noqa: RUF012  library → where its release was said, if not by --with
 
 
 class Part(NamedTuple):
@@ -58,7 +59,7 @@ class Files:
         self._fragments: dict[tuple[str, str | None], tuple[Fragment, ...]] = {}
         self._models: dict[str, dict[str, Any]] = {}
         self._folders: dict[tuple[str, str], str | None] = {}
-        self._requirements: dict[str, dict[str, str]] = {}
+        self._requirements: dict[str, dict[str, locks.Pin]] = {}
         self.linked: set[str] = set()  # files that another one names
 
     def add(self, path: str, documents: tuple[Document, ...]) -> None:
@@ -89,7 +90,7 @@ class Files:
             self._folders[key] = path if path is not None and os.path.isdir(path) else None
         return self._folders[key]
 
-    def requirements(self, beside: str) -> dict[str, str]:
+    def requirements(self, beside: str) -> dict[str, locks.Pin]:
         folder = os.path.dirname(beside)
         return (
             self._requirements[folder]
@@ -266,6 +267,8 @@ def _neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tuple[l
 
 
 def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> Iterator[Run]:
+    options = _governed(options, parts[0].fragment.block.document.text.path)
+    releases, said = _releases(parts, files, options)
     statements: list[tuple[Statement, bool]] = [(s, part.presumed) for part in parts for s in part.fragment.statements]
     statements += [(statement, False) for statement in _extra(options.extra_flags)]
     statements += [(Statement(name, value, value, Supplied(f"--set {name}")), False) for name, value in options.sets]
@@ -287,7 +290,8 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         supplied=base,
         scopes=_scopes(parts, linked),
         classes=_classes(parts),
-        releases=_releases(parts, files, options),
+        releases=releases,
+        said=said,
         framework=_framework(parts),
         linked=linked,
     )
@@ -296,6 +300,21 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     for name, gpu in options.gpus:
         facts = {key: Fact(key, value, Supplied(f"--gpu {name}")) for key, value in gpu.facts().items()}
         yield run._replace(supplied={**base, **facts}, target=name)
+
+
+def _governed(options: Options, path: str) -> Options:
+    """The options of a run that begins in this file: its settings under what was asked for."""
+    if options.policies is None:
+        return options
+    own = options.policies.at(path)
+    if not (own.gpus or own.model or own.releases):
+        return options
+    return options._replace(
+        gpus=options.gpus or own.gpus,
+        model=options.model or own.model,
+        releases=(*own.releases, *options.releases),
+        said={**own.said, **{library: options.said.get(library, "") for library, _ in options.releases}},
+    )
 
 
 def _framework(parts: list[Part]) -> str:
@@ -363,12 +382,15 @@ def _classes(parts: list[Part]) -> dict[str, tuple[str, ...]]:
     return classes
 
 
-def _releases(parts: list[Part], files: Files, options: Options) -> Releases:
+def _releases(parts: list[Part], files: Files, options: Options) -> tuple[Releases, dict[str, str]]:
+    """The releases that the run may use, and where each library's were said."""
     releases = Releases.known()
-    stated = {**files.requirements(parts[0].fragment.block.document.text.path), **dict(options.releases)}
-    for library, specifier in stated.items():
+    pins = files.requirements(parts[0].fragment.block.document.text.path)
+    asked = dict(options.releases)
+    for library, specifier in {**{name: pin.specifier for name, pin in pins.items()}, **asked}.items():
         releases = releases.restrict(library, specifier)
-    return releases
+    said = {name: files.name(pin.file) for name, pin in pins.items() if name not in asked}
+    return releases, {**said, **{name: options.said.get(name) or f"--with {name}" for name in asked}}
 
 
 def _model_facts(parts: list[Part], explicit: dict[str, Fact], files: Files, options: Options) -> dict[str, Fact]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from stablint.report.model import Diagnostic
@@ -38,13 +38,19 @@ def key(diagnostic: Diagnostic) -> Key:
     return (diagnostic.text.path if diagnostic.text is not None else "", diagnostic.rule, digest)
 
 
-def render(diagnostics: Iterable[Diagnostic], path: str) -> str:
-    """The file, sorted, with paths relative to its own folder; findings that a comment or the settings suppress are not in it."""
+def render(diagnostics: Iterable[Diagnostic], path: str, checked: Container[str] = ()) -> str:
+    """The file, sorted, with paths relative to its own folder; findings that a comment or the settings suppress are not in it.
+
+    What it holds of files that are there and were not `checked` stays. Raises BadBaseline if there is something else in its place.
+    """
     folder = os.path.dirname(os.path.abspath(path))
     counted = Counter(key(d) for d in diagnostics if d.suppressed is None)
+    if os.path.exists(path):
+        kept = {row: n for row, n in read(path).items() if row[0] not in checked and os.path.exists(row[0])}
+        counted.update(kept)
     rows = [
         {
-            "file": os.path.relpath(file, folder).replace(os.sep, "/") if file else "",
+            "file": _relative(file, folder),
             "rule": rule,
             "fingerprint": digest,
             "count": count,
@@ -53,6 +59,14 @@ def render(diagnostics: Iterable[Diagnostic], path: str) -> str:
     ]
     rows.sort(key=lambda row: (str(row["file"]), str(row["rule"]), str(row["fingerprint"])))
     return json.dumps({"schema_version": _VERSION, "findings": rows}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _relative(file: str, folder: str) -> str:
+    """As it is written: with forward slashes, and whole where no way leads there (another drive of Windows)."""
+    try:
+        return os.path.relpath(file, folder).replace(os.sep, "/") if file else ""
+    except ValueError:
+        return file.replace(os.sep, "/")
 
 
 def read(path: str) -> dict[Key, int]:

@@ -6,52 +6,52 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stablint.assemble import Options
 from stablint.cli import CLEAN, FOUND, WRONG
 from stablint.discover import NoSuchPath, root_of
-from stablint.hazard.model import Hazard
 from stablint.inspect import Inspection, inspect
 from stablint.options import Wrong
-from stablint.outputs import FOR_PEOPLE, Output, emit, outputs, printable
-from stablint.project import baseline_path, house_of, options_for, policy_for, rules_for, settings_for
+from stablint.outputs import FOR_PEOPLE, Output, emit, outputs, printable, write_bytes
+from stablint.policy import Policies
 from stablint.report.masking import mask
 from stablint.report.model import Report
 from stablint.report.plain import plain
-from stablint.settings import Settings
 from stablint.source import text as source_text
 from stablint.source.tree import Text
+
+if TYPE_CHECKING:
+    from stablint.fix.apply import Repaired
 
 _RANK = {"info": 0, "warning": 1, "error": 2}
 
 
-def run_check(given: argparse.Namespace, extra: list[str]) -> int:
+def run_check(given: argparse.Namespace, options: Options) -> int:
     base = os.getcwd()
     where = outputs(given.outputs)
-    settings = settings_for(
-        given, [given.stdin_filename or "stdin" if path == "-" else path for path in given.paths], base
-    )
-    house = house_of(settings)
-    hazards = rules_for(given, settings, house)
-    texts_of_house = house.texts if house is not None else {}
-    policy = policy_for(given, settings)
-    options = options_for(given, extra, settings)._replace(policy=policy, skip_unrecognised=given.skip_unrecognised)
-    given.fail_on = given.fail_on or (settings.get("fail-on") if settings is not None else None) or "error"
+    options = options._replace(skip_unrecognised=given.skip_unrecognised)
+    policies = options.policies
+    assert policies is not None
     paths, texts = _stdin(given, base)
     try:
         if given.fix or given.diff:
-            return _repair(given, options, paths, texts, base, hazards, where, texts_of_house)
-        found = inspect(paths, options, base=base, texts=texts, known=hazards, watch=_watch(given))
+            return _repair(given, options, policies, paths, texts, base, where)
+        found = inspect(paths, options, base=base, texts=texts, watch=_watch(given))
     except NoSuchPath as error:
         raise Wrong(f"`{error}` does not exist") from error
     if given.write_baseline:
-        return _write_baseline(given, settings, found)
-    _tell_stale(options, found, base)
-    emit(where, found, texts_of_house, color=given.color, statistics=given.statistics)
+        from stablint.accepting import write_baseline
+
+        return write_baseline(policies, found, base)
+    if any(policy.baseline for policy in policies.asked()):
+        from stablint.accepting import tell_stale
+
+        tell_stale(policies, found, base)
+    emit(where, found, policies.texts(), color=given.color, statistics=given.statistics)
     if given.show_facts and any(output.file is None and output.format in FOR_PEOPLE for output in where):
         _show_facts(given, found)
-    return _exit_code(given, found)
+    return _exit_code(given, found, policies)
 
 
 def _stdin(given: argparse.Namespace, base: str) -> tuple[list[str], dict[str, Text]]:
@@ -74,19 +74,23 @@ def _watch(given: argparse.Namespace) -> Any:
 
 
 def _repair(
-    given: argparse.Namespace, options: Options, paths: list[str], texts: dict[str, Text], base: str, hazards: tuple[Hazard, ...],
-    where: tuple[Output, ...], house_texts: dict[str, Any],
-) -> int:  # fmt: skip
-    from stablint.fix.apply import diff, repair
+    given: argparse.Namespace,
+    options: Options,
+    policies: Policies,
+    paths: list[str],
+    texts: dict[str, Text],
+    base: str,
+    where: tuple[Output, ...],
+) -> int:
+    from stablint.fix.apply import repair
     from stablint.fix.write import write_all
 
-    done = repair(paths, options, unsafe=given.unsafe_fixes, base=base, texts=texts, known=hazards)
+    done = repair(paths, options, unsafe=given.unsafe_fixes, base=base, texts=texts)
     for line in done.refused:
         print(f"stablint: {plain(line)} (this is a bug: please report it)", file=sys.stderr)
     if given.diff:
-        patch = diff(done)
-        sys.stdout.write(printable(mask(patch, done.inspection.secrets)))
-        return CLEAN if given.exit_zero or not (patch or _left(given, done.inspection)) else FOUND
+        changes = _print_patch(done)
+        return CLEAN if given.exit_zero or not (changes or _left(done.inspection, policies)) else FOUND
     # A settings file, which comes with the repository, may let files be read outside of it; only the command line lets them be written.
     root = (
         done.inspection.files.root if given.allow_outside else root_of(os.path.normpath(os.path.join(base, paths[0])))
@@ -98,41 +102,26 @@ def _repair(
         raise Wrong(f"nothing was written: {error}") from error
     if texts:  # what came on standard input goes to standard output, changed or not
         for path, text in texts.items():
-            sys.stdout.write(done.texts.get(path, text).text)
-        return _exit_code(given, done.inspection)
-    emit(where, done.inspection, house_texts, color=given.color, fixed=done.fixed, statistics=given.statistics)
-    return _exit_code(given, done.inspection)
+            write_bytes(source_text.encode(text, done.texts.get(path, text).text))
+        return _exit_code(given, done.inspection, policies)
+    emit(where, done.inspection, policies.texts(), color=given.color, fixed=done.fixed, statistics=given.statistics)
+    return _exit_code(given, done.inspection, policies)
 
 
-def _write_baseline(given: argparse.Namespace, settings: Settings | None, found: Inspection) -> int:
-    """Accept all that is found now. The file is the one that --baseline or the settings name."""
-    from stablint.baseline import DEFAULT, render
+def _print_patch(done: Repaired) -> bool:
+    """Whether there is something to change. To a terminal goes what can be shown there, elsewhere every byte as it is."""
+    from stablint.fix.patch import patch
 
-    path = baseline_path(given, settings) or DEFAULT
-    text = render(found.report.diagnostics, path)
-    try:
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except OSError as error:
-        raise Wrong(f"--write-baseline: {path}: {error.strerror}") from error
-    count = sum(d.suppressed is None for d in found.report.diagnostics)
-    print(f"stablint: {count} findings written to {plain(os.path.relpath(path))}", file=sys.stderr)
-    return WRONG if found.report.internal_errors else CLEAN
-
-
-def _tell_stale(options: Options, found: Inspection, base: str) -> None:
-    if options.policy is None or not options.policy.baseline:
-        return
-    from stablint.baseline import stale
-
-    checked = {os.path.normpath(os.path.join(base, status.file)) for status in found.report.files}
-    for (path, rule, _), count in stale(options.policy.baseline, found.report.diagnostics, checked):
-        times = f" ({count} times)" if count > 1 else ""
-        name = os.path.relpath(path, base).replace(os.sep, "/")
-        print(
-            f"stablint: baseline: {plain(name)}: {rule} is not found any more{times}; --write-baseline takes it out",
-            file=sys.stderr,
-        )
+    secrets = done.inspection.secrets
+    made = patch(done.texts, done.before, lambda line: mask(line, secrets) != line)
+    if sys.stdout.isatty():
+        lines = made.data.decode("utf-8", "replace").split("\n")
+        sys.stdout.write(printable("\n".join(plain(line) for line in lines)))
+    else:
+        write_bytes(made.data)
+    for name, why in made.left_out:
+        print(f"stablint: {plain(name)}: {why}, so it is not in the patch; --fix writes it", file=sys.stderr)
+    return bool(made.data or made.left_out)
 
 
 def _show_facts(given: argparse.Namespace, found: Inspection) -> None:
@@ -144,18 +133,21 @@ def _show_facts(given: argparse.Namespace, found: Inspection) -> None:
     sys.stdout.write(printable("\n" + mask(text, found.secrets)))
 
 
-def _left(given: argparse.Namespace, found: Inspection) -> bool:
-    floor = _RANK[given.fail_on]
-    return any(d.suppressed is None and _RANK[d.severity] >= floor for d in found.report.diagnostics)
+def _left(found: Inspection, policies: Policies) -> bool:
+    """Whether something is left that fails the check, by the settings of its file."""
+    return any(
+        d.suppressed is None and _RANK[d.severity] >= _RANK[policies.at(d.text.path if d.text else "").fail_on]
+        for d in found.report.diagnostics
+    )
 
 
-def _exit_code(given: argparse.Namespace, found: Inspection) -> int:
+def _exit_code(given: argparse.Namespace, found: Inspection, policies: Policies) -> int:
     _tell_skipped(given, found.report, found.named)
     if found.report.internal_errors:
         return WRONG
     if found.named and not found.recognised and not given.skip_unrecognised:
         return WRONG
-    return FOUND if _left(given, found) and not given.exit_zero else CLEAN
+    return FOUND if _left(found, policies) and not given.exit_zero else CLEAN
 
 
 def _tell_skipped(given: argparse.Namespace, report: Report, named: int) -> None:

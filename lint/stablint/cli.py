@@ -117,16 +117,18 @@ def _run_options(parser: argparse.ArgumentParser) -> None:
 
 def _settings_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--config", metavar="FILE", help="the settings file, instead of the nearest stablint.toml or pyproject.toml"
+        "--config",
+        metavar="FILE",
+        help="the settings file for all, instead of the stablint.toml or pyproject.toml nearest to each file",
     )
     parser.add_argument("--isolated", action="store_true", help="read no settings file")
 
 
 def _options(given: argparse.Namespace, paths: list[str], extra: list[str]) -> Options:
-    """What the command line says, over the settings that count for these paths."""
-    from stablint.project import options_for, settings_for
+    """What the command line says, and the settings of the project under it."""
+    from stablint.project import options_of
 
-    return options_for(given, extra, settings_for(given, paths, os.getcwd()))
+    return options_of(given, extra, paths)
 
 
 class _Said(argparse.Action):
@@ -213,7 +215,8 @@ def _check(words: list[str], extra: list[str]) -> int:
     given = parser.parse_args(words)
     from stablint.checking import run_check
 
-    return run_check(given, extra)
+    words_of = [given.stdin_filename or "stdin" if path == "-" else path for path in given.paths]
+    return run_check(given, _options(given, words_of, extra))
 
 
 _GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")

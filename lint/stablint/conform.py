@@ -65,9 +65,12 @@ def _table_faults(
                 yield (*path, key), f"`{key}` is no name that `{_dotted(path)}` can have"
             else:
                 yield from faults(inner, fitting, (*path, key), root)
-    for key in schema.get("required", ()):
-        if key not in value:
-            yield path, f"`{_dotted(path)}` says no `{key}`"
+    missing = [key for key in schema.get("required", ()) if key not in value]
+    for key in missing:
+        yield path, f"`{_dotted(path)}` says no `{key}`"
+    if not missing and len(value) < schema.get("minProperties", 0):
+        others = [key for key in schema.get("properties", ()) if key not in value]
+        yield path, f"`{_dotted(path)}` says nothing: it wants one of {', '.join(others)}"
 
 
 def _meant(key: str, known: dict[str, Any]) -> str:

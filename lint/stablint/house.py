@@ -65,9 +65,10 @@ def told(given: dict[str, Any] | None) -> Options:
         [f"{name}={value}" for name, value in (given.get("set") or {}).items()], given.get("flags", []), given.get("dialect"),
     )  # fmt: skip
     if given.get("settings"):
-        from stablint.policy import Policy
+        from stablint.policy import Policies, Policy
 
-        wanted = wanted._replace(policy=Policy(require_reasons=bool(given["settings"].get("require-reasons"))))
+        policy = Policy(require_reasons=bool(given["settings"].get("require-reasons")))
+        wanted = wanted._replace(policies=Policies(policy))
     return wanted
 
 

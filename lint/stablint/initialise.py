@@ -9,7 +9,7 @@ from collections import Counter
 from stablint.cli import CLEAN
 from stablint.discover import NoSuchPath, root_of
 from stablint.inspect import Inspection, inspect
-from stablint.locks import stated
+from stablint.locks import Pin, stated
 from stablint.options import Wrong, options
 from stablint.report.plain import plain
 
@@ -36,11 +36,11 @@ def run_init(folder: str) -> int:
 def _table(folder: str) -> str | None:
     from stablint.settings import nearest
 
-    found = nearest(folder)
+    found = nearest(folder, {})
     return found if found is not None and os.path.dirname(found) == os.path.abspath(folder) else None
 
 
-def contents(found: Inspection, releases: dict[str, str]) -> str:
+def contents(found: Inspection, releases: dict[str, Pin]) -> str:
     """The file. `releases` are what lock files and requirements of the repository say."""
     return "\n".join([*_head(found), "", *_targets(), "", *_versions(releases), "", *_REST]) + "\n"
 
@@ -70,10 +70,12 @@ def _targets() -> list[str]:
     ]
 
 
-def _versions(releases: dict[str, str]) -> list[str]:
+def _versions(releases: dict[str, Pin]) -> list[str]:
     if releases:
-        lines = ["# Releases are read from the lock file or the requirements:"]
-        lines += [f"#   {library} {specifier}" for library, specifier in sorted(releases.items())]
+        lines = ["# Releases are read from lock files and requirements:"]
+        lines += [
+            f"#   {name} {pin.specifier} ({os.path.basename(pin.file)})" for name, pin in sorted(releases.items())
+        ]
         lines.append("# Say them here only where the runs use others.")
     else:
         lines = [

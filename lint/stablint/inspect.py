@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from collections.abc import Mapping as Table
 from typing import Any, NamedTuple
 
@@ -27,6 +27,10 @@ _TELLING = re.compile(
 )
 # Files that mean little without the run that reads them.
 _HELPERS = frozenset({"deepspeed", "accelerate", "fsdp"})
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # only loaded where there are settings
+    from stablint.rulebook import Rulebook
 
 Watch = Callable[[Iterable[tuple[str, bool]], int], Iterable[tuple[str, bool]]]
 
@@ -57,10 +61,14 @@ def inspect(
     base = base or os.getcwd()
     texts = texts or {}
     listed = _listed(paths, base, texts)
-    if options.policy is not None and options.policy.exclude:
-        listed = [(path, named) for path, named in listed if named or not options.policy.excludes(path)]
     first = os.path.normpath(os.path.join(base, paths[0])) if paths else base
-    files = Files(options.root or discover.root_of(first), base)
+    root = options.root
+    policies = options.policies
+    if policies is not None:
+        listed = [(path, named) for path, named in listed if not policies.at(path).excludes(path) or named]
+        if policies.at(os.path.join(first, "") if os.path.isdir(first) else first).allow_outside:
+            root = os.path.abspath(os.sep)
+    files = Files(root or discover.root_of(first), base)
     for path, text in texts.items():
         files.add(path, discover.parse(text, discover.kind_of(path)))
     statuses: dict[str, FileStatus] = {}
@@ -88,7 +96,7 @@ def inspect(
     if more:
         names = {status.file for status in statuses.values()}
         runs = tuple(run for run in runs if not names.isdisjoint(run.files))
-    findings, undetermined, internal = _check(runs, problems, hazards.load() if known is None else known)
+    findings, undetermined, internal = _check(runs, problems, _rules(options, files, known))
     if more:  # what is wrong with them alone was not asked for
         findings = [finding for finding in findings if _touches(finding, statuses)]
         undetermined = [item for item in undetermined if item.run.anchor.document.text.path in statuses]
@@ -96,7 +104,7 @@ def inspect(
     recognised = sum(status.status != "skipped" for status in shown)
     report = Report(
         shown,
-        tuple(_summary(run) for run in runs if not run.target or run.target == runs[0].target),
+        tuple(_summaries(runs)),
         (),
         (),
         tuple(internal),
@@ -108,7 +116,7 @@ def inspect(
             diagnostics=diagnose.diagnostics(findings), undetermined=diagnose.undetermined(undetermined)
         )
     spoken = {path: files.documents(path) for path in entries if "stablint:" in files.documents(path)[0].text.text}
-    if spoken or options.policy is not None:
+    if spoken or (policies is not None and any(policy.speaks() for policy in policies.asked())):
         report = _settled(report, spoken, entries, files, options, known)
     return Inspection(report, findings, runs, _secrets(runs), files, recognised, sum(named for _, named in listed))
 
@@ -123,20 +131,19 @@ def _settled(
 ) -> Report:
     """The report with what is suppressed, and with what is wrong with suppressions."""
     from stablint import diagnose, suppress
-    from stablint.policy import Policy
+    from stablint.policy import Policies, Policy
 
+    policies = options.policies or Policies(Policy())
     every = hazards.load()
-    checked = every if known is None else known
+    house = [rule for policy in policies.asked() for rule in policy.rules or () if rule.own is not None]
     linked = {
         d.text.path: files.documents(d.text.path)
         for d in report.diagnostics
         if d.text is not None and "stablint:" in d.text.text
     }
     names = {path: files.name(path) for path in entries}
-    outcome = suppress.settle(
-        report, {**spoken, **linked}, names, options.policy or Policy(), checked, (*every, *checked)
-    )
-    findings, _, internal = _check((), outcome.problems, checked)
+    outcome = suppress.settle(report, {**spoken, **linked}, names, policies, known, (*every, *(known or ()), *house))
+    findings, _, internal = _check((), outcome.problems, _rules(options, files, known))
     more = (*outcome.report.diagnostics, *diagnose.diagnostics(findings))
     return outcome.report._replace(
         diagnostics=tuple(sorted(more, key=diagnose.order)), internal_errors=(*report.internal_errors, *internal)
@@ -184,24 +191,45 @@ def _status(path: str, files: Files, documents: tuple[Document, ...], fragments:
 
 
 def _check(
-    runs: tuple[Run, ...], problems: list[tuple[Document, Problem]], known: tuple[hazards.Hazard, ...]
+    runs: tuple[Run, ...], problems: list[tuple[Document, Problem]], known: tuple[hazards.Hazard, ...] | Rulebook
 ) -> tuple[list[hazards.Finding], list[hazards.Open], list[str]]:
-    of_files = tuple(h for h in known if h.at.startswith("file."))
-    of_runs = tuple(h for h in known if not h.at.startswith("file."))
+    """`known` are the rules, or a book of them where files have different ones."""
     findings: list[hazards.Finding] = []
     undetermined: list[hazards.Open] = []
     internal: list[str] = []
-    memo = Memo() if len(runs) > 1 else None
-    for run, which, remembered in [(_broken(d, p), of_files, None) for d, p in problems] + [
-        (run, of_runs, memo) for run in runs
-    ]:
+    memos: dict[int, Memo] = {}
+    parts: dict[int, tuple[tuple[hazards.Hazard, ...], tuple[hazards.Hazard, ...]]] = {}
+    for run, broken in [(_broken(d, p), True) for d, p in problems] + [(run, False) for run in runs]:
+        rules = known if isinstance(known, tuple) else known.of(run)
+        if id(rules) not in parts:
+            of_files = tuple(h for h in rules if h.at.startswith("file."))
+            parts[id(rules)] = (of_files, tuple(h for h in rules if not h.at.startswith("file.")))
+        which = parts[id(rules)][0 if broken else 1]
+        memo = memos.setdefault(id(rules), Memo()) if len(runs) > 1 and not broken else None
         try:
-            found, waiting = check(run, which, remembered)
+            found, waiting = check(run, which, memo)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             found, waiting = _one_by_one(run, which, internal, error)
         findings += found
         undetermined += waiting
-    return findings, undetermined, internal
+    if isinstance(known, tuple):
+        return findings, undetermined, internal
+    return known.kept(findings), known.waiting(undetermined), internal
+
+
+def _rules(
+    options: Options, files: Files, known: tuple[hazards.Hazard, ...] | None
+) -> tuple[hazards.Hazard, ...] | Rulebook:
+    """Those that were given, those of the policies, or those of the knowledge."""
+    if known is not None or options.policies is None:
+        return hazards.load() if known is None else known
+    from stablint.rulebook import Rulebook
+
+    for path in files.linked:  # they may be under settings of their own
+        options.policies.at(path)
+    book = Rulebook(options.policies, hazards.load())
+    same = book.same_for_all()
+    return book if same is None else same
 
 
 def _one_by_one(
@@ -259,6 +287,16 @@ def _secrets(runs: tuple[Run, ...]) -> frozenset[str]:
                 place = statement.origin.place
                 found.add(place.document.text.text[place.start : place.end].strip("\"'"))
     return frozenset(text for text in found if text)
+
+
+def _summaries(runs: tuple[Run, ...]) -> Iterator[RunSummary]:
+    """One of a run, on however many targets it is checked."""
+    seen: set[tuple[str, int]] = set()
+    for run in runs:
+        key = (run.id, run.anchor.start)
+        if not run.target or key not in seen:
+            yield _summary(run)
+        seen.add(key)
 
 
 def effective(run: Run) -> Any:

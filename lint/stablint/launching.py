@@ -8,7 +8,8 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from stablint import knowledge
 from stablint.assemble import Options
@@ -36,7 +37,7 @@ def run_launch(given: argparse.Namespace, options: Options, command: Sequence[st
     if not command:
         raise Wrong("which command? write it behind two dashes: stablint run -- accelerate launch train.py …")
     found = examine(command, options, os.environ, os.getcwd())
-    _tell(found, given)
+    _tell(found, given, options.policies.texts() if options.policies is not None else {})
     errors = sum(
         diagnostic.severity == "error" and diagnostic.suppressed is None for diagnostic in found.report.diagnostics
     )
@@ -49,7 +50,11 @@ def run_launch(given: argparse.Namespace, options: Options, command: Sequence[st
 
 def examine(command: Sequence[str], options: Options, environment: Mapping[str, str], folder: str) -> Inspection:
     """What the command will read: its flags, the variables that it gets, and the files that it names."""
-    options = options._replace(releases=(*_installed(command), *options.releases))
+    here = tuple(_installed(command))
+    options = options._replace(
+        releases=(*here, *options.releases),
+        said={library: f"{library} is installed" for library, _ in here if library not in dict(options.releases)},
+    )
     if not options.gpus and command[0] not in _ELSEWHERE:
         from stablint.target.live import machine, targets
 
@@ -72,22 +77,22 @@ def as_text(command: Sequence[str], environment: Mapping[str, str]) -> str:
     return " ".join([*variables, shlex.join(command)]) + "\n"
 
 
-def _installed(command: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def _installed(command: Sequence[str]) -> Iterable[tuple[str, str]]:
     """The releases of this environment, if the command's program belongs to it."""
     program = shutil.which(command[0])
     if program is None or os.path.dirname(os.path.abspath(program)) != os.path.dirname(os.path.abspath(sys.executable)):
         return ()
-    from stablint.integrate.installed import installed
+    from stablint.integrate.installed import specifiers
 
-    return tuple((library, f"=={version}") for library, version in installed().items())
+    return specifiers()
 
 
-def _tell(found: Inspection, given: argparse.Namespace) -> None:
+def _tell(found: Inspection, given: argparse.Namespace, house_texts: Mapping[str, Any]) -> None:
     report = found.report
     if not found.runs:
         print("stablint: nothing in this command is a training configuration that stablint reads", file=sys.stderr)
     elif report.diagnostics or not given.quiet:
-        texts = knowledge.load("texts") if report.diagnostics else {}
+        texts = {**knowledge.load("texts"), **house_texts} if report.diagnostics else {}
         color = given.color == "always" or (
             given.color == "auto" and sys.stderr.isatty() and "NO_COLOR" not in os.environ
         )

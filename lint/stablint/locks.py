@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from stablint.run.releases import Releases, known_libraries
 
@@ -26,8 +27,15 @@ _QUOTED = r"\"([^\"\n]*)\"|'([^'\n]*)'"
 _LOCAL = r"\+[A-Za-z0-9._]+"
 
 
-def stated(folder: str, root: str, read: dict[str, dict[str, str]]) -> dict[str, str]:
-    """Library → specifier, of the libraries that stablint knows. Files outside `root` are not read, links included.
+class Pin(NamedTuple):
+    """What a file says about a library's releases."""
+
+    specifier: str
+    file: str
+
+
+def stated(folder: str, root: str, read: dict[str, dict[str, Pin]]) -> dict[str, Pin]:
+    """By library, of the libraries that stablint knows. Files outside `root` are not read, links included.
 
     `read` remembers the folders that were looked at: a thousand configs below one lock file read it once.
     """
@@ -43,38 +51,41 @@ def stated(folder: str, root: str, read: dict[str, dict[str, str]]) -> dict[str,
     return read[folder]
 
 
-def _of_folder(folder: str, inside: str) -> dict[str, str]:
+def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
     try:
         names = sorted(os.listdir(folder))
     except OSError:
         return {}
-    sources = [
-        [_locked(_text(folder, name, inside)) for name in ("uv.lock", "poetry.lock") if name in names],
-        [
-            _required(_text(folder, name, inside).splitlines())
-            for name in names
-            if name.startswith("requirements") and name.endswith(".txt")
-        ],
-        [_required(_dependencies(_text(folder, name, inside))) for name in ("pyproject.toml",) if name in names],
-    ]
-    found: dict[str, str] = {}
-    for source in sources:
-        pairs = [pair for one in source for pair in one]
-        for library in dict.fromkeys(name for name, _ in pairs):
-            specifier = _agreed(library, [text for name, text in pairs if name == library])
-            if specifier and library not in found:
-                found[library] = specifier
+    requirements = [name for name in names if name.startswith("requirements") and name.endswith(".txt")]
+    found: dict[str, Pin] = {}
+    for kind in (("uv.lock", "poetry.lock"), requirements, ("pyproject.toml",)):
+        said = [
+            (library, Pin(specifier, os.path.join(folder, name)))
+            for name in kind
+            if name in names
+            for library, specifier in _pairs(name, _text(folder, name, inside))
+        ]
+        for library in dict.fromkeys(library for library, _ in said):
+            agreed = _agreed(library, [pin for name, pin in said if name == library])
+            if agreed is not None and library not in found:
+                found[library] = agreed
     return found
 
 
-def _agreed(library: str, specifiers: list[str]) -> str:
+def _pairs(name: str, text: str) -> Iterable[tuple[str, str]]:
+    if name.endswith(".lock"):
+        return _locked(text)
+    return _required(text.splitlines() if name.endswith(".txt") else _dependencies(text))
+
+
+def _agreed(library: str, pins: list[Pin]) -> Pin | None:
     """All of them together, if a release satisfies them; two environments that contradict each other say nothing."""
-    text = ",".join(dict.fromkeys(specifiers))
+    text = ",".join(dict.fromkeys(pin.specifier for pin in pins))
     try:
         Releases.known().restrict(library, text)
     except ValueError:
-        return ""
-    return text
+        return None
+    return pins[0]._replace(specifier=text)
 
 
 def _locked(text: str) -> Iterator[tuple[str, str]]:

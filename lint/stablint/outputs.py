@@ -137,3 +137,10 @@ def printable(text: str) -> str:
     """What the terminal's own encoding cannot show is written as an escape, instead of an error."""
     encoding = sys.stdout.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def write_bytes(data: bytes) -> None:
+    """To standard output as they are: no line end and no letter is exchanged."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

@@ -1,11 +1,16 @@
-"""What a settings file and a baseline say about findings; made by settings, read by suppress."""
+"""What settings and a baseline say about files, runs and findings; made by project, asked by inspect, assemble and suppress."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stablint.source.globs import matches
 from stablint.source.tree import Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from stablint.hazard.model import Hazard
+    from stablint.target.gpu import Gpu
 
 
 class Accepted(NamedTuple):
@@ -20,18 +25,49 @@ class Accepted(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """What settings and baseline say about findings. Globs are relative to `folder`."""
+    """What counts for one file. Globs are relative to `folder`."""
 
     folder: str = ""
-    per_path: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()  # globs, rules that are off there
     accepted: tuple[Accepted, ...] = ()
     extra_keys: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     require_reasons: bool = False
     baseline: dict[tuple[str, str, str], int] = {}  # noqa: RUF012  (path, rule, fingerprint) → how many; never changed
+    baseline_file: str | None = None
+    fail_on: str = "error"
+    allow_outside: bool = False
+    rules: tuple[Hazard, ...] | None = None  # with their severities; None: those of the knowledge
+    # Of a run that begins in such a file.
+    gpus: tuple[tuple[str, Gpu], ...] = ()
+    model: str | None = None
+    releases: tuple[tuple[str, str], ...] = ()
+    said: dict[str, str] = {}  # noqa: RUF012  library → where its release is said
 
     def excludes(self, path: str) -> bool:
-        return matches(path, self.folder, self.exclude)
+        return bool(self.exclude) and matches(path, self.folder, self.exclude)
+
+    def speaks(self) -> bool:
+        """Whether it says anything about single findings."""
+        return bool(self.accepted or self.extra_keys or self.require_reasons or self.baseline)
+
+
+class Policies:
+    """The policy of each file: the same for all here, that of the nearest settings in a project."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+
+    def at(self, path: str) -> Policy:
+        """That of the file with this absolute path."""
+        return self.policy
+
+    def texts(self) -> dict[str, Any]:
+        """Of the hazards of the house, by id."""
+        return {}
+
+    def asked(self) -> tuple[Policy, ...]:
+        """All that a file was found to be under."""
+        return (self.policy,)
 
 
 def means(word: str, code: str, rule: str) -> bool:

@@ -1,57 +1,202 @@
-"""What a settings file says, put under what the command line says: options for the runs, the rules that count, what is accepted."""
+"""Which settings count for a file, and what they come to under the command line or the library call.
+
+Every file is under the nearest settings above it, whole, as are the runs that begin in it and the findings that stand in it.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stablint import settings as files
 from stablint.assemble import Options
 from stablint.hazard.model import Hazard, load
 from stablint.options import Wrong, options
+from stablint.policy import Accepted, Policies, Policy
+from stablint.selection import Selection, all_known, chosen, listed
 from stablint.settings import Settings
+from stablint.source.globs import matches
 
 if TYPE_CHECKING:
     from stablint.house import House
-    from stablint.policy import Policy
 
-_GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")
-
-
-def settings_for(given: argparse.Namespace, paths: list[str], base: str) -> Settings | None:
-    """`--config`, or the nearest settings file above everything that is checked; None without one or with --isolated."""
-    if given.isolated:
-        return None
-    path = given.config
-    if path is None:
-        path = files.nearest(files.common_folder(paths, base))
-    elif not os.path.isfile(path):
-        raise Wrong(f"--config {path}: no such file")
-    if path is None:
-        return None
-    try:
-        return files.read(path, base)
-    except files.BadSettings as error:
-        raise Wrong(str(error)) from error
+Row = dict[str, Any]
 
 
-def options_for(given: argparse.Namespace, extra: list[str], settings: Settings | None) -> Options:
-    """The command line wins: its GPUs replace the targets of the settings, its releases those of the same libraries."""
-    outside = given.allow_outside
-    if settings is None:
-        return options(given.gpu, given.model, given.releases, given.sets, extra, given.dialect, _root(outside))
-    gpus = given.gpu or [
-        f"{row['gpu']} x{row['count']}" if row.get("count", 1) != 1 else row["gpu"]
-        for row in settings.get("target", [])
-    ]
-    versions = [f"{package}{specifier}" for package, specifier in settings.get("versions", {}).items()]
-    outside = outside or settings.get("allow-outside", False)
-    model = given.model or _model(settings)
-    try:
-        return options(gpus, model, [*versions, *given.releases], given.sets, extra, given.dialect, _root(outside))
-    except Wrong as error:
-        raise error if given.gpu and not versions else Wrong(f"{settings.name}: {error}") from error
+class Asked(NamedTuple):
+    """What the command line or the library call says about rules and findings, over all settings."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    min_evidence: str | None = None
+    fail_on: str | None = None
+    baseline: str | None = None
+    write_baseline: bool = False  # what the file holds does not count then
+    config: str | None = None  # a settings file for everything that is checked
+    isolated: bool = False
+
+
+class Resolver(Policies):
+    """The policy of each file of a project. Settings are read once, and only those that a checked file is under."""
+
+    def __init__(self, asked: Asked, base: str) -> None:
+        self.given, self.base = asked, base
+        self._folders: dict[str, str | None] = {}
+        self._settings: dict[str, Settings] = {}
+        self._policies: dict[tuple[str, tuple[int, ...]], Policy] = {}
+        self._houses: dict[tuple[str, ...], House] = {}
+        self._baselines: dict[str, dict[tuple[str, str, str], int]] = {}
+
+    def at(self, path: str) -> Policy:
+        """Raises Wrong for settings that cannot be used."""
+        settings = self.settings_of(os.path.dirname(path))
+        if settings is None:
+            return self._policies.get(("", ())) or self._keep(None, ())
+        rows = settings.get("per-path", ())
+        which = (
+            tuple(n for n, row in enumerate(rows) if matches(path, settings.folder, tuple(row["paths"])))
+            if rows
+            else ()
+        )
+        return self._policies.get((settings.path, which)) or self._keep(settings, which)
+
+    def asked(self) -> tuple[Policy, ...]:
+        return tuple(self._policies.values())
+
+    def texts(self) -> dict[str, Any]:
+        """The texts of the hazards of the house, by id."""
+        return {name: text for house in self._houses.values() for name, text in house.texts.items()}
+
+    def check_words(self, paths: list[str]) -> None:
+        """Raises Wrong for a word of `select` or `ignore` that means no rule, and for settings of these paths that cannot be used."""
+        for path in paths:
+            self.at(os.path.join(path, "") if os.path.isdir(path) else path)
+        house = [hazard for house in self._houses.values() for hazard in house.hazards]
+        all_known([*self.given.select, *self.given.ignore], (*load(), *house))
+
+    def settings_of(self, folder: str) -> Settings | None:
+        """Of a folder: those of `--config`, or the nearest above it that are not above the repository."""
+        if self.given.isolated:
+            return None
+        path = self.given.config
+        if path is None:
+            path = files.nearest(folder, self._folders)
+        elif not os.path.isfile(os.path.join(self.base, path)):
+            raise Wrong(f"--config {path}: no such file")
+        if path is None:
+            return None
+        if path not in self._settings:
+            try:
+                self._settings[path] = files.read(os.path.join(self.base, path), self.base)
+            except files.BadSettings as error:
+                raise Wrong(str(error)) from error
+        return self._settings[path]
+
+    def _keep(self, settings: Settings | None, which: tuple[int, ...]) -> Policy:
+        policy = self._bare() if settings is None else self._made(settings, which)
+        self._policies[(settings.path if settings is not None else "", which)] = policy
+        return policy
+
+    def _bare(self) -> Policy:
+        asked = self.given
+        wanted = Selection(asked.select, asked.ignore, asked.min_evidence or "reported")
+        return self._told(
+            Policy(rules=chosen(self._every(None), wanted), fail_on=asked.fail_on or "error"),
+            asked.baseline,
+        )
+
+    def _made(self, settings: Settings, which: tuple[int, ...]) -> Policy:
+        rows: list[Row] = [settings.get("per-path")[number] for number in which]
+        policy = Policy(
+            settings.folder, tuple(_accepted(settings, number, row) for number, row in enumerate(settings.get("ignore", [])) if isinstance(row, dict)),
+            tuple(settings.get("extra-keys", [])), tuple(settings.get("exclude", [])), settings.get("require-reasons", False),
+            fail_on=self.given.fail_on or settings.get("fail-on", "error"), allow_outside=settings.get("allow-outside", False),
+            rules=self._rules(settings, rows),
+        )  # fmt: skip
+        baseline = self.given.baseline
+        if baseline is None and settings.get("baseline"):
+            baseline = settings.resolve(settings.get("baseline"))
+        return self._told(self._aimed(policy, settings, rows), baseline)
+
+    def _told(self, policy: Policy, baseline: str | None) -> Policy:
+        if baseline is None:
+            return policy
+        path = os.path.normpath(os.path.join(self.base, baseline))
+        policy = policy._replace(baseline_file=path)
+        if self.given.write_baseline:
+            return policy
+        from stablint.baseline import BadBaseline, read
+
+        try:
+            if path not in self._baselines:
+                self._baselines[path] = read(path)
+        except BadBaseline as error:
+            raise Wrong(str(error)) from error
+        return policy._replace(baseline=self._baselines[path])
+
+    def _every(self, settings: Settings | None) -> tuple[Hazard, ...]:
+        """All rules that there are: those of stablint, and those of the house."""
+        if settings is None or not settings.get("hazards"):
+            return load()
+        folders = tuple(settings.resolve(folder) for folder in settings.get("hazards"))
+        if folders not in self._houses:
+            from stablint.house import house
+
+            self._houses[folders] = house(list(folders))
+        return (*load(), *self._houses[folders].hazards)
+
+    def _rules(self, settings: Settings, rows: list[Row]) -> tuple[Hazard, ...]:
+        """The command line's words replace those of the settings; the rows of `per-path` are laid over both in their order."""
+        asked, every = self.given, self._every(settings)
+        own = tuple(word for word in settings.get("ignore", ()) if isinstance(word, str))
+        everywhere = [*settings.get("select", ()), *own, *settings.get("severity", ())]
+        of_paths = [
+            word for row in settings.get("per-path", ()) for key in ("ignore", "select", "severity") for word in row.get(key, ())
+        ]  # fmt: skip
+        all_known([*everywhere, *of_paths], every, f"{settings.name}: ")
+        select = asked.select or tuple(
+            next((row["select"] for row in reversed(rows) if "select" in row), settings.get("select", ()))
+        )
+        ignore = asked.ignore if asked.select else (*asked.ignore, *own)
+        ignore += tuple(word for row in rows for word in row.get("ignore", ()))
+        grade = asked.min_evidence or settings.get("min-evidence", "reported")
+        rules = chosen(every, Selection(select, ignore, grade, settings.get("severity", {})))
+        for row in rows:
+            if row.get("severity"):
+                rules = chosen(rules, Selection(select, (), grade, row["severity"]))
+        return rules
+
+    def _aimed(self, policy: Policy, settings: Settings, rows: list[Row]) -> Policy:
+        """Targets, model and releases. What the command line says is in the options already, and wins there."""
+        targets = next((row["target"] for row in reversed(rows) if "target" in row), settings.get("target", []))
+        versions: dict[str, str] = dict(settings.get("versions", {}))
+        for row in rows:
+            versions |= row.get("versions", {})
+        gpus = [f"{row['gpu']} x{row['count']}" if row.get("count", 1) != 1 else row["gpu"] for row in targets]
+        try:
+            told = options(gpus, None, [f"{package}{specifier}" for package, specifier in versions.items()])
+        except Wrong as error:
+            raise Wrong(f"{settings.name}: {error}") from error
+        said = {library: f"[versions] in {settings.name}" for library, _ in told.releases}
+        return policy._replace(gpus=told.gpus, model=_model(settings), releases=told.releases, said=said)
+
+
+def options_of(given: argparse.Namespace, extra: list[str], paths: list[str]) -> Options:
+    """Those of a command line, with the settings of the project. Raises Wrong."""
+    told = options(
+        given.gpu, given.model, given.releases, given.sets, extra, given.dialect,
+        os.path.abspath(os.sep) if given.allow_outside else None,
+    )  # fmt: skip
+    base = os.getcwd()
+    asked = Asked(
+        listed(getattr(given, "select", "")), listed(getattr(given, "ignore", "")), getattr(given, "min_evidence", None),
+        getattr(given, "fail_on", None), getattr(given, "baseline", None), getattr(given, "write_baseline", False), given.config,
+        given.isolated,
+    )  # fmt: skip
+    resolver = Resolver(asked, base)
+    resolver.check_words([os.path.normpath(os.path.join(base, path)) for path in paths])
+    return told._replace(policies=resolver)
 
 
 def _model(settings: Settings) -> str | None:
@@ -60,102 +205,8 @@ def _model(settings: Settings) -> str | None:
     return settings.resolve(model) if model is not None and os.path.isdir(settings.resolve(model)) else model
 
 
-def _root(outside: bool) -> str | None:
-    return os.path.abspath(os.sep) if outside else None
-
-
-def house_of(settings: Settings | None) -> House | None:
-    if settings is None or not settings.get("hazards"):
-        return None
-    from stablint.house import house
-
-    return house([settings.resolve(folder) for folder in settings.get("hazards")])
-
-
-def rules_for(given: argparse.Namespace, settings: Settings | None, house: House | None) -> tuple[Hazard, ...]:
-    """The rules that are checked, with the severities of the settings. Raises Wrong for a word that means no rule."""
-    known = load() + (house.hazards if house is not None else ())
-    select, ignore = _listed(given.select), _listed(given.ignore)
-    _all_known([*select, *ignore], known, "")
-    grade = given.min_evidence or "reported"
-    severities: dict[str, str] = {}
-    if settings is not None:
-        own = [word for word in settings.get("ignore", []) if isinstance(word, str)]
-        severities = settings.get("severity", {})
-        rows = [word for row in settings.get("per-path", []) for word in row["ignore"]]
-        _all_known([*settings.get("select", []), *own, *severities, *rows], known, f"{settings.name}: ")
-        ignore = ignore if select else [*ignore, *own]
-        select = select or settings.get("select", [])
-        grade = given.min_evidence or settings.get("min-evidence", "reported")
-    lowest = _GRADES.index(grade)
-    return tuple(
-        _weighed(hazard, severities)
-        for hazard in known
-        if (not select or any(_means(word, hazard) for word in select))
-        and not any(_means(word, hazard) for word in ignore)
-        and (_GRADES.index(hazard.grade) >= lowest or any(word in (hazard.code, hazard.id) for word in select))
-    )
-
-
-def _weighed(hazard: Hazard, severities: dict[str, str]) -> Hazard:
-    """The most exact word about a rule counts: its id or code before a beginning of codes."""
-    words = sorted(
-        (word for word in severities if _means(word, hazard)), key=lambda word: len(word) if word != hazard.id else 1000
-    )
-    return hazard._replace(severity=severities[words[-1]]) if words else hazard
-
-
-def _all_known(words: list[str], known: tuple[Hazard, ...], where: str) -> None:
-    for word in words:
-        if not any(_means(word, hazard) for hazard in known):
-            raise Wrong(f"{where}no rule is called `{word}` or begins so; `stablint rules` lists them")
-
-
-def _means(word: str, hazard: Hazard) -> bool:
-    return word == hazard.id or hazard.code.startswith(word.upper())
-
-
-def _listed(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def baseline_path(given: argparse.Namespace, settings: Settings | None) -> str | None:
-    if given.baseline:
-        return str(given.baseline)
-    return settings.resolve(settings.get("baseline")) if settings is not None and settings.get("baseline") else None
-
-
-def policy_for(given: argparse.Namespace, settings: Settings | None) -> Policy | None:
-    """What settings and baseline say about findings; None where neither says anything."""
-    baseline = None if given.write_baseline else baseline_path(given, settings)
-    if settings is None and baseline is None:
-        return None
-    from stablint.policy import Policy
-
-    policy = Policy() if settings is None else _policy(settings)
-    if baseline is None:
-        return policy
-    from stablint.baseline import BadBaseline, read
-
-    try:
-        return policy._replace(baseline=read(baseline))
-    except BadBaseline as error:
-        raise Wrong(str(error)) from error
-
-
-def _policy(settings: Settings) -> Policy:
-    from stablint.policy import Policy
-
-    return Policy(
-        settings.folder, tuple((tuple(row["paths"]), tuple(row["ignore"])) for row in settings.get("per-path", [])),
-        tuple(_accepted(settings, number, row) for number, row in enumerate(settings.get("ignore", [])) if isinstance(row, dict)),
-        tuple(settings.get("extra-keys", [])), tuple(settings.get("exclude", [])), settings.get("require-reasons", False),
-    )  # fmt: skip
-
-
-def _accepted(settings: Settings, number: int, row: dict[str, Any]) -> Any:
+def _accepted(settings: Settings, number: int, row: Row) -> Accepted:
     """A table `[[ignore]]`, with its place in the settings file: an unused one is reported there."""
-    from stablint.policy import Accepted
     from stablint.source.tree import Text
 
     with open(settings.path, encoding="utf-8") as file:
@@ -169,6 +220,3 @@ def _accepted(settings: Settings, number: int, row: dict[str, Any]) -> Any:
     start = sum(len(one) for one in content.splitlines(keepends=True)[: line - 1])
     text = Text(settings.path, settings.name, content)
     return Accepted(row.get("file"), row.get("setting"), tuple(row["rules"]), row.get("reason", ""), text, start)
-
-
-__all__ = ["baseline_path", "house_of", "options_for", "policy_for", "rules_for", "settings_for"]

@@ -45,30 +45,23 @@ class Settings(NamedTuple):
         return os.path.normpath(os.path.join(self.folder, path))
 
 
-def nearest(folder: str) -> str | None:
-    """The settings file that counts for a folder: the first on the way up, not above the repository."""
-    current = os.path.abspath(folder)
-    while True:
-        for name in NAMES:
-            path = os.path.join(current, name)
-            if os.path.isfile(path) and (name == "stablint.toml" or _has_table(path)):
-                return path
-        parent = os.path.dirname(current)
-        if parent == current or os.path.lexists(os.path.join(current, ".git")):
-            return None
-        current = parent
+def nearest(folder: str, known: dict[str, str | None]) -> str | None:
+    """The settings file that counts for a folder: the first on the way up, not above the repository. `known` remembers folders."""
+    folder = os.path.abspath(folder)
+    if folder not in known:
+        known[folder] = _of_folder(folder)
+        parent = os.path.dirname(folder)
+        if known[folder] is None and parent != folder and not os.path.lexists(os.path.join(folder, ".git")):
+            known[folder] = nearest(parent, known)
+    return known[folder]
 
 
-def common_folder(paths: list[str], base: str) -> str:
-    """The folder whose settings count for all of these paths."""
-    folders = [
-        path if os.path.isdir(path) else os.path.dirname(path)
-        for path in (os.path.abspath(os.path.join(base, p)) for p in paths)
-    ]
-    try:
-        return os.path.commonpath(folders)
-    except ValueError:  # no path at all, or paths on several drives
-        return base
+def _of_folder(folder: str) -> str | None:
+    for name in NAMES:
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and (name == "stablint.toml" or _has_table(path)):
+            return path
+    return None
 
 
 def read(path: str, base: str | None = None) -> Settings:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from stablint.comments import Comments, comments
 from stablint.directives import Directive, directives
 from stablint.hazard.model import Hazard
-from stablint.policy import Policy, means
+from stablint.policy import Policies, Policy, means
 from stablint.report.model import Diagnostic, Report
 from stablint.report.place import line_starts, line_text, locate
 from stablint.source.globs import matches
@@ -32,30 +32,31 @@ def settle(
     report: Report,
     files: dict[str, tuple[Document, ...]],
     checked: dict[str, str],
-    policy: Policy,
-    known: Iterable[Hazard],
+    policies: Policies,
+    known: tuple[Hazard, ...] | None,
     every: Iterable[Hazard],
 ) -> Outcome:
     """`files` are those whose comments are asked, `checked` the names of all that were checked, by path; `known` the rules that were
-    checked, `every` all that there are.
+    checked, if these are not those of the policies, `every` all that there are.
     """
-    known = tuple(known)
-    report = _without(report, policy, known)
+    every = tuple(every)
+    report = _without(report, policies, every)
     read = {path: tuple(directives(documents)) for path, documents in files.items()}
     found = {path: comments(documents) for path, documents in files.items() if read[path]}
     used: set[tuple[str, int, str]] = set()
-    left = dict(policy.baseline)
+    left: dict[int, dict[tuple[str, str, str], int]] = {}  # by baseline
     settled = []
     for diagnostic in report.diagnostics:
         path = diagnostic.text.path if diagnostic.text is not None else ""
+        policy = policies.at(path)
         reason = _by_comment(diagnostic, read.get(path, ()), files.get(path, ()), found.get(path), used)
         if reason is None:
             reason = _by_settings(diagnostic, policy, used)
-        if reason is None and left:
-            reason = _by_baseline(diagnostic, left)
+        if reason is None and policy.baseline:
+            reason = _by_baseline(diagnostic, left.setdefault(id(policy.baseline), dict(policy.baseline)))
         settled.append(diagnostic if reason is None else diagnostic._replace(suppressed={"reason": reason}))
     report = report._replace(diagnostics=tuple(settled))
-    judged = Judge(known, tuple(every), report.undetermined, used, policy, checked)
+    judged = Judge(known, every, report.undetermined, used, policies, checked)
     problems = [
         (files[path][0], problem)
         for path, found_here in read.items()
@@ -150,23 +151,17 @@ def _by_baseline(diagnostic: Diagnostic, left: dict[tuple[str, str, str], int]) 
     return "in the baseline"
 
 
-def _without(report: Report, policy: Policy, known: tuple[Hazard, ...]) -> Report:
-    """What settings switch off for a path, and keys of the house, are no findings at all."""
-    if not (policy.per_path or policy.extra_keys):
+def _without(report: Report, policies: Policies, every: tuple[Hazard, ...]) -> Report:
+    """Keys of the house are no findings at all."""
+    if not any(policy.extra_keys for policy in policies.asked()):
         return report
-    about_keys = {hazard.id for hazard in known if _asks_for_unknown_keys(hazard.when)}
+    about_keys = {hazard.id for hazard in every if _asks_for_unknown_keys(hazard.when)}
     return report._replace(
         diagnostics=tuple(
-            d for d in report.diagnostics if not _off(d, policy) and not _of_the_house(d, policy, about_keys)
+            d
+            for d in report.diagnostics
+            if not _of_the_house(d, policies.at(d.text.path if d.text is not None else ""), about_keys)
         )
-    )
-
-
-def _off(diagnostic: Diagnostic, policy: Policy) -> bool:
-    path = diagnostic.text.path if diagnostic.text is not None else ""
-    return any(
-        matches(path, policy.folder, globs) and any(means(word, diagnostic.code, diagnostic.rule) for word in rules)
-        for globs, rules in policy.per_path
     )
 
 

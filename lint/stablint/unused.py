@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stablint.directives import Directive
 from stablint.hazard.model import Hazard
-from stablint.policy import Policy, means
+from stablint.policy import Accepted, Policies, means
 from stablint.report.model import Undetermined
 from stablint.report.place import line_text, locate
 from stablint.source.globs import matches
@@ -17,11 +17,13 @@ class Judge:
     """Which suppressions do nothing. A rule that was not checked, or could not be decided, condemns nobody."""
 
     def __init__(
-        self, known: tuple[Hazard, ...], every: tuple[Hazard, ...], waiting: tuple[Undetermined, ...], used: set[tuple[str, int, str]], policy: Policy,
-        checked: dict[str, str],
+        self, known: tuple[Hazard, ...] | None, every: tuple[Hazard, ...], waiting: tuple[Undetermined, ...], used: set[tuple[str, int, str]],
+        policies: Policies, checked: dict[str, str],
     ) -> None:  # fmt: skip
-        """`used`: (path, start, word) of what suppressed something; `checked`: names of the checked files by path."""
-        self.known, self.every, self.used, self.policy, self.checked = known, every, used, policy, checked
+        """`known`: the rules that were checked, if not those of the policies; `used`: (path, start, word) of what suppressed something;
+        `checked`: names of the checked files by path.
+        """
+        self.known, self.every, self.used, self.policies, self.checked = known, every, used, policies, checked
         self.waiting = {(item.file, item.rule) for item in waiting}
 
     def comments(self, path: str, documents: tuple[Document, ...], here: tuple[Directive, ...]) -> Iterator[Problem]:
@@ -30,37 +32,46 @@ class Judge:
             if directive.fault:
                 yield Problem("unknown-suppression", directive.fault, directive.start, directive.end)
                 continue
-            yield from self._words(path, name, directive.words, directive.start, directive.end)
-            if self.policy.require_reasons and not directive.reason:
+            yield from self._words(path, path, name, directive.words, directive.start, directive.end)
+            if self.policies.at(path).require_reasons and not directive.reason:
                 yield Problem(
                     "suppression-without-reason", "a suppression without a reason", directive.start, directive.end
                 )
 
     def settings(self) -> Iterator[tuple[Document, Problem]]:
         """Tables of the settings; one about files that were not read says nothing now."""
-        for row in self.policy.accepted:
+        rows = {row: policy for policy in self.policies.asked() for row in policy.accepted}
+        for row, policy in rows.items():
             document = Document(row.text, "toml", 0, None)
             end = row.start + len(line_text(row.text.text, locate(row.text.text, row.start).line).rstrip())
-            seen = row.file is not None and next(
-                (name for path, name in self.checked.items() if matches(path, self.policy.folder, (row.file,))), None
-            )
-            if seen:
-                for problem in self._words(row.text.path, seen, row.rules, row.start, end):
+            seen = self._checked(row, policy.folder)
+            if seen is not None:
+                for problem in self._words(row.text.path, seen, self.checked[seen], row.rules, row.start, end):
                     yield document, problem
-            if self.policy.require_reasons and not row.reason:
+            if policy.require_reasons and not row.reason:
                 yield (
                     document,
                     Problem("suppression-without-reason", "an accepted finding without a reason", row.start, end),
                 )
 
-    def _words(self, path: str, name: str, words: tuple[str, ...], start: int, end: int) -> Iterator[Problem]:
+    def _checked(self, row: Accepted, folder: str) -> str | None:
+        """A checked file that the row is about, and that is under its settings."""
+        paths = (path for path in self.checked if row.file is not None and matches(path, folder, (row.file,)))
+        return next((path for path in paths if row in self.policies.at(path).accepted), None)
+
+    def _words(
+        self, path: str, about: str, name: str, words: tuple[str, ...], start: int, end: int
+    ) -> Iterator[Problem]:
+        """`path` is where the words stand, `about` the file that they are about and `name` how it is shown."""
+        own = self.policies.at(about).rules
+        known = self.known if self.known is not None else self.every if own is None else own
         for word in words:
             if not any(means(word, hazard.code, hazard.id) for hazard in self.every):
                 yield Problem(
                     "unknown-suppression", f"no rule is called `{word}` or begins so{self._meant(word)}", start, end
                 )
                 continue
-            checked = [hazard for hazard in self.known if means(word, hazard.code, hazard.id)]
+            checked = [hazard for hazard in known if means(word, hazard.code, hazard.id)]
             open_ones = any((name, hazard.id) in self.waiting for hazard in checked)
             if checked and not open_ones and (path, start, word) not in self.used:
                 yield Problem(

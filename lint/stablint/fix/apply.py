@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import NamedTuple
 
 from stablint.assemble import Options
@@ -138,13 +137,3 @@ def _by_file(batch: list[Diagnostic]) -> dict[str, tuple[Text, list[Fix]]]:
         for file in diagnostic.fix.files:
             files.setdefault(file.text.path, (file.text, []))[1].append(diagnostic.fix)
     return files
-
-
-def diff(repaired: Repaired) -> str:
-    """A patch that `git apply` and `patch -p1` take."""
-    parts = []
-    for path, text in sorted(repaired.texts.items()):
-        old, name = repaired.before[path], text.name
-        lines = difflib.unified_diff(old.text.splitlines(True), text.text.splitlines(True), f"a/{name}", f"b/{name}")
-        parts += [line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines]
-    return "".join(parts)

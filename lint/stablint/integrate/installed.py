@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 LIBRARIES = (
     "transformers",
@@ -31,6 +31,13 @@ def installed(libraries: Iterable[str] = LIBRARIES) -> dict[str, str]:
     return found
 
 
-def specifiers() -> tuple[str, ...]:
-    """The same as options: `transformers==5.23.0`."""
-    return tuple(f"{library}=={version}" for library, version in installed().items())
+def specifiers() -> Iterator[tuple[str, str]]:
+    """The same as library and specifier: `transformers`, `==5.23.0`. A version that is none (a build's own mark) is left out."""
+    from stablint.run.releases import Releases
+
+    for library, version in installed().items():
+        try:
+            Releases.known().restrict(library, f"=={version}")
+        except ValueError:
+            continue
+        yield library, f"=={version}"

@@ -53,6 +53,7 @@ class Run(NamedTuple):
     target: str = ""  # as the user named it
     notes: tuple[str, ...] = ()
     linked: frozenset[str] = frozenset()  # roles of the files that joined: deepspeed, accelerate …
+    said: Table[str, str] = {}  # library → the option or file that says its release
 
 
 _OUTSIDE = Unknown("it may be set outside the files at hand")
@@ -157,7 +158,8 @@ class World:
         library = name.removeprefix("versions.")
         releases = self.run.releases
         if releases.stated(library):
-            return Fact(name, releases.text(self.choice[library]), Supplied(f"--with {library}"))
+            said = self.run.said.get(library, f"--with {library}")
+            return Fact(name, releases.text(self.choice[library]), Supplied(said))
         return Fact(name, Unknown(f"no release of {library} is stated"), None)
 
     def _derive(self, name: str, rule: Rule) -> Fact:

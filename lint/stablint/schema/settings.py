@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from stablint.schema.base import Grade, Package, Selector, Severity, Specifier, Strict
 
@@ -39,21 +39,39 @@ class Ignore(_Kebab):
 
 
 class PerPath(_Kebab):
-    """Rules that do not count for the files that match."""
+    """What counts for the files that match, laid over the rest; of several rows that match, the later one is laid over the earlier."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, alias_generator=_kebab, json_schema_extra={"minProperties": 2}
+    )
 
     paths: tuple[Glob, ...] = Field(min_length=1)
-    ignore: tuple[Selector, ...] = Field(min_length=1)
+    ignore: tuple[Selector, ...] = Field(
+        (), description="rules that are off there, besides those that are off everywhere"
+    )
+    select: tuple[Selector, ...] | None = Field(None, min_length=1, description="only these rules there")
+    severity: dict[Selector, Severity] = Field({}, description="another severity for single rules there")
+    target: tuple[Target, ...] = Field(
+        (), description="the GPUs of the runs that begin in these files, instead of the others"
+    )
+    versions: dict[Package, Specifier] = Field({}, description="releases of the libraries there")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> PerPath:
+        if len(self.model_fields_set) < 2:
+            raise ValueError("a row of per-path says something about its paths")
+        return self
 
 
 class Settings(_Kebab):
-    """Settings of a project. The command line wins over them; the nearest file wins whole."""
+    """Settings of a project. The command line wins over them; for each file the nearest ones above it count, whole."""
 
     extend: str | None = Field(None, description="a settings file that this one is laid over")
     select: tuple[Selector, ...] | None = Field(
         None, description="codes, their beginnings, or ids; all that are on by default"
     )
     ignore: tuple[Selector | Ignore, ...] = Field((), description="rules that are off, and tables of accepted findings")
-    per_path: tuple[PerPath, ...] = ()
+    per_path: tuple[PerPath, ...] = Field((), description="other rules, severities, targets or releases for some files")
     severity: dict[Selector, Severity] = Field({}, description="another severity for single rules")
     fail_on: Severity = "error"
     min_evidence: Grade = "reported"

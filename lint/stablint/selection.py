@@ -1,0 +1,68 @@
+"""Which rules count, and at what severity: words of the command line and of settings against the rules that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from stablint.hazard.model import Hazard
+from stablint.options import Wrong
+from stablint.policy import means
+
+GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")
+
+
+class Selection(NamedTuple):
+    """`select` None or empty: all that are on by default. Words are codes, beginnings of codes, or ids."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    grade: str = "reported"
+    severity: Mapping[str, str] = {}
+
+    def words(self) -> list[str]:
+        return [*self.select, *self.ignore, *self.severity]
+
+
+def chosen(known: Iterable[Hazard], wanted: Selection) -> tuple[Hazard, ...]:
+    lowest = GRADES.index(wanted.grade)
+    return tuple(
+        weighed(hazard, wanted.severity) if wanted.severity else hazard
+        for hazard in known
+        if (not wanted.select or any(_means(word, hazard) for word in wanted.select))
+        and not any(_means(word, hazard) for word in wanted.ignore)
+        and (GRADES.index(hazard.grade) >= lowest or any(word in (hazard.code, hazard.id) for word in wanted.select))
+    )
+
+
+def weighed(hazard: Hazard, severities: Mapping[str, str]) -> Hazard:
+    """The most exact word about a rule counts: its id or code before a beginning of codes."""
+    words = sorted(
+        (word for word in severities if _means(word, hazard)), key=lambda word: len(word) if word != hazard.id else 1000
+    )
+    return hazard._replace(severity=severities[words[-1]]) if words else hazard
+
+
+def all_known(words: Iterable[str], known: Iterable[Hazard], where: str = "") -> None:
+    """Raises Wrong for a word that means no rule."""
+    rules = tuple(known)
+    for word in words:
+        if not any(_means(word, hazard) for hazard in rules):
+            raise Wrong(f"{where}no rule is called `{word}` or begins so{meant(word, rules)}")
+
+
+def meant(word: str, known: Iterable[Hazard]) -> str:
+    from difflib import get_close_matches
+
+    names = [name for hazard in known for name in (hazard.id, hazard.code)]
+    near = get_close_matches(word if "-" in word else word.upper(), names, 1, 0.7)
+    return f": did you mean `{near[0]}`?" if near else "; `stablint rules` lists them"
+
+
+def _means(word: str, hazard: Hazard) -> bool:
+    return means(word, hazard.code, hazard.id)
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """`P101, L` as words."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
