@@ -10,7 +10,8 @@ from . import archive
 from .libraries import LIBRARIES
 
 # those that are read first, then those of which only the numbers matter: (name on the index, oldest release of interest)
-LISTED = [(library.name, library.oldest) for library in LIBRARIES.values()] + [
+_OLDER = {"deepspeed": "0.5"}  # ranges of old incidents reach further back than what was read
+LISTED = [(library.name, _OLDER.get(library.name, library.oldest)) for library in LIBRARIES.values()] + [
     ("torch", "1.13"), ("bitsandbytes", "0.37"), ("unsloth", "2024.8"), ("unsloth-zoo", "2024.8"), ("flash-attn", "1.0"),
     ("liger-kernel", "0.1"), ("vllm", "0.4"), ("torchao", "0.3"), ("xformers", "0.0.16"), ("llamafactory", "0.6"),
     ("axolotl", "0.5"), ("ms-swift", "2.0"), ("torchtune", "0.1"), ("openrlhf", "0.2"), ("xtuner", "0.1"), ("litgpt", "0.4"),

@@ -40,6 +40,7 @@ def repair(
     before: dict[str, Text] = {}
     refused: dict[str, str] = {}
     fixed = 0
+    seen: set[tuple[tuple[str, str], ...]] = set()  # texts that an earlier round began with
     state = inspect(paths, options, base=base, texts=current, known=known)
     for _ in range(_ROUNDS):
         batch = _disjoint(
@@ -55,14 +56,17 @@ def repair(
         )
         if not batch:
             break
+        seen.add(_stand(current, before))
         done, after, state_after = _try(batch, current, paths, options, base, state, known)
-        if done:
+        if done and _stand(after, _originals(batch, before)) not in seen:
             accepted = batch
         else:
             accepted, after, state_after = [], current, state
             for one in batch:
                 good, trial, trial_state = _try([one], after, paths, options, base, state_after, known)
-                if good:
+                if good and _stand(trial, _originals([one], before)) in seen:
+                    refused[one.fingerprint] = ""  # two remedies that undo each other: the first one stands
+                elif good:
                     accepted.append(one)
                     after, state_after = trial, trial_state
                 else:
@@ -75,7 +79,18 @@ def repair(
         fixed += len(accepted)
         current, state = after, state_after
     changed = {path: text for path, text in current.items() if path in before and text.text != before[path].text}
-    return Repaired(changed, before, state, fixed, tuple(refused.values()))
+    return Repaired(changed, before, state, fixed, tuple(filter(None, refused.values())))
+
+
+def _originals(batch: list[Diagnostic], before: dict[str, Text]) -> dict[str, Text]:
+    return {**{path: text for path, (text, _) in _by_file(batch).items()}, **before}
+
+
+def _stand(current: dict[str, Text], before: dict[str, Text]) -> tuple[tuple[str, str], ...]:
+    """The changed texts; a file that is as it was on disk does not count."""
+    return tuple(
+        sorted((path, text.text) for path, text in current.items() if path in before and text.text != before[path].text)
+    )
 
 
 def _disjoint(diagnostics: list[Diagnostic]) -> list[Diagnostic]:

@@ -119,6 +119,8 @@ def _disjoint(edits: list[Edit]) -> tuple[Edit, ...]:
         last = result[-1] if result else None
         if last is not None and last.start == last.end == edit.start == edit.end:
             result[-1] = Edit(edit.start, edit.end, last.new_text + edit.new_text)
+        elif last is not None and edit.end <= last.end and not last.new_text and not edit.new_text:
+            continue  # it goes with the block around it
         elif last is not None and edit.start < last.end:
             raise Impossible("two changes touch the same text")
         else:

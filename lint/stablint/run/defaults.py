@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.pep440 import Key
-from stablint.run.releases import FieldSpans, field, known_keys, spellings_of
+from stablint.run.releases import FieldSpans, field, known_keys, place, spellings_of
+
+
+class Steady(NamedTuple):
+    value: Any
 
 
 class Profile(NamedTuple):
@@ -24,6 +29,13 @@ class Profile(NamedTuple):
             if one.exists_at(release):
                 return one
         return None
+
+    def steady(self, release: Key) -> Steady | None:
+        """For a release older than all that were read: the default that the field has had in every one of them, if there is one."""
+        if self.turns or place(self.library, release) is not None:
+            return None
+        value = self.spans[0].default_at(known_keys(self.library)[0])[1]
+        return None if is_unknown(value) or value is ABSENT else Steady(value)
 
 
 _profiles: dict[tuple[str, str], Profile | None] = {}

@@ -164,3 +164,10 @@ def _part(w: World, role: str, argument: str, kind: str) -> Answer:
         return Answer(stated, (argument,))
     # accelerate's own file may switch it on, where no launcher is in sight that rules that out.
     return Answer(False, (argument,), presumed=True)
+
+
+def half_length(w: World) -> Answer:
+    names = ("training.max_length",)
+    length = w.value("training.max_length")
+    whole = isinstance(length, int) and not isinstance(length, bool)
+    return Answer(length // 2 if whole else Unknown("the length is not known"), names)

@@ -112,3 +112,11 @@ def lora_targets_found(w: World) -> Answer:
     if isinstance(wanted, list) and isinstance(missing, list):
         return Answer([word for word in wanted if word not in missing], names)
     return Answer(Unknown("targets or modules are not known"), names)
+
+
+def lora_target_pattern(w: World) -> Answer:
+    """The only entry of the list of targets."""
+    names = ("lora.target_modules",)
+    wanted = w.value("lora.target_modules")
+    single = isinstance(wanted, list) and len(wanted) == 1 and isinstance(wanted[0], str)
+    return Answer(wanted[0] if single else Unknown("there is not exactly one target"), names)

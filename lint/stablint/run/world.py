@@ -253,6 +253,8 @@ class World:
             if release is None or spans is None:
                 continue
             _, value = spans.default_at(release)
+            if is_unknown(value) and (steady := known.steady(release)) is not None:
+                value, presumed = steady.value, True
             if doubted:
                 return Fact(
                     name, Unknown("its default depends on which trainer reads the file"), None, turns=turns
