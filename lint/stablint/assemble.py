@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stablint import discover, locks
 from stablint.dialect import registry
-from stablint.dialect.fragment import Fragment, plain_value
+from stablint.dialect.fragment import Block, Fragment, plain_value
 from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Derived, Explicit, Fact, Place, Statement, Supplied
 from stablint.run.releases import Releases
 from stablint.run.settle import settle
@@ -64,10 +64,13 @@ class Files:
 
     def add(self, path: str, documents: tuple[Document, ...]) -> None:
         self._documents[path] = documents
+        for document in documents:
+            if document.view is not None and document.view.name:
+                self._documents[document.path] = (*self._documents.get(document.path, ()), document)
 
     def documents(self, path: str, format: str | None = None) -> tuple[Document, ...]:
         if path not in self._documents:
-            self._documents[path] = discover.read(path, self.name(path), format)
+            self.add(path, discover.read(path, self.name(path), format))
         return self._documents[path]
 
     def fragments(self, path: str, dialect: str | None = None) -> tuple[Fragment, ...]:
@@ -75,6 +78,11 @@ class Files:
         if key not in self._fragments:
             self._fragments[key] = tuple(f for d in self.documents(path) for f in registry.lower(d, dialect))
         return self._fragments[key]
+
+    def written(self, wanted: str, beside: Document) -> str | None:
+        """The text in the same file that becomes a file of this name when that one runs."""
+        path = f"{beside.text.path}\0{wanted.removeprefix('./')}"
+        return path if path in self._documents else None
 
     def described(self, name: str) -> dict[str, Any]:
         """What is known of a model of this name."""
@@ -120,7 +128,7 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
     alone = [
         (parts, linked)
         for parts, linked in joined
-        if not (parts[0].fragment.block.document.text.path in files.linked and parts[0].fragment.block.kind != "flags")
+        if not (parts[0].fragment.block.document.path in files.linked and parts[0].fragment.block.kind != "flags")
     ]
     for parts, linked in _neighbours(alone):
         yield from _runs(parts, linked, files, options)
@@ -140,6 +148,15 @@ def _seeds(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
     """The parts that each make a run, before anything that they name has joined."""
     if not fragments:
         return []
+    if any(fragment.block.document.view is not None for fragment in fragments):
+        by_document: dict[int, list[Fragment]] = {}
+        for fragment in fragments:
+            by_document.setdefault(fragment.block.document.number, []).append(fragment)
+        return [parts for found in by_document.values() for parts in _of_document(tuple(found))]
+    return _of_document(fragments)
+
+
+def _of_document(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
     format = fragments[0].block.document.format
     if format == "python":
         return [[Part(f) for f in group] for group in _trainers(fragments)]
@@ -218,7 +235,8 @@ def _join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
         link = pending.pop(0)
         if link.role == "model":
             continue
-        path = discover.locate(link.path, link.place.document.text.path, files.root)
+        document = link.place.document
+        path = files.written(link.path, document) or discover.locate(link.path, document.text.path, files.root)
         if path is None or (link.role, path) in seen or os.path.isdir(path):
             continue
         seen.add((link.role, path))
@@ -229,7 +247,7 @@ def _join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
         ]
         if not found:
             continue
-        if path != link.place.document.text.path:
+        if path != document.path:
             files.linked.add(path)
         if link.role == "script" and found[0].block.kind == "call":
             found = next(iter(_trainers(tuple(found))))
@@ -280,9 +298,8 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         base |= {fact.name: fact for fact in options.live.facts}
         linked |= {part.fragment.dialect for part in parts if part.fragment.dialect in _ROLE_DIALECT}
     texts = [part.fragment.block.document.text.name for part in parts if part.fragment.block.document.format != LIVE]
-    text = main.block.document.text
     run = Run(
-        id=f"{text.name}:{text.text.count(chr(10), 0, main.block.start) + 1}",
+        id=_id(main.block),
         files=tuple(dict.fromkeys(texts)),
         dialects=tuple(dict.fromkeys(part.fragment.dialect for part in parts)),
         anchor=anchor,
@@ -315,6 +332,18 @@ def _governed(options: Options, path: str) -> Options:
         releases=(*own.releases, *options.releases),
         said={**own.said, **{library: options.said.get(library, "") for library, _ in options.releases}},
     )
+
+
+def _id(block: Block) -> str:
+    """`train.py:12`, `tune.ipynb:cell 4:2`"""
+    text, start, cell = block.document.text.text, block.start, ""
+    if block.document.view is not None:
+        from stablint.source.view import seen
+
+        place = seen(block.document, start, start)
+        if place is not None:
+            text, start, cell = place.source, place.start, f"cell {place.cell}:"
+    return f"{block.document.text.name}:{cell}{text.count(chr(10), 0, start) + 1}"
 
 
 def _framework(parts: list[Part]) -> str:

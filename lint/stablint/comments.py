@@ -21,8 +21,10 @@ class Comments(NamedTuple):
 
 
 def comments(documents: tuple[Document, ...]) -> Comments:
-    """Of all documents of one file. JSON has none, and what does not parse is not searched."""
+    """Of all documents of one file. JSON has none, and what does not parse is not searched; of a notebook its Python, as one text."""
     first = documents[0]
+    if first.view is not None:
+        return _python(first.view.source) if first.format == "python" else Comments((), 0)
     if any(document.root is None for document in documents) and first.format != "python":
         return Comments((), 0)
     if first.format == "yaml":

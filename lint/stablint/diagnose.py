@@ -8,7 +8,8 @@ from stablint.hazard.checker import value_text
 from stablint.hazard.model import Finding, Open
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
 from stablint.report.place import locate
-from stablint.run.fact import ABSENT, LIVE, Default, Derived, Explicit, Fact, Supplied, is_unknown
+from stablint.run.fact import ABSENT, LIVE, Default, Derived, Explicit, Fact, Place, Supplied, is_unknown
+from stablint.source.tree import Seen
 
 _BITES = {"parse": 0, "start": 1, "save": 2, "hours": 3, "never-visibly": 4}
 _RANK = {"error": 0, "warning": 1, "info": 2}
@@ -72,6 +73,7 @@ def _diagnostic(group: list[Finding]) -> Diagnostic:
         evidence=dict(hazard.evidence),
         fingerprint=_fingerprint(head),
         notes=head.notes,
+        seen=_seen(place, place.end),
     )
 
 
@@ -87,8 +89,18 @@ def _related(group: list[Finding], head: Finding) -> tuple[Related, ...]:
                 if place.document.text.path == head.place.document.text.path and place.start == head.place.start:
                     continue
                 where = locate(place.document.text.text, place.start) if place.document.format != LIVE else None
-                found[(place.document.text.path, place.start)] = Related(place.document.text.name, where, place.setting)
+                found[(place.document.text.path, place.start)] = Related(
+                    place.document.text.name, where, place.setting, _seen(place, place.start)
+                )
     return tuple(found.values())
+
+
+def _seen(place: Place, end: int) -> Seen | None:
+    if place.document.view is None:
+        return None
+    from stablint.source.view import seen
+
+    return seen(place.document, place.start, end)
 
 
 def _fix(group: list[Finding]) -> Fix | None:
@@ -117,8 +129,10 @@ def origin(fact: Fact) -> dict[str, Any]:
         place = where.place
         if place.document.format == LIVE:
             return {"kind": "supplied", "option": place.setting}
-        line = locate(place.document.text.text, place.start).line
-        return {"kind": "explicit", "file": place.document.text.name, "line": line, "setting": place.setting}
+        seen = _seen(place, place.start)
+        line = locate(seen.source if seen else place.document.text.text, seen.start if seen else place.start).line
+        cell = {"cell": seen.cell} if seen else {}
+        return {"kind": "explicit", "file": place.document.text.name, **cell, "line": line, "setting": place.setting}
     if isinstance(where, Default):
         return {"kind": "default", "library": where.library, "releases": where.releases, "field": where.field}
     if isinstance(where, Derived):

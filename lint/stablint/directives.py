@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from stablint.comments import comments
 from stablint.report.place import line_starts, locate
-from stablint.source.tree import Document
+from stablint.source.tree import Document, View
 
 MARK = "stablint:"
 _DIRECTIVE = re.compile(r"#\s*stablint:\s*(?P<rest>.*)\Z")
@@ -34,9 +34,22 @@ def speaks(text: str) -> bool:
 
 
 def directives(documents: tuple[Document, ...]) -> Iterator[Directive]:
-    text = documents[0].text.text
+    view = documents[0].view
+    text = documents[0].text.text if view is None else view.source
     if MARK not in text:
         return
+    for directive in _directives(text, documents):
+        yield directive if view is None else _in_file(view, directive)
+
+
+def _in_file(view: View, directive: Directive) -> Directive:
+    """Its line stays that of the view."""
+    from stablint.source.view import end_in_file, start_in_file
+
+    return directive._replace(start=start_in_file(view, directive.start), end=end_in_file(view, directive.end))
+
+
+def _directives(text: str, documents: tuple[Document, ...]) -> Iterator[Directive]:
     found = comments(documents)
     for start, end in found.spans:
         mark = _DIRECTIVE.search(text[start:end].rstrip())

@@ -14,6 +14,7 @@ SUFFIXES = {
     ".yml": "yaml",
     ".json": "json",
     ".py": "python",
+    ".ipynb": "notebook",
     ".sh": "shell",
     ".bash": "shell",
     ".slurm": "shell",
@@ -141,6 +142,10 @@ def parse(content: Text, kind: str) -> tuple[Document, ...]:
         from stablint.source import python
 
         return (python.document(content),)
+    if kind == "notebook":
+        from stablint.source import notebook
+
+        return notebook.documents(content, parse, kind_of)
     from stablint.source import shell
 
     return (shell.document(content),)

@@ -89,7 +89,7 @@ def inspect(
     helpers = [
         path
         for path, named in listed
-        if named and any(f.dialect in _HELPERS for f in files.fragments(path, options.dialect))
+        if named and any(_is_helper(fragment) for fragment in files.fragments(path, options.dialect))
     ]
     more = _referrers(helpers, statuses) if helpers else []
     runs = tuple(assemble([*entries, *more], files, options))
@@ -170,6 +170,10 @@ def _referrers(helpers: list[str], known: Container[str]) -> list[str]:
     return list(dict.fromkeys(found for root, paths in by_root.items() for found in referrers(paths, root, known)))
 
 
+def _is_helper(fragment: Fragment) -> bool:
+    return fragment.dialect in _HELPERS and fragment.block.document.view is None
+
+
 def _touches(finding: hazards.Finding, paths: Container[str]) -> bool:
     """Whether the finding stands in one of the files, or rests on what one of them states."""
     if finding.place.document.text.path in paths or finding.run.anchor.document.text.path in paths:
@@ -183,6 +187,8 @@ def _status(path: str, files: Files, documents: tuple[Document, ...], fragments:
     if fragments:
         format = fragments[0].block.document.format
         dialect = format if format in ("python", "shell") else fragments[0].dialect
+        if discover.kind_of(path) == "notebook":
+            dialect = "notebook"
         return FileStatus(name, dialect, "checked", None)
     broken = next((problem for document in documents if document.root is None for problem in document.problems), None)
     if broken is not None:
@@ -270,7 +276,15 @@ def _broken(document: Document, problem: Problem) -> Run:
 
 
 def _summary(run: Run) -> RunSummary:
-    text, start = run.anchor.document.text, run.anchor.start
+    document, start = run.anchor.document, run.anchor.start
+    text = document.text
+    if document.view is not None:
+        from stablint.source.view import seen
+
+        place = seen(document, start, start)
+        if place is not None:
+            line = locate(place.source, place.start).line
+            return RunSummary(run.id, run.files, text.name, line, run.dialects, place.cell)
     line = locate(text.text, start).line if "\r" in text.text else text.text.count("\n", 0, start) + 1
     return RunSummary(run.id, run.files, text.name, line, run.dialects)
 

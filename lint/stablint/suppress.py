@@ -75,7 +75,10 @@ def _by_comment(
 ) -> str | None:
     if diagnostic.text is None or not here or found is None:
         return None
-    beside, above = _lines(diagnostic, documents[0].format, found)
+    place = _place(diagnostic, documents[0])
+    if place is None:
+        return None
+    beside, above = _lines(*place, documents[0].format, found)
     reason = None
     for directive in here:
         if directive.fault or not (directive.whole_file or directive.line in (above if directive.alone else beside)):
@@ -87,12 +90,22 @@ def _by_comment(
     return reason
 
 
-def _lines(diagnostic: Diagnostic, format: str, found: Comments) -> tuple[set[int], set[int]]:
-    """The lines whose comment counts for a finding, beside it and above it."""
+def _place(diagnostic: Diagnostic, document: Document) -> tuple[str, int, int] | None:
+    """The text that has the lines, and the place in it: of a notebook its Python, None for what stands elsewhere in that."""
     assert diagnostic.text is not None
-    text = diagnostic.text.text
-    first = locate(text, diagnostic.start).line
-    last = locate(text, max(diagnostic.start, diagnostic.end - 1)).line
+    if document.view is None:
+        return diagnostic.text.text, diagnostic.start, diagnostic.end
+    from stablint.source.view import end_in_view, start_in_view
+
+    start = start_in_view(document.view.pieces, diagnostic.start)
+    end = end_in_view(document.view.pieces, diagnostic.end)
+    return None if start is None else (document.view.source, start, start if end is None else end)
+
+
+def _lines(text: str, start: int, end: int, format: str, found: Comments) -> tuple[set[int], set[int]]:
+    """The lines whose comment counts for a finding, beside it and above it."""
+    first = locate(text, start).line
+    last = locate(text, max(start, end - 1)).line
     beside = {first, last}
     tops = {first}
     if format == "shell":  # within a continued command there is no room for a comment

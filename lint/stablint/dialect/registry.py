@@ -39,7 +39,7 @@ DOCUMENTS: dict[str, Dialect] = {
     "fsdp": Dialect(fsdp.recognise, fsdp.lower),
     "hf-args": Dialect(huggingface.recognise, huggingface.lower),
 }
-NAMES = (*DOCUMENTS, "trl", "python", "shell")
+NAMES = (*DOCUMENTS, "trl", "python", "notebook", "shell")
 _ENOUGH = 30
 
 
@@ -53,7 +53,10 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
     if document.format == "python":
         from stablint.dialect import python
 
-        return tuple(python.lower(document)) if python.recognise(document) else ()
+        found = tuple(python.lower(document)) if python.recognise(document) else ()
+        if document.view is not None and document.view.host == "notebook" and not document.view.name:
+            found = tuple(f._replace(dialect="notebook") if f.dialect == "python" else f for f in found)
+        return found
     if document.format == "shell":
         from stablint.dialect import shell
         from stablint.source.shell import split_launch

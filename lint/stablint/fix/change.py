@@ -286,7 +286,12 @@ def _spelled(value: Any, old: Any, place: Place) -> Any:
 def _writer(place: Place) -> Any:
     if place.document.format not in _WRITERS:
         raise Impossible("it is set in a running program: change it where the object is built")
-    return import_module(_WRITERS[place.document.format])
+    verbs = import_module(_WRITERS[place.document.format])
+    if place.document.view is not None:
+        from stablint.fix.within import Within
+
+        return Within(verbs)
+    return verbs
 
 
 def _required(edit: Edit | None, why: str) -> Edit:

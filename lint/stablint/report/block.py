@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stablint.report.model import Diagnostic, Fix, ReportedFact
+from stablint.report.model import Diagnostic, Fix, Related, ReportedFact
 from stablint.report.origin import releases, sentence
 from stablint.report.place import header, locate
 from stablint.report.plain import plain, shown
@@ -37,7 +37,9 @@ def _lines(diagnostic: Diagnostic, text: Mapping[str, Any], style: Style, secret
 def _excerpt(diagnostic: Diagnostic, style: Style, secrets: frozenset[str]) -> Iterator[str]:
     if diagnostic.text is None:
         return
-    part = snippet(diagnostic.text.text, diagnostic.start, diagnostic.end, secrets)
+    seen = diagnostic.seen
+    shown_in = (seen.source, seen.start, seen.end) if seen else (diagnostic.text.text, diagnostic.start, diagnostic.end)
+    part = snippet(*shown_in, secrets)
     margin = " " * len(str(part.line))
     bar = style.paint("dim", "|")
     yield f"  {margin} {bar}"
@@ -54,11 +56,13 @@ def _notes(diagnostic: Diagnostic, text: Mapping[str, Any]) -> Iterator[tuple[st
         yield "with", ", ".join(_beside(fact) for fact in beside[:_FACTS])
     elsewhere = [fact for fact in diagnostic.facts if _elsewhere(diagnostic, fact)]
     yield from (("because", sentence(fact)) for fact in elsewhere[:_FACTS])
-    told = {(fact.origin.get("file"), fact.origin.get("line")) for fact in (*beside, *elsewhere)}
+    told = {(fact.origin.get("file"), _place(fact.origin)) for fact in (*beside, *elsewhere)}
     for related in diagnostic.related:
-        if related.location and (related.file, related.location.line) in told:
+        where = _related_place(related)
+        if where and (related.file, where) in told:
             continue
-        line = f":{related.location.line}" if related.location else ""
+        cell = f":cell {where[0]}" if where and where[0] else ""
+        line = f"{cell}:{where[1]}" if where else ""
         yield "see", f"`{plain(related.setting)}` in {plain(related.file)}{line}"
     if text.get("why"):
         yield "why", plain(first_sentences(text["why"]))
@@ -78,18 +82,34 @@ def _notes(diagnostic: Diagnostic, text: Mapping[str, Any]) -> Iterator[tuple[st
     yield "evidence", ", ".join(plain(str(item)) for item in (diagnostic.evidence.get("grade"), *sources[:1]) if item)
 
 
-def _line(diagnostic: Diagnostic) -> int | None:
-    return diagnostic.text and locate(diagnostic.text.text, diagnostic.start).line
+_Place = tuple["int | None", int]  # the cell of a notebook, and the line
 
 
-def _stands_in(diagnostic: Diagnostic, fact: ReportedFact) -> int | None:
+def _line(diagnostic: Diagnostic) -> _Place | None:
+    if diagnostic.seen is not None:
+        return diagnostic.seen.cell, locate(diagnostic.seen.source, diagnostic.seen.start).line
+    return diagnostic.text and (None, locate(diagnostic.text.text, diagnostic.start).line)
+
+
+def _place(origin: dict[str, Any]) -> _Place | None:
+    return (origin.get("cell"), origin["line"]) if origin.get("line") else None
+
+
+def _related_place(related: Related) -> _Place | None:
+    if related.seen is not None:
+        return related.seen.cell, locate(related.seen.source, related.seen.start).line
+    return (None, related.location.line) if related.location else None
+
+
+def _stands_in(diagnostic: Diagnostic, fact: ReportedFact) -> _Place | None:
     """The line of a fact that stands in the diagnostic's own file."""
     same = diagnostic.text is not None and fact.origin.get("file") == diagnostic.text.name
-    return fact.origin.get("line") if same else None
+    return _place(fact.origin) if same else None
 
 
 def _beside(fact: ReportedFact) -> str:
-    return f"`{plain(fact.origin['setting'])}: {shown(fact.value)}` (line {fact.origin['line']})"
+    cell = f"cell {fact.origin['cell']}, " if fact.origin.get("cell") else ""
+    return f"`{plain(fact.origin['setting'])}: {shown(fact.value)}` ({cell}line {fact.origin['line']})"
 
 
 def _elsewhere(diagnostic: Diagnostic, fact: ReportedFact) -> bool:

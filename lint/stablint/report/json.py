@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stablint import __version__
-from stablint.report.model import Diagnostic, Fix, Location, Report
+from stablint.report.model import Diagnostic, Fix, Location, Related, Report
 from stablint.report.place import locate
 from stablint.report.plain import jsonable, to_json
 from stablint.report.summary import count, fixable
@@ -34,7 +34,7 @@ def document(report: Report) -> dict[str, Any]:
             {
                 "id": run.id,
                 "files": list(run.files),
-                "entry": {"file": run.entry_file, "line": run.entry_line},
+                "entry": {"file": run.entry_file, "line": run.entry_line, **_cell(run.cell)},
                 "dialects": list(run.dialects),
             }
             for run in report.runs
@@ -49,16 +49,18 @@ def document(report: Report) -> dict[str, Any]:
 
 def diagnostic_object(diagnostic: Diagnostic) -> dict[str, Any]:
     """One diagnostic of the document; a line of the JSON Lines format."""
-    text = diagnostic.text
+    text, seen = diagnostic.text, diagnostic.seen
+    start, end = (seen.start, seen.end) if seen else (diagnostic.start, diagnostic.end)
+    shown = seen.source if seen else text and text.text
     return {
         "code": diagnostic.code,
         "rule": diagnostic.rule,
         "severity": diagnostic.severity,
         "message": message(diagnostic),
         "file": text and text.name,
-        "location": text and _point(locate(text.text, diagnostic.start)),
-        "end_location": text and _point(locate(text.text, diagnostic.end)),
-        "cell": None,
+        "location": None if shown is None else _point(locate(shown, start)),
+        "end_location": None if shown is None else _point(locate(shown, end)),
+        "cell": seen and seen.cell,
         "setting": diagnostic.setting,
         "fact": diagnostic.fact,
         "absent": diagnostic.absent,
@@ -72,8 +74,9 @@ def diagnostic_object(diagnostic: Diagnostic) -> dict[str, Any]:
         "related": [
             {
                 "file": related.file,
-                "location": related.location and _point(related.location),
+                "location": _related_point(related),
                 "setting": related.setting,
+                **_cell(related.seen and related.seen.cell),
             }
             for related in diagnostic.related
         ],
@@ -83,6 +86,16 @@ def diagnostic_object(diagnostic: Diagnostic) -> dict[str, Any]:
         "fingerprint": diagnostic.fingerprint,
         "suppressed": diagnostic.suppressed,
     }
+
+
+def _related_point(related: Related) -> dict[str, int] | None:
+    if related.seen is not None:
+        return _point(locate(related.seen.source, related.seen.start))
+    return related.location and _point(related.location)
+
+
+def _cell(number: int | None) -> dict[str, int]:
+    return {} if number is None else {"cell": number}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from stablint.source.tree import Edit, Text
+from stablint.source.tree import Edit, Seen, Text
 
 SEVERITIES = ("info", "warning", "error")
 
@@ -32,7 +32,8 @@ class ReportedFact(NamedTuple):
     name: str
     value: Any
     origin: dict[str, Any]
-    """Its `kind` says which other keys there are: explicit (file, line, setting), default (library, releases, field),
+    """Its `kind` says which other keys there are: explicit (file, line, setting; in a notebook also the cell, with the line
+    in it), default (library, releases, field),
     derived (facts), supplied (option), unknown (reason)."""
 
 
@@ -40,6 +41,7 @@ class Related(NamedTuple):
     file: str
     location: Location | None
     setting: str
+    seen: Seen | None = None  # in a notebook
 
 
 class Diagnostic(NamedTuple):
@@ -64,6 +66,7 @@ class Diagnostic(NamedTuple):
     fingerprint: str
     notes: tuple[str, ...] = ()  # what else the reader must know: "unless set elsewhere", the releases concerned
     suppressed: dict[str, str] | None = None
+    seen: Seen | None = None  # in a notebook: the place in its cell
 
 
 class Undetermined(NamedTuple):
@@ -85,6 +88,7 @@ class RunSummary(NamedTuple):
     entry_file: str
     entry_line: int
     dialects: tuple[str, ...]
+    cell: int | None = None  # of a notebook: `entry_line` is then the line in it
 
 
 class Report(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from stablint.report.model import ReportedFact
 from stablint.report.plain import plain, shown
@@ -16,8 +17,7 @@ def sentence(fact: ReportedFact) -> str:
     origin = fact.origin
     value = f"is {shown(fact.value)}"
     if origin["kind"] == "explicit":
-        line = f":{origin['line']}" if origin.get("line") else ""
-        return f"`{plain(origin['setting'])}` {value} in {plain(origin['file'])}{line}"
+        return f"`{plain(origin['setting'])}` {value} in {plain(origin['file'])}{_line(origin)}"
     if origin["kind"] == "default":
         return f"`{plain(_last(fact.name))}` {value} by default {releases(origin['library'], origin['releases'])}"
     if origin["kind"] == "derived":
@@ -31,8 +31,7 @@ def reference(fact: ReportedFact) -> str:
     """`train.yaml:7`, `(default, transformers >=4.28)`, `(from training.fp16)`: for a column of origins."""
     origin = fact.origin
     if origin["kind"] == "explicit":
-        line = f":{origin['line']}" if origin.get("line") else ""
-        return f"{plain(origin['file'])}{line}"
+        return f"{plain(origin['file'])}{_line(origin)}"
     if origin["kind"] == "default":
         return f"(default, {plain(origin['library'])} {plain(origin['releases'])})".replace(" )", ")")
     if origin["kind"] == "derived":
@@ -40,6 +39,12 @@ def reference(fact: ReportedFact) -> str:
     if origin["kind"] == "supplied":
         return f"({plain(origin['option'])})"
     return f"(unknown: {plain(origin.get('reason') or 'nothing states it')})"
+
+
+def _line(origin: dict[str, Any]) -> str:
+    """`:7`, in a notebook `:cell 4:7`."""
+    cell = f":cell {origin['cell']}" if origin.get("cell") else ""
+    return f"{cell}:{origin['line']}" if origin.get("line") else cell
 
 
 def releases(library: str, specifier: str) -> str:

@@ -36,8 +36,12 @@ def begins(diagnostic: Diagnostic) -> Location | None:
 
 
 def header(diagnostic: Diagnostic) -> str:
-    """`train.yaml:7:7`; for a live object the name of its setting."""
+    """`train.yaml:7:7`, `tune.ipynb:cell 4:7:7`; for a live object the name of its setting."""
     begin = begins(diagnostic)
+    seen = diagnostic.seen
+    if diagnostic.text is not None and seen is not None:
+        line, column = locate(seen.source, seen.start)
+        return f"{diagnostic.text.name}:cell {seen.cell}:{line}:{column}"
     if diagnostic.text is None or begin is None:
         return diagnostic.setting or diagnostic.fact
     return f"{diagnostic.text.name}:{begin.line}:{begin.column}"

@@ -32,9 +32,13 @@ class Summary(Strict):
     fixable: int
 
 
+_CELL = "in a notebook: which cell, all cells counted from one; lines and columns are then those in the cell's text"
+
+
 class Entry(Strict):
     file: str
     line: int
+    cell: int | None = Field(None, description=_CELL)
 
 
 class Run(Strict):
@@ -51,6 +55,7 @@ class Explicit(Strict):
     file: str
     line: int | None
     setting: str
+    cell: int | None = Field(None, description=_CELL)
 
 
 class Default(Strict):
@@ -99,9 +104,12 @@ class Related(Strict):
     file: str
     location: Point | None
     setting: str
+    cell: int | None = Field(None, description=_CELL)
 
 
 class Edit(Strict):
+    """Places in the file as it is on disk, also in a notebook, whose new text is JSON."""
+
     file: str
     start: Point
     end: Point
@@ -133,7 +141,7 @@ class DiagnosticObject(Strict):
     file: str | None
     location: Point | None
     end_location: Point | None
-    cell: int | None
+    cell: int | None = Field(description=_CELL)
     setting: str
     fact: str
     absent: bool = Field(description="the setting is missing; the place is the run's anchor")

@@ -127,14 +127,50 @@ class Text(NamedTuple):
     bom: bool = False
 
 
+class Piece(NamedTuple):
+    """`source[start:end]` of a view stands at `text[at:till]` of its file. Where the lengths differ it is one thing: an escape, a word put in."""
+
+    start: int
+    end: int
+    at: int
+    till: int
+
+
+class View(NamedTuple):
+    """A text within a text: the code cells of a notebook, a here-document. See source/view.py."""
+
+    source: str  # what is read, as if it were a file of its own
+    pieces: tuple[Piece, ...]  # all of `source`, in order
+    host: str  # notebook | shell: how the file writes such a text down
+    name: str = ""  # of the file that it becomes when the host runs (`%%writefile ds.json`), as spelled
+
+
+class Seen(NamedTuple):
+    """A place as whoever opens the notebook sees it: the cell (all cells counted from one), its text, and offsets in that."""
+
+    cell: int
+    source: str
+    start: int
+    end: int
+
+
 class Document(NamedTuple):
-    """One YAML document, JSON file, Python module or shell script. `root` is None when it could not be read (then `problems` says why)."""
+    """One YAML document, JSON file, Python module or shell script. `root` is None when it could not be read (then `problems` says why).
+
+    Offsets in `root` and `problems` are those of `text`, of a view as well.
+    """
 
     text: Text
-    format: str  # yaml | json | python | shell
+    format: str  # yaml | json | python | shell; of a view that of the view
     number: int  # of the document in its file
     root: Union[Mapping, Sequence, Scalar, Module, Script, None]
     problems: tuple[Problem, ...] = ()
+    view: View | None = None
+
+    @property
+    def path(self) -> str:
+        """Of the file, or of the one that a view becomes: no real path, but one of its own."""
+        return f"{self.text.path}\0{self.view.name}" if self.view is not None and self.view.name else self.text.path
 
 
 class Edit(NamedTuple):

@@ -1,0 +1,171 @@
+"""Notebooks: their code cells as one Python module, their shell commands as scripts, the files that they write as files.
+
+All of them are views of the notebook's own text. Names flow from cell to cell in the order of the file, as when all cells are run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from stablint.source.notebook_cells import Cell, NoNotebook, Notebook, notebook
+from stablint.source.notebook_magics import Span, Written, binds_only, divide
+from stablint.source.tree import Document, Module, Piece, Problem, Scalar, Seen, Text, View
+from stablint.source.view import Builder, Parse, outward, start_in_view
+from stablint.source.view import documents as documents_of
+
+# A shell line that starts something; the others (`!pip install`, `!ls`) are not read.
+_STARTS = re.compile(
+    r"\b(?:python[\d.]*|torchrun|deepspeed|accelerate|llamafactory-cli|swift|trl|axolotl|tune|xtuner|litgpt|openrlhf)\b"
+)
+_FETCHES = re.compile(
+    r"\s*(?:sudo\s+)?(?:uv\s+)?(?:python[\d.]*\s+-m\s+)?(?:pip3?|conda|mamba|apt(?:-get)?|git|wget|curl|uv|ls|cat)\b"
+)
+_EXPANDED = re.compile(r"(?<![${\\])\{([^\W\d]\w*)(?:[.\[][^{}\n\"':]*)?\}(?!\})")
+
+
+def documents(text: Text, parse: Parse, kind_of: Callable[[str], str]) -> tuple[Document, ...]:
+    """The Python first, then shell commands and written files in their order. A file that is no notebook is one document without a root."""
+    try:
+        read = notebook(text.text)
+    except NoNotebook as wrong:
+        return (Document(text, "notebook", 0, None, (Problem("not-a-notebook", str(wrong), 0, 0),)),)
+    except (ValueError, RecursionError):
+        return (Document(text, "notebook", 0, None, _refused(text)),)
+    if read.language not in ("", "python", "ipython", "python3"):
+        return (Document(text, "notebook", 0, None),)
+    whole = _Whole(read)
+    module = _python(text, whole)
+    found = [module]
+    constants = _constants(module)
+    for span in whole.shell:
+        if _starts(span):
+            found += documents_of(text, _command(span, constants), "shell", len(found), parse)
+    for written in whole.written:
+        kind = kind_of(written.name)
+        if kind != "notebook":
+            found += documents_of(text, _file(written), kind, len(found), parse)
+    return tuple(found)
+
+
+def _refused(text: Text) -> tuple[Problem, ...]:
+    """Why it is no JSON, in the words of the reader of JSON."""
+    from stablint.source import json
+
+    return json.document(text).problems or (Problem("syntax-error", "not JSON", 0, 0),)
+
+
+class _Whole:
+    """All cells: their Python in one text, and what is no Python. `broken` are the numbers of cells that Python refuses."""
+
+    def __init__(self, read: Notebook, broken: frozenset[int] = frozenset()) -> None:
+        self.read = read
+        self.shell: list[Span] = []
+        self.written: list[Written] = []
+        builder = Builder()
+        for cell in read.cells:
+            if cell.number in broken:
+                binds_only(cell, builder)
+                continue
+            parts = divide(cell, builder)
+            self.shell += parts.shell
+            self.written += parts.written
+        self.view = builder.view("notebook")
+
+
+def _python(text: Text, whole: _Whole) -> Document:
+    """The Python of all cells. A cell that is none is left out, and what it seems to define is unknown."""
+    from stablint.source import python
+
+    view = whole.view
+    document = python.document(Text(text.path, text.name, view.source))
+    if document.root is None and document.problems[0].kind == "syntax-error":
+        view = _Whole(whole.read, frozenset(cell.number for cell in whole.read.cells if _is_broken(cell))).view
+        document = python.document(Text(text.path, text.name, view.source))
+    return outward(document, text, view, 0)
+
+
+def _is_broken(cell: Cell) -> bool:
+    from stablint.source import python_guard
+    from stablint.source.python_parse import parse
+
+    builder = Builder()
+    divide(cell, builder)
+    source = builder.view("notebook").source
+    return python_guard.too_deep(source) >= 0 or isinstance(parse(source), Problem)
+
+
+def _constants(document: Document) -> dict[str, str]:
+    """The names whose value is known, as IPython puts it into a command."""
+    if not isinstance(document.root, Module):
+        return {}
+    return {
+        entry.key: str(entry.value.value)
+        for entry in document.root.names.entries
+        if isinstance(entry.value, Scalar) and isinstance(entry.value.value, (str, int, float))
+    }
+
+
+def _starts(span: Span) -> bool:
+    """Whether it may start a training. A cell of several lines may install something first."""
+    source = span.cell.source
+    if span.prefix:
+        return True
+    installs = span.expands and _FETCHES.match(source, span.start)
+    return bool(_STARTS.search(source, span.start, span.end)) and not installs
+
+
+def _command(span: Span, constants: dict[str, str]) -> View:
+    cell, builder = span.cell, Builder()
+    at = span.start
+    if span.prefix:
+        builder.take(cell.source, cell.pieces, at, at)
+        start = start_of(cell, at)
+        builder.put(span.prefix, start, start)
+    for found in _EXPANDED.finditer(cell.source, span.start, span.end) if span.expands else ():
+        builder.take(cell.source, cell.pieces, at, found.start())
+        builder.put(
+            constants.get(found[1], f"${{{found[1]}}}") if found[0] == f"{{{found[1]}}}" else f"${{{found[1]}}}",
+            start_of(cell, found.start()), start_of(cell, found.end() - 1) + 1,
+        )  # fmt: skip
+        at = found.end()
+    builder.take(cell.source, cell.pieces, at, span.end)
+    return builder.view("notebook")
+
+
+def _file(written: Written) -> View:
+    builder = Builder()
+    builder.take(written.span.cell.source, written.span.cell.pieces, written.span.start, written.span.end)
+    return builder.view("notebook", written.name)
+
+
+def start_of(cell: Cell, offset: int) -> int:
+    from stablint.source.view import start_in_file
+
+    return start_in_file(View(cell.source, cell.pieces, "notebook"), offset)
+
+
+def seen(text: Text, start: int, end: int) -> Seen | None:
+    """Where in which cell a part of the file is; None for what stands in no cell of code."""
+    for cell in _cells(text.text):
+        inside = _inside(cell.pieces, start)
+        if inside is not None:
+            last = start_in_view(cell.pieces, end)
+            return Seen(cell.number, cell.source, inside, max(inside, last if last is not None else inside))
+    return None
+
+
+_latest: list[tuple[str, tuple[Cell, ...]]] = []  # of the text that was asked for last
+
+
+def _cells(text: str) -> tuple[Cell, ...]:
+    if not _latest or _latest[0][0] != text:
+        try:
+            _latest[:] = [(text, notebook(text).cells)]
+        except (ValueError, RecursionError):
+            _latest[:] = [(text, ())]
+    return _latest[0][1]
+
+
+def _inside(pieces: tuple[Piece, ...], offset: int) -> int | None:
+    return start_in_view(pieces, offset) if pieces and pieces[0].at <= offset <= pieces[-1].till else None

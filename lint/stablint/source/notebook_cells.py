@@ -1,0 +1,172 @@
+"""The cells of a notebook file, each with the places of its text in the file. Outputs are stepped over without being looked at.
+
+The format is that of nbformat 4: a JSON object with a list `cells`; a cell's `source` is one string or a list of lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from stablint.source.tree import Piece, View
+from stablint.source.view import Builder
+
+_skip: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_string: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
+_SPACE = re.compile(r"[ \t\n\r]*")
+_ESCAPE = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\."
+)  # a pair of surrogates is one character
+
+
+class NoNotebook(ValueError):
+    """JSON, but no notebook of format 4."""
+
+
+class Cell(NamedTuple):
+    """`number` counts all cells from one; `source` is the text as the user sees it, `pieces` where it stands in the file."""
+
+    number: int
+    kind: str  # code | markdown | raw
+    source: str
+    pieces: tuple[Piece, ...]
+
+
+class Notebook(NamedTuple):
+    language: str  # of the kernel, in small letters; empty where the file does not say
+    cells: tuple[Cell, ...]  # those of code
+
+
+def notebook(text: str) -> Notebook:
+    """Raises ValueError for what is no JSON, NoNotebook for what is no notebook, RecursionError for what is nested too deeply."""
+    walker = _Walker(text)
+    cells: tuple[Cell, ...] | None = None
+    language = ""
+    if walker.space() != "{":
+        walker.value()
+        raise NoNotebook("not a JSON object")
+    for key in walker.members():
+        if key == "cells" and walker.space() == "[":
+            cells = tuple(cell for cell in walker.cells() if cell.kind == "code")
+        else:
+            value = walker.value()
+            if key == "metadata":
+                language = _language(value)
+            elif key == "nbformat" and isinstance(value, int) and value < 4:
+                raise NoNotebook(f"a notebook of format {value}; Jupyter of today writes format 4")
+    if walker.space():
+        raise ValueError("text behind the end")
+    if cells is None:
+        raise NoNotebook("JSON without a list of `cells`")
+    return Notebook(language, cells)
+
+
+def _language(metadata: Any) -> str:
+    for section, key in (("language_info", "name"), ("kernelspec", "language")):
+        inner = metadata.get(section) if isinstance(metadata, dict) else None
+        if isinstance(inner, dict) and isinstance(inner.get(key), str):
+            return str(inner[key]).lower()
+    return ""
+
+
+class _Walker:
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+
+    def space(self) -> str:
+        """The next character that is no white space; empty at the end."""
+        self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
+        return self.text[self.at : self.at + 1]
+
+    def value(self) -> Any:
+        self.space()
+        try:
+            value, self.at = _skip(self.text, self.at)
+        except StopIteration:
+            raise ValueError("a value is missing") from None
+        return value
+
+    def members(self) -> Iterator[str]:
+        """The keys of the object that begins here; whoever asks reads the value before the next."""
+        self.at += 1
+        if self.space() == "}":
+            self.at += 1
+            return
+        while True:
+            if self.space() != '"':
+                raise ValueError("a key should stand here")
+            key, self.at = _string(self.text, self.at + 1, True)
+            if self.space() != ":":
+                raise ValueError("a colon should stand here")
+            self.at += 1
+            yield key
+            if self.goes_on("}"):
+                return
+
+    def goes_on(self, bracket: str) -> bool:
+        """Whether the object or list ends here; behind the comma where it does not."""
+        character = self.space()
+        self.at += 1
+        if character not in (",", bracket):
+            raise ValueError("a comma or a closing bracket should stand here")
+        return character == bracket
+
+    def items(self) -> Iterator[None]:
+        self.at += 1
+        if self.space() == "]":
+            self.at += 1
+            return
+        while True:
+            yield
+            if self.goes_on("]"):
+                return
+
+    def cells(self) -> Iterator[Cell]:
+        for index, _ in enumerate(self.items()):
+            if self.space() != "{":
+                self.value()
+                continue
+            kind, strings = "", []
+            for key in self.members():
+                if key == "source":
+                    strings = list(self.strings())
+                else:
+                    value = self.value()
+                    kind = value if key == "cell_type" and isinstance(value, str) else kind
+            view = self.decoded(strings) if kind == "code" else View("", (), "notebook")
+            yield Cell(index + 1, kind, view.source, view.pieces)
+
+    def strings(self) -> Iterator[tuple[str, int, int]]:
+        """The parts of a source: text, and where it begins and ends between its quotes."""
+        if self.space() == '"':
+            yield self.string()
+        elif self.space() == "[":
+            for _ in self.items():
+                if self.space() != '"':
+                    raise NoNotebook("a cell whose source is no text")
+                yield self.string()
+        else:
+            raise NoNotebook("a cell whose source is no text")
+
+    def string(self) -> tuple[str, int, int]:
+        start = self.at + 1
+        value, self.at = _string(self.text, start, True)
+        return value, start, self.at - 1
+
+    def decoded(self, strings: list[tuple[str, int, int]]) -> View:
+        builder = Builder()
+        for value, start, end in strings:
+            if len(value) == end - start:
+                builder.keep(value, start)
+                continue
+            at = 0  # in the value
+            for escape in _ESCAPE.finditer(self.text, start, end):
+                plain = escape.start() - start
+                builder.keep(value[at : at + plain], start)
+                at += plain + 1
+                builder.put(value[at - 1], escape.start(), escape.end())
+                start = escape.end()
+            builder.keep(value[at:], start)
+        return builder.view("notebook")
