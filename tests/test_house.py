@@ -64,6 +64,20 @@ def test_it_is_found_and_explained(here, capsys):
     assert main(["configs", "--isolated"]) == 0
 
 
+def test_explain_and_rules_know_it(here, capsys):
+    assert main(["explain", "T901", "house-seed"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.count("compares runs") == 2 and "seed: 1234" in told
+    assert main(["rules"]) == 0
+    assert "house-seed" in capsys.readouterr().out
+    assert main(["rules", "--isolated", "--output-format", "json"]) == 0
+    assert "house-seed" not in capsys.readouterr().out
+    assert main(["explain", "T901", "--isolated"]) == 2
+    capsys.readouterr()
+    assert main(["explain", "house-sede"]) == 2
+    assert "did you mean `house-seed`" in capsys.readouterr().err
+
+
 def test_it_can_be_selected_ignored_weighed_and_suppressed(here):
     assert main(["configs", "--select", "T901"]) == 1
     assert main(["configs", "--ignore", "house-seed"]) == 0

@@ -242,6 +242,7 @@ def _explain(words: list[str], extra: list[str]) -> int:
     )
     parser.add_argument("rules", nargs="+", metavar="CODE|ID")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    _settings_options(parser)
     given = parser.parse_args(words)
     from stablint.showing import run_explain
 
@@ -249,8 +250,10 @@ def _explain(words: list[str], extra: list[str]) -> int:
 
 
 def _rules(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser("stablint rules", description="All rules.", allow_abbrev=False)
+    said = "All rules, those of the house included that the settings name."
+    parser = argparse.ArgumentParser("stablint rules", description=said, allow_abbrev=False)
     parser.add_argument("--output-format", choices=("full", "json"), default="full")
+    _settings_options(parser)
     given = parser.parse_args(words)
     from stablint.showing import run_rules
 

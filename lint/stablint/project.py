@@ -68,6 +68,9 @@ class Resolver(Policies):
         """The texts of the hazards of the house, by id."""
         return {name: text for house in self._houses.values() for name, text in house.texts.items()}
 
+    def houses(self) -> tuple[House, ...]:
+        return tuple(self._houses.values())
+
     def check_words(self, paths: list[str]) -> None:
         """Raises Wrong for a word of `select` or `ignore` that means no rule, and for settings of these paths that cannot be used."""
         for path in paths:

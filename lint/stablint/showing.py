@@ -15,6 +15,7 @@ from stablint.discover import NoSuchPath
 from stablint.hazard.checker import value_text
 from stablint.inspect import effective, inspect
 from stablint.options import Wrong
+from stablint.outputs import printable, wants_color
 from stablint.report import explain, rules, show
 from stablint.report.masking import mask
 from stablint.report.show import RunShow
@@ -35,9 +36,9 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
     text = (
         show.render_json(runs)
         if given.output_format == "json"
-        else show.render(runs, color=_color(given), secrets=found.secrets)
+        else show.render(runs, color=wants_color(given.color), secrets=found.secrets)
     )
-    sys.stdout.write(mask(text, found.secrets))
+    sys.stdout.write(printable(mask(text, found.secrets)))
     return CLEAN
 
 
@@ -96,26 +97,36 @@ def _words(world: World, names: tuple[str, ...]) -> str:
 
 
 def run_explain(given: argparse.Namespace) -> int:
-    texts: dict[str, Any] = knowledge.load("texts")
+    texts, examples = _every_text(given)
     pages = []
     for word in given.rules:
         found = next((name for name, text in texts.items() if word == name or word.upper() == text["code"]), None)
         if found is None:
-            from difflib import get_close_matches
-
-            near = get_close_matches(word, [*texts, *(text["code"] for text in texts.values())], 2, 0.5)
-            raise Wrong(
-                f"no rule is called `{word}`"
-                + (
-                    f": did you mean {' or '.join(f'`{one}`' for one in near)}?"
-                    if near
-                    else "; `stablint rules` lists them"
-                )
-            )
-        hazard = {"id": found, **texts[found], "examples": knowledge.load("examples")[found]}
-        pages.append(explain.render(hazard, _recipes(texts[found]), color=_color(given)))
-    sys.stdout.write("\n".join(pages))
+            raise Wrong(f"no rule is called `{word}`{_meant(word, texts)}")
+        hazard = {"id": found, **texts[found], "examples": examples[found]}
+        pages.append(explain.render(hazard, _recipes(texts[found]), color=wants_color(given.color)))
+    sys.stdout.write(printable("\n".join(pages)))
     return CLEAN
+
+
+def _every_text(given: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Texts and examples by id: of stablint's rules, and of those of the house that the settings of the working directory name."""
+    from stablint.project import Asked, Resolver
+
+    resolver = Resolver(Asked(config=given.config, isolated=given.isolated), os.getcwd())
+    resolver.at(os.path.join(os.getcwd(), ""))
+    house = {name: rows for one in resolver.houses() for name, rows in one.examples.items()}
+    return {**knowledge.load("texts"), **resolver.texts()}, {**knowledge.load("examples"), **house}
+
+
+def _meant(word: str, texts: dict[str, Any]) -> str:
+    from difflib import get_close_matches
+
+    names = [*texts, *(text["code"] for text in texts.values())]
+    near = get_close_matches(word if "-" in word else word.upper(), names, 2, 0.5)
+    return (
+        f": did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else "; `stablint rules` lists them"
+    )
 
 
 def _recipes(text: dict[str, Any]) -> list[dict[str, Any]]:
@@ -132,11 +143,7 @@ def _recipes(text: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def run_rules(given: argparse.Namespace) -> int:
-    texts: dict[str, Any] = knowledge.load("texts")
+    texts, _ = _every_text(given)
     rows = sorted(({"id": name, **text} for name, text in texts.items()), key=lambda row: str(row["code"]))
-    sys.stdout.write(rules.render_json(rows) if given.output_format == "json" else rules.render(rows))
+    sys.stdout.write(printable(rules.render_json(rows) if given.output_format == "json" else rules.render(rows)))
     return CLEAN
-
-
-def _color(given: argparse.Namespace) -> bool:
-    return given.color == "always" or (given.color == "auto" and sys.stdout.isatty() and "NO_COLOR" not in os.environ)

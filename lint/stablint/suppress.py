@@ -49,12 +49,16 @@ def settle(
     for diagnostic in report.diagnostics:
         path = diagnostic.text.path if diagnostic.text is not None else ""
         policy = policies.at(path)
+        by = "comment"
         reason = _by_comment(diagnostic, read.get(path, ()), files.get(path, ()), found.get(path), used)
         if reason is None:
-            reason = _by_settings(diagnostic, policy, used)
+            reason, by = _by_settings(diagnostic, policy, used), "settings"
         if reason is None and policy.baseline:
-            reason = _by_baseline(diagnostic, left.setdefault(id(policy.baseline), dict(policy.baseline)))
-        settled.append(diagnostic if reason is None else diagnostic._replace(suppressed={"reason": reason}))
+            accepted = left.setdefault(id(policy.baseline), dict(policy.baseline))
+            reason, by = _by_baseline(diagnostic, accepted), "baseline"
+        settled.append(
+            diagnostic if reason is None else diagnostic._replace(suppressed={"reason": reason}, suppressed_by=by)
+        )
     report = report._replace(diagnostics=tuple(settled))
     judged = Judge(known, every, report.undetermined, used, policies, checked)
     problems = [

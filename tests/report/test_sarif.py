@@ -131,7 +131,8 @@ def test_holds_what_the_standard_requires(name):
 
 
 @pytest.mark.skipif(
-    "STABLINT_SARIF_SCHEMA" not in os.environ, reason="STABLINT_SARIF_SCHEMA names no copy of the schema"
+    "STABLINT_SARIF_SCHEMA" not in os.environ,
+    reason="STABLINT_SARIF_SCHEMA names no copy of the schema (oasis-tcs/sarif-spec, sarif-2.1/schema/sarif-schema-2.1.0.json)",
 )
 @pytest.mark.parametrize("name", REPORTS)
 def test_is_valid_against_the_official_schema(name):
@@ -151,6 +152,12 @@ def test_suppressed_results_are_there_and_say_so():
     assert len(results) == len(hostile().diagnostics)
     (suppressed,) = [result for result in results if "suppressions" in result]
     assert suppressed["suppressions"][0]["justification"] == "we know"
+
+
+@pytest.mark.parametrize(("by", "kind"), [("comment", "inSource"), ("settings", "external"), ("baseline", "external")])
+def test_a_suppression_says_whether_it_stands_in_the_source(by, kind):
+    (result,) = run_of(diagnostic(YAML, 0, 5, suppressed={"reason": "we know"}, suppressed_by=by))["results"]
+    assert [one["kind"] for one in result["suppressions"]] == [kind]
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,9 @@ class Diagnostic(NamedTuple):
     evidence: dict[str, Any]  # {"grade", "sources"}
     fingerprint: str
     notes: tuple[str, ...] = ()  # what else the reader must know: "unless set elsewhere", the releases concerned
-    suppressed: dict[str, str] | None = None
+    suppressed: dict[str, str] | None = None  # {"reason"}
     seen: Seen | None = None  # in a notebook: the place in its cell
+    suppressed_by: str = ""  # comment | settings | baseline
 
 
 class Undetermined(NamedTuple):

@@ -59,7 +59,8 @@ def _result(diagnostic: Diagnostic, number: int, secrets: frozenset[str]) -> dic
         result["fixes"] = [fix]
     if diagnostic.suppressed is not None:
         why = clean(diagnostic.suppressed.get("reason") or "", secrets)
-        result["suppressions"] = [{"kind": "inSource", "status": "accepted", **({"justification": why} if why else {})}]
+        kind = "inSource" if diagnostic.suppressed_by == "comment" else "external"  # §3.35.2
+        result["suppressions"] = [{"kind": kind, "status": "accepted", **({"justification": why} if why else {})}]
     facts = {"setting": clean(diagnostic.setting, secrets), "fact": diagnostic.fact}
     result["properties"] = {**facts, "bitesAt": diagnostic.bites_at, "targets": list(diagnostic.targets)}
     return result
