@@ -111,11 +111,16 @@ def lower(document: Document) -> Iterator[Fragment]:
         if adapters and not any("adapter" in kind for _, kind in kinds)
         else PRESUMED
     )
+    view = document.view
+    own = "notebook" if view is not None and view.host == "notebook" and not view.name else "python"
     framework = _framework([call.name for call, _ in kinds])
     for index, (call, kind) in enumerate(kinds):
         block = Block(document, "call", call.name, call.arguments, call.start, call.end, index, call)
         fragment = _LOWER[kind](block, call)
-        yield fragment._replace(framework=framework if fragment.entry else "", scopes=_scopes(kind, call, lora))
+        dialect = own if fragment.dialect == "python" else fragment.dialect
+        yield fragment._replace(
+            dialect=dialect, framework=framework if fragment.entry else "", scopes=_scopes(kind, call, lora)
+        )
 
 
 def _framework(names: list[str]) -> str:

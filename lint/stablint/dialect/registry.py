@@ -53,10 +53,7 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
     if document.format == "python":
         from stablint.dialect import python
 
-        found = tuple(python.lower(document)) if python.recognise(document) else ()
-        if document.view is not None and document.view.host == "notebook" and not document.view.name:
-            found = tuple(f._replace(dialect="notebook") if f.dialect == "python" else f for f in found)
-        return found
+        return tuple(python.lower(document)) if python.recognise(document) else ()
     if document.format == "shell":
         from stablint.dialect import shell
         from stablint.source.shell import split_launch
