@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from collections.abc import Mapping as Table
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stablint import discover, locks
@@ -57,7 +58,7 @@ class Files:
         self._prefix = os.path.join(os.path.normpath(base), "")
         self._documents: dict[str, tuple[Document, ...]] = {}
         self._fragments: dict[tuple[str, str | None], tuple[Fragment, ...]] = {}
-        self._models: dict[str, dict[str, Any]] = {}
+        self._models: dict[str, dict[str, Fact]] = {}
         self._folders: dict[tuple[str, str], str | None] = {}
         self._requirements: dict[str, dict[str, locks.Pin]] = {}
         self.linked: set[str] = set()  # files that another one names
@@ -84,10 +85,10 @@ class Files:
         path = f"{beside.text.path}\0{wanted.removeprefix('./')}"
         return path if path in self._documents else None
 
-    def described(self, name: str) -> dict[str, Any]:
-        """What is known of a model of this name."""
+    def described(self, name: str) -> dict[str, Fact]:
+        """What is known of a model of this name; the same dictionary for every run that names it."""
         if name not in self._models:
-            self._models[name] = models.describe(name) or {}
+            self._models[name] = _facts(models.describe(name) or {}, Derived(("model.name_or_path",)))
         return self._models[name]
 
     def folder_of(self, wanted: str, beside: str) -> str | None:
@@ -287,15 +288,15 @@ def _neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tuple[l
 def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> Iterator[Run]:
     options = _governed(options, parts[0].fragment.block.document.text.path)
     releases, said = _releases(parts, files, options)
-    statements: list[tuple[Statement, bool]] = [(s, part.presumed) for part in parts for s in part.fragment.statements]
-    statements += [(statement, False) for statement in _extra(options.extra_flags)]
-    statements += [(Statement(name, value, value, Supplied(f"--set {name}")), False) for name, value in options.sets]
-    explicit = settle(statements)
+    groups: list[tuple[Iterable[Statement], bool]] = [(part.fragment.statements, part.presumed) for part in parts]
+    groups.append((_extra(options.extra_flags), False))
+    groups.append(([Statement(name, value, value, Supplied(f"--set {name}")) for name, value in options.sets], False))
+    explicit = settle(groups)
     main = parts[0].fragment
     anchor = _anchor(main, explicit)
-    base: dict[str, Fact] = _model_facts(parts, explicit, files, options)
+    base = _model_facts(parts, explicit, files, options)
     if options.live is not None and any(part.fragment.block.document.format == LIVE for part in parts):
-        base |= {fact.name: fact for fact in options.live.facts}
+        base = {**base, **{fact.name: fact for fact in options.live.facts}}
         linked |= {part.fragment.dialect for part in parts if part.fragment.dialect in _ROLE_DIALECT}
     texts = [part.fragment.block.document.text.name for part in parts if part.fragment.block.document.format != LIVE]
     run = Run(
@@ -422,25 +423,32 @@ def _releases(parts: list[Part], files: Files, options: Options) -> tuple[Releas
     return releases, {**said, **{name: options.said.get(name) or f"--with {name}" for name in asked}}
 
 
-def _model_facts(parts: list[Part], explicit: dict[str, Fact], files: Files, options: Options) -> dict[str, Fact]:
+def _model_facts(parts: list[Part], explicit: dict[str, Fact], files: Files, options: Options) -> Table[str, Fact]:
     """What the model is by nature: from its folder's config.json, else from its name. --model says it more exactly."""
     stated = explicit.get("model.name_or_path")
     facts: dict[str, Any] = {}
     if stated is not None and isinstance(stated.value, str):
-        facts = _local(stated, files) or files.described(stated.value)
+        facts = _local(stated, files)
     for part in parts:
         if part.fragment.dialect == "model" and isinstance(part.fragment.block.mapping, Mapping):
             facts = models.from_config(plain_value(part.fragment.block.mapping)) or facts
-    origin: Derived | Supplied = Derived(("model.name_or_path",))
-    if options.model is not None:
-        told = _told(options.model, files)
-        if told:
-            same = facts.get("model.type") in (None, told.get("model.type"))
-            facts = {**(facts if same else {}), **{key: value for key, value in told.items() if value is not None}}
-            origin = Supplied(f"--model {options.model}")
-        if stated is None:
-            facts = {"model.name_or_path": options.model, **facts}
-    return {name: Fact(name, value, origin) for name, value in facts.items() if value is not None}
+    if facts or stated is None or not isinstance(stated.value, str):
+        known: Table[str, Fact] = _facts(facts, Derived(("model.name_or_path",)))
+    else:
+        known = files.described(stated.value)
+    if options.model is None:
+        return known
+    told = _told(options.model, files)
+    origin = Supplied(f"--model {options.model}")
+    if told:
+        type_ = known.get("model.type")
+        same = type_ is None or type_.value == told.get("model.type")
+        known = {**(known if same else {}), **_facts(told, origin)}
+    return known if stated is not None else {**_facts({"model.name_or_path": options.model}, origin), **known}
+
+
+def _facts(values: dict[str, Any], origin: Derived | Supplied) -> dict[str, Fact]:
+    return {name: Fact(name, value, origin) for name, value in values.items() if value is not None}
 
 
 def _told(model: str, files: Files) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
 from typing import Any, NamedTuple
 
@@ -113,40 +113,50 @@ Rows = Table[str, "Row | tuple[Row, ...]"]
 Rename = Callable[[str], "Row | None"]
 
 
-def lower_mapping(block: Block, rows: Rows, layer: str, other: Rename, *, flags: bool = False) -> Iterator[Statement]:
+_new = tuple.__new__  # a named tuple without its Python frame: three are made for every key
+
+
+def lower_mapping(block: Block, rows: Rows, layer: str, other: Rename, *, flags: bool = False) -> list[Statement]:
     """One statement a key, nested keys as dotted paths; `other` names the fact of a key that the table does not list.
 
     A key that decides several facts (`quantization_bit: 4`) has several rows.
     """
+    found: list[Statement] = []
     pending: list[tuple[tuple[str, ...], Mapping]] = [((), block.mapping)]
     while pending:
         above, mapping = pending.pop()
         for entry in mapping.entries:
-            key = entry.key.replace("-", "_") if flags else entry.key
+            key, _, _, node = entry
+            if flags:
+                key = key.replace("-", "_")
             path = (*above, key) if above else (key,)
             dotted = ".".join(path) if above else key
-            row = rows.get(dotted)
-            if row is None:
-                row = other(dotted)
-            node = entry.value
-            if isinstance(node, Mapping) and node.entries:
+            row = rows.get(dotted) or other(dotted)
+            if type(node) is Mapping and node.entries:
                 pending.append((path, node))
-            for one in (row,) if isinstance(row, Row) else row or ():
-                yield statement(block, entry, path, one, layer)
+            if type(row) is Row:
+                found.append(statement(block, entry, path, row, layer))
+            elif row is not None:
+                found += [statement(block, entry, path, one, layer) for one in row]  # type: ignore[arg-type]
+    return found
 
 
 def statement(block: Block, entry: Entry, path: tuple[str, ...], row: Row, layer: str) -> Statement:
-    node = entry.value
-    raw = node.value if type(node) is Scalar else plain_value(node)
-    setting = ".".join(path) if len(path) > 1 else entry.key
-    value: Any = Secret() if is_secret(path[-1], raw) else CODECS[row.codec](raw)
-    place = Place(block.document, setting, node.start, node.end, entry, path)
-    return Statement(
-        row.fact,
-        value,
-        Secret() if type(value) is Secret else raw,
-        Explicit(place, layer, block.number, block.name if block.kind == "call" else ""),
-    )
+    key, _, _, node = entry
+    raw: Any
+    if type(node) is Scalar:
+        raw, start, end, _, _ = node
+    else:
+        raw, start, end = plain_value(node), node.start, node.end
+    setting = ".".join(path) if len(path) > 1 else key
+    value: Any
+    if isinstance(raw, str) and is_secret(path[-1], raw):
+        value = raw = Secret()
+    else:
+        value = CODECS[row.codec](raw)
+    place = _new(Place, (block.document, setting, start, end, entry, path))
+    origin = _new(Explicit, (place, layer, block.number, block.name if block.kind == "call" else ""))
+    return _new(Statement, (row.fact, value, raw, origin))
 
 
 def spelled(text: str) -> str:

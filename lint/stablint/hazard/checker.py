@@ -97,15 +97,19 @@ class Checked:
 
 def check(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None = None) -> tuple[list[Finding], list[Open]]:
     """Every finding and every undetermined hazard of one run. `memo` is shared by the runs of one check."""
-    key = memo.key(run) if memo is not None else ()
+    key, tokens = memo.key(run) if memo is not None else ((), {})
     remembered = memo.get(key) if memo is not None else None
-    findings, undetermined = _afresh(run, hazards, memo, key) if remembered is None else _again(run, *remembered)
+    findings, undetermined = (
+        _afresh(run, hazards, memo, key, tokens) if remembered is None else _again(run, *remembered)
+    )
     fired = {finding.hazard.id for finding in findings}
     kept = [f for f in findings if not any(other in fired for other in f.hazard.yields_to)]
     return kept, [o for o in undetermined if not any(other in fired for other in o.hazard.yields_to)]
 
 
-def _afresh(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None, key: Any) -> tuple[list[Finding], list[Open]]:
+def _afresh(
+    run: Run, hazards: tuple[Hazard, ...], memo: Memo | None, key: Any, tokens: dict[str, Any]
+) -> tuple[list[Finding], list[Open]]:
     """Ask every hazard, and remember which of them a like run need not be asked about."""
     checked = Checked(run)
     findings: list[Finding] = []
@@ -116,7 +120,6 @@ def _afresh(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None, key: Any) 
     def ask() -> list[Pair]:
         return [(hazard, item) for hazard in hazards if _may_hold(hazard, run) for item in _items(hazard, checked)]
 
-    tokens = memo.tokens(run) if memo is not None else {}
     for hazard, item in memo.asked(run, key, ask) if memo is not None else ask():
         read = memo.quiet(hazard, item, tokens, key) if memo is not None else None
         outcome = None if read is not None else _examine(hazard, checked, item)

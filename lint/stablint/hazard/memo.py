@@ -27,6 +27,7 @@ class Memo:
 
     def __init__(self) -> None:
         self._runs = 0
+        self._told: tuple[Any, tuple[Any, ...]] = (None, ())
         self._seen: dict[str, set[Any]] = {}
         self._times: dict[str, int] = {}
         self.varied: frozenset[str] = frozenset()
@@ -35,26 +36,34 @@ class Memo:
         self._asked: dict[tuple[Any, ...], list[Pair]] = {}
         self._quiet: dict[tuple[Any, ...], dict[tuple[str, ...], set[tuple[Any, ...]]]] = {}
 
-    def key(self, run: Run) -> Key:
-        """What the verdicts rest on, but for the settings that vary with every run."""
-        varied = self.varied
+    def key(self, run: Run) -> tuple[Key, Tokens]:
+        """What the verdicts rest on but for the settings that vary with every run, and what the run states, by fact."""
+        tokens = {name: _token(fact) for name, fact in run.explicit.items()}
         if self._runs < _WATCHED:
-            for name, fact in run.explicit.items():
-                if name not in varied:
-                    self._count(name, _token(fact))
-        self._runs += 1
-        stated = [(name, _kind(fact) if name in varied else _token(fact)) for name, fact in run.explicit.items()]
+            self._runs += 1
+            for name, token in tokens.items():
+                if name not in self.varied:
+                    self._count(name, token)
+        varied = self.varied
+        stated = tokens.copy() if varied else tokens
+        for name in varied:
+            if name in stated:
+                stated[name] = _kind(run.explicit[name])
         kind = (
             run.framework, run.linked, run.dialects, run.target, id(run.releases) if run.releases.is_known() else repr(run.releases),
             tuple(run.scopes.items()), tuple(run.classes.items()), self._supplied(run),
         )  # fmt: skip
-        return tuple(stated), self._kinds.setdefault(kind, len(self._kinds)), varied
+        return (tuple(stated.items()), self._kinds.setdefault(kind, len(self._kinds)), varied), tokens
 
     def _supplied(self, run: Run) -> Any:
         """What the options and the model's name supply: the name itself is a stated setting already."""
-        return tuple(
-            (name, repr(fact.value)) for name, fact in run.supplied.items() if not isinstance(fact.origin, Derived)
-        )
+        last, told = self._told
+        if last is not run.supplied:
+            told = tuple(
+                (name, repr(fact.value)) for name, fact in run.supplied.items() if not isinstance(fact.origin, Derived)
+            )
+            self._told = run.supplied, told
+        return told
 
     def _count(self, name: str, token: Any) -> None:
         seen = self._seen.setdefault(name, set())
@@ -64,10 +73,6 @@ class Memo:
             self._left.clear()
         elif len(seen) < 1000:
             seen.add(token)
-
-    def tokens(self, run: Run) -> Tokens:
-        """What the run states, by fact."""
-        return {name: _token(fact) for name, fact in run.explicit.items()}
 
     def asked(self, run: Run, key: Key, ask: Callable[[], list[Pair]]) -> list[Pair]:
         """The hazards, with the settings, that are to be asked: they depend on which settings are stated, not on their values."""

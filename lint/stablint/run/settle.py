@@ -11,17 +11,21 @@ from stablint.source.tree import Unknown
 NO_TURNS: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
 
 
-def settle(statements: Iterable[tuple[Statement, bool]]) -> dict[str, Fact]:
-    """Each statement comes with whether it belongs to the run only by presumption. Of duplicate keys the last wins."""
+_new = tuple.__new__  # a named tuple without its Python frame: there is one for every setting of every run
+
+
+def settle(groups: Iterable[tuple[Iterable[Statement], bool]]) -> dict[str, Fact]:
+    """Each group of statements comes with whether it belongs to the run only by presumption. Of duplicate keys the last wins."""
     facts: dict[str, Fact] = {}
     several: dict[str, list[tuple[Statement, bool]]] = {}
-    for statement, presumed in statements:
-        name = statement.fact
-        first = facts.get(name)
-        if first is None:
-            facts[name] = Fact(name, statement.value, statement.origin, (statement,), "", NO_TURNS, presumed)
-        else:
-            several.setdefault(name, [(first.sources[0], first.presumed)]).append((statement, presumed))
+    for statements, presumed in groups:
+        for statement in statements:
+            name, value, _, origin = statement
+            first = facts.get(name)
+            if first is None:
+                facts[name] = _new(Fact, (name, value, origin, (statement,), "", NO_TURNS, presumed))
+            else:
+                several.setdefault(name, [(first.sources[0], first.presumed)]).append((statement, presumed))
     if several:
         rank = {layer: number for number, layer in enumerate(knowledge.load("precedence"))}
         for name, found in several.items():
