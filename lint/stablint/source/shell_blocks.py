@@ -3,157 +3,192 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple, Union
 
-from stablint.source.shell_tokens import Array, Operator, Token, Word
+from stablint.source.shell_pieces import GIVEN
+from stablint.source.shell_tokens import Array, Operator, Redirection, Token, Word
 
-DEEPEST = 100
-"""Blocks nested deeper are read as if they were not there."""
+DEEPEST = 6
+"""Blocks nested deeper are not told apart: what is assigned in them is assigned under a condition."""
 
 
 class Simple(NamedTuple):
-    """One command, assignments included. `conditional`: it stands behind `&&` or `||`."""
+    """One command, assignments included. `joint`: it stands behind `&&` or `||`, or too deep ("?")."""
 
     words: tuple[Union[Word, Array], ...]
-    conditional: bool
+    joint: str = ""
+    redirections: tuple[Redirection, ...] = ()
 
 
 class Open(NamedTuple):
-    """A block begins. `kind` is branch, loop, function, group or subshell; `variable` the one that a `for` sets."""
+    """A block begins. `kind` is branch, loop, function, group or subshell; `word` what opened it.
+
+    `variable` is the one that a `for` sets, to each of `words`; or the name of a function.
+    """
 
     kind: str
     variable: str = ""
+    word: str = ""
+    words: tuple[Union[Word, Array], ...] = ()
 
 
-class Middle(NamedTuple):
-    """`else`, `elif`, `;;`: another branch of the same block."""
+class Then(NamedTuple):
+    """The condition of an `if` or `elif` is over."""
+
+
+class Arm(NamedTuple):
+    """`elif`, `else`, `pattern)`: another branch of the same block. `final`: nothing else is left (`else`, `*)`)."""
+
+    final: bool
 
 
 class Close(NamedTuple):
     kind: str
 
 
-Item = Union[Simple, Open, Middle, Close]
+Item = Union[Simple, Open, Then, Arm, Close]
 
-_OPENS = {
-    "if": "branch",
-    "while": "loop",
-    "until": "loop",
-    "for": "loop",
-    "select": "loop",
-    "case": "branch",
-    "{": "group",
-}
+_OPENS = {"if": "branch", "while": "loop", "until": "loop", "{": "group"}
 _CLOSES = {"fi": ("branch",), "done": ("loop",), "esac": ("branch",), "}": ("group", "function")}
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=", re.ASCII)
-_PASSED = frozenset({"then", "do", "!", "coproc"})
+_PASSED = frozenset({"do", "!", "coproc"})
 
 
 class _Blocks:
     def __init__(self) -> None:
         self.items: list[Item] = []
         self.words: list[Word | Array] = []
+        self.redirections: list[Redirection] = []
         self.open: list[tuple[str, str]] = []  # kind, opening word
-        self.deeper = 0  # blocks beyond DEEPEST
-        self.conditional = False
-        self.function_due = False
+        self.joint = ""
+        self.function: str | None = None  # the name of one whose body is due
         self.header = ""  # for, case: the words up to the block's body; pattern: up to `)`; [[: up to `]]`
+        self.variable = ""
+        self.head: list[Word | Array] = []  # the words of a header
+        self.pattern = ""
 
     def flush(self) -> None:
         if self.words:
-            self.items.append(Simple(tuple(self.words), self.conditional))
+            joint = "?" if len(self.open) > DEEPEST else self.joint
+            self.items.append(Simple(tuple(self.words), joint, tuple(self.redirections)))
             self.words = []
+        self.redirections = []
 
-    def begin(self, kind: str, word: str, variable: str = "") -> None:
-        if kind in ("group", "subshell") and self.function_due:
-            kind, self.function_due = "function", False
-        if len(self.open) >= DEEPEST:
-            self.deeper += 1
-            return
+    def begin(self, kind: str, word: str, variable: str = "", words: tuple[Word | Array, ...] = ()) -> None:
+        if kind in ("group", "subshell") and self.function is not None:
+            kind, variable, self.function = "function", self.function, None
         self.open.append((kind, word))
-        self.items.append(Open(kind, variable))
+        if len(self.open) <= DEEPEST:
+            self.items.append(Open(kind, variable, word, words))
 
     def end(self, kinds: tuple[str, ...]) -> None:
-        if self.deeper:
-            self.deeper -= 1
-        elif self.open and self.open[-1][0] in kinds:
-            self.items.append(Close(self.open.pop()[0]))
+        if self.open and self.open[-1][0] in kinds:
+            kind, _ = self.open.pop()
+            if len(self.open) < DEEPEST:
+                self.items.append(Close(kind))
 
-    def middle(self) -> None:
-        if self.open and self.open[-1][0] == "branch" and not self.deeper:
-            self.items.append(Middle())
+    def arm(self, final: bool) -> None:
+        if self.open and self.open[-1][0] == "branch" and len(self.open) <= DEEPEST:
+            self.items.append(Arm(final))
+
+    def redirection(self, token: Redirection) -> None:
+        if not self.header:
+            self.redirections.append(token)
 
     def word(self, token: Word | Array) -> None:
         plain = token.plain() if isinstance(token, Word) else ""
         if self.header:
-            self._header(plain)
+            self._header(token, plain)
         elif self.words:
             self.words.append(token)
         elif plain in _CLOSES:
             self.end(_CLOSES[plain])
         elif plain in ("else", "elif"):
-            self.middle()
+            self.arm(plain == "else")
+        elif plain == "then":
+            if len(self.open) <= DEEPEST:
+                self.items.append(Then())
         elif plain == "[[":
-            self.header = "[["
-        elif plain == "function":
-            self.header = "function"
-        elif plain in ("for", "select", "case"):
+            self.header, self.head = "[[", [token]
+        elif plain in ("for", "select", "case", "function"):
             self.header = plain
         elif plain in _OPENS:
             self.begin(_OPENS[plain], plain)
         elif plain not in _PASSED:
             self.words.append(token)
 
-    def _header(self, plain: str) -> None:
+    def _header(self, token: Word | Array, plain: str) -> None:
         """A word that belongs to the head of a block, not to a command."""
         if self.header == "[[":
-            self.header = "" if plain == "]]" else "[["
+            self.head.append(token)
+            if plain == "]]":
+                self.header, self.words = "", self.head
         elif self.header == "function":
-            self.header, self.function_due = "", True
+            self.header, self.function = "", plain
         elif self.header == "pattern":
+            self.pattern += plain or "?"
             if plain == "esac":
                 self.header = ""
                 self.end(("branch",))
         elif self.header == "case":
             if plain == "in":
-                self.header = "pattern"
+                self.header, self.pattern = "pattern", ""
                 self.begin("branch", "case")
         elif self.header in ("for", "select"):
-            self.header = "items"
-            self.begin("loop", "for", plain)
+            self.header, self.variable, self.head = "items", plain, []
         elif plain == "do":
-            self.header = ""
+            self._loop()
+        elif plain != "in" or self.head:
+            self.head.append(token)
+
+    def _loop(self) -> None:
+        self.header = ""
+        self.begin("loop", "for", self.variable, tuple(self.head))
+        self.variable, self.head = "", []
 
     def operator(self, text: str, next_token: Token | None) -> None:
-        if self.header in ("[[", "case"):
+        if self.header == "[[":
+            if text == "\n":
+                self.header, self.head = "", []  # broken off
+            elif self.head[-1] is not _JOINT:
+                self.head.append(_JOINT)
+            return
+        if self.header == "case":
             return
         if self.header == "pattern":
             if text == ")":
                 self.header = ""
-                self.conditional = False
+                self.joint = ""
+                self.arm(self.pattern == "*")
+            elif text == "|":
+                self.pattern += "|"
             return
-        if self.header in ("for", "select"):  # `for ((…))`, whose arithmetic is left out
-            self.header = ""
-            self.begin("loop", "for")
+        if self.header in ("for", "select", "items"):  # `for ((…))`, whose arithmetic is left out
+            self._loop()
         self.header = ""
         if text == "(":
-            function = len(self.words) == 1 and isinstance(next_token, Operator) and next_token.text == ")"
-            if function:
-                self.words, self.function_due = [], True
-            elif not self.function_due or not (isinstance(next_token, Operator) and next_token.text == ")"):
+            closes = isinstance(next_token, Operator) and next_token.text == ")"
+            if len(self.words) == 1 and closes:
+                name = self.words[0]
+                self.words, self.function = [], name.plain() if isinstance(name, Word) else ""
+            elif self.function is None or not closes:
                 self.flush()
                 self.begin("subshell", "(")
             return
-        if text == ")" and self.function_due:
+        if text == ")" and self.function is not None:
             return
+        waits = text == "\n" and not self.words and self.joint in ("&&", "||")
         self.flush()
         if text == ")":
             self.end(("subshell", "function"))
-        elif text in (";;", ";&", ";;&"):
-            self.middle()
-            if self.open and self.open[-1][1] == "case":
-                self.header = "pattern"
-        self.conditional = text in ("&&", "||") or (self.conditional and text in ("|", "|&"))
+        elif text in (";;", ";&", ";;&") and self.open and self.open[-1][1] == "case":
+            self.header, self.pattern = "pattern", ""
+        if not waits and not (self.joint and text in ("|", "|&")):
+            self.joint = text if text in ("&&", "||") else ""
+
+
+_JOINT = Word((), 0, 0)  # stands for `&&`, `(` and the like in `[[ … ]]`
 
 
 def items(tokens: list[Token]) -> list[Item]:
@@ -162,11 +197,12 @@ def items(tokens: list[Token]) -> list[Item]:
     for index, token in enumerate(tokens):
         if isinstance(token, Operator):
             blocks.operator(token.text, tokens[index + 1] if index + 1 < len(tokens) else None)
+        elif isinstance(token, Redirection):
+            blocks.redirection(token)
         else:
             blocks.word(token)
     blocks.flush()
-    while blocks.open:
-        blocks.items.append(Close(blocks.open.pop()[0]))
+    blocks.items += [Close(kind) for kind, _ in reversed(blocks.open[:DEEPEST])]
     return blocks.items
 
 
@@ -178,23 +214,64 @@ def assignment(word: Word) -> re.Match[str] | None:
     return _ASSIGNED.match(head.text)
 
 
-def assigned_in_loops(script: list[Item]) -> dict[int, frozenset[str]]:
-    """For the place of every loop's beginning, the variables that are assigned in it."""
-    found: dict[int, set[str]] = {}
+def assigned_in_loops(script: list[Item]) -> dict[int, dict[str, bool]]:
+    """For the place of every loop's beginning, the variables that are set in it, and whether only to what the caller gives (`LR=$2`)."""
+    found: dict[int, dict[str, bool]] = {}
     stack: list[int] = []
     for number, item in enumerate(script):
         if isinstance(item, Open):
             stack.append(number)
             if item.kind == "loop":
-                found[number] = set()
+                found[number] = {}
+            names = [(item.variable, False)] if item.kind == "loop" and item.variable else []
         elif isinstance(item, Close) and stack:
             stack.pop()
+            continue
         elif isinstance(item, Simple) and stack:
-            names = {name for word in item.words if (name := assigned_name(word))}
-            for place in stack if names else ():
-                if place in found:
-                    found[place] |= names
-    return {number: frozenset(names) for number, names in found.items()}
+            names = list(_changes(item))
+        else:
+            continue
+        for place in stack if names else ():
+            if place in found:
+                loop = found[place]
+                for name, given in names:
+                    loop[name] = given and loop.get(name, True)
+    return found
+
+
+_CHANGING = frozenset({"read", "unset", "mapfile", "readarray", "let", "getopts"})
+_COUNTED = re.compile(r"(?:\+\+|--)([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))", re.ASCII)
+
+
+def _changes(item: Simple) -> Iterator[tuple[str, bool]]:
+    for name in changed_by(item):
+        yield name, False
+    for word in item.words:
+        name = assigned_name(word)
+        if name:
+            yield name, isinstance(word, Word) and _is_given(word)
+
+
+def changed_by(item: Simple) -> Iterator[str]:
+    """The variables that a command sets to what nobody can tell: `read NAME`, `((NAME++))`."""
+    first = item.words[0]
+    if isinstance(first, Word) and first.pieces and first.pieces[0].kind == "let":
+        for found in _COUNTED.finditer(first.pieces[0].text):
+            yield found[1] or found[2]
+    elif isinstance(first, Word) and first.plain() in _CHANGING:
+        for word in item.words[1:]:
+            if isinstance(word, Word) and word.plain().isidentifier():
+                yield word.plain()
+
+
+def _is_given(word: Word) -> bool:
+    """`NAME=$2`, `NAME="${1#*=}"`."""
+    rest = word.pieces[1:] if word.pieces[0].text.endswith("=") else ()
+    if len(rest) != 1 or rest[0].default is not None:
+        return False
+    return (rest[0].kind == "variable" and (rest[0].text.isdigit() or rest[0].text == "OPTARG")) or (
+        rest[0].kind == "opaque" and rest[0].text.endswith(GIVEN)
+    )
 
 
 def assigned_name(word: Word | Array) -> str:

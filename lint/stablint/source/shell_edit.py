@@ -49,7 +49,7 @@ def replace(document: Document, entry: Entry, value: object) -> Edit | None:
     if isinstance(value, (list, tuple)):
         return (
             None
-            if source[entry.key_end : entry.key_end + 1] == "=" or node.form == "name"
+            if source[entry.key_end : entry.key_end + 1] == "=" or node.form in ("name", "default")
             else _words(source, node, value)
         )
     new = _token(value, source[node.start : node.end], _writes_lower(document, entry))
@@ -214,7 +214,7 @@ def _value_end(source: str, entry: Entry) -> int | None:
         used = _VARIABLE.match(source, at)
         if item.start >= at and _GAP.match(source[at : item.start]):
             at = item.end
-        elif used and isinstance(item, Scalar) and item.form in ("name", "unknown"):
+        elif used and isinstance(item, Scalar) and item.form in ("name", "default", "unknown"):
             at = used.end()
         else:
             return None

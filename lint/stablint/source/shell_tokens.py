@@ -1,4 +1,4 @@
-"""What shell text is cut into: words of pieces, arrays, operators."""
+"""What shell text is cut into: words of pieces, arrays, redirections, operators."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import NamedTuple, Union
 
 
 class Piece(NamedTuple):
-    """A part of a word. `kind` is text, variable (`text` is its name), array (all its items), arguments (`$@`) or opaque (`text` says why)."""
+    """A part of a word. `kind` is text, variable (`text` is its name), array (all its items), arguments (`$@`), parts (it is made of `parts`),
+    arithmetic (`text` is the expression) or opaque (`text` says why its value is not known)."""
 
     kind: str
     text: str
@@ -14,7 +15,9 @@ class Piece(NamedTuple):
     end: int
     quoted: bool = False
     exact: bool = True  # the text stands in the source as it is, without escapes
-    default: "Union[Piece, None]" = None  # of `${NAME:-default}`
+    default: "Union[Piece, None]" = None  # of `${NAME:-default}`; of arithmetic the variable that it is a default of
+    parts: "tuple[Piece, ...]" = ()
+    assigns: bool = False  # `${NAME:=default}`
 
 
 class Word(NamedTuple):
@@ -49,4 +52,22 @@ class Operator(NamedTuple):
     end: int
 
 
-Token = Union[Word, Array, Operator]
+class Redirection(NamedTuple):
+    """`> file`, `<<EOF`. `word` is the file, or the delimiter of a here-document, whose body `Lexer.bodies` has by `start`."""
+
+    text: str
+    word: Word
+    start: int
+    end: int
+
+
+class Body(NamedTuple):
+    """The lines of a here-document. `expands`: variables are put in (the delimiter has no quotes); `tabs`: leading ones are left out."""
+
+    start: int
+    end: int
+    expands: bool
+    tabs: bool
+
+
+Token = Union[Word, Array, Operator, Redirection]

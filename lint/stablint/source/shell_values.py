@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, Union
 
+from stablint.source.shell_arithmetic import NoNumber, compute
+from stablint.source.shell_pieces import GIVEN
 from stablint.source.shell_tokens import Array, Piece, Word
 from stablint.source.tree import Scalar, Unknown
 
@@ -19,6 +21,8 @@ _NUMERIC = frozenset("+-.0123456789")
 _WORDS: dict[str, object] = {"True": True, "true": True, "False": False, "false": False}
 _BLANKS = " \t\n\r"
 _RUNS = re.compile(r"[ \t\n\r]+|[^ \t\n\r]+")
+_UNSET = " is not set in this file"
+_CALLED = "what the script is called with"
 
 
 class Chunk(NamedTuple):
@@ -30,6 +34,7 @@ class Chunk(NamedTuple):
     source: str = "plain"
     exact: bool = True
     many: bool = False
+    presumed: bool = False  # the caller may say otherwise: `${NAME:-default}`
 
 
 class Field(NamedTuple):
@@ -47,6 +52,7 @@ class Definition(NamedTuple):
     start: int
     end: int
     editable: bool
+    presumed: bool = False
 
 
 class Items(NamedTuple):
@@ -74,19 +80,55 @@ def scalar(field: Field) -> Scalar:
     first = chunks[0] if chunks else None
     if first is not None and len(chunks) == 1 and isinstance(first.value, str):
         if first.source == "name":
-            return Scalar(typed(first.value), first.start, first.end, "name", first.exact)
+            form = "default" if first.presumed else "name"
+            return Scalar(typed(first.value), first.start, first.end, form, first.exact)
         return Scalar(typed(first.value), field.start, field.end, first.source)
     unknown = unknown_in(chunks)
     if unknown is not None:
         return Scalar(unknown, field.start, field.end, "unknown", False)
     text = "".join(str(chunk.value) for chunk in chunks)
     form = "quoted" if any(chunk.source == "quoted" for chunk in chunks) else "plain"
+    if any(chunk.presumed for chunk in chunks):
+        form = "default"
     return Scalar(typed(text), field.start, field.end, form, all(chunk.source != "name" for chunk in chunks))
 
 
 def unknown_in(chunks: tuple[Chunk, ...]) -> Unknown | None:
     """Why a value is not known, if some part of it is not."""
     return next((chunk.value for chunk in chunks if isinstance(chunk.value, Unknown)), None)
+
+
+def text_of(held: Held | None) -> str | None:
+    """What a variable holds, if that is known text."""
+    if not isinstance(held, Definition) or unknown_in(held.chunks) is not None:
+        return None
+    return "".join(str(chunk.value) for chunk in held.chunks)
+
+
+def as_text(held: Held, start: int, end: int) -> Scalar:
+    """What a variable holds as a value, which is text whatever it looks like."""
+    if not isinstance(held, Definition):
+        return Scalar(held if isinstance(held, Unknown) else Unknown("a list"), start, end, "unknown", False)
+    unknown = unknown_in(held.chunks)
+    if unknown is not None:
+        return Scalar(unknown, start, end, "unknown", False)
+    value = "".join(str(chunk.value) for chunk in held.chunks)
+    quoted = any(chunk.source == "quoted" for chunk in held.chunks)
+    form = "default" if held.presumed else "quoted" if quoted else "plain"
+    return Scalar(value, start, end, form, held.editable)
+
+
+def one_field(field: Field) -> Definition:
+    """A variable that is set to one argument: of a function, of a loop."""
+    editable = all(chunk.source != "name" for chunk in field.chunks)
+    return Definition(field.chunks, field.start, field.end, editable, any(chunk.presumed for chunk in field.chunks))
+
+
+def from_caller(held: Held | None) -> bool:
+    """Whether it is up to the caller alone what a variable holds: `$1`, or nothing in the file sets it."""
+    if held is None:
+        return True
+    return isinstance(held, Unknown) and (held.reason.endswith((GIVEN, _UNSET)) or held.reason == _CALLED)
 
 
 class Variables:
@@ -108,7 +150,10 @@ class Variables:
         length = sum(len(chunk.value) for chunk in chunks if isinstance(chunk.value, str))
         if len(chunks) > _MOST_CHUNKS or (length > _LONGEST and len(chunks) > 1):
             return Unknown("too long to follow")
-        return Definition(tuple(chunks), start, word.end, all(chunk.source != "name" for chunk in chunks))
+        if len(chunks) == 1 and isinstance(chunks[0].value, Unknown):
+            return chunks[0].value
+        editable = all(chunk.source != "name" for chunk in chunks)
+        return Definition(tuple(chunks), start, word.end, editable, any(chunk.presumed for chunk in chunks))
 
     def array(self, array: Array) -> Held:
         fields = tuple(field for word in array.words for field in self.fields(word))
@@ -126,7 +171,7 @@ class Variables:
             source = "quoted" if first.quoted else "plain"
             yield Field((Chunk(first.text, first.start, first.end, source, first.exact),), word.start, word.end)
             return
-        held = self.held.get(first.text) if first and first.kind == "array" else None
+        held = self._list(first) if first else None
         if isinstance(held, Items) and self._spend(len(held.fields)):
             yield from held.fields
             return
@@ -149,40 +194,82 @@ class Variables:
         if chunks:  # an empty pair of quotes is an argument, an empty variable is none
             yield _cut(chunks) if split else Field(tuple(chunks), word.start, word.end)
 
+    def _list(self, piece: Piece) -> Held | None:
+        """`${LIST[@]}`, and `"$@"` in a function that is called with known words."""
+        return self.held.get("@" if piece.kind == "arguments" else piece.text) if piece.kind != "variable" else None
+
     def _chunks(self, piece: Piece, whole: bool) -> list[Chunk]:
         """What a piece comes to; a variable is one chunk with the span of its definition if it is wanted `whole` and has no blanks."""
         if piece.kind == "text":
             return [Chunk(piece.text, piece.start, piece.end, "quoted" if piece.quoted else "plain", piece.exact)]
-        if piece.kind == "opaque":
+        if piece.kind == "parts":
+            return [chunk for part in piece.parts for chunk in self._chunks(part, whole)]
+        if piece.kind == "arithmetic":
+            return [self._computed(piece)]
+        if piece.kind not in ("variable", "array", "arguments"):
             return [Chunk(Unknown(piece.text), piece.start, piece.end, many=not piece.quoted)]
-        if piece.kind == "arguments":
-            return [Chunk(Unknown("what the script is called with"), piece.start, piece.end, many=True)]
-        held = self.held.get(piece.text) if piece.kind == "array" else self._variable(piece)
+        if piece.kind == "arguments" and "@" not in self.held:
+            return [Chunk(Unknown(_CALLED), piece.start, piece.end, many=True)]
+        held = self._variable(piece) if piece.kind == "variable" else self._list(piece)
         if isinstance(held, Items) and held.fields and piece.kind == "variable":  # `$LIST` is its first item
             field = held.fields[0]
             held = Definition(
                 field.chunks, field.start, field.end, all(chunk.source != "name" for chunk in field.chunks)
             )
         if not isinstance(held, Definition) or not self._spend(len(held.chunks) + 1):
-            many = piece.kind == "array" or not piece.quoted
+            many = piece.kind != "variable" or not piece.quoted
             return [Chunk(_reason(piece.text, held), piece.start, piece.end, many=many)]
-        known = [chunk.value for chunk in held.chunks if isinstance(chunk.value, str)]
-        text = "".join(known)
-        if len(known) == len(held.chunks) and whole and (piece.quoted or not any(blank in text for blank in _BLANKS)):
-            return [Chunk(text, held.start, held.end, "name", held.editable)] if text or piece.quoted else []
+        text = text_of(held)
+        if text is not None and whole and (piece.quoted or not any(blank in text for blank in _BLANKS)):
+            one = Chunk(text, held.start, held.end, "name", held.editable, presumed=held.presumed)
+            return [one] if text or piece.quoted else []
         many = not piece.quoted
-        return [chunk._replace(source="name", many=many and isinstance(chunk.value, Unknown)) for chunk in held.chunks]
+        return [
+            chunk._replace(
+                source="name",
+                many=many and isinstance(chunk.value, Unknown),
+                presumed=chunk.presumed or held.presumed,
+            )
+            for chunk in held.chunks
+        ]
 
     def _variable(self, piece: Piece) -> Held | None:
         held = self.held.get(piece.text)
-        if held is None and piece.default is not None:
-            default = piece.default
-            if default.kind == "text":
-                chunk = Chunk(default.text, default.start, default.end, "plain", True)
-                around = int(default.quoted)
-                return Definition((chunk,), default.start - around, default.end + around, True)
-            return self._variable(default) if default.kind == "variable" else Unknown(default.text)
-        return held
+        default = piece.default
+        if default is None or not (from_caller(held) or text_of(held) == ""):
+            return held
+        presumed = text_of(held) != ""
+        if default.kind == "variable":
+            inner = self._variable(default)
+            return inner._replace(presumed=True) if presumed and isinstance(inner, Definition) else inner
+        chunks = tuple(self._chunks(default, whole=False))
+        unknown = unknown_in(chunks)
+        if unknown is not None:
+            return unknown
+        around = int(default.kind == "text" and default.quoted)
+        editable = default.kind == "text" and default.exact
+        return Definition(chunks, default.start - around, default.end + around, editable, presumed)
+
+    def _computed(self, piece: Piece) -> Chunk:
+        presumed = False
+
+        def value_of(name: str, default: int | None) -> int:
+            nonlocal presumed
+            held = self.held.get(name)
+            if default is not None and from_caller(held):
+                presumed = True
+                return default
+            text = text_of(held)
+            if text is None or not text.isascii() or not text.isdigit() or len(text) > 18 or text[0] == "0" != text:
+                raise NoNumber(_reason(name, held).reason if text is None else f"`${name}` is no number here")
+            presumed |= isinstance(held, Definition) and held.presumed
+            return int(text)
+
+        try:
+            value = str(compute(piece.text, value_of))
+        except NoNumber as why:
+            return Chunk(Unknown(str(why)), piece.start, piece.end, many=False)
+        return Chunk(value, piece.start, piece.end, "name", False, presumed=presumed)
 
     def _spend(self, chunks: int) -> bool:
         self.work += chunks
@@ -193,8 +280,9 @@ def _part(chunk: Chunk, run: re.Match[str]) -> Chunk:
     if run.span() == (0, len(run.string)):
         return chunk
     if chunk.exact:
-        return Chunk(run.group(), chunk.start + run.start(), chunk.start + run.end(), "name")
-    return Chunk(run.group(), chunk.start, chunk.end, "name", False)
+        start = chunk.start + run.start()
+        return Chunk(run.group(), start, start + len(run.group()), "name", presumed=chunk.presumed)
+    return Chunk(run.group(), chunk.start, chunk.end, "name", False, presumed=chunk.presumed)
 
 
 def _cut(chunks: list[Chunk]) -> Field:
@@ -207,6 +295,6 @@ def _reason(name: str, held: Held | None) -> Unknown:
         return held
     if isinstance(held, (Definition, Items)):
         return Unknown("too long to follow")
-    if name.isdigit():
-        return Unknown(f"`${name}` is given by the caller")
-    return Unknown(f"`${name}` is not set in this file")
+    if name.isdigit() or name == "OPTARG":
+        return Unknown(f"`${name}`{GIVEN}")
+    return Unknown(f"`${name}`{_UNSET}")
