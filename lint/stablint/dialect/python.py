@@ -17,8 +17,12 @@ _ARGUMENTS = {
     "TrainingArguments": huggingface.BASE,
     "Seq2SeqTrainingArguments": "transformers.Seq2SeqTrainingArguments",
 } | {name: f"trl.{name}" for name in OBJECTIVES}
-_QUANTISERS = {"BitsAndBytesConfig": "bitsandbytes", "GPTQConfig": "gptq", "AwqConfig": "awq", "HqqConfig": "hqq", "EetqConfig": "eetq",
-               "QuantoConfig": "quanto", "AqlmConfig": "aqlm", "TorchAoConfig": "torchao", "FineGrainedFP8Config": "fp8", "Mxfp4Config": "mxfp4"}  # fmt: skip
+_QUANTISERS = {
+    "BitsAndBytesConfig": "bitsandbytes", "GPTQConfig": "gptq", "AwqConfig": "awq", "HqqConfig": "hqq", "EetqConfig": "eetq",
+    "QuantoConfig": "quanto", "AqlmConfig": "aqlm", "TorchAoConfig": "torchao", "FineGrainedFP8Config": "fp8", "Mxfp4Config": "mxfp4",
+    "HiggsConfig": "higgs", "SpQRConfig": "spqr", "FPQuantConfig": "fp_quant", "AutoRoundConfig": "auto-round", "VptqConfig": "vptq",
+    "BitNetQuantConfig": "bitnet", "FbgemmFp8Config": "fbgemm_fp8", "MetalConfig": "metal", "CompressedTensorsConfig": "compressed-tensors",
+}  # fmt: skip
 _QUANTISER_ROWS = {
     "bnb_4bit_compute_dtype": Row("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
     "bnb_4bit_quant_storage": Row("bnb_4bit_quant_storage", "quantization.bnb_4bit_quant_storage", "dtype"),

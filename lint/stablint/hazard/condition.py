@@ -255,8 +255,8 @@ def _type(fact: Fact, condition: Condition, world: World) -> Verdict:
         return None
     if raw is ABSENT:
         return False
-    wanted = condition[3] if isinstance(condition[3], list) else [condition[3] if condition[3] is not None else "null"]
-    return any(_TYPES[word](raw) for word in wanted)
+    wanted = condition[3] if isinstance(condition[3], list) else [condition[3]]
+    return any(_TYPES["null" if word is None else word](raw) for word in wanted)
 
 
 def _is_integer(fact: Fact, condition: Condition, world: World) -> Verdict:

@@ -213,6 +213,7 @@ _WORDS: dict[str, Callable[[ItemWorld], Any]] = {
     "name": lambda item: item.name.rpartition(".")[2],
     "key": lambda item: item.spelled,
     "layer": lambda item: item.layer,
+    "raw": lambda item: item._fact.sources[0].raw if item._fact.sources else item._fact.value,
     "type": _type,
     "default": _default,
     "choices": lambda item: item.item_choices(),

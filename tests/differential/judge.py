@@ -1,0 +1,122 @@
+"""The two sides: the libraries' constructors in a worker process, and stablint on the file that a user would have written."""
+
+from __future__ import annotations
+
+import json
+import os
+import pprint
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stablint import house, knowledge
+from stablint.hazard import model
+
+WORKER = Path(__file__).with_name("worker.py")
+LIBRARIES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "bitsandbytes", "torch")
+# The files that run when an object of a config class is made: what is proven in another one is told beyond the constructors.
+JUDGED = (
+    "training_args.py", "_config.py", "quantization_config.py", "/config.py", "config_utils.py", "integrations/deepspeed.py", "dataclasses.py",
+)  # fmt: skip
+
+
+class NoOracle(Exception):
+    """There is no interpreter with the libraries: STABLINT_ORACLE names one, STABLINT_ORACLE_PATH more folders of packages."""
+
+
+class Judge:
+    """The constructors, asked one after the other in one long-lived process."""
+
+    def __init__(self) -> None:
+        interpreter = os.environ.get("STABLINT_ORACLE", sys.executable)
+        path = os.environ.get("STABLINT_ORACLE_PATH", "")
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "STABLINT"))}
+        environment |= {"PYTHONPATH": path} if path else {}
+        self._worker = subprocess.Popen(
+            [interpreter, str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment,
+        )  # fmt: skip
+        try:
+            self.versions: dict[str, str] = {
+                k: v for k, v in self._say({"do": "versions", "of": LIBRARIES}).items() if v
+            }
+        except json.JSONDecodeError as error:
+            raise NoOracle("the worker did not start: the libraries are not installed") from error
+        if not {"transformers", "trl", "peft"} <= set(self.versions):
+            raise NoOracle(f"only {', '.join(self.versions)} of the libraries")
+
+    def _say(self, request: dict[str, Any]) -> Any:
+        assert self._worker.stdin is not None and self._worker.stdout is not None
+        try:
+            self._worker.stdin.write(json.dumps(request) + "\n")
+            self._worker.stdin.flush()
+        except BrokenPipeError as error:
+            raise NoOracle("the worker ended: the libraries are not installed") from error
+        return json.loads(self._worker.stdout.readline())
+
+    def describe(self, kind: str) -> dict[str, Any]:
+        answer: dict[str, Any] = self._say({"do": "describe", "kind": kind})
+        return answer
+
+    def refuses(self, kind: str, given: dict[str, Any]) -> str | None:
+        """The constructor's error, None where it takes the arguments."""
+        answer: str | None = self._say({"do": "ask", "kind": kind, "given": given})
+        return answer
+
+    def close(self) -> None:
+        self._worker.kill()
+        self._worker.wait()
+
+
+class Verdict(NamedTuple):
+    errors: tuple[str, ...]  # rules that say error, by what the constructors run
+    beyond: tuple[str, ...]  # rules that say error by what happens later, or elsewhere
+
+
+def as_files(kind: str, given: dict[str, Any]) -> dict[str, str]:
+    """The files that a user would have written."""
+    if kind == "deepspeed":
+        return {"ds.json": json.dumps(given, indent=2) + "\n"}
+    if kind == "trainer+deepspeed":
+        rest = {key: value for key, value in given.items() if key != "deepspeed"}
+        call = _call("transformers.TrainingArguments", {"output_dir": "out", "deepspeed": "ds.json", **rest})
+        return {"train.py": call, "ds.json": json.dumps(given["deepspeed"], indent=2) + "\n"}
+    return {"train.py": _call(kind, given)}
+
+
+def _call(kind: str, given: dict[str, Any]) -> str:
+    library, _, name = kind.partition(".")
+    words = "".join(f"    {key}={pprint.pformat(value)},\n" for key, value in given.items())
+    return (
+        f"from {library} import {name}\n\nmade = {name}(\n{words})\n"
+        if words
+        else f"from {library} import {name}\n\nmade = {name}()\n"
+    )
+
+
+_TEXTS: dict[str, Any] = knowledge.load("texts")
+_HAZARDS = {hazard.id: hazard for hazard in model.load()}
+
+
+def says_more(rule: str) -> bool:
+    """Does the hazard go beyond the constructors, by its own words: it bites later, or what it cites runs elsewhere?"""
+    hazard = _HAZARDS.get(rule)
+    if hazard is None:
+        return False
+    if hazard.bites_at not in ("parse", "start"):
+        return True
+    return not any(any(part in source for part in JUDGED) for source in _TEXTS[rule]["evidence"]["sources"])
+
+
+def stablint_says(kind: str, given: dict[str, Any], versions: dict[str, str], folder: str) -> Verdict:
+    options: dict[str, Any] = {
+        "gpu": ["A100-80GB"],
+        "with": [f"{name}=={text.partition('+')[0]}" for name, text in versions.items()],
+    }
+    if kind.startswith("peft."):
+        options["model"] = str(Path(folder, "llama"))
+    found = house.look(as_files(kind, given), folder, options)
+    errors = {d.rule for d in found if d.severity == "error"}
+    return Verdict(
+        tuple(sorted(r for r in errors if not says_more(r))), tuple(sorted(r for r in errors if says_more(r)))
+    )
