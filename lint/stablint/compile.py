@@ -8,9 +8,28 @@ import os
 import pkgutil
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from stablint import compiling
+
+_PREFIX = "_compiled-"
+_ABANDONED = 600.0  # seconds; a compilation takes some ten
+
+
+def _sweep(parent: str) -> None:
+    """Take away what processes that were killed have left."""
+    with os.scandir(parent) as entries:
+        left = [entry.path for entry in entries if entry.name.startswith(_PREFIX) and _age(entry) > _ABANDONED]
+    for path in left:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _age(entry: os.DirEntry[str]) -> float:
+    try:
+        return time.time() - entry.stat(follow_symlinks=False).st_mtime
+    except FileNotFoundError:  # another process sweeps as well
+        return 0.0
 
 
 def compile_all(sources: str, target: str) -> None:
@@ -20,7 +39,8 @@ def compile_all(sources: str, target: str) -> None:
         compiler = importlib.import_module(f"stablint.compiling.{module.name}")
         contents |= getattr(compiler, f"compile_{module.name}")(Path(sources))
     parent = os.path.dirname(target)
-    fresh = tempfile.mkdtemp(prefix="_compiled-", dir=parent)
+    _sweep(parent)
+    fresh = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
     for name, content in contents.items():
         path = Path(fresh, name + ".json")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,7 +49,7 @@ def compile_all(sources: str, target: str) -> None:
         )
     Path(fresh, "stamp").touch()
     os.chmod(fresh, 0o755)
-    old = tempfile.mkdtemp(prefix="_compiled-", dir=parent)
+    old = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
     try:
         if os.path.isdir(target):
             os.replace(target, os.path.join(old, "old"))

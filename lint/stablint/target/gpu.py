@@ -32,6 +32,7 @@ _MEBIBYTES = r"(?<![a-z0-9.])(\d{4,6})\s*mi?b\b"
 _SLICE = r"\bmig\s*\d+g\.(\d+)gb\b"
 _COUNT_FIRST = r"(\d{1,4})\s*(?:[x*]|卡|张)\s*(?=[a-z0-9])"
 _COUNT_LAST = r"(?:[\s(]*[x*:]\s*|\s)(\d{1,4})\s*(?:卡|张)?\)?$"
+_COUNT_INSIDE = r"\s[x*](\d{1,4})(?=\s)"
 _COUNT_WORD = r"(dual|quad)\s+"
 _COUNT_PLAIN = r"(\d{1,3})\s+(?=[a-z])"
 _WORDS = {"dual": 2, "quad": 4}
@@ -109,7 +110,7 @@ def _plain(text: str) -> str:
 
 
 def _counts(text: str) -> Iterator[tuple[str, int | None]]:
-    """The text without its count, in every way that it can be read: as it is, `8x …`, `… x8`, `…:8`, `8 …`."""
+    """The text without its count, in every way that it can be read: as it is, `8x …`, `… x8`, `…:8`, `8 …`, `… x8 32GB`."""
     yield text, None
     trimmed = re.sub(r"^gpus? | gpus?\)?$| cards?\)?$", "", text.replace("_", " "))
     for pattern in (_COUNT_FIRST, _COUNT_WORD, _COUNT_PLAIN):
@@ -119,6 +120,9 @@ def _counts(text: str) -> Iterator[tuple[str, int | None]]:
     last = re.search(_COUNT_LAST, trimmed)
     if last and last.start() and int(last[1]) <= MOST:
         yield trimmed[: last.start()], int(last[1])
+    inside = re.search(_COUNT_INSIDE, trimmed)
+    if inside and int(inside[1]) <= MOST:
+        yield trimmed[: inside.start()] + trimmed[inside.end() :], int(inside[1])
 
 
 def _instance(text: str, nodes: int | None) -> Gpu | None:
