@@ -148,4 +148,4 @@ def parse(content: Text, kind: str) -> tuple[Document, ...]:
         return notebook.documents(content, parse, kind_of)
     from stablint.source import shell
 
-    return (shell.document(content),)
+    return shell.documents(content, parse)

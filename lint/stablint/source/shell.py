@@ -14,12 +14,14 @@ from stablint.source.shell_inner import scripts_in
 from stablint.source.shell_launch import split_launch
 from stablint.source.shell_run import Runner
 from stablint.source.shell_tokens import Body, Word
-from stablint.source.shell_view import View, placed_tokens
+from stablint.source.shell_view import Inner, placed_tokens
+from stablint.source.shell_view import documents as inner_documents
 from stablint.source.shell_words import Lexer
 from stablint.source.shell_written import Writer
 from stablint.source.tree import Command, Document, Entry, Mapping, Problem, Script, Text
+from stablint.source.view import Parse
 
-__all__ = ["LARGEST", "document", "split_launch"]
+__all__ = ["LARGEST", "document", "documents", "split_launch"]
 
 LARGEST = 1_000_000
 """Characters of the longest script that is read."""
@@ -28,20 +30,33 @@ _SPACE = re.compile(r"\s*")
 _DEEPEST_SCRIPT = 3  # `bash -c "bash -c …"`
 
 
+def documents(text: Text, parse: Parse) -> tuple[Document, ...]:
+    """The script, and the configurations that it writes, which `parse` reads."""
+    script, written = _read(text)
+    numbered = [script]
+    for content, format in written:
+        numbered += inner_documents(content, format, text, len(numbered), parse)
+    return tuple(numbered)
+
+
 def document(text: Text) -> Document:
     """A shell script. A quote or bracket that is not closed is a `syntax-error`; the commands before it are still read."""
+    return _read(text)[0]
+
+
+def _read(text: Text) -> tuple[Document, list[tuple[Inner, str]]]:
     source = text.text
     if len(source) > LARGEST:
         problem = Problem("too-large", f"longer than {LARGEST // 1_000_000} million characters", 0, 0)
-        return Document(text, "shell", 0, None, (problem,))
+        return Document(text, "shell", 0, None, (problem,)), []
     lexer = Lexer(source)
     reader = _Reader(text, lexer)
     reader.go_through(items(lexer.tokens))
     commands = tuple(sorted(reader.commands, key=lambda command: command.start))
     problems = sorted({*lexer.problems, *reader.problems}, key=lambda problem: problem.start)
     names = tuple(entry for entry in reader.once.values() if entry is not None)
-    script = Script(commands, Mapping(names, 0, len(source)), tuple(reader.writer.written), header(source))
-    return Document(text, "shell", 0, script, tuple(problems))
+    script = Script(commands, Mapping(names, 0, len(source)), header(source))
+    return Document(text, "shell", 0, script, tuple(problems)), reader.writer.written
 
 
 class _Reader(Runner):
@@ -77,12 +92,12 @@ class _Reader(Runner):
         mapping = Mapping((*self.exported(), *environment), start, words[0].start)
         self.commands.append(Command(read.words, read.flags, read.positionals, mapping, words[0].start, words[-1].end))
 
-    def inner(self, view: View) -> None:
+    def inner(self, content: Inner) -> None:
         """The commands of `bash -c "…"` and `eval`."""
         self.inside += 1
         bodies, self.bodies = self.bodies, {}
         self.state.enter("group", "-c")
-        self.go_through(items(placed_tokens(view, Lexer(view.text).tokens)))
+        self.go_through(items(placed_tokens(content, Lexer(content.view.source).tokens)))
         self.state.leave()
         self.bodies = bodies
         self.inside -= 1

@@ -1,131 +1,108 @@
 """Text inside a shell script that is read as something else: a configuration in a here-document, JSON in quotes, the command of `bash -c`.
 
-What stands there is put together as the shell would, read by its own reader, and every place is mapped back to the script.
+What stands there is put together as the shell would; source/view.py has the way back.
 """
 
 from __future__ import annotations
 
-import bisect
+from bisect import bisect_right
 from collections.abc import Iterable
-from itertools import pairwise
-from typing import NamedTuple
 
 from stablint.source.shell_tokens import Array, Operator, Piece, Redirection, Token, Word
 from stablint.source.shell_values import Chunk
-from stablint.source.tree import Call, Document, Entry, Mapping, Node, Problem, Scalar, Sequence, Text, Unknown
+from stablint.source.tree import Document, Entry, Mapping, Node, Scalar, Sequence, Text, Unknown, View
+from stablint.source.view import Builder, Mover, Parse, end_in_file, inner, outward, start_in_file
 
 _STANDS_FOR_UNKNOWN = "0"  # a number and a part of a word in every format
 
 
-class Segment(NamedTuple):
-    """A stretch of the inner text and where it comes from. `exact`: it stands there character by character."""
+class Inner:
+    """The inner text (`view.source`), and which stretches of it are filled in: what a variable holds, what nobody knows."""
 
-    text: str
-    start: int
-    end: int
-    exact: bool
-    unknown: Unknown | None = None
+    def __init__(self, chunks: Iterable[Chunk], without_tabs: bool = False, name: str = "") -> None:
+        self._builder = Builder()
+        self._filled: list[tuple[int, int, Unknown | None]] = []
+        self._fresh = True  # at the beginning of a line
+        for chunk in chunks:
+            self._take(chunk, without_tabs)
+        self.view = self._builder.view("shell", name)
 
-
-class View:
-    """The inner text, and the way back."""
-
-    def __init__(self, segments: Iterable[Segment]) -> None:
-        self.segments = [segment for segment in segments if segment.text]
-        self.text = "".join(segment.text for segment in self.segments)
-        self._starts: list[int] = []
-        at = 0
-        for segment in self.segments:
-            self._starts.append(at)
-            at += len(segment.text)
-
-    def place(self, start: int, end: int) -> tuple[int, int, bool]:
-        """Where a span stands in the script, and whether it is all there as it is read."""
-        if not self.segments:
-            return 0, 0, False
-        first, last = self._segment(start), self._segment(max(start, end - 1))
-        exact = all(segment.exact for segment in self.segments[first : last + 1])
-        # the segments must follow one another in the script, or the span holds what is none of its text
-        inner = self.segments[first : last + 1]
-        exact = exact and all(one.end == other.start for one, other in pairwise(inner))
-        return self._back(first, start, False), self._back(last, end, True), exact
-
-    def unknown(self, start: int, end: int) -> Unknown | None:
-        if not self.segments or start >= end:
-            return None
-        spanned = self.segments[self._segment(start) : self._segment(end - 1) + 1]
-        return next((segment.unknown for segment in spanned if segment.unknown is not None), None)
-
-    def _segment(self, at: int) -> int:
-        return max(0, bisect.bisect_right(self._starts, at) - 1)
-
-    def _back(self, number: int, at: int, is_end: bool) -> int:
-        segment = self.segments[number]
-        if segment.exact:
-            return min(segment.start + at - self._starts[number], segment.end)
-        return segment.end if is_end else segment.start
-
-
-def segments_of(chunks: Iterable[Chunk]) -> list[Segment]:
-    found = []
-    for chunk in chunks:
-        if isinstance(chunk.value, Unknown):
-            found.append(Segment(_STANDS_FOR_UNKNOWN, chunk.start, chunk.end, False, chunk.value))
-            continue
-        around = (chunk.end - chunk.start - len(chunk.value)) // 2 if chunk.source == "name" else 0
-        fits = chunk.end - chunk.start == len(chunk.value) + 2 * around and around in (0, 1)
-        found.append(Segment(chunk.value, chunk.start + around, chunk.end - around, chunk.exact and fits))
-    return found
-
-
-def without_tabs(segments: list[Segment]) -> list[Segment]:
-    """The lines of a `<<-` document, which may be indented by tabs."""
-    found: list[Segment] = []
-    fresh = True
-    for segment in segments:
-        at = segment.start
-        for line in segment.text.splitlines(True):
-            kept = line.lstrip("\t") if fresh else line
-            skipped = len(line) - len(kept)
-            start, end = (at + skipped, at + len(line)) if segment.exact else (segment.start, segment.end)
-            found.append(segment._replace(text=kept, start=start, end=end))
+    def _take(self, chunk: Chunk, without_tabs: bool) -> None:
+        value = _STANDS_FOR_UNKNOWN if isinstance(chunk.value, Unknown) else chunk.value
+        around = (chunk.end - chunk.start - len(value)) // 2 if chunk.source == "name" else 0  # its quotes
+        start, end = (chunk.start + around, chunk.end - around) if around == 1 else (chunk.start, chunk.end)
+        if isinstance(chunk.value, Unknown) or not chunk.exact or end - start != len(value):
+            self._put(value, start, end, chunk.value if isinstance(chunk.value, Unknown) else None)
+            self._fresh = False
+            return
+        at = start
+        for line in value.splitlines(True) if without_tabs else [value]:
+            kept = line.lstrip("\t") if without_tabs and self._fresh else line
+            self._builder.keep(kept, at + len(line) - len(kept))
             at += len(line)
-            fresh = line.endswith("\n")
-    return found
+            self._fresh = line.endswith("\n")
+
+    def _put(self, text: str, start: int, end: int, unknown: Unknown | None) -> None:
+        at = self._builder.length
+        if len(text) == end - start and text:  # what has the length of its place would pass for what stands there
+            self._builder.put(text[0], start, start)
+            text_left = text[1:]
+        else:
+            text_left = text
+        self._builder.put(text_left, start, end)
+        self._filled.append((at, self._builder.length, unknown))
+
+    def filled(self, start: int, end: int) -> tuple[bool, Unknown | None]:
+        """Whether something in a span is filled in, and what of it is not known."""
+        first = bisect_right(self._filled, start, key=_end_of)
+        found = False
+        for at, till, unknown in self._filled[first:]:
+            if at >= end:
+                break
+            found = found or till > start
+            if unknown is not None and till > start:
+                return True, unknown
+        return found, None
 
 
-def read(view: View, format: str, text: Text) -> tuple[Document, ...]:
-    """The inner text as JSON or YAML; the documents are those of the script's text."""
-    inner = text._replace(text=view.text, bom=False)
-    if format == "json":
-        from stablint.source import json
-
-        documents: tuple[Document, ...] = (json.document(inner),)
-    else:
-        from stablint.source import yaml
-
-        documents = yaml.documents(inner)
-    mapped = []
-    for document in documents:
-        root = document.root
-        problems = tuple(_problem(view, problem) for problem in document.problems)
-        node = Placed(view).node(root) if isinstance(root, (Mapping, Sequence, Scalar)) else None
-        assert not isinstance(node, Call)
-        mapped.append(document._replace(text=text, root=node, problems=problems))
-    return tuple(mapped)
+def _end_of(stretch: tuple[int, int, Unknown | None]) -> int:
+    return stretch[1]
 
 
-def _problem(view: View, problem: Problem) -> Problem:
-    start, end, _ = view.place(problem.start, problem.end)
-    return problem._replace(start=start, end=max(start, end))
+def documents(content: Inner, format: str, text: Text, number: int, parse: Parse) -> tuple[Document, ...]:
+    """The inner text as documents of the script, the first of them with this number."""
+    found = []
+    for index, document in enumerate(inner(text, content.view, format, parse)):
+        if isinstance(document.root, (Mapping, Sequence, Scalar)):
+            root = _Filled(content).node(document.root)
+            assert isinstance(root, (Mapping, Sequence, Scalar))
+            document = document._replace(root=root)
+        found.append(outward(document, text, content.view, number + index))
+    return tuple(found)
 
 
-class Placed:
-    """Nodes with their places in the script. A node that stands in several places (a YAML alias) is done once."""
+def json_object(chunks: tuple[Chunk, ...]) -> Mapping | None:
+    """`'{"use_reentrant": false}'` as what it means, in place; None for all else that begins with a brace."""
+    from stablint.source import json
 
-    def __init__(self, view: View) -> None:
-        self.view = view
-        self.done: dict[int, tuple[Node, Node]] = {}  # the old node is kept, so that its id stays its own
+    content = Inner(chunks)
+    root = json.document(Text("", "", content.view.source)).root
+    if not isinstance(root, Mapping):
+        return None
+    node = _mover(content.view).node(_Filled(content).node(root))
+    return node if isinstance(node, Mapping) else None
+
+
+def _mover(view: View) -> Mover:
+    return Mover(lambda at: start_in_file(view, at), lambda at: end_in_file(view, at))
+
+
+class _Filled:
+    """Nodes in which something is filled in are not edited, and not known if that is not. What is shared stays shared."""
+
+    def __init__(self, content: Inner) -> None:
+        self.content = content
+        self.done: dict[int, tuple[Node, Node]] = {}  # by identity, with the original, so that it lives as long
 
     def node(self, node: Node) -> Node:
         known = self.done.get(id(node))
@@ -134,61 +111,46 @@ class Placed:
         return known[1]
 
     def _node(self, node: Node) -> Node:
-        start, end, exact = self.view.place(node.start, node.end)
         if isinstance(node, Scalar):
-            unknown = self.view.unknown(node.start, node.end)
+            filled, unknown = self.content.filled(node.start, node.end)
             if unknown is not None:
-                return Scalar(unknown, start, end, "unknown", False)
-            return node._replace(start=start, end=end, editable=node.editable and exact)
+                return Scalar(unknown, node.start, node.end, "unknown", False)
+            return node._replace(editable=False) if filled else node
         if isinstance(node, Sequence):
-            items = tuple(self.node(item) for item in node.items)
-            return node._replace(items=items, start=start, end=end)
+            return node._replace(items=tuple(self.node(item) for item in node.items))
         if isinstance(node, Mapping):
-            entries = tuple(self._entry(entry) for entry in node.entries)
-            return node._replace(entries=entries, start=start, end=end)
+            return node._replace(entries=tuple(self._entry(entry) for entry in node.entries))
         return node
 
     def _entry(self, entry: Entry) -> Entry:
-        start, end, _ = self.view.place(entry.key_start, entry.key_end)
-        return Entry(entry.key, start, end, self.node(entry.value))
+        return entry._replace(value=self.node(entry.value))
 
 
-def placed_tokens(view: View, tokens: list[Token]) -> list[Token]:
+def placed_tokens(content: Inner, tokens: list[Token]) -> list[Token]:
     """The words of an inner script, at their places in the outer one."""
-    return [_token(view, token) for token in tokens]
+    return [_token(content, token) for token in tokens]
 
 
-def _token(view: View, token: Token) -> Token:
-    start, end, _ = view.place(token.start, token.end)
+def _token(content: Inner, token: Token) -> Token:
+    start, end = start_in_file(content.view, token.start), end_in_file(content.view, token.end)
     if isinstance(token, Word):
-        return Word(tuple(_piece(view, piece) for piece in token.pieces), start, end)
+        return Word(tuple(_piece(content, piece) for piece in token.pieces), start, end)
     if isinstance(token, Array):
-        words = tuple(
-            Word(tuple(_piece(view, p) for p in w.pieces), *view.place(w.start, w.end)[:2]) for w in token.words
-        )
+        words = tuple(word for word in (_token(content, inner) for inner in token.words) if isinstance(word, Word))
         return token._replace(words=words, start=start, end=end)
     if isinstance(token, Redirection):
-        word = _token(view, token.word)
+        word = _token(content, token.word)
         assert isinstance(word, Word)
         return token._replace(word=word, start=start, end=end)
     return Operator(token.text, start, end)
 
 
-def _piece(view: View, piece: Piece) -> Piece:
-    start, end, exact = view.place(piece.start, piece.end)
-    unknown = view.unknown(piece.start, piece.end)
+def _piece(content: Inner, piece: Piece) -> Piece:
+    start, end = start_in_file(content.view, piece.start), end_in_file(content.view, piece.end)
+    filled, unknown = content.filled(piece.start, piece.end)
     if unknown is not None and piece.kind == "text":
         return Piece("opaque", unknown.reason, start, end, piece.quoted)
-    default = _piece(view, piece.default) if piece.default is not None else None
-    parts = tuple(_piece(view, part) for part in piece.parts)
-    return piece._replace(start=start, end=end, exact=piece.exact and exact, default=default, parts=parts)
-
-
-def json_object(chunks: tuple[Chunk, ...]) -> Mapping | None:
-    """`'{"use_reentrant": false}'` as what it means; None for all else that begins with a brace."""
-    from stablint.source import json
-
-    view = View(segments_of(chunks))
-    root = json.document(Text("", "", view.text)).root
-    node = Placed(view).node(root) if isinstance(root, Mapping) else None
-    return node if isinstance(node, Mapping) else None
+    default = _piece(content, piece.default) if piece.default is not None else None
+    parts = tuple(_piece(content, part) for part in piece.parts)
+    exact = piece.exact and not filled and end - start == piece.end - piece.start
+    return piece._replace(start=start, end=end, exact=exact, default=default, parts=parts)

@@ -9,13 +9,13 @@ from stablint.source.shell_pieces import Pieces
 from stablint.source.shell_state import State
 from stablint.source.shell_tokens import Body, Redirection, Word
 from stablint.source.shell_values import Chunk, Definition, Field, Held, scalar
-from stablint.source.shell_view import View, read, segments_of, without_tabs
-from stablint.source.tree import Text, Written
+from stablint.source.shell_view import Inner
+from stablint.source.tree import Text
 
 _MOST = 30  # files of one script
 _LONGEST = 50_000
-_READ_FORMATS = {"json": "json", "yaml": "yaml", "yml": "yaml", "conf": "json"}
-_OTHER = ("py", "sh", "txt", "md", "toml", "csv", "jsonl", "log", "cfg", "ini", "env")
+_READ_FORMATS = {"json": "json", "yaml": "yaml", "yml": "yaml", "conf": "json", "py": "python"}
+_OTHER = ("sh", "txt", "md", "toml", "csv", "jsonl", "log", "cfg", "ini", "env")
 _WRITES = frozenset({">", ">|", ">>"})
 
 
@@ -24,7 +24,7 @@ class Writer:
 
     def __init__(self, text: Text, state: State) -> None:
         self.text, self.state = text, state
-        self.written: list[Written] = []
+        self.written: list[tuple[Inner, str]] = []  # with the format
         self.seen: set[tuple[int, str]] = set()
 
     def look(self, fields: list[Field], item: Simple, bodies: dict[int, Body]) -> None:
@@ -35,18 +35,17 @@ class Writer:
         chunks = self._content(program, fields, item.redirections, bodies)
         if target is None or chunks is None:
             return
-        path = scalar(target)
-        name = self.text.text[target.start : target.end].strip("\"'")
-        segments = segments_of(chunks)
-        if any(body.tabs for body in _bodies(item.redirections, bodies)):
-            segments = without_tabs(segments)
-        view = View(segments)
-        format = _format(path.value if isinstance(path.value, str) else name, view.text)
-        key = (segments[0].start if segments else 0, view.text)
-        if format is None or not view.text.strip() or len(view.text) > _LONGEST or key in self.seen:
+        path = scalar(target).value
+        name = path if isinstance(path, str) else self.text.text[target.start : target.end].strip("\"'")
+        tabs = any(body.tabs for body in _bodies(item.redirections, bodies))
+        content = Inner(chunks, tabs, name.removeprefix("./"))
+        source = content.view.source
+        format = _format(name, source)
+        key = (chunks[0].start if chunks else 0, source)
+        if format is None or not source.strip() or len(source) > _LONGEST or key in self.seen:
             return
         self.seen.add(key)
-        self.written.append(Written(path, name, read(view, format, self.text)))
+        self.written.append((content, format))
 
     def read_into(self, words: tuple[Word, ...], item: Simple, bodies: dict[int, Body]) -> Iterator[tuple[str, Held]]:
         """`read -r -d '' NAME <<EOF`: all of the here-document, without blanks around it."""

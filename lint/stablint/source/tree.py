@@ -103,20 +103,11 @@ class Command(NamedTuple):
     end: int
 
 
-class Written(NamedTuple):
-    """A configuration that a script writes into a file. `name` is the path as it is written, with its variables."""
-
-    path: Scalar
-    name: str
-    documents: tuple["Document", ...]  # of the script's own text
-
-
 class Script(NamedTuple):
     """`header` holds the options of `#SBATCH` lines, short ones under their long names."""
 
     commands: tuple[Command, ...]
     names: Mapping
-    written: tuple[Written, ...] = ()
     header: Mapping = Mapping((), 0, 0)
 
 
