@@ -6,30 +6,48 @@ The rows are the cases, so that a new row is tested by standing in its table.
 from __future__ import annotations
 
 import json
+import pkgutil
+from importlib import import_module
+from types import ModuleType
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from stablint.dialect import accelerate, axolotl, deepspeed, huggingface, llamafactory, peft, swift, torchtune
-from stablint.dialect.codec import CODECS
-from stablint.dialect.fragment import Row, lower_mapping
+from stablint import dialect as dialects
+from stablint.dialect import codec, huggingface, xtuner
+from stablint.dialect.codec import CODECS, Unwritable
+from stablint.dialect.fragment import Block, Row, Rows, lower_mapping
 from stablint.dialect.registry import DOCUMENTS
 from stablint.run.fact import Explicit, Statement
-from stablint.source import json_edit, shell_edit, yaml_edit
+from stablint.source import json_edit, python_edit, shell_edit, yaml_edit
 from stablint.source.edit import apply
 from stablint.source.json import document as json_document
+from stablint.source.python import document as python_document
 from stablint.source.shell import document as shell_document
-from stablint.source.tree import Document, Script, Text
+from stablint.source.tree import Document, Module, Script, Text
 from stablint.source.yaml import documents as yaml_documents
 
-TABLES = {
-    "hf-args": huggingface.ROWS,
-    "llamafactory": llamafactory.ROWS,
-    "axolotl": axolotl.ROWS,
-    "ms-swift": swift.ROWS,
-    "torchtune": torchtune.ROWS,
-    "accelerate": accelerate.ROWS,
-    "deepspeed": deepspeed.ROWS,
-    "peft": peft.ROWS,
+
+def _tables_of(module: ModuleType) -> dict[str, Rows]:
+    """Its public dicts of rows: a new dialect is held to the laws by having one."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and isinstance(value, dict)
+        and value
+        and all(
+            isinstance(row, Row) or (isinstance(row, tuple) and row and isinstance(row[0], Row))
+            for row in value.values()
+        )
+    }
+
+
+TABLES: dict[str, Rows] = {
+    f"{found.name}.{name}": table
+    for found in pkgutil.iter_modules(dialects.__path__)
+    for name, table in _tables_of(import_module(f"stablint.dialect.{found.name}")).items()
 }
 # For every codec: what stands there, what is put there instead, and what each of them means.
 MEANINGS = {
@@ -48,6 +66,25 @@ MEANINGS = {
     "flash": [(True, "flash_attention_2"), (False, "eager")],
     "first": [([0.9, 0.95], 0.9), ([0.8, 0.95], 0.8)],
     "second": [([0.9, 0.95], 0.95), ([0.9, 0.999], 0.999)],
+    "inverse": [(True, False), (False, True)],
+    "attention": [("fa2", "flash_attention_2"), ("disabled", "eager"), ("sdpa", "sdpa"), ("auto", None)],
+    "optimizer": [
+        ("torch.optim.AdamW", "adamw_torch"),
+        ("bitsandbytes.optim.PagedAdamW8bit", "paged_adamw_8bit"),
+        ("SGD", "sgd"),
+    ],
+    "weights": [("bf16-true", "bfloat16"), ("16-true", "float16"), ("32-true", "float32")],
+    "autocast": [("bf16-mixed", "bfloat16"), ("16-mixed", "float16"), ("32-true", None)],
+    "builder": [("torchtune.models.llama3.lora_llama3_8b", "lora"), ("torchtune.models.llama3.llama3_8b", "full")],
+    "builder-4bit": [
+        ("torchtune.models.llama3.qlora_llama3_8b", True),
+        ("torchtune.models.llama3.lora_llama3_8b", False),
+    ],
+    "bnb-4bit": [("bnb.nf4", True), ("bnb.int8-training", False)],
+    "bnb-8bit": [("bnb.int8-training", True), ("bnb.nf4-dq", False)],
+    "bnb-type": [("bnb.nf4", "nf4"), ("bnb.fp4-dq", "fp4")],
+    "bnb-double": [("bnb.nf4-dq", True), ("bnb.nf4", False)],
+    "types": [([{"type": "alpaca"}], ["alpaca"]), ([{"type": "a"}, {"path": "b"}], ["a"])],
 }
 ENTRIES = [
     pytest.param(name, key, row, id=f"{name}: {key} → {row.fact}")
@@ -79,8 +116,6 @@ def json_of(content: str) -> Document:
 
 
 def stated(dialect: str, document: Document, fact: str) -> Statement:
-    from stablint.dialect.fragment import Block
-
     root = document.root
     assert root is not None
     block = Block(document, "document", "", root, root.start, root.end)  # type: ignore[arg-type]
@@ -139,6 +174,77 @@ def test_the_neighbours_stay_as_they_are(dialect: str, key: str, row: Row) -> No
     assert after.startswith(lines[0]) and after.endswith("  # its own\n" + lines[-1])
 
 
+numbers = st.one_of(st.integers(-(10**9), 10**9), st.floats(1e-12, 1e12, allow_nan=False), st.sampled_from([0, 1, -1]))
+names = st.from_regex(r"[A-Za-z][A-Za-z0-9_./-]{0,30}[A-Za-z0-9]", fullmatch=True).filter(
+    lambda word: word.lower() not in ("true", "false")
+)
+GENERATED = {
+    "plain": numbers,
+    "text": names,
+    "words": st.lists(names.filter(str.isalnum), min_size=2, max_size=4),
+    "flag": st.booleans(),
+}
+
+
+@each_entry
+@settings(max_examples=4, deadline=None)
+@given(data=st.data())
+def test_the_laws_hold_for_whatever_is_put(dialect: str, key: str, row: Row, data: st.DataObject) -> None:
+    """Put-get, get-put and put-put, in YAML and JSON, through the codec's own words."""
+    raws = [raw for raw, _ in MEANINGS[row.codec]]
+    values = st.sampled_from([meant for _, meant in MEANINGS[row.codec]])
+    value = data.draw(st.one_of(values, GENERATED.get(row.codec, values)))
+    old = data.draw(st.sampled_from(raws))
+    read, writer = data.draw(st.sampled_from([(yaml_of, yaml_edit), (json_of, json_edit)]))
+    document = read(json.dumps(nested(key, old)))
+    statement = stated(dialect, document, row.fact)
+    assert isinstance(statement.origin, Explicit)
+    try:
+        words = codec.write(row.codec, value, statement.raw)
+    except Unwritable:
+        return  # told, not written
+    edit = writer.replace(document, statement.origin.place.entry, words)
+    assert edit is not None
+    after = read(apply(document.text.text, [edit]))
+    put = stated(dialect, after, row.fact)
+    assert put.value == value
+    assert isinstance(put.origin, Explicit)
+    again = writer.replace(after, put.origin.place.entry, codec.write(row.codec, put.value, put.raw))
+    assert again is not None
+    assert apply(after.text.text, [again]) == after.text.text
+
+
+@pytest.mark.parametrize(
+    ("key", "row"), [(k, r) for k, rows in xtuner.ROWS.items() for r in ((rows,) if isinstance(rows, Row) else rows)]
+)
+@pytest.mark.parametrize("named", [False, True], ids=["in place", "by name"])
+def test_a_python_config_is_edited_where_the_value_stands(key: str, row: Row, named: bool) -> None:
+    (old, meant), (new, meant_then) = MEANINGS[row.codec][:2]
+
+    def read(content: str) -> tuple[Document, Statement]:
+        document = python_document(Text("config.py", "config.py", content))
+        assert isinstance(document.root, Module)
+        names = document.root.names
+        block = Block(document, "document", "", names, names.start, names.end)
+        (found,) = [s for s in lower_mapping(block, xtuner.ROWS, "file", lambda key: None) if s.fact == row.fact]
+        return document, found
+
+    head, *parts = key.split(".")
+    inner = "value" if named and parts else repr(old)
+    for part in reversed(parts):
+        inner = f"dict({part}={inner})"
+    document, statement = read(f"value = {old!r}  # here\n{head} = {inner}\n")
+    assert statement.value == meant
+    assert isinstance(statement.origin, Explicit)
+    edit = python_edit.replace(document, statement.origin.place.entry, new)
+    if isinstance(old, list) and named:
+        return  # a list that several places share is not edited
+    assert edit is not None
+    after = apply(document.text.text, [edit])
+    assert read(after)[1].value == meant_then
+    assert after.count("  # here\n") == 1
+
+
 FLAGS = [
     pytest.param(key, row, id=f"{key} → {row.fact}")
     for key, row in huggingface.ROWS.items()
@@ -149,8 +255,6 @@ FLAGS = [
 @pytest.mark.parametrize(("key", "row"), FLAGS)
 @pytest.mark.parametrize("spelling", ["--{key} {value}", "--{key}={value}", "--{dashed} {value}"])
 def test_flags_of_a_command_are_the_same_table(key: str, row: Row, spelling: str) -> None:
-    from stablint.dialect.fragment import Block
-
     cases = [(str(old), meant) for old, meant in MEANINGS[row.codec] if old is not False]
     (old, meant), (new, meant_then) = cases[0], cases[1]
 
@@ -179,5 +283,9 @@ def test_flags_of_a_command_are_the_same_table(key: str, row: Row, spelling: str
 
 
 def test_every_dialect_of_documents_has_a_table_or_says_its_keys_by_rule() -> None:
-    """`model` has the only key that matters of a config.json, `fsdp` strips a prefix; a new dialect with a table belongs into TABLES."""
-    assert set(DOCUMENTS) - set(TABLES) == {"model", "fsdp"}
+    """`model` has the only key that matters of a config.json, `fsdp` strips a prefix."""
+    modules = {"ms-swift": "swift", "hf-args": "huggingface"}
+    without = {
+        name for name in DOCUMENTS if not any(table.startswith(modules.get(name, name) + ".") for table in TABLES)
+    }
+    assert without == {"model", "fsdp"}

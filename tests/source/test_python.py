@@ -75,7 +75,7 @@ VALUES = [
     ("A = 1\nB = A\nf(v=B)", 1, "1"),
     ("LR = 1\nLR = 2\nf(v=LR)", 2, "2"),
     ("LR = 1\nf(v=LR)\nLR = 2", 1, "1"),
-    ("LR = 1\nLR += 1\nf(v=LR)", "?", "LR"),
+    ("LR = 1\nLR += 1\nf(v=LR)", 2, "LR += 1"),
     ("if x:\n  LR = 1\nelse:\n  LR = 2\nf(v=LR)", "?", "LR"),
     ("if x:\n  LR = 1\nelse:\n  LR = 1\nf(v=LR)", 1, "1"),
     ("if x:\n  LR = 1\n  f(v=LR)", 1, "1"),

@@ -18,7 +18,6 @@ _OWN = (
     ("sample_packing", "training.packing", "flag"),
     ("val_set_size", "data.val_size", "plain"),
     ("test_datasets", "data.eval_dataset", "plain"),
-    ("datasets", "data.dataset", "plain"),
     ("rl", "training.rl", "plain"),
     ("rl_beta", "training.beta", "plain"),
     ("flash_attention", "training.flash_attention", "flag"),
@@ -32,10 +31,39 @@ _OWN = (
     ("torch_dtype", "model.dtype", "dtype"),
     ("bnb_config_kwargs.bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
     ("unfrozen_parameters", "training.unfrozen_parameters", "plain"),
+    ("bf16", "training.bf16", "flag"),
+    ("fp16", "training.fp16", "flag"),
+    ("revision_of_model", "model.revision", "text"),
+    ("peft_init_lora_weights", "lora.init_lora_weights", "plain"),
+    ("peft_layers_to_transform", "lora.layers_to_transform", "plain"),
+    ("peft_layers_pattern", "lora.layers_pattern", "plain"),
+    ("lora_target_modules", "lora.target_modules", "words"),
+    ("lora_target_parameters", "lora.target_parameters", "words"),
+    ("lora_modules_to_save", "lora.modules_to_save", "words"),
+    ("lora_model_dir", "lora.adapter_name_or_path", "text"),
+    ("lora_fan_in_fan_out", "lora.fan_in_fan_out", "flag"),
+    ("fsdp_version", "fsdp.version", "plain"),
+    ("dpo_loss_type", "training.loss_type", "plain"),
+    ("dpo_loss_weights", "training.loss_weights", "plain"),
+    ("dpo_beta", "training.beta", "plain"),
+    ("kto_desirable_weight", "training.desirable_weight", "plain"),
+    ("kto_undesirable_weight", "training.undesirable_weight", "plain"),
+    ("trl.beta", "training.beta", "plain"),
+    ("trl.num_generations", "training.num_generations", "plain"),
+    ("trl.generation_batch_size", "training.generation_batch_size", "plain"),
+    ("trl.max_completion_length", "training.max_completion_length", "plain"),
+    ("trl.loss_type", "training.loss_type", "plain"),
+    ("trl.use_vllm", "training.use_vllm", "flag"),
+    ("trl.use_liger_loss", "training.use_liger_kernel", "flag"),
+    ("trl.sync_ref_model", "training.sync_ref_model", "flag"),
+    ("streaming", "data.is_iterable", "flag"),
+    ("pretraining_dataset", "data.pretraining_dataset", "plain"),
+    ("chat_template", "data.template", "plain"),
 )  # fmt: skip
 ROWS: dict[str, Row | tuple[Row, ...]] = {
     **huggingface.ROWS,
     **{key: Row(key, fact, codec) for key, fact, codec in _OWN},
+    "datasets": (Row("datasets", "data.dataset"), Row("datasets", "data.dataset_types", "types")),
 }
 
 _TELLING = frozenset(
@@ -68,10 +96,21 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     return 95 if "base_model" in keys and len(found) >= 3 else 60 if {"micro_batch_size", "sequence_len"} <= keys else 0
 
 
+def _row(key: str) -> Row:
+    """Its own keys are facts by their names, those of plugins too: it hands none of them on that it does not know."""
+    return huggingface.training_row(key) or Row(key, "training." + key)
+
+
 def lower(block: Block, layer: str = "file") -> Fragment:
-    statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row))
+    statements = tuple(lower_mapping(block, ROWS, layer, _row))
+    said = {one.fact: one.value for one in statements}
+    classes: dict[str, tuple[str, ...]] = {}
+    if said.get("training.adapter"):
+        classes["lora"] = ("peft.LoraConfig",)
+    if said.get("quantization.load_in_4bit") is True or said.get("quantization.load_in_8bit") is True:
+        classes["quantization"] = ("transformers.BitsAndBytesConfig",)
     return Fragment(
         "axolotl", block, layer, statements,
         {"training": CLOSED, "lora": CLOSED, "quantization": CLOSED, "model": CLOSED, "data": CLOSED, "fsdp": CLOSED, "trainer": CLOSED, "tokenizer": OPEN},
-        {}, huggingface.links(statements), entry=True, framework="axolotl",
+        classes, huggingface.links(statements), entry=True, framework="axolotl",
     )  # fmt: skip

@@ -142,6 +142,44 @@ def _switch(raw: Any, on: str, off: str) -> Any:
 
 def read_first(raw: Any) -> Any:
     return _nth(raw, 0)
+# flash_attn of LLaMA-Factory (extras/constants.py, AttentionFunction); `auto` leaves the choice to the library.
+_ATTENTION = {"fa2": "flash_attention_2", "fa3": "flash_attention_3", "disabled": "eager", "off": "eager", "auto": None}
+
+
+def read_attention(raw: Any) -> Any:
+    return _ATTENTION.get(raw, raw) if isinstance(raw, str) else "eager" if raw is False else raw
+
+
+def read_types(raw: Any) -> Any:
+    """The `type` of each of axolotl's data sets."""
+    if not isinstance(raw, list):
+        return raw
+    return [item["type"] for item in raw if isinstance(item, dict) and isinstance(item.get("type"), str)]
+
+
+def read_inverse(raw: Any) -> Any:
+    """`disable_x: true` is x: false."""
+    value = read_flag(raw)
+    return not value if type(value) is bool else value
+
+
+def read_four_bits(raw: Any) -> Any:
+    """A switch for a base of four bits."""
+    value = read_flag(raw)
+    return (4 if value else None) if type(value) is bool else value
+
+
+def read_flash_word(raw: Any) -> Any:
+    """ms-swift's word for whichever flash attention there is."""
+    value = read_text(raw)
+    return "flash_attention_2" if value == "flash_attn" else value
+
+
+def read_swift_dtype(raw: Any) -> Any:
+    """ms-swift 2.x asks the model's own table, then the card, where it says AUTO."""
+    return Unknown("ms-swift chooses it by model and card") if raw == "AUTO" else read_dtype(raw)
+
+
 
 
 def read_second(raw: Any) -> Any:
@@ -163,6 +201,8 @@ CODECS: dict[str, Read] = {
     "offload": read_offload, "flash": read_flash, "first": read_first, "second": read_second,
 }  # fmt: skip
 
+    "four-bits": read_four_bits, "flash-word": read_flash_word, "swift-dtype": read_swift_dtype,
+    "attention": read_attention, "inverse": read_inverse, "types": read_types,
 
 def write(codec: str, value: Any, old: Any = None) -> Any:
     """What to write so that the codec reads `value`, in the style of `old` (None: nothing stands there). Raises Unwritable."""
@@ -214,6 +254,11 @@ WRITERS: dict[str, Write] = {
     "offload": _only(("cpu", True), ("none", False)), "flash": _only(("flash_attention_2", True), ("eager", False)),
     "first": lambda value, old: [value, _nth(old, 1)] if _pair(old) else _no_pair(),
     "second": lambda value, old: [_nth(old, 0), value] if _pair(old) else _no_pair(),
+    "inverse": _only((True, False), (False, True)), "types": lambda value, old: _no_pair("it is part of each data set"),
+    "attention": _only(("flash_attention_2", "fa2"), ("flash_attention_3", "fa3"), ("eager", "disabled"), ("sdpa", "sdpa")),
+    "four-bits": _only((4, True), (None, False)),
+    "flash-word": lambda value, old: "flash_attn" if value == "flash_attention_2" else value,
+    "swift-dtype": _only(("bfloat16", "bf16"), ("float16", "fp16"), ("float32", "fp32")),
 }  # fmt: skip
 
 
@@ -221,5 +266,5 @@ def _pair(old: Any) -> bool:
     return isinstance(old, list) and len(old) == 2
 
 
-def _no_pair() -> Any:
-    raise Unwritable("the other of the two numbers is not known")
+def _no_pair(why: str = "the other of the two numbers is not known") -> Any:
+    raise Unwritable(why)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping, spelled
-from stablint.run.fact import CLOSED, OPEN
+from stablint.run.fact import CLOSED, OPEN, Statement
 from stablint.source.tree import Mapping
 
 _OWN = (
@@ -26,7 +26,7 @@ _OWN = (
     ("quantization_type", "quantization.bnb_4bit_quant_type", "plain"),
     ("double_quantization", "quantization.bnb_4bit_use_double_quant", "flag"),
     ("quantization_method", "quantization.quant_method", "plain"),
-    ("flash_attn", "training.flash_attn", "plain"),
+    ("flash_attn", "model.attn_implementation", "attention"),
     ("pure_bf16", "training.pure_bf16", "flag"),
     ("use_unsloth", "training.use_unsloth", "flag"),
     ("infer_dtype", "model.infer_dtype", "dtype"),
@@ -35,7 +35,30 @@ _OWN = (
     ("pref_loss", "training.loss_type", "plain"),
     ("use_galore", "training.use_galore", "flag"),
     ("use_apollo", "training.use_apollo", "flag"),
-    ("disable_gradient_checkpointing", "training.disable_gradient_checkpointing", "flag"),
+    ("disable_gradient_checkpointing", "training.gradient_checkpointing", "inverse"),
+    ("use_reentrant_gc", "training.gradient_checkpointing_kwargs.use_reentrant", "flag"),
+    ("dpo_beta", "training.beta", "plain"),  # pref_beta and pref_loss until 0.8
+    ("dpo_loss", "training.loss_type", "plain"),
+    ("simpo_gamma", "training.simpo_gamma", "plain"),
+    ("lora_alpha", "lora.lora_alpha", "plain"),
+    ("adapter_name_or_path", "lora.adapter_name_or_path", "words"),
+    ("create_new_adapter", "lora.create_new_adapter", "flag"),
+    ("checkpoint_dir", "lora.adapter_name_or_path", "words"),
+    ("quantization_device_map", "model.device_map", "plain"),
+    ("enable_liger_kernel", "training.use_liger_kernel", "flag"),
+    ("use_badam", "training.use_badam", "flag"),
+    ("badam_mode", "training.badam_mode", "plain"),
+    ("galore_layerwise", "training.galore_layerwise", "flag"),
+    ("apollo_layerwise", "training.apollo_layerwise", "flag"),
+    ("pissa_convert", "training.pissa_convert", "flag"),
+    ("resize_vocab", "model.resize_vocab", "flag"),
+    ("fp8", "training.fp8", "flag"),
+    ("early_stopping_steps", "training.early_stopping_patience", "plain"),
+    ("reward_model", "training.reward_model", "text"),
+    ("ref_model", "training.ref_model", "text"),
+    ("train_on_prompt", "training.train_on_prompt", "flag"),
+    ("mask_history", "training.mask_history", "flag"),
+    ("freeze_trainable_layers", "training.freeze_trainable_layers", "plain"),
     ("upcast_layernorm", "training.upcast_layernorm", "flag"),
 )  # fmt: skip
 _BITS = (Row("quantization_bit", "quantization.bits"), Row("quantization_bit", "quantization.load_in_4bit", "is-4"),
@@ -49,24 +72,48 @@ ROWS: dict[str, Row | tuple[Row, ...]] = {
 # Keys of `llamafactory-cli chat` and `export`, which train nothing.
 _NO_TRAINING = frozenset(["infer_backend", "export_dir"])
 _PARTS = ("peft_config", "dist_config", "kernel_config", "quant_config", "init_config", "optim_config")
-# The second generation's words; its own arguments are no TrainingArguments.
-_SECOND: dict[str, Row | tuple[Row, ...]] = {
-    key: Row(key, fact, codec)
-    for key, fact, codec in (
-        ("model", "model.name_or_path", "text"),
-        ("train_dataset", "data.dataset", "plain"),
-        ("micro_batch_size", "training.per_device_train_batch_size", "plain"),
-        ("cutoff_len", "training.max_length", "plain"),
-        ("learning_rate", "training.learning_rate", "plain"),
-        ("max_steps", "training.max_steps", "plain"),
-        ("num_train_epochs", "training.num_train_epochs", "plain"),
-        ("output_dir", "training.output_dir", "text"),
-        ("peft_config.name", "training.finetuning_type", "plain"),
-        ("peft_config.r", "lora.r", "plain"),
-        ("peft_config.lora_alpha", "lora.lora_alpha", "plain"),
-        ("peft_config.lora_dropout", "lora.lora_dropout", "plain"),
-        ("peft_config.target_modules", "lora.target_modules", "targets"),
-    )
+# The second generation's words; its own arguments are no TrainingArguments (src/llamafactory/v1/config/).
+_SECOND_ROWS = (
+    ("model", "model.name_or_path", "text"),
+    ("trust_remote_code", "model.trust_remote_code", "flag"),
+    ("flash_attn", "model.attn_implementation", "text"),
+    ("train_dataset", "data.dataset", "plain"),
+    ("micro_batch_size", "training.per_device_train_batch_size", "plain"),
+    ("global_batch_size", "training.global_batch_size", "plain"),
+    ("cutoff_len", "training.max_length", "plain"),
+    ("learning_rate", "training.learning_rate", "plain"),
+    ("max_steps", "training.max_steps", "plain"),
+    ("num_train_epochs", "training.num_train_epochs", "plain"),
+    ("max_grad_norm", "training.max_grad_norm", "plain"),
+    ("bf16", "training.bf16", "flag"),
+    ("enable_activation_checkpointing", "training.gradient_checkpointing", "flag"),
+    ("save_steps", "training.save_steps", "plain"),
+    ("save_total_limit", "training.save_total_limit", "plain"),
+    ("logging_steps", "training.logging_steps", "plain"),
+    ("seed", "training.seed", "plain"),
+    ("output_dir", "training.output_dir", "text"),
+    ("pref_beta", "training.beta", "plain"),
+    ("pref_loss", "training.loss_type", "plain"),
+    ("dist_config.name", "training.dist_config", "plain"),
+    ("dist_config.config_file", "training.deepspeed", "text"),
+    ("optim_config.name", "training.optim", "plain"),
+    ("optim_config.wd", "training.weight_decay", "plain"),
+    ("lr_scheduler_config.name", "training.lr_scheduler_type", "plain"),
+    ("peft_config.name", "training.finetuning_type", "plain"),
+    ("peft_config.r", "lora.r", "plain"),
+    ("peft_config.lora_alpha", "lora.lora_alpha", "plain"),
+    ("peft_config.lora_dropout", "lora.lora_dropout", "plain"),
+    ("peft_config.target_modules", "lora.target_modules", "targets"),
+    ("peft_config.use_rslora", "lora.use_rslora", "flag"),
+    ("peft_config.use_dora", "lora.use_dora", "flag"),
+    ("peft_config.modules_to_save", "lora.modules_to_save", "words"),
+    ("quant_config.name", "quantization.quant_method", "plain"),
+)
+_QUANTISED = (Row("quant_config.quantization_bit", "quantization.load_in_4bit", "is-4"),
+              Row("quant_config.quantization_bit", "quantization.load_in_8bit", "is-8"))  # fmt: skip
+SECOND: dict[str, Row | tuple[Row, ...]] = {
+    **{key: Row(key, fact, codec) for key, fact, codec in _SECOND_ROWS},
+    "quant_config.quantization_bit": _QUANTISED,
 }
 
 _TELLING = frozenset(
@@ -125,15 +172,38 @@ def owns_flags(block: Block) -> bool:
 
 def lower(block: Block, layer: str = "file") -> Fragment:
     keys = frozenset(entry.key for entry in block.mapping.entries)
-    second = block.kind == "document" and _is_second(keys, block)
-    if second:
-        statements = tuple(lower_mapping(block, _SECOND, layer, lambda key: None))
-    else:
-        statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=block.kind == "flags"))
+    if block.kind == "document" and _is_second(keys, block):
+        return _second(block, layer)
+    statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=block.kind == "flags"))
     no_training = bool(keys & _NO_TRAINING) and "stage" not in keys
-    state = OPEN if block.mapping.open or second or no_training else CLOSED
+    state = OPEN if block.mapping.open or no_training else CLOSED
     return Fragment(
         "llamafactory", block, layer, statements,
         dict.fromkeys(("training", "lora", "quantization", "model", "data", "fsdp"), state) | {"trainer": CLOSED, "tokenizer": OPEN},
-        {} if second else {"training": (huggingface.BASE,)}, huggingface.links(statements), entry=True, framework="llamafactory",
+        {"training": (huggingface.BASE,), **_switched_on(statements)}, huggingface.links(statements), entry=True, framework="llamafactory",
+    )  # fmt: skip
+
+
+def _switched_on(statements: tuple[Statement, ...]) -> dict[str, tuple[str, ...]]:
+    """The config classes that it builds: of PEFT unless the run is a full one, of bitsandbytes where bits are named."""
+    said = {one.fact: one.value for one in statements}
+    classes: dict[str, tuple[str, ...]] = {}
+    if said.get("training.finetuning_type", "lora") == "lora":
+        classes["lora"] = ("peft.LoraConfig",)
+    if said.get("quantization.load_in_4bit") or said.get("quantization.load_in_8bit"):
+        classes["quantization"] = ("transformers.BitsAndBytesConfig",)
+    return classes
+
+
+def _second(block: Block, layer: str) -> Fragment:
+    statements = tuple(lower_mapping(block, SECOND, layer, lambda key: None))
+    said = {one.fact: one.value for one in statements}
+    state = OPEN if block.mapping.open or said.get("training.learning_rate") is None else CLOSED
+    classes: dict[str, tuple[str, ...]] = (
+        {"lora": ("peft.LoraConfig",)} if said.get("training.finetuning_type") == "lora" else {}
+    )
+    return Fragment(
+        "llamafactory", block, layer, statements,
+        dict.fromkeys(("training", "lora", "quantization", "model"), state) | dict.fromkeys(("data", "fsdp", "trainer", "tokenizer"), OPEN),
+        classes, huggingface.links(statements), entry=True, framework="llamafactory-v1",
     )  # fmt: skip

@@ -15,7 +15,6 @@ from stablint.dialect import (
     model,
     peft,
     swift,
-    torchtune,
 )
 from stablint.dialect.fragment import Block, Fragment
 from stablint.source.tree import Document, Mapping
@@ -26,6 +25,35 @@ class Dialect(NamedTuple):
     lower: Callable[[Block], Fragment]
 
 
+def _torchtune(keys: frozenset[str], block: Block) -> int:
+    """Rare dialects are loaded where a document may be theirs."""
+    if not any(type(e.value) is Mapping and e.value.get("_component_") is not None for e in block.mapping.entries):
+        return 0
+    from stablint.dialect import torchtune
+
+    return torchtune.recognise(keys, block)
+
+
+def _lower_torchtune(block: Block) -> Fragment:
+    from stablint.dialect import torchtune
+
+    return torchtune.lower(block)
+
+
+def _litgpt(keys: frozenset[str], block: Block) -> int:
+    if "train" not in keys:
+        return 0
+    from stablint.dialect import litgpt
+
+    return litgpt.recognise(keys, block)
+
+
+def _lower_litgpt(block: Block) -> Fragment:
+    from stablint.dialect import litgpt
+
+    return litgpt.lower(block)
+
+
 # Documents with keys. `trl` is lowered by huggingface.py, which tells the two apart by their keys.
 DOCUMENTS: dict[str, Dialect] = {
     "model": Dialect(model.recognise, model.lower),
@@ -34,12 +62,13 @@ DOCUMENTS: dict[str, Dialect] = {
     "deepspeed": Dialect(deepspeed.recognise, deepspeed.lower),
     "axolotl": Dialect(axolotl.recognise, axolotl.lower),
     "llamafactory": Dialect(llamafactory.recognise, llamafactory.lower),
-    "torchtune": Dialect(torchtune.recognise, torchtune.lower),
+    "torchtune": Dialect(_torchtune, _lower_torchtune),
+    "litgpt": Dialect(_litgpt, _lower_litgpt),
     "ms-swift": Dialect(swift.recognise, swift.lower),
     "fsdp": Dialect(fsdp.recognise, fsdp.lower),
     "hf-args": Dialect(huggingface.recognise, huggingface.lower),
 }
-NAMES = (*DOCUMENTS, "trl", "python", "notebook", "shell")
+NAMES = (*DOCUMENTS, "trl", "xtuner", "python", "notebook", "shell")
 _ENOUGH = 30
 
 
@@ -53,7 +82,15 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
     if document.format == "python":
         from stablint.dialect import python
 
-        return tuple(python.lower(document)) if python.recognise(document) else ()
+        if isinstance(document.root, Module) and document.root.names.get("model") is not None:
+            from stablint.dialect import xtuner
+
+            if xtuner.recognise(document):
+                return (xtuner.lower(document),)
+        found = tuple(python.lower(document)) if python.recognise(document) else ()
+        if document.view is not None and document.view.host == "notebook" and not document.view.name:
+            found = tuple(f._replace(dialect="notebook") if f.dialect == "python" else f for f in found)
+        return found
     if document.format == "shell":
         from stablint.dialect import shell
         from stablint.source.shell import split_launch

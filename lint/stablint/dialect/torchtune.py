@@ -1,25 +1,38 @@
-"""torchtune's YAML: components named by `_component_`, their arguments beside them. What it lacks of HF's defaults is not assumed."""
+"""torchtune's YAML: components named by `_component_`, their arguments beside them; `${key}` stands for another key of the file.
+
+OmegaConf reads the file and casts every number. Recipes read nothing else, so that what is absent is off (knowledge/frameworks.yaml).
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
+
 from stablint.dialect import huggingface
-from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
-from stablint.run.fact import CLOSED, OPEN
-from stablint.source.tree import Mapping, Scalar
+from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
+from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping, statement
+from stablint.run.fact import CLOSED, OPEN, Explicit, Statement, is_unknown
+from stablint.source.tree import Mapping, Node, Scalar, Sequence
 
 _ROWS = (
     ("checkpointer.checkpoint_dir", "model.name_or_path", "text"),
     ("dtype", "model.dtype", "dtype"),
     ("batch_size", "training.per_device_train_batch_size", "plain"),
+    ("batch_size_val", "training.per_device_eval_batch_size", "plain"),
     ("epochs", "training.num_train_epochs", "plain"),
     ("gradient_accumulation_steps", "training.gradient_accumulation_steps", "plain"),
+    ("optimizer._component_", "training.optim", "optimizer"),
     ("optimizer.lr", "training.learning_rate", "plain"),
     ("optimizer.weight_decay", "training.weight_decay", "plain"),
     ("lr_scheduler.num_warmup_steps", "training.warmup_steps", "plain"),
     ("clip_grad_norm", "training.max_grad_norm", "plain"),
     ("tokenizer.max_seq_len", "training.max_length", "plain"),
     ("dataset.packed", "training.packing", "flag"),
+    ("dataset_val", "data.eval_dataset", "plain"),
+    ("run_val_every_n_steps", "training.eval_steps", "plain"),
     ("enable_activation_checkpointing", "training.gradient_checkpointing", "flag"),
+    ("compile", "training.torch_compile", "flag"),
+    ("optimizer_in_bwd", "training.optimizer_in_bwd", "flag"),
     ("seed", "training.seed", "plain"),
     ("output_dir", "training.output_dir", "text"),
     ("model.lora_rank", "lora.r", "plain"),
@@ -27,9 +40,19 @@ _ROWS = (
     ("model.lora_dropout", "lora.lora_dropout", "plain"),
     ("model.use_dora", "lora.use_dora", "flag"),
     ("model.quantize_base", "quantization.load_in_4bit", "flag"),
-)  # fmt: skip
-ROWS: dict[str, Row | tuple[Row, ...]] = {key: Row(key, fact, codec) for key, fact, codec in _ROWS}
-
+    ("fsdp_cpu_offload", "fsdp.offload_params", "flag"),
+    ("fsdp_reshard_after_forward", "fsdp.reshard_after_forward", "flag"),
+    ("loss.beta", "training.beta", "plain"),
+    ("loss.label_smoothing", "training.label_smoothing", "plain"),
+)
+_BUILDER = (
+    Row("model._component_", "training.finetuning_type", "builder"),
+    Row("model._component_", "quantization.load_in_4bit", "builder-4bit"),
+)
+ROWS: dict[str, Row | tuple[Row, ...]] = {
+    **{key: Row(key, fact, codec) for key, fact, codec in _ROWS},
+    "model._component_": _BUILDER,
+}
 _SECTIONS = (
     "model",
     "tokenizer",
@@ -41,6 +64,10 @@ _SECTIONS = (
     "quantizer",
     "lr_scheduler",
 )
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
+_LOSSES = {"torchtune.rlhf.loss.DPOLoss": "dpo", "torchtune.rlhf.loss.RSOLoss": "dpo", "torchtune.rlhf.loss.IPOLoss": "dpo",
+           "torchtune.rlhf.loss.PPOLoss": "ppo", "torchtune.rlhf.loss.GRPOLoss": "grpo"}  # fmt: skip
+_SCHEDULES = {"get_cosine_schedule_with_warmup": "cosine"}
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:
@@ -57,10 +84,79 @@ def _component(block: Block, section: str) -> str:
 
 def lower(block: Block, layer: str = "file") -> Fragment:
     """Training without an optimizer is none: evaluation, generation and quantisation recipes leave everything open."""
-    statements = tuple(lower_mapping(block, ROWS, layer, lambda key: None))
-    state = CLOSED if block.mapping.get("optimizer") is not None else OPEN
+    block = block._replace(mapping=_resolved(block.mapping, block.mapping))
+    statements = tuple(_known(block, lower_mapping(block, ROWS, layer, lambda key: None))) + tuple(_named(block, layer))
+    whole = block.kind == "document" and block.mapping.get("optimizer") is not None
+    state = CLOSED if whole else OPEN
+    lora = any(one.fact == "training.finetuning_type" and one.value == "lora" for one in statements)
     return Fragment(
         "torchtune", block, layer, statements,
-        {"training": OPEN, "lora": state, "quantization": OPEN, "model": state, "data": OPEN, "trainer": OPEN, "tokenizer": OPEN, "fsdp": OPEN},
-        {}, huggingface.links(statements), entry=True, framework="torchtune",
+        dict.fromkeys(("training", "lora", "quantization", "model", "deepspeed", "accelerate"), state)
+        | dict.fromkeys(("data", "trainer", "tokenizer", "fsdp"), OPEN),
+        dict.fromkeys(("lora", "quantization"), ("torchtune.builder",)) if lora else {},
+        huggingface.links(statements), entry=True, framework="torchtune",
     )  # fmt: skip
+
+
+def _known(block: Block, statements: Iterable[Statement]) -> Iterator[Statement]:
+    """`qlora_` says four bits, other builders say nothing of it where `quantize_base` does."""
+    part = block.mapping.get("model")
+    said = isinstance(part, Mapping) and part.get("quantize_base") is not None
+    for one in statements:
+        builder = isinstance(one.origin, Explicit) and one.origin.place.setting == "model._component_"
+        if not (builder and said and one.fact == "quantization.load_in_4bit" and one.value is False):
+            yield one
+
+
+def _named(block: Block, layer: str) -> Iterator[Statement]:
+    """What the classes of loss and scheduler say, shown at their names."""
+    for section, words, fact in (
+        ("loss", _LOSSES, "training.stage"),
+        ("lr_scheduler", _SCHEDULES, "training.lr_scheduler_type"),
+    ):
+        name = _component(block, section)
+        word = words.get(name) or words.get(name.rpartition(".")[2])
+        part = block.mapping.get(section)
+        if word and isinstance(part, Mapping):
+            entry = next(entry for entry in part.entries if entry.key == "_component_")
+            said = statement(block, entry, (section, "_component_"), Row("_component_", fact, "text"), layer)
+            yield said._replace(value=word)
+
+
+def _resolved(mapping: Mapping, root: Mapping) -> Mapping:
+    """Interpolations of keys of the same file, as OmegaConf fills them in; such a value is shown where it is used and not edited there."""
+    entries = tuple(entry._replace(value=_filled(entry.value, root)) for entry in mapping.entries)
+    return (
+        mapping
+        if all(new.value is old.value for new, old in zip(entries, mapping.entries, strict=True))
+        else mapping._replace(entries=entries)
+    )
+
+
+def _filled(node: Node, root: Mapping, depth: int = 0) -> Node:
+    if isinstance(node, Mapping):
+        return _resolved(node, root)
+    if not isinstance(node, Scalar) or not isinstance(node.value, str) or "${" not in node.value or depth > 8:
+        return node
+    whole = _REFERENCE.fullmatch(node.value)
+    if whole is not None:
+        found = _at(root, whole[1])
+        if isinstance(found, Scalar):
+            found = _filled(found, root, depth + 1)
+            return found._replace(editable=False) if isinstance(found, Scalar) else node
+        return found if isinstance(found, Sequence) else node
+    text = node.value
+    for match in _REFERENCE.finditer(node.value):
+        found = _at(root, match[1])
+        found = _filled(found, root, depth + 1) if found is not None else None
+        if not isinstance(found, Scalar) or is_unknown(found.value):
+            return node
+        text = text.replace(match[0], str(found.value))
+    return node._replace(value=text, editable=False)
+
+
+def _at(root: Mapping, path: str) -> Node | None:
+    node: Node | None = root
+    for part in path.split("."):
+        node = node.get(part) if isinstance(node, Mapping) else None
+    return node

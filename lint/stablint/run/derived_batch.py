@@ -40,6 +40,9 @@ def effective_batch(w: World) -> Answer:
     values = [w.value(name) for name in names]
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         return Answer(math.prod(values), names)
+    whole = w.stated("training.global_batch_size")  # litgpt and Megatron name it, and work the accumulation out
+    if isinstance(whole, int) and not isinstance(whole, bool):
+        return Answer(whole, ("training.global_batch_size",))
     return Answer(Unknown("batch size, accumulation and processes are not all known"), names)
 
 

@@ -12,6 +12,7 @@ from stablint.source.tree import Unknown
 
 _PROMPT = ("PREFIX_TUNING", "PROMPT_TUNING", "P_TUNING", "MULTITASK_PROMPT_TUNING", "CPT")
 
+_STAGED = ("llamafactory", "torchtune", "xtuner", "litgpt")  # frameworks that say or fill in what is trained for
 _STAGES = {"sft": "sft", "dpo": "dpo", "kto": "kto", "ppo": "ppo", "rm": "reward", "pt": "pretrain"}
 
 
@@ -67,8 +68,8 @@ def config_class(w: World) -> Answer:
 
 def objective(w: World) -> Answer:
     """What is optimised: by the config class, the framework's own switch, else presumed to be supervised fine-tuning."""
-    stage = w.stated("training.stage")
-    if stage is not ABSENT:
+    stage = w.value("training.stage") if w.run.framework in _STAGED else w.stated("training.stage")
+    if stage is not ABSENT and not (is_unknown(stage) and not w.is_stated("training.stage")):
         return Answer(_STAGES.get(stage, stage) if isinstance(stage, str) else stage, ("training.stage",))
     if w.run.framework == "axolotl":
         rl = w.stated("training.rl")

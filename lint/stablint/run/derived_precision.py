@@ -7,6 +7,8 @@ from stablint.run.world import Answer, World
 from stablint.source.tree import Unknown
 
 _HALF = ("float16", "bfloat16")
+_AUTOCAST = ("xtuner", "litgpt")  # their own switch is autocast's dtype
+_ONE_DTYPE = ("torchtune", "litgpt")  # quantised weights are expanded to the dtype that everything else has
 
 
 def compute_dtype(w: World) -> Answer:
@@ -15,6 +17,8 @@ def compute_dtype(w: World) -> Answer:
         name = f"deepspeed.{block}.enabled"
         if w.stated(name) is True:
             return Answer(dtype, (name,))
+    if w.run.framework in _AUTOCAST and w.value("training.amp_dtype") in (*_HALF, "float32"):
+        return Answer(w.value("training.amp_dtype"), ("training.amp_dtype",))
     fp16, bf16 = w.value("training.fp16"), w.value("training.bf16")
     if fp16 is True and bf16 is True:
         return Answer(Unknown("fp16 and bf16 are both on"), ("training.fp16", "training.bf16"))
@@ -57,6 +61,8 @@ def _weights_decide(w: World) -> Answer:
     if is_unknown(weights):
         return Answer(weights, ("derived.weights_dtype",))
     if weights in ("4bit", "8bit"):
+        if w.run.framework in _ONE_DTYPE and w.value("model.dtype") in (*_HALF, "float32"):
+            return Answer(w.value("model.dtype"), ("model.dtype",))
         return Answer(Unknown("a quantised model computes in its own dtype"), ("derived.weights_dtype",))
     return Answer("float32", ("training.fp16", "training.bf16"))
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from stablint.run.defaults import profile
 from stablint.run.fact import ABSENT, OPEN, PRESUMED, Default, Derived, Fact, Place, Supplied, is_unknown
+from stablint.run.framework import fills_in
 from stablint.run.pep440 import Key, release_key
 from stablint.run.releases import FieldSpans, Releases
 from stablint.source.tree import Unknown
@@ -56,6 +57,7 @@ class Run(NamedTuple):
     said: Table[str, str] = {}  # library → the option or file that says its release
 
 
+_ADD_NOTHING = ("", "transformers", "trl", "unsloth")  # the config classes' own defaults hold there
 _OUTSIDE = Unknown("it may be set outside the files at hand")
 _SHARED: dict[
     tuple[Any, ...], Fact
@@ -82,6 +84,7 @@ class World:
         self.choice = choice
         self._token = _TOKENS.setdefault(tuple(choice.items()), len(_TOKENS))
         self._rules = rules
+        self._fills_in = run.framework not in _ADD_NOTHING
         self._facts: dict[str, Fact] = {}
         self._needs: dict[str, frozenset[str] | None] = {}
         self._reads: dict[str, set[str]] = {}
@@ -227,6 +230,8 @@ class World:
         scope = self.run.scopes.get(head, OPEN)
         if scope == OPEN:
             return Fact(name, _OUTSIDE, None)
+        if self._fills_in and (own := fills_in(self, name)) is not None:
+            return own
         classes = self.run.classes.get(head, ())
         shared = (name, scope, classes, self._token)
         found = _SHARED.get(shared)

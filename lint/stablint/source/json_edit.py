@@ -83,8 +83,8 @@ def rename(document: Document, place: Place, key: str) -> Edit | None:
 
 def _dump(value: object, text: str, at: int, spread: bool) -> str | None:
     """A value as JSON, spread over lines below the line of `at` if asked; None for what JSON cannot hold."""
-    if isinstance(value, Verbatim):
-        return str(value)
+    if isinstance(value, Verbatim):  # JSON has no expressions: `torch.bfloat16` is text there
+        value = str(value)
     if isinstance(value, Unknown):
         return None
     start = _line_start(text, at)

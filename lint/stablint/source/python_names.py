@@ -142,7 +142,11 @@ class Names:
             self._later((node.value,), scope, conditional, _dotted_target(node.target))
 
     def augmented(self, node: ast.AugAssign, scope: Scope, conditional: bool, _: str | None) -> None:
-        self._target(node.target, None, "other", _end(node), scope, conditional)
+        combined: ast.expr | None = None
+        if isinstance(node.target, ast.Name):  # `x *= y` is `x = x * y`
+            before = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+            combined = ast.copy_location(ast.BinOp(before, node.op, node.value), node)
+        self._target(node.target, combined, "value" if combined else "other", _end(node), scope, conditional)
         if isinstance(node.target, ast.Name):
             self.mutated.add(node.target.id)
         self._later((node.target, node.value), scope, conditional)

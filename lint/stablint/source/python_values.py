@@ -25,6 +25,8 @@ _LIBRARIES = frozenset(
         "datasets",
         "deepspeed",
         "unsloth",
+        "xtuner",
+        "mmengine",
         "numpy",
         "np",
     ]

@@ -1,0 +1,29 @@
+"""knowledge/frameworks.yaml → what each framework fills in, one small file a framework: only runs of that framework load it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_GIVES = ("is", "as", "times")
+_KEYS = {*_GIVES, "since", "when", "at"}
+
+
+def compile_frameworks(root: Path) -> dict[str, object]:
+    """`frameworks/<name>`: fact → rows. Raises ValueError for a row that says nothing, too much, or not where it was read."""
+    document = yaml.safe_load((root / "frameworks.yaml").read_text(encoding="utf-8"))
+    return {
+        f"frameworks/{name}": {
+            fact: [_row(name, fact, row) for row in rows] for fact, rows in entry["defaults"].items()
+        }
+        for name, entry in document.items()
+    }
+
+
+def _row(framework: str, fact: str, row: dict[str, Any]) -> dict[str, Any]:
+    said = [key for key in _GIVES if key in row]
+    if len(said) != 1 or not row.keys() <= _KEYS or "at" not in row or len(row.get("when", {"": 0})) != 1:
+        raise ValueError(f"{framework}, {fact}: a row has one of {', '.join(_GIVES)}, and `at`: {row}")
+    return {key: row[key] for key in (*said, "since", "when") if key in row}

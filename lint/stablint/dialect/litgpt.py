@@ -1,0 +1,123 @@
+"""litgpt: YAML of its config_hub, and the same keys as dotted flags of `litgpt finetune_lora …`. jsonargparse casts every number."""
+
+from __future__ import annotations
+
+from stablint.dialect import huggingface
+from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
+from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping, statement
+from stablint.run.fact import CLOSED, OPEN, Statement
+from stablint.source.tree import Command, Entry, Scalar
+
+_ROWS = (
+    ("checkpoint_dir", "model.name_or_path", "text"),
+    ("model_name", "model.name_or_path", "text"),
+    ("initial_checkpoint_dir", "model.initial_checkpoint", "text"),
+    ("out_dir", "training.output_dir", "text"),
+    ("devices", "launch.processes_per_node", "plain"),
+    ("num_nodes", "launch.nodes", "plain"),
+    ("seed", "training.seed", "plain"),
+    ("lora_r", "lora.r", "plain"),
+    ("lora_alpha", "lora.lora_alpha", "plain"),
+    ("lora_dropout", "lora.lora_dropout", "plain"),
+    ("train.micro_batch_size", "training.per_device_train_batch_size", "plain"),
+    ("train.global_batch_size", "training.global_batch_size", "plain"),
+    ("train.epochs", "training.num_train_epochs", "plain"),
+    ("train.max_steps", "training.max_steps", "plain"),
+    ("train.max_seq_length", "training.max_length", "plain"),
+    ("train.max_norm", "training.max_grad_norm", "plain"),
+    ("train.lr_warmup_steps", "training.warmup_steps", "plain"),
+    ("train.lr_warmup_fraction", "training.lr_warmup_fraction", "plain"),
+    ("train.min_lr", "training.min_lr", "plain"),
+    ("train.save_interval", "training.save_steps", "plain"),
+    ("train.log_interval", "training.logging_steps", "plain"),
+    ("eval.interval", "training.eval_steps", "plain"),
+    ("optimizer.class_path", "training.optim", "optimizer"),
+    ("optimizer.init_args.lr", "training.learning_rate", "plain"),
+    ("optimizer.init_args.weight_decay", "training.weight_decay", "plain"),
+    ("optimizer.lr", "training.learning_rate", "plain"),
+    ("train.learning_rate", "training.learning_rate", "plain"),  # before the `optimizer` key
+    ("train.weight_decay", "training.weight_decay", "plain"),
+    ("data", "data.dataset", "plain"),
+)
+_SEVERAL = {
+    "precision": (("model.dtype", "weights"), ("training.amp_dtype", "autocast")),
+    "quantize": (("quantization.load_in_4bit", "bnb-4bit"), ("quantization.load_in_8bit", "bnb-8bit"),
+                 ("quantization.bnb_4bit_quant_type", "bnb-type"), ("quantization.bnb_4bit_use_double_quant", "bnb-double")),
+}  # fmt: skip
+ROWS: dict[str, Row | tuple[Row, ...]] = {
+    **{key: Row(key, fact, codec) for key, fact, codec in _ROWS},
+    **{key: tuple(Row(key, fact, codec) for fact, codec in rows) for key, rows in _SEVERAL.items()},
+}
+_SHORT = Row("optimizer", "training.optim", "optimizer")  # a name instead of a section
+_OWN = frozenset({"lora_query", "lora_key", "lora_value", "lora_projection", "lora_mlp", "lora_head", "checkpoint_dir", "out_dir",
+                  "tokenizer_dir", "initial_checkpoint_dir", "model_config", "logger_name", "num_nodes", "devices", "precision"})  # fmt: skip
+_COMMANDS = {"finetune": "lora", "finetune_lora": "lora", "finetune_full": "full", "finetune_adapter": "adapter",
+             "finetune_adapter_v2": "adapter", "pretrain": "full"}  # fmt: skip
+
+
+def recognise(keys: frozenset[str], block: Block) -> int:
+    """`train` and `eval` sections with litgpt's own arguments beside them."""
+    return 94 if "train" in keys and len(keys & _OWN) >= 3 and (block.mapping.get("eval") or "optimizer" in keys) else 0
+
+
+def is_command(words: tuple[str, ...]) -> bool:
+    return len(words) >= 2 and words[0].rpartition("/")[2] == "litgpt" and words[1] in _COMMANDS
+
+
+def lower(block: Block, layer: str = "file") -> Fragment:
+    """The commands share their keys; which one reads a file is told by its adapter keys, or by the model that pretraining names."""
+    flags = block.kind == "flags"
+    statements = [
+        one
+        for one in lower_mapping(block, ROWS, layer, {"optimizer": _SHORT}.get, flags=flags)
+        if not (one.fact == "training.optim" and isinstance(one.value, dict))
+    ]
+    words = block.origin.words if flags and isinstance(block.origin, Command) else ()
+    if is_command(words):
+        statements += _of_command(block, words, layer)
+    elif not flags and (named := next((e for e in block.mapping.entries if e.key == "tokenizer_dir"), None)):
+        said = statement(block, named, ("tokenizer_dir",), Row("tokenizer_dir", "training.stage", "text"), layer)
+        statements.append(said._replace(value="pt"))  # only `litgpt pretrain` is told where the tokenizer is
+    stated = {one.fact for one in statements}
+    lora = any(fact.startswith("lora.") for fact in stated) or any(
+        one.fact == "training.finetuning_type" and one.value == "lora" for one in statements
+    )
+    classes = {"lora": ("litgpt.finetune_lora",)} if lora else {}
+    state = OPEN if block.mapping.open else CLOSED
+    return Fragment(
+        "litgpt", block, layer, tuple(statements),
+        dict.fromkeys(("training", "lora", "quantization", "model", "deepspeed", "fsdp", "accelerate"), state) | {"data": OPEN},
+        classes, huggingface.links(tuple(statements)), entry=True, framework="litgpt",
+    )  # fmt: skip
+
+
+def _of_command(block: Block, words: tuple[str, ...], layer: str) -> list[Statement]:
+    """`litgpt finetune_lora MODEL`: the command says what is trained, its first argument the model."""
+    node = Scalar(_COMMANDS[words[1]], block.start, block.start, "name", False)
+    found = [
+        statement(
+            block,
+            Entry(words[1], block.start, block.start, node),
+            (words[1],),
+            Row(words[1], "training.finetuning_type"),
+            layer,
+        )
+    ]
+    if words[1] == "pretrain":
+        node = Scalar("pt", block.start, block.start, "name", False)
+        found.append(
+            statement(
+                block,
+                Entry(words[1], block.start, block.start, node),
+                (words[1],),
+                Row(words[1], "training.stage"),
+                layer,
+            )
+        )
+    positionals = getattr(block.origin, "positionals", ())
+    if positionals:
+        entry = Entry("checkpoint_dir", positionals[0].start, positionals[0].start, positionals[0])
+        found.append(
+            statement(block, entry, ("checkpoint_dir",), Row("checkpoint_dir", "model.name_or_path", "text"), layer)
+        )
+    return found

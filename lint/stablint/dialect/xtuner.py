@@ -1,0 +1,235 @@
+"""xtuner's Python configs of mmengine: `lr = 2e-4`, `model = dict(type=SupervisedFinetune, llm=dict(…), lora=dict(…))`.
+
+Module-level names are the keys; values stand where the names are given them, so that a fix edits `lr = 2e-4` itself. The file is read, never run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stablint.dialect import huggingface
+from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
+from stablint.dialect.fragment import Block, Fragment, Link, Row, last_word, lower_mapping, statement
+from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
+from stablint.source.tree import Command, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
+
+_LLM = (
+    ("pretrained_model_name_or_path", "model.name_or_path", "text"),
+    ("torch_dtype", "model.dtype", "dtype"),
+    ("attn_implementation", "model.attn_implementation", "text"),
+    ("trust_remote_code", "model.trust_remote_code", "flag"),
+    ("quantization_config.load_in_4bit", "quantization.load_in_4bit", "flag"),
+    ("quantization_config.load_in_8bit", "quantization.load_in_8bit", "flag"),
+    ("quantization_config.bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
+    ("quantization_config.bnb_4bit_quant_storage", "quantization.bnb_4bit_quant_storage", "dtype"),
+    ("quantization_config.bnb_4bit_quant_type", "quantization.bnb_4bit_quant_type", "plain"),
+    ("quantization_config.bnb_4bit_use_double_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
+)
+_ROWS = (
+    *((f"model.llm.{key}", fact, codec) for key, fact, codec in _LLM),
+    *((f"model.{key}", fact, codec) for key, fact, codec in _LLM),  # `framework = "huggingface"`: the model itself
+    ("model.lora.r", "lora.r", "plain"),
+    ("model.lora.lora_alpha", "lora.lora_alpha", "plain"),
+    ("model.lora.lora_dropout", "lora.lora_dropout", "plain"),
+    ("model.lora.target_modules", "lora.target_modules", "targets"),
+    ("model.lora.modules_to_save", "lora.modules_to_save", "words"),
+    ("model.lora.bias", "lora.bias", "plain"),
+    ("model.lora.task_type", "lora.task_type", "plain"),
+    ("model.lora.use_rslora", "lora.use_rslora", "flag"),
+    ("model.lora.use_dora", "lora.use_dora", "flag"),
+    ("model.use_activation_checkpointing", "training.gradient_checkpointing", "flag"),
+    ("model.beta", "training.beta", "plain"),
+    ("model.loss_type", "training.loss_type", "plain"),
+    ("model.label_smoothing", "training.label_smoothing", "plain"),
+    ("optim_wrapper.optimizer.type", "training.optim", "optimizer"),
+    ("optim_wrapper.optimizer.lr", "training.learning_rate", "plain"),
+    ("optim_wrapper.optimizer.weight_decay", "training.weight_decay", "plain"),
+    ("optim_wrapper.optimizer.eps", "training.adam_epsilon", "plain"),
+    ("optim_wrapper.clip_grad.max_norm", "training.max_grad_norm", "plain"),
+    ("optim_wrapper.accumulative_counts", "training.gradient_accumulation_steps", "plain"),
+    ("optim_wrapper.dtype", "training.amp_dtype", "dtype"),
+    ("train_dataloader.batch_size", "training.per_device_train_batch_size", "plain"),
+    ("train_dataloader.num_workers", "training.dataloader_num_workers", "plain"),
+    ("train_dataloader.dataset.max_length", "training.max_length", "plain"),
+    ("train_dataloader.dataset.pack_to_max_length", "training.packing", "flag"),
+    ("train_cfg.max_epochs", "training.num_train_epochs", "plain"),
+    ("train_cfg.max_iters", "training.max_steps", "plain"),
+    ("default_hooks.checkpoint.interval", "training.save_steps", "plain"),
+    ("default_hooks.checkpoint.max_keep_ckpts", "training.save_total_limit", "plain"),
+    ("default_hooks.logger.interval", "training.logging_steps", "plain"),
+    ("randomness.seed", "training.seed", "plain"),
+    ("work_dir", "training.output_dir", "text"),
+)
+ROWS: dict[str, Row | tuple[Row, ...]] = {
+    **{key: Row(key, fact, codec) for key, fact, codec in _ROWS},
+    "optim_wrapper.optimizer.betas": (
+        Row("optim_wrapper.optimizer.betas", "training.adam_beta1", "first"),
+        Row("optim_wrapper.optimizer.betas", "training.adam_beta2", "second"),
+    ),
+}
+# Classes of xtuner/model by what they train for; the others fine-tune on whole texts.
+_OBJECTIVES = {"DPO": "dpo", "ORPO": "orpo", "RewardModel": "rm"}
+# `--deepspeed NAME` of `xtuner train` (xtuner/configs/deepspeed/NAME.json).
+_ZERO = {
+    "deepspeed_zero1": 1,
+    "deepspeed_zero2": 2,
+    "deepspeed_zero2_offload": 2,
+    "deepspeed_zero3": 3,
+    "deepspeed_zero3_offload": 3,
+}
+
+
+def recognise(document: Document) -> int:
+    """A model and what optimises it, both as dicts with a `type`; TrainingArguments take the optimiser's place in its other mode."""
+    module = document.root
+    if not isinstance(module, Module):
+        return 0
+    names = module.names
+    typed = [name for name in ("model", "optim_wrapper", "training_args") if _type(names.get(name)) is not None]
+    return 95 if len(typed) >= 2 and "model" in typed else 0
+
+
+def _type(node: Node | None) -> Node | None:
+    return node.get("type") if isinstance(node, Mapping) else None
+
+
+def _word(node: Node | None) -> str:
+    """The last word of a `type`, where it is known."""
+    found = _type(node)
+    return last_word(found.value) if isinstance(found, Scalar) and isinstance(found.value, str) else ""
+
+
+def lower(document: Document) -> Fragment:
+    module = document.root
+    assert isinstance(module, Module)
+    names = module.names
+    block = Block(document, "document", "", names, names.start, names.end, document.number)
+    statements = tuple(_statements(block, names))
+    model = names.get("model")
+    adapter = isinstance(names.get("lora"), Mapping) or (
+        isinstance(model, Mapping) and isinstance(model.get("lora"), Mapping)
+    )
+    quantised = any(one.fact.startswith("quantization.") for one in statements)
+    classes: dict[str, tuple[str, ...]] = {"lora": ("peft.LoraConfig",)} if adapter else {}
+    if quantised:
+        classes["quantization"] = ("transformers.BitsAndBytesConfig",)
+    if names.get("training_args") is not None:
+        classes["training"] = (huggingface.BASE,)
+    return Fragment(
+        "xtuner", block, "file", statements,
+        dict.fromkeys(("training", "lora", "quantization", "model", "fsdp", "accelerate"), CLOSED)
+        | {"data": OPEN, "tokenizer": OPEN, "trainer": OPEN},
+        classes, huggingface.links(statements), entry=True, framework="xtuner",
+    )  # fmt: skip
+
+
+def _statements(block: Block, names: Mapping) -> Iterator[Statement]:
+    yield from lower_mapping(block, ROWS, "file", _other)
+    model, wrapper = names.get("model"), names.get("optim_wrapper")
+    objective = _OBJECTIVES.get(_word(model))
+    if objective is not None and isinstance(model, Mapping):
+        yield _named(block, model, "model", "training.stage", objective)
+    if isinstance(wrapper, Mapping) and _word(wrapper):
+        yield _named(block, wrapper, "optim_wrapper", "training.optim_wrapper", _word(wrapper))
+    yield from _schedule(block, names.get("param_scheduler"))
+
+
+def _other(key: str) -> Row | None:
+    head, dot, rest = key.partition(".")
+    if dot and head == "training_args":
+        found = huggingface.ROWS.get(rest) or huggingface.training_row(rest)
+        return Row(key, found.fact, found.codec) if found is not None else None
+    if dot and head == "lora" and rest != "type":
+        return Row(key, "lora." + rest)
+    return None
+
+
+def _named(block: Block, holder: Mapping, key: str, fact: str, value: object) -> Statement:
+    entry = next(entry for entry in holder.entries if entry.key == "type")
+    said = statement(block, entry, (key, "type"), Row(f"{key}.type", fact, "text"), "file")
+    return said._replace(value=value)
+
+
+def _schedule(block: Block, node: Node | None) -> Iterator[Statement]:
+    """A list of schedulers: a linear one before the last is the warm-up, the last one the schedule."""
+    parts = node.items if isinstance(node, Sequence) else (node,) if isinstance(node, Mapping) else ()
+    words = [_word(part) for part in parts]
+    kind = (
+        {"CosineAnnealingLR": "cosine", "LinearLR": "linear", "ConstantLR": "constant"}.get(words[-1])
+        if words
+        else None
+    )
+    if kind is None or node is None:
+        return
+    yield _at(block, node, "training.lr_scheduler_type", kind)
+    ends = [
+        end.value if isinstance(part, Mapping) and isinstance(end := part.get("end"), Scalar) else None
+        for part in parts
+    ]
+    share: object = 0.0
+    if words[0] == "LinearLR" and len(words) > 1:
+        warm, whole = ends[0], ends[-1]
+        known = isinstance(warm, (int, float)) and isinstance(whole, (int, float)) and whole
+        share = warm / whole if known else Unknown("where the warm-up ends is not written down")  # type: ignore[operator]
+    yield _at(block, node, "training.warmup_ratio", share)
+
+
+def _at(block: Block, node: Node, fact: str, value: object) -> Statement:
+    entry = Entry("param_scheduler", node.start, node.end, Scalar(value, node.start, node.end, "name", False))
+    return statement(block, entry, ("param_scheduler",), Row("param_scheduler", fact), "file")
+
+
+def is_command(words: tuple[str, ...]) -> bool:
+    return len(words) >= 2 and words[0].rpartition("/")[2] == "xtuner" and words[1] == "train"
+
+
+def lower_command(document: Document, command: Command, index: int) -> Fragment:
+    """`xtuner train CONFIG --deepspeed NAME`: the config joins; a built-in DeepSpeed file is told by its name."""
+    block = Block(document, "flags", " ".join(command.words), command.flags, command.start, command.end, index, command)
+    statements: list[Statement] = []
+    links: list[Link] = []
+    for entry in command.flags.entries:
+        if entry.key.replace("-", "_") == "deepspeed" and isinstance(entry.value, Scalar):
+            said = statement(block, entry, ("deepspeed",), Row("deepspeed", "training.deepspeed", "text"), "flags")
+            statements.append(said)
+            stage = _ZERO.get(said.value) if isinstance(said.value, str) else None
+            if stage is not None:
+                statements += _built_in(block, entry, str(said.value), stage)
+            elif isinstance(said.value, str) and isinstance(said.origin, Explicit):
+                links.append(Link("deepspeed", said.value, said.origin.place))
+    for word in command.positionals[:1]:
+        if isinstance(word.value, str) and not isinstance(word.value, Unknown):
+            links.append(Link("script", word.value, Place(document, word.value, word.start, word.end)))
+    return Fragment(
+        "xtuner", block, "flags", tuple(statements), {"training": OPEN, "deepspeed": CLOSED}, {}, tuple(links),
+        entry=True, framework="xtuner",
+    )  # fmt: skip
+
+
+def _built_in(block: Block, entry: Entry, name: str, stage: int) -> Iterator[Statement]:
+    said: dict[str, object] = {
+        "zero_optimization.stage": stage,
+        "zero_optimization.overlap_comm": True,
+        "zero_allow_untested_optimizer": True,
+    }
+    if name.endswith("_offload"):
+        said["zero_optimization.offload_optimizer.device"] = "cpu"
+    if stage == 3:
+        said["zero_optimization.stage3_gather_16bit_weights_on_model_save"] = True
+        if name.endswith("_offload"):
+            said["zero_optimization.offload_param.device"] = "cpu"
+    said |= dict.fromkeys(
+        (
+            "fp16.enabled",
+            "bf16.enabled",
+            "gradient_accumulation_steps",
+            "train_micro_batch_size_per_gpu",
+            "gradient_clipping",
+        ),
+        "auto",
+    )
+    for path, value in said.items():
+        node = Scalar(value, entry.value.start, entry.value.end, "name", False)
+        yield statement(
+            block, entry._replace(value=node), ("deepspeed",), Row("deepspeed", "deepspeed." + path), "flags"
+        )
