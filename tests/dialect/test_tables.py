@@ -84,6 +84,9 @@ MEANINGS = {
     "bnb-8bit": [("bnb.int8-training", True), ("bnb.nf4-dq", False)],
     "bnb-type": [("bnb.nf4", "nf4"), ("bnb.fp4-dq", "fp4")],
     "bnb-double": [("bnb.nf4-dq", True), ("bnb.nf4", False)],
+    "four-bits": [(True, 4), (False, None)],
+    "flash-word": [("flash_attn", "flash_attention_2"), ("sdpa", "sdpa")],
+    "swift-dtype": [("bf16", "bfloat16"), ("fp16", "float16"), ("fp32", "float32")],
     "types": [([{"type": "alpaca"}], ["alpaca"]), ([{"type": "a"}, {"path": "b"}], ["a"])],
 }
 ENTRIES = [
