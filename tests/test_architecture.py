@@ -16,7 +16,8 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 ALLOWED = {
     "source": set(),
     "knowledge": {"compile"},
-    "run": {"source", "target", "knowledge"},
+    "memory": set(),
+    "run": {"source", "target", "memory", "knowledge"},
     "target": {"source", "run", "knowledge"},
     "dialect": {"source", "run", "knowledge"},
     "discover": {"source"},

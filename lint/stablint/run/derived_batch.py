@@ -141,6 +141,7 @@ def _launch_is_known(w: World) -> bool:
     return (
         (launcher is not ABSENT and launcher != "accelerate")
         or w.is_stated("accelerate.distributed_type")
+        or w.stated("accelerate.multi_gpu") is True
         or w.value("target.gpu.count") == 1
     )
 

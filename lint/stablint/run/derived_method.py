@@ -77,6 +77,11 @@ def objective(w: World) -> Answer:
     name = w.value("derived.config_class")
     if name in OBJECTIVES:
         return Answer(OBJECTIVES[name], ("derived.config_class",))
+    trainer = next((c.rpartition(".")[2] for c in w.run.classes.get("trainer", ())), "")
+    if (
+        trainer.endswith("Trainer") and trainer[:-7] + "Config" in OBJECTIVES
+    ):  # TRL's older trainers took TrainingArguments
+        return Answer(OBJECTIVES[trainer[:-7] + "Config"], ("derived.config_class",))
     if is_unknown(name) and "?trl.SFTConfig" not in w.run.classes.get("training", ()):
         return Answer(name, ("derived.config_class",))
     return Answer("sft", ("derived.config_class",), presumed=True)

@@ -60,6 +60,7 @@ class Gpu(NamedTuple):
     fp8: bool | None
     flash_attention_2: bool | None
     memory_gib: float | None
+    most_memory_gib: float | None = None  # of the cards that the name may mean
 
     def facts(self) -> dict[str, Any]:
         """`target.gpu.*` and `target.device`; Unknown with its reason where the name leaves it open."""
@@ -70,6 +71,8 @@ class Gpu(NamedTuple):
             if value is None and not (field == "compute_capability" and self.vendor not in (None, "nvidia")):
                 value = Unknown(self._why(field))
             facts["target.device" if field == "device" else "target.gpu." + field] = value
+        most = self.most_memory_gib if self.memory_gib is None else self.memory_gib
+        facts["target.gpu.most_memory_gib"] = Unknown(self._why("memory_gib")) if most is None else most
         return facts
 
     def _why(self, field: str) -> str:
@@ -189,7 +192,7 @@ def _choose(label: str, indices: list[int], words: Words, memory: float | None, 
     if memory is None:
         if words.laptop and not (words.forms and len(indices) == 1):
             merged = _merge(label + " Laptop", indices, count, None)
-            return merged._replace(name=label + " Laptop", memory_gib=None)
+            return merged._replace(name=label + " Laptop", memory_gib=None, most_memory_gib=None)
         plain = [i for i in indices if not cards[i][-1]]
         return _merge(label, plain or indices, count, None)
     fitting = _of_memory(indices, memory, count)
@@ -228,4 +231,6 @@ def _merge(label: str, indices: list[int], count: int | None, memory: float | No
     if count is None and agreed["device"] == "mps":
         count = 1
     name = rows[0][0] if len(rows) == 1 and memory is None else label
-    return Gpu(name, count, tuple(row[0] for row in rows), **agreed)
+    sold = [row[1 + FIELDS.index("memory_gib")] for row in rows]
+    most = None if memory is not None or None in sold else max(sold)
+    return Gpu(name, count, tuple(row[0] for row in rows), **agreed, most_memory_gib=most)

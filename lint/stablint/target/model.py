@@ -24,6 +24,10 @@ SIZE = {
     "positions": "model.max_positions",
     "tied": "model.tied_embeddings",
     "experts": "model.experts",
+    "intermediate": "model.intermediate",
+    "kv_heads": "model.kv_heads",
+    "heads": "model.heads",
+    "head_dim": "model.head_dim",
 }
 OWN = {"positions": "model.max_positions", "template": "model.chat_template_family", "gated": "model.gated"}
 _NESTED = ("text_config", "llm_config", "language_config", "thinker_config")
@@ -199,6 +203,13 @@ def _public(facts: Mapping[str, Any]) -> Facts:
     return {name: value for name, value in facts.items() if name.startswith("model.")}
 
 
+def _columns(size: list[Any]) -> list[Any]:
+    """Layers, hidden, vocab, intermediate and key-value heads of a compiled size."""
+    names = list(SIZE)
+    places = [names.index(name) for name in ("layers", "hidden", "vocab", "intermediate", "kv_heads")]
+    return [size[place] if place < len(size) else None for place in places]
+
+
 def _dimensions(text: dict[str, Any], kind: str) -> Facts:
     found = {
         "model.hidden": model_size.dimension(text, "hidden_size", "n_embd", "d_model", "dim"),
@@ -210,6 +221,13 @@ def _dimensions(text: dict[str, Any], kind: str) -> Facts:
         "model.experts": model_size.dimension(
             text, "num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"
         ),
+    }
+    heads = model_size.dimension(text, "num_attention_heads", "n_head", "n_heads")
+    found |= {
+        "model.intermediate": model_size.dimension(text, "intermediate_size", "ffn_hidden_size", "d_ff"),
+        "model.heads": heads,
+        "model.kv_heads": model_size.dimension(text, "num_key_value_heads") or heads,
+        "model.head_dim": model_size.dimension(text, "head_dim"),
     }
     facts: Facts = {name: value for name, value in found.items() if value is not None}
     if (found["model.experts"] or 0) > 1:
@@ -257,7 +275,7 @@ def _judge(config: dict[str, Any], of_type: Mapping[str, Any], facts: Facts, tex
     for line in knowledge.load("models")["lines"]:
         if line["type"] == facts.get("model.type"):
             for size in line["sizes"].values():
-                if size[1:4] + size[len(SIZE) :] == shape:
+                if _columns(size) == shape:
                     alike.add(_judgement(line["fp16"], _row(SIZE, size)))
     if alike == {"unsafe", "risky"}:
         return "risky"
