@@ -23,6 +23,8 @@ def commands(script: str) -> tuple[Command, ...]:
 def value(node):
     if isinstance(node, Sequence):
         return [value(item) for item in node.items]
+    if isinstance(node, Mapping):
+        return flags(node)
     if isinstance(node.value, Unknown):
         return "?"
     return node.value
@@ -44,7 +46,9 @@ FLAGS = [
     ("p --deepspeed.zero 2", {"deepspeed.zero": 2}),
     ("p --name 1_000 --hex 0x10 --inf inf --nan nan --none None", {"name": "1_000", "hex": "0x10", "inf": "inf", "nan": "nan", "none": "None"}),
     ("p --long " + "9" * 5000, {"long": "9" * 5000}),
-    ("""p --json '{"a": 1}' --text "two words" --esc a\\ b""", {"json": '{"a": 1}', "text": "two words", "esc": "a b"}),
+    ("""p --json '{"a": 1}' --text "two words" --esc a\\ b""", {"json": {"a": 1}, "text": "two words", "esc": "a b"}),
+    ("""p --a '{"b": {"c": [1, "x"]}}' --d="{\\"e\\": 0.5}" --f '{a,b}'""", {"a": {"b": {"c": [1, "x"]}}, "d": {"e": 0.5}, "f": "{a,b}"}),
+    ("L=2\np --a '{\"b\": '$L', \"c\": '$M'}'", {"a": {"b": 2, "c": "?"}}),
     ("p --tab $'a\\tb' --empty ''", {"tab": "a\tb", "empty": ""}),
     ("p --a 1 \\\n  --b 2 \\\r\n  --c 3", {"a": 1, "b": 2, "c": 3}),
     ("p --a 1 # --b 2", {"a": 1}),

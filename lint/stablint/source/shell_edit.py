@@ -9,6 +9,8 @@ import json
 import re
 from typing import NamedTuple
 
+from stablint.source.shell_json import within
+from stablint.source.shell_style import bare_switches, explicit_switches, has, like_neighbours, writes_lower
 from stablint.source.tree import Document, Edit, Entry, Mapping, Node, Scalar, Script, Sequence, Unknown, Verbatim
 
 _SIMPLE = re.compile(r"[\w@%+=:,./-]+\Z", re.ASCII)
@@ -38,6 +40,8 @@ class _Slot(NamedTuple):
 def replace(document: Document, entry: Entry, value: object) -> Edit | None:
     """Put a value in the place of another. A bare `--flag` gets `False` where its neighbours have values like that, else it goes."""
     node, source = entry.value, document.text.text
+    if (quoted := within(document, entry)) is not None:
+        return quoted.replace(entry, value)
     if isinstance(node, (Scalar, Sequence)) and _same(_value_of(node), value):
         return Edit(node.start, node.end, source[node.start : node.end])
     if isinstance(node, Scalar) and node.form == "flag":
@@ -52,20 +56,22 @@ def replace(document: Document, entry: Entry, value: object) -> Edit | None:
             if source[entry.key_end : entry.key_end + 1] == "=" or node.form in ("name", "default")
             else _words(source, node, value)
         )
-    new = _token(value, source[node.start : node.end], _writes_lower(document, entry))
+    new = _token(value, source[node.start : node.end], writes_lower(document, entry))
     return None if new is None or _is_flag(new) else Edit(node.start, node.end, new)
 
 
 def insert(document: Document, after: Entry, key: str, value: object) -> Edit | None:
     """A new flag behind another one: on a continued line of its own if that one has its own."""
+    if (quoted := within(document, after)) is not None:
+        return quoted.insert(after, key, value)
     slot, source = _slot(document, after), document.text.text
-    key = _like_neighbours(key, slot.flags) if slot else key
-    if slot is None or _has(slot.flags, key) or not re.match(r"[A-Za-z_][\w.\-]*\Z", key):
+    key = like_neighbours(key, slot.flags) if slot else key
+    if slot is None or has(slot.flags, key) or not re.match(r"[A-Za-z_][\w.\-]*\Z", key):
         return None
     written = f"{'--' if len(key) > 1 else '-'}{key}"
-    if value is not True or not _bare_switches(slot.flags):
+    if value is not True or not bare_switches(slot.flags):
         words = value if isinstance(value, (list, tuple)) else [value]
-        tokens = [_token(word, "", _writes_lower(document, after)) for word in words]
+        tokens = [_token(word, "", writes_lower(document, after)) for word in words]
         if any(token is None or _is_flag(token) for token in tokens) or not tokens:
             return None
         if not slot.direct and not all(token and _SIMPLE.match(token) for token in tokens):
@@ -88,6 +94,8 @@ def insert(document: Document, after: Entry, key: str, value: object) -> Edit | 
 
 def remove(document: Document, entry: Entry) -> Edit | None:
     """Delete a flag with its values; its whole line where it stands alone. The command above and below stays one."""
+    if (quoted := within(document, entry)) is not None:
+        return quoted.remove(entry)
     slot, source = _slot(document, entry), document.text.text
     if slot is None:
         return None
@@ -112,11 +120,13 @@ def remove(document: Document, entry: Entry) -> Edit | None:
 
 def rename(document: Document, entry: Entry, key: str) -> Edit | None:
     """Another name for the same flag, with `-` or `_` as its command writes them. None if the command has it already."""
+    if (quoted := within(document, entry)) is not None:
+        return quoted.rename(entry, key)
     slot = _slot(document, entry)
     if slot is None:
         return None
-    new = entry.key if key == entry.key else _like_neighbours(key, slot.flags)
-    if not re.match(r"[A-Za-z_][\w.\-]*\Z", new) or (new != entry.key and _has(slot.flags, new)):
+    new = entry.key if key == entry.key else like_neighbours(key, slot.flags)
+    if not re.match(r"[A-Za-z_][\w.\-]*\Z", new) or (new != entry.key and has(slot.flags, new)):
         return None
     return Edit(entry.key_start, entry.key_end, new)
 
@@ -125,8 +135,8 @@ def _replace_bare(document: Document, entry: Entry, value: object) -> Edit | Non
     slot = _slot(document, entry)
     if slot is None:
         return None
-    said = _writes_lower(document, entry)
-    if value is False and not _explicit_switches(slot.flags):
+    said = writes_lower(document, entry)
+    if value is False and not explicit_switches(slot.flags):
         return remove(document, entry)
     new = _token(value, "", said)
     return None if new is None or _is_flag(new) else Edit(entry.key_end, entry.key_end, " " + new)
@@ -214,6 +224,8 @@ def _value_end(source: str, entry: Entry) -> int | None:
         used = _VARIABLE.match(source, at)
         if item.start >= at and _GAP.match(source[at : item.start]):
             at = item.end
+        elif isinstance(item, Mapping) and _GAP.match(source[at : item.start - 1]) and source[item.start - 1] in "'\"":
+            at = item.end + 1
         elif used and isinstance(item, Scalar) and item.form in ("name", "default", "unknown"):
             at = used.end()
         else:
@@ -230,47 +242,6 @@ def _in_list(source: str, at: int) -> bool:
     """Whether a flag on a line of its own is in an array or a quoted text: the line above ends without a backslash."""
     line_start = _line_start(source, at)
     return not source[max(0, line_start - 3) : line_start].rstrip("\r\n").endswith("\\")
-
-
-def _like_neighbours(key: str, flags: Mapping) -> str:
-    keys = [entry.key for entry in flags.entries]
-    if any("-" in other for other in keys) and not any("_" in other for other in keys):
-        return key.replace("_", "-")
-    return key
-
-
-def _has(flags: Mapping, key: str) -> bool:
-    wanted = key.replace("-", "_")
-    return any(entry.key.replace("-", "_") == wanted for entry in flags.entries)
-
-
-def _explicit_switches(flags: Mapping) -> bool:
-    return any(
-        isinstance(e.value, Scalar) and isinstance(e.value.value, bool) and e.value.form != "flag"
-        for e in flags.entries
-    )
-
-
-def _bare_switches(flags: Mapping) -> bool:
-    """Whether a command turns things on by their name alone."""
-    return not _explicit_switches(flags) and any(
-        isinstance(e.value, Scalar) and e.value.form == "flag" for e in flags.entries
-    )
-
-
-def _writes_lower(document: Document, entry: Entry) -> bool:
-    """Whether a command writes `true` rather than `True`."""
-    source, root = document.text.text, document.root
-    for command in root.commands if isinstance(root, Script) else ():
-        if any(other.key_start == entry.key_start for other in command.flags.entries):
-            for other in command.flags.entries:
-                if (
-                    isinstance(other.value, Scalar)
-                    and isinstance(other.value.value, bool)
-                    and other.value.form != "flag"
-                ):
-                    return source[other.value.start : other.value.end].strip("'\"")[:1].islower()
-    return False
 
 
 def _line_start(source: str, at: int) -> int:

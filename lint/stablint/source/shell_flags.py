@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from stablint.source.shell_values import Chunk, Field, scalar
+from stablint.source.shell_view import json_object
 from stablint.source.tree import Entry, Mapping, Node, Problem, Scalar, Sequence
 
 _FLAG = re.compile(r"(--?)([A-Za-z_][\w.\-]*)(=?)", re.DOTALL)
@@ -31,7 +32,7 @@ class _Flag:
         self.bare = (
             Scalar(True, first.start, self.key_end, "flag") if first.exact else Scalar(True, *field[1:], "flag", False)
         )
-        self.values: list[Scalar] = [] if value is None else [scalar(value)]
+        self.values: list[Scalar | Mapping] = [] if value is None else [value_of(value)]
         self.closed = value is not None
         self.empty = value is not None and not value.chunks
 
@@ -41,7 +42,7 @@ class _Flag:
     def entry(self) -> Entry:
         value: Node = self.values[0] if self.values else self.bare
         if len(self.values) > 1:
-            editable = all(item.editable for item in self.values)
+            editable = all(isinstance(item, Scalar) and item.editable for item in self.values)
             value = Sequence(tuple(self.values), self.values[0].start, self.values[-1].end, editable)
         return Entry(self.key, self.key_start, self.key_end, value)
 
@@ -85,10 +86,21 @@ def arguments(source: str, fields: Iterable[Field], end: int) -> Arguments:
                 current.empty = False
             positionals.append(_placed(field))
         else:
-            current.values.append(scalar(field))
+            current.values.append(value_of(field))
     entries = tuple(flag.entry() for flag in flags)
     start = entries[0].key_start if entries else end
     return Arguments(tuple(words), Mapping(entries, min(start, end), end, is_open), tuple(positionals), tuple(problems))
+
+
+def value_of(field: Field) -> Scalar | Mapping:
+    """What a flag is given: JSON objects as such, as the libraries' parsers read them."""
+    chunks = field.chunks
+    first, last = (chunks[0].value, chunks[-1].value) if chunks else ("", "")
+    if isinstance(first, str) and first[:1] == "{" and isinstance(last, str) and last[-1:] == "}":
+        found = json_object(chunks)
+        if found is not None:
+            return found
+    return scalar(field)
 
 
 def _text(field: Field) -> str | None:

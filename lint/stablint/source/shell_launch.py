@@ -183,6 +183,8 @@ def _command(
 
 def _entry(entry: Entry, values: list[Scalar]) -> Entry:
     """The flag with the values that are left to it."""
+    if isinstance(entry.value, Mapping):
+        return entry
     if not values:
         return (
             entry._replace(value=Scalar(True, entry.key_start, entry.key_end, "flag"))
