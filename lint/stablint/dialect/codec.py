@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from stablint.source.tree import Unknown, Verbatim
+from stablint.source.tree import Unknown
 
 Read = Callable[[Any], Any]
 Write = Callable[[Any, Any], Any]
@@ -107,6 +107,8 @@ def _bits(raw: Any, wanted: int) -> Any:
 def read_targets(raw: Any) -> Any:
     """LoRA targets as words with commas; LLaMA-Factory's and ms-swift's `all` is PEFT's `all-linear`."""
     value = read_words(raw)
+    if value in ("DEFAULT", "AUTO"):
+        return Unknown("ms-swift chooses them by the model's type")
     everything = ("all", "ALL", "all-linear", ["all"], ["all-linear"], ["ALL"])
     return "all-linear" if value in everything else [value] if isinstance(value, str) else value
 
@@ -140,8 +142,6 @@ def _switch(raw: Any, on: str, off: str) -> Any:
     return {True: on, False: off}.get(value, value) if type(value) is bool else value
 
 
-def read_first(raw: Any) -> Any:
-    return _nth(raw, 0)
 # flash_attn of LLaMA-Factory (extras/constants.py, AttentionFunction); `auto` leaves the choice to the library.
 _ATTENTION = {"fa2": "flash_attention_2", "fa3": "flash_attention_3", "disabled": "eager", "off": "eager", "auto": None}
 
@@ -180,6 +180,8 @@ def read_swift_dtype(raw: Any) -> Any:
     return Unknown("ms-swift chooses it by model and card") if raw == "AUTO" else read_dtype(raw)
 
 
+def read_first(raw: Any) -> Any:
+    return _nth(raw, 0)
 
 
 def read_second(raw: Any) -> Any:
@@ -199,10 +201,10 @@ CODECS: dict[str, Read] = {
     "plain": read_plain, "dtype": read_dtype, "strategy": read_strategy, "flag": read_flag, "words": read_words, "text": read_text,
     "is-4": read_is_4, "is-8": read_is_8, "targets": read_targets, "is-bf16": read_is_bf16, "is-fp16": read_is_fp16,
     "offload": read_offload, "flash": read_flash, "first": read_first, "second": read_second,
-}  # fmt: skip
-
     "four-bits": read_four_bits, "flash-word": read_flash_word, "swift-dtype": read_swift_dtype,
     "attention": read_attention, "inverse": read_inverse, "types": read_types,
+}  # fmt: skip
+
 
 def write(codec: str, value: Any, old: Any = None) -> Any:
     """What to write so that the codec reads `value`, in the style of `old` (None: nothing stands there). Raises Unwritable."""
@@ -216,7 +218,7 @@ def _write_dtype(value: Any, old: Any) -> Any:
     if value not in DTYPE_SPELLINGS or known not in DTYPE_SPELLINGS:
         return value
     if old.startswith("torch."):
-        return Verbatim("torch." + value)
+        return "torch." + value
     spellings = DTYPE_SPELLINGS[known]
     return DTYPE_SPELLINGS[value][min(spellings.index(old) if old in spellings else 0, 1)]
 
@@ -252,13 +254,13 @@ WRITERS: dict[str, Write] = {
     "is-4": _only((True, 4)), "is-8": _only((True, 8)),
     "is-bf16": _only((True, "bf16"), (False, "fp16")), "is-fp16": _only((True, "fp16"), (False, "bf16")),
     "offload": _only(("cpu", True), ("none", False)), "flash": _only(("flash_attention_2", True), ("eager", False)),
-    "first": lambda value, old: [value, _nth(old, 1)] if _pair(old) else _no_pair(),
-    "second": lambda value, old: [_nth(old, 0), value] if _pair(old) else _no_pair(),
     "inverse": _only((True, False), (False, True)), "types": lambda value, old: _no_pair("it is part of each data set"),
     "attention": _only(("flash_attention_2", "fa2"), ("flash_attention_3", "fa3"), ("eager", "disabled"), ("sdpa", "sdpa")),
     "four-bits": _only((4, True), (None, False)),
     "flash-word": lambda value, old: "flash_attn" if value == "flash_attention_2" else value,
     "swift-dtype": _only(("bfloat16", "bf16"), ("float16", "fp16"), ("float32", "fp32")),
+    "first": lambda value, old: [value, _nth(old, 1)] if _pair(old) else _no_pair(),
+    "second": lambda value, old: [_nth(old, 0), value] if _pair(old) else _no_pair(),
 }  # fmt: skip
 
 

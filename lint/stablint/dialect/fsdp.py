@@ -45,7 +45,7 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     return 91 if len(found) >= 2 and len(found) == len(keys) and telling else 0
 
 
-def _row(key: str) -> Row | None:
+def row(key: str) -> Row | None:
     head, dot, rest = key.partition(".")
     if head.startswith("_"):
         return None
@@ -55,5 +55,5 @@ def _row(key: str) -> Row | None:
 
 
 def lower(block: Block, layer: str = "file") -> Fragment:
-    statements = tuple(lower_mapping(block, {}, layer, _row))
+    statements = tuple(lower_mapping(block, {}, layer, row))
     return Fragment("fsdp", block, layer, statements, {"fsdp": OPEN, "training": OPEN}, {})

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping as Table
 from typing import NamedTuple
 
-from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, spelled
+from stablint.dialect.fragment import Block, Fragment, Link, Row, Rows, lower_mapping, spelled
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.run.releases import canonical, known_key
 from stablint.source.tree import Mapping
@@ -32,11 +32,6 @@ _ROWS = (
     ("use_peft", "lora.use_peft", "flag"),
     ("use_lora", "lora.use_peft", "flag"),
     ("lora_enable", "lora.use_peft", "flag"),
-    ("use_peft_lora", "lora.use_peft", "flag"),  # this one and the next four: PEFT's own sft example
-    ("use_4bit_quantization", "quantization.load_in_4bit", "flag"),
-    ("use_8bit_quantization", "quantization.load_in_8bit", "flag"),
-    ("use_nested_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
-    ("bnb_4bit_quant_storage_dtype", "quantization.bnb_4bit_quant_storage", "dtype"),
     ("lora_r", "lora.r", "plain"),
     ("lora_rank", "lora.r", "plain"),
     ("lora_alpha", "lora.lora_alpha", "plain"),
@@ -82,6 +77,11 @@ _ROWS = (
     ("quantization_config.bnb_4bit_quant_type", "quantization.bnb_4bit_quant_type", "plain"),
     ("quantization_config.bnb_4bit_use_double_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
     ("quantization_config.quant_method", "quantization.quant_method", "text"),
+    ("use_peft_lora", "lora.use_peft", "flag"),  # this one and the next four: PEFT's own sft example
+    ("use_4bit_quantization", "quantization.load_in_4bit", "flag"),
+    ("use_8bit_quantization", "quantization.load_in_8bit", "flag"),
+    ("use_nested_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
+    ("bnb_4bit_quant_storage_dtype", "quantization.bnb_4bit_quant_storage", "dtype"),
 )  # fmt: skip
 ROWS: dict[str, Row] = {key: Row(key, fact, codec) for key, fact, codec in _ROWS}
 
@@ -105,6 +105,8 @@ TRL_ONLY = frozenset(
         "model_revision",
     ]
 )
+# Arguments of FastChat's, Qwen's and LLaVA's scripts, one of which each of their commands has.
+SCRIPTS_HAVE = frozenset({"model_max_length", "lazy_preprocess", "q_lora", "vision_tower"})
 _ENTRY_COMMANDS = {
     "sft": "SFTConfig",
     "dpo": "DPOConfig",
@@ -236,8 +238,8 @@ def candidates(keys: Iterable[str]) -> tuple[str, ...]:
 def lower(block: Block, layer: str = "file", config_class: str | None = None) -> Fragment:
     """A document or the flags of a command. `config_class` is the class that the entry point is known to build."""
     flags = block.kind == "flags"
-    statements = tuple(lower_mapping(block, ROWS, layer, training_row, flags=flags))
     keys = frozenset([spelled(entry.key) if flags else entry.key for entry in block.mapping.entries])
+    statements = tuple(lower_mapping(block, rows_for(keys) if flags else ROWS, layer, training_row, flags=flags))
     known = (keys, flags, config_class, block.mapping.open)
     reading = _readings.get(known)
     if reading is None:
@@ -246,6 +248,15 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None) ->
         dialect="trl" if reading.trl else "hf-args", block=block, layer=layer, statements=statements, scopes=reading.scopes,
         classes=reading.classes, links=links(statements), entry=True, framework=reading.framework,
     )  # fmt: skip
+
+
+def rows_for(keys: frozenset[str]) -> Rows:
+    """The table, and what a well-known script adds to it."""
+    if keys.isdisjoint(SCRIPTS_HAVE):
+        return ROWS
+    from stablint.dialect import scripts
+
+    return {**ROWS, **scripts.rows_for(keys)}
 
 
 class _Reading(NamedTuple):

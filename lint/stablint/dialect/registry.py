@@ -17,7 +17,7 @@ from stablint.dialect import (
     swift,
 )
 from stablint.dialect.fragment import Block, Fragment
-from stablint.source.tree import Document, Mapping
+from stablint.source.tree import Document, Mapping, Module
 
 
 class Dialect(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from stablint.dialect import accelerate, huggingface, llamafactory
+from stablint.dialect import accelerate, huggingface, llamafactory, programs
 from stablint.dialect.fragment import Block, Fragment, Link, Row, spelled, statement
 from stablint.run.fact import OPEN, PRESUMED, Explicit, Place, Statement
 from stablint.run.releases import known_key
@@ -41,6 +41,7 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
     known = _known_flags(target)
     return (
         known >= 3
+        or (programs.of(launcher, script) is not None and (bool(keys) or bool(_config_links(target))))
         or (known >= 1 and bool(keys & huggingface.TELLING))
         or (bool(_config_links(target)) and _starts_training(launcher, target))
     )
@@ -83,17 +84,20 @@ def lower(document: Document, split_launch: SplitLaunch) -> Iterator[Fragment]:
 
 def _training(document: Document, launcher: Command, target: Command, index: int) -> Fragment:
     block = Block(document, "flags", " ".join(target.words), target.flags, launcher.start, target.end, index, target)
-    entry_class = huggingface.entry_class(launcher.words) or huggingface.entry_class(target.words)
-    if llamafactory.owns_flags(block) or launcher.words[:1] == ("llamafactory-cli",):
-        fragment = llamafactory.lower(block, "flags")
-    else:
-        fragment = huggingface.lower(block, "flags", entry_class)
+    program = programs.of(launcher, target)
+    fragment = programs.lower(block, program)
     configs = _config_links_of(document, target, index)
     scopes = dict(fragment.scopes)
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
-    if any(link.role == "config" for link in configs) or (entry_class is None and _known_flags(target) < 3):
+    if any(link.role == "config" for link in configs) or (program is None and _known_flags(target) < 3):
         scopes = dict.fromkeys(scopes, OPEN)
     return fragment._replace(links=(*fragment.links, *configs), scopes=scopes)
+
+
+def reader(command: Command, split_launch: SplitLaunch) -> str:
+    """The dialect that the flags of a command are written in."""
+    program = programs.of(*split_launch(command))
+    return program.dialect if program is not None else "hf-args"
 
 
 def _config_links(command: Command) -> list[tuple[str, Scalar]]:

@@ -1,60 +1,100 @@
-"""ms-swift: YAML and JSON of `swift sft`, `swift rlhf` and its Megatron commands. Its own keys on top of TrainingArguments."""
+"""ms-swift: YAML, JSON and flags of `swift sft`, `swift rlhf`, `swift pt` and their Megatron counterparts. Its own keys on top of TrainingArguments.
+
+Names of all its generations are read: 4.x (`tuner_type`), 3.x (`train_type`, `torch_dtype`) and 2.x (`sft_type`, `dtype`, `batch_size`).
+"""
 
 from __future__ import annotations
 
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
-from stablint.run.fact import CLOSED, OPEN
+from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
 from stablint.source.tree import Mapping
 
 _OWN = (
     ("model", "model.name_or_path", "text"),
-    ("attn_impl", "model.attn_implementation", "text"),
+    ("torch_dtype", "model.dtype", "dtype"),
+    ("attn_impl", "model.attn_implementation", "flash-word"),
     ("dataset", "data.dataset", "plain"),
     ("val_dataset", "data.eval_dataset", "plain"),
     ("split_dataset_ratio", "data.val_size", "plain"),
     ("max_length", "training.max_length", "plain"),
+    ("packing", "training.packing", "flag"),
+    ("padding_free", "training.padding_free", "flag"),
     ("tuner_type", "training.finetuning_type", "plain"),
     ("train_type", "training.finetuning_type", "plain"),
     ("sft_type", "training.finetuning_type", "plain"),
     ("lora_rank", "lora.r", "plain"),
     ("target_modules", "lora.target_modules", "targets"),
     ("modules_to_save", "lora.modules_to_save", "words"),
+    ("init_weights", "lora.init_lora_weights", "plain"),
+    ("lorap_lr_ratio", "lora.loraplus_lr_ratio", "plain"),
+    ("quant_method", "quantization.quant_method", "text"),
+    ("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
     ("lr", "training.learning_rate", "plain"),
+    ("min_lr", "training.min_learning_rate", "plain"),
     ("micro_batch_size", "training.per_device_train_batch_size", "plain"),
     ("global_batch_size", "training.global_batch_size", "plain"),
-    ("rlhf_type", "training.rlhf_type", "plain"),
-    ("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
-    ("quant_method", "quantization.quant_method", "text"),
-    ("quant_bits", "quantization.bits", "plain"),
+    ("lr_warmup_fraction", "training.warmup_ratio", "plain"),
+    ("clip_grad", "training.max_grad_norm", "plain"),
+    ("zero_hpz_partition_size", "deepspeed.zero_optimization.zero_hpz_partition_size", "plain"),
+    ("deepspeed_autotp_size", "deepspeed.tensor_parallel.autotp_size", "plain"),
 )  # fmt: skip
+# 2.x (argument.py at v2.6.1). `model_type` names a model by ms-swift's own word, which says nothing here.
+_SECOND = (
+    ("model_id_or_path", "model.name_or_path", "text"),
+    ("use_flash_attn", "model.attn_implementation", "flash"),
+    ("batch_size", "training.per_device_train_batch_size", "plain"),
+    ("eval_batch_size", "training.per_device_eval_batch_size", "plain"),
+    ("dataset_test_ratio", "data.val_size", "plain"),
+    ("lora_target_modules", "lora.target_modules", "targets"),
+    ("lora_dropout_p", "lora.lora_dropout", "plain"),
+    ("lora_bias_trainable", "lora.bias", "plain"),
+    ("bnb_4bit_comp_dtype", "quantization.bnb_4bit_compute_dtype", "swift-dtype"),
+    ("only_save_model", "training.save_only_model", "flag"),
+)  # fmt: skip
+
+
+def _bits(key: str) -> tuple[Row, ...]:
+    return (
+        Row(key, "quantization.bits"),
+        Row(key, "quantization.load_in_4bit", "is-4"),
+        Row(key, "quantization.load_in_8bit", "is-8"),
+    )
+
+
 ROWS: dict[str, Row | tuple[Row, ...]] = {
     **huggingface.ROWS,
+    **{key: Row(key, fact, codec) for key, fact, codec in _SECOND},
     **{key: Row(key, fact, codec) for key, fact, codec in _OWN},
+    "rlhf_type": (Row("rlhf_type", "training.rlhf_type"), Row("rlhf_type", "training.stage")),
+    "quant_bits": _bits("quant_bits"),
+    "quantization_bit": _bits("quantization_bit"),
+    "dtype": Row("dtype", "model.dtype", "swift-dtype"),
 }
 
-_STRONG = frozenset(
-    [
-        "tuner_type",
-        "train_type",
-        "sft_type",
-        "rlhf_type",
-        "split_dataset_ratio",
-        "train_dataset_sample",
-        "attn_impl",
-        "truncation_strategy",
-        "model_author",
-        "loss_scale",
-        "swift_version",
-        "dataset_num_proc",
-        "val_dataset",
-        "self_cognition_sample",
-        "custom_train_dataset_path",
-    ]
+_STRONG = frozenset({
+    "tuner_type", "train_type", "sft_type", "rlhf_type", "split_dataset_ratio", "train_dataset_sample", "attn_impl", "truncation_strategy",
+    "model_author", "loss_scale", "swift_version", "dataset_num_proc", "val_dataset", "self_cognition_sample", "custom_train_dataset_path",
+})  # fmt: skip
+_OWN_WORDS = frozenset({
+    "tuner_type", "train_type", "sft_type", "rlhf_type", "split_dataset_ratio", "train_dataset_sample",
+})  # fmt: skip
+# What only 2.x knows: from 3.0 on such arguments are refused.
+_ONLY_SECOND = frozenset({
+    "sft_type", "model_id_or_path", "lora_dropout_p", "lora_bias_trainable", "lora_target_modules", "check_dataset_strategy",
+    "train_dataset_sample", "use_flash_attn", "eval_batch_size", "batch_size", "bnb_4bit_comp_dtype", "dtype", "dataset_test_ratio",
+    "custom_train_dataset_path",
+})  # fmt: skip
+_MEGATRON = frozenset(
+    {
+        "micro_batch_size",
+        "global_batch_size",
+        "tensor_model_parallel_size",
+        "lr_warmup_fraction",
+        "pipeline_model_parallel_size",
+    }
 )
-_OWN_WORDS = frozenset(
-    ["tuner_type", "train_type", "sft_type", "rlhf_type", "split_dataset_ratio", "train_dataset_sample"]
-)
+_STAGES = {"sft": "sft", "pt": "pretrain"}
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:
@@ -74,15 +114,43 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     )
 
 
-def lower(block: Block, layer: str = "file") -> Fragment:
-    """`model_type` alone names the model by ms-swift's own word, which says nothing here."""
+def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
+    """`command` is the word behind `swift` or `megatron`: it says what is trained for."""
     inner = block.mapping.get("args") if block.mapping.get("cmd") is not None else None
     if isinstance(inner, Mapping):
         block = block._replace(mapping=inner)
-    statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row))
-    state = OPEN if block.mapping.open or inner is not None else CLOSED
+    flags = block.kind == "flags"
+    statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=flags))
+    statements += _stage(block, layer, command, statements)
+    stated = {s.fact: s.value for s in statements}
+    keys = frozenset(entry.key.replace("-", "_") for entry in block.mapping.entries)
+    # Megatron's trainer has other defaults, and precision of its own.
+    megatron = bool(keys & _MEGATRON) or block.name.startswith("megatron")
+    state = OPEN if block.mapping.open or inner is not None or megatron else CLOSED
+    precise = "model.dtype" not in stated and not {"training.fp16", "training.bf16"}.isdisjoint(stated)
+    scopes = dict.fromkeys(("training", "lora", "quantization", "data", "fsdp"), state)
     return Fragment(
         "ms-swift", block, layer, statements,
-        {"training": OPEN, "lora": OPEN, "quantization": state, "model": state, "data": OPEN, "fsdp": OPEN, "trainer": OPEN, "tokenizer": OPEN},
-        {}, huggingface.links(statements), entry=True, framework="ms-swift",
+        {**scopes, "model": OPEN if precise else state, "trainer": CLOSED, "tokenizer": OPEN},
+        {"training": (huggingface.BASE,), **_switched_on(stated)}, huggingface.links(statements), entry=True,
+        framework="ms-swift" if not keys & _ONLY_SECOND else "ms-swift-2",
     )  # fmt: skip
+
+
+def _stage(block: Block, layer: str, command: str, statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """`swift rlhf` without a type is DPO (rlhf_args.py); the commands of 2.x are named after what they train for."""
+    if not command or any(s.fact == "training.stage" for s in statements):
+        return ()
+    stage = _STAGES.get(command, "dpo" if command == "rlhf" else command)
+    place = Place(block.document, command, block.start, block.end, None, (command,))
+    return (Statement("training.stage", stage, command, Explicit(place, layer, block.number)),)
+
+
+def _switched_on(stated: dict[str, object]) -> dict[str, tuple[str, ...]]:
+    """LoRA is what it trains where no type is named (but `swift pt` of 2.x, which is full)."""
+    kind = stated.get("training.finetuning_type", "lora" if stated.get("training.stage") != "pretrain" else "full")
+    quantised = stated.get("quantization.load_in_4bit") is True or stated.get("quantization.quant_method") == "bnb"
+    return {
+        **({"lora": ("peft.LoraConfig",)} if kind == "lora" else {}),
+        **({"quantization": ()} if quantised else {}),
+    }

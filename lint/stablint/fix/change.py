@@ -8,12 +8,13 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from stablint import knowledge
-from stablint.dialect import huggingface, llamafactory
-from stablint.dialect.codec import DTYPE_SPELLINGS, read_dtype
+from stablint.dialect.codec import Unwritable
+from stablint.fix.wording import Insertion, insertion, row_of, said
 from stablint.hazard.model import Finding, Remedy
 from stablint.report.model import FileEdits, Fix
-from stablint.run.fact import ABSENT, Explicit, Fact, Place, is_unknown
-from stablint.source.tree import Document, Edit, Mapping, Verbatim
+from stablint.run.fact import ABSENT, Explicit, Fact, Place, Statement, is_unknown
+from stablint.run.world import Run
+from stablint.source.tree import Document, Edit, Verbatim
 
 _WRITERS = {
     "yaml": "stablint.source.yaml_edit",
@@ -129,9 +130,9 @@ def _disjoint(edits: list[Edit]) -> tuple[Edit, ...]:
 
 
 def _raise(change: Change, finding: Finding, changes: list[Change]) -> Iterator[tuple[Document, Edit]]:
-    explicit = finding.run.explicit
-    fact = explicit.get(change.fact)
-    places = [s.origin.place for s in fact.sources if isinstance(s.origin, Explicit)] if fact is not None else []
+    fact = finding.run.explicit.get(change.fact)
+    stated = [s for s in fact.sources if isinstance(s.origin, Explicit)] if fact is not None else []
+    places = [s.origin.place for s in stated if isinstance(s.origin, Explicit)]
     if change.to:
         yield from _rename(change, fact, places, finding)
     elif change.value is ABSENT:
@@ -140,20 +141,26 @@ def _raise(change: Change, finding: Finding, changes: list[Change]) -> Iterator[
                 place.document,
                 _required(_writer(place).remove(place.document, place.entry), "it cannot be removed there"),
             )
-    elif places:
+    elif stated:
         assert fact is not None
-        place = places[0]  # the winner; of duplicate keys the last
-        old = fact.sources[0].raw
+        winner = stated[0]  # of duplicate keys the last
         value = fact.value if change.respell else change.value
-        yield (
-            place.document,
-            _required(
-                _writer(place).replace(place.document, place.entry, _spelled(value, old, place)),
-                "its text is not a plain value",
-            ),
-        )
+        yield places[0].document, _put(value, winner, finding.run)
     else:
         yield _insert(change, finding, changes)
+
+
+def _put(value: Any, winner: Statement, run: Run) -> Edit:
+    """The value in the place of a statement, in the words of its dialect."""
+    assert isinstance(winner.origin, Explicit)
+    place = winner.origin.place
+    try:
+        written = said(value, winner.raw, row_of(winner.origin, winner.fact, run))
+    except Unwritable as why:
+        raise Impossible(str(why)) from None
+    if place.document.format == "python" and isinstance(written, str) and written.startswith("torch."):
+        written = Verbatim(written)
+    return _required(_writer(place).replace(place.document, place.entry, written), "its text is not a plain value")
 
 
 def _rename(
@@ -208,79 +215,24 @@ def _insert(change: Change, finding: Finding, changes: list[Change]) -> tuple[Do
         if fact is None or not isinstance(fact.origin, Explicit) or fact.origin.place.entry is None:
             continue
         place = fact.origin.place
-        key, value, anchor = _key(change, place)
-        if key is None:
-            continue
-        edit = _writer(place).insert(place.document, anchor, key, value)
+        if place.document.format == "python" and name.partition(".")[0] != namespace:
+            continue  # another call builds another object
+        wanted = _insertion(change, fact.origin, finding.run)
+        edit = _writer(place).insert(place.document, wanted.after, wanted.key, wanted.value) if wanted else None
         if edit is not None:
             return place.document, edit
     raise Impossible("there is no place beside which it could be written")
 
 
-def _key(change: Change, place: Place) -> tuple[str | None, Any, Any]:
-    """How the fact is spelled in that text, and after which entry it goes: nested facts go into the mapping that holds them."""
-    namespace, _, rest = change.fact.partition(".")
-    value = _spelled(change.value, None, place)
-    if namespace == "deepspeed":
-        return _nested(rest.split("."), value, place)
-    if namespace in ("training", "trainer", "fsdp", "accelerate", "lora", "quantization", "model"):
-        row = next(
-            (
-                key
-                for key, row in _rows(place).items()
-                if not isinstance(row, tuple) and row.fact == change.fact and "." not in key
-            ),
-            None,
-        )
-        key = rest if place.document.format == "python" or row is None else row
-        if namespace in ("training", "model", "lora", "quantization") and len(place.path) > 1:
-            return None, None, None
-        return (key, value, place.entry) if "." not in key else (None, None, None)
-    return None, None, None
-
-
-def _rows(place: Place) -> dict[str, Any]:
-    return llamafactory.ROWS if place.document.format == "yaml" and _is_llamafactory(place) else huggingface.ROWS
-
-
-def _is_llamafactory(place: Place) -> bool:
-    root = place.document.root
-    return isinstance(root, Mapping) and root.get("finetuning_type") is not None
-
-
-def _nested(path: list[str], value: Any, place: Place) -> tuple[str | None, Any, Any]:
-    root = place.document.root
-    mapping = root if isinstance(root, Mapping) else None
-    prefix: list[str] = []
-    if place.document.format == "yaml" or mapping is None:
-        return None, None, None  # an inline DeepSpeed part of another file: its prefix is that file's matter
-    while mapping is not None and path:
-        inner = mapping.get(path[0])
-        if isinstance(inner, Mapping) and inner.entries and len(path) > 1:
-            mapping, prefix, path = inner, [*prefix, path[0]], path[1:]
-            continue
-        for name in reversed(path[1:]):
-            value = {name: value}
-        beside = place.entry if place.path[:-1] == tuple(prefix) else None
-        top = next((e for e in mapping.entries if place.path[: len(prefix) + 1] == (*prefix, e.key)), None)
-        return path[0], value, beside or top or mapping.entries[-1]
-    return None, None, None
-
-
-def _spelled(value: Any, old: Any, place: Place) -> Any:
-    """The value in the words of the old one: `torch.bfloat16` for `torch.float16`, `bf16` for `fp16`, a name for a name."""
-    if (
-        isinstance(value, str)
-        and value in DTYPE_SPELLINGS
-        and isinstance(old, str)
-        and read_dtype(old) in DTYPE_SPELLINGS
-    ):
-        if old.startswith("torch."):
-            return Verbatim("torch." + value)
-        spellings = DTYPE_SPELLINGS[read_dtype(old)]
-        position = spellings.index(old) if old in spellings else 0
-        return DTYPE_SPELLINGS[value][min(position, 1)]
-    return value
+def _insertion(change: Change, beside: Explicit, run: Run) -> Insertion | None:
+    """In Python a setting is a keyword of the call, and has the library's own name."""
+    place = beside.place
+    if place.document.format != "python":
+        return insertion(change.fact, change.value, beside, run)
+    namespace, _, name = change.fact.partition(".")
+    if namespace == "deepspeed" or "." in name or len(place.path) > 1 or place.entry is None:
+        return None
+    return Insertion(name, change.value, place.entry)
 
 
 def _writer(place: Place) -> Any:

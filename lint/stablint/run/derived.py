@@ -27,6 +27,7 @@ RULES: dict[str, Rule] = {
     "derived.objective": method.objective,
     "derived.config_class": method.config_class,
     "derived.framework": method.framework,
+    "derived.trl_trainer": method.trl_trainer,
     "derived.lora_scale": method.lora_scale,
     "derived.lora_targets_missing": method.lora_targets_missing,
     "derived.lora_targets_found": method.lora_targets_found,

@@ -18,6 +18,8 @@ _STAGES = {"sft": "sft", "dpo": "dpo", "kto": "kto", "ppo": "ppo", "rm": "reward
 
 def method(w: World) -> Answer:
     """full, lora, qlora or prompt. Bare arguments without a word on adapters do not prove full fine-tuning: then it is presumed."""
+    if w.stated("training.projector_only") is True:  # LLaVA's first stage
+        return Answer("projector", ("training.projector_only",))
     kind = w.stated("training.finetuning_type")
     if kind is not ABSENT:
         return (
@@ -89,6 +91,25 @@ def objective(w: World) -> Answer:
 
 def framework(w: World) -> Answer:
     return Answer(w.run.framework or Unknown("no framework is named"))
+
+
+# They bring trainers of their own, or leave out the constructors of TRL's, which are what checks the arguments (ms-swift 4.5
+# rlhf_trainers/*_trainer.py delete `__init__`; LLaMA-Factory 0.9.5 train/*/trainer.py call Trainer's).
+_OWN_TRAINERS = (
+    "ms-swift",
+    "ms-swift-2",
+    "llamafactory",
+    "openrlhf",
+    "deepspeed-chat",
+    "xtuner",
+    "torchtune",
+    "litgpt",
+)
+
+
+def trl_trainer(w: World) -> Answer:
+    """Would it be TRL's own trainer that checks the arguments?"""
+    return Answer(w.run.framework not in _OWN_TRAINERS)
 
 
 def lora_scale(w: World) -> Answer:

@@ -1,0 +1,92 @@
+"""Which program reads the flags of a command: by its words where they are a framework's documented entry point, else by the flags themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from stablint.dialect import huggingface, llamafactory
+from stablint.dialect.fragment import Block, Fragment, spelled
+from stablint.source.tree import Command
+
+
+class Program(NamedTuple):
+    """`entry`: the class or command that its words name (`trl.SFTConfig`, `rlhf`)."""
+
+    dialect: str
+    entry: str = ""
+
+
+_SWIFT = frozenset({"sft", "pt", "rlhf", "dpo", "orpo", "simpo", "cpo", "kto", "grpo"})  # the last six: commands of 2.x
+# Flags that only ms-swift has.
+_SWIFT_FLAGS = frozenset(
+    {"sft_type", "train_type", "tuner_type", "rlhf_type", "split_dataset_ratio", "train_dataset_sample"}
+)
+_LLAMAFACTORY_FLAGS = frozenset({"finetuning_type", "lora_target", "quantization_bit", "cutoff_len"})
+
+
+def of(launcher: Command, script: Command | None) -> Program | None:
+    """The program that reads the flags; None where nothing tells it, and the flags may be anybody's."""
+    target = script or launcher
+    keys = frozenset([spelled(entry.key) for entry in target.flags.entries])
+    words = tuple(word.rpartition("/")[2] for word in target.words)
+    if words[:1] == ("llamafactory-cli",) or words[:1] == ("lmf",):
+        return Program("llamafactory")
+    if words[:1] in (("swift",), ("megatron",)):
+        return Program("ms-swift", words[1]) if len(words) > 1 and words[1] in _SWIFT else None
+    entry = huggingface.entry_class(words)
+    if entry is not None:
+        return Program("trl", entry)
+    named = next((word for word in _all_words(target) if word.startswith(("openrlhf.cli.train_", "swift.cli."))), "")
+    if named.startswith("openrlhf"):
+        return Program("openrlhf", named)
+    if named:
+        return Program("ms-swift", named.rpartition(".")[2])
+    return _by_flags(keys, target)
+
+
+def _by_flags(keys: frozenset[str], target: Command) -> Program | None:
+    if keys & _SWIFT_FLAGS:
+        return Program("ms-swift")
+    if keys & _LLAMAFACTORY_FLAGS:
+        return Program("llamafactory")
+    if keys & {"zero_stage", "data_split", "actor_zero_stage", "sft_only_data_path"}:
+        from stablint.dialect import deepspeed_chat, openrlhf
+
+        if openrlhf.recognise(keys, target):
+            return Program("openrlhf")
+        return Program("deepspeed-chat") if deepspeed_chat.recognise(keys) else None
+    if keys & {"micro_train_batch_size", "train.micro_batch_size", "ckpt.output_dir", "ds.zero_stage"}:
+        from stablint.dialect import openrlhf
+
+        return Program("openrlhf") if openrlhf.recognise(keys, target) else None
+    return None
+
+
+def _all_words(command: Command) -> list[str]:
+    return [*command.words, *(word.value for word in command.positionals if isinstance(word.value, str))]
+
+
+def lower(block: Block, program: Program | None) -> Fragment:
+    """The flags as their program reads them."""
+    if program is None:
+        return huggingface.lower(block, "flags")
+    if program.dialect == "trl":
+        return huggingface.lower(block, "flags", program.entry)
+    return _lowerer(program)(block, "flags")
+
+
+def _lowerer(program: Program) -> Callable[[Block, str], Fragment]:
+    if program.dialect == "llamafactory":
+        return llamafactory.lower
+    if program.dialect == "ms-swift":
+        from stablint.dialect import swift
+
+        return lambda block, layer: swift.lower(block, layer, program.entry)
+    if program.dialect == "openrlhf":
+        from stablint.dialect import openrlhf
+
+        return openrlhf.lower
+    from stablint.dialect import deepspeed_chat
+
+    return deepspeed_chat.lower

@@ -1,0 +1,112 @@
+"""Every dialect's own words for facts, for those who write: which table a piece of text was read by, and by which keys it says a fact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import NamedTuple
+
+from stablint.dialect import (
+    accelerate,
+    axolotl,
+    deepspeed,
+    fsdp,
+    huggingface,
+    llamafactory,
+    peft,
+    registry,
+    swift,
+    torchtune,
+)
+from stablint.dialect.fragment import Block, Row, Rows, spelled
+from stablint.source.tree import Document, Mapping, Script
+
+
+def _nothing(key: str) -> Row | None:
+    return None
+
+
+class Words(NamedTuple):
+    """A dialect's table and what it makes of other keys. `takes`: the library's own names that it knows; None for all of them."""
+
+    rows: Rows
+    other: Callable[[str], Row | None] = _nothing
+    takes: frozenset[str] | None = frozenset()
+
+
+# The library's names that axolotl's schema has too (axolotl 0.18.0, utils/schemas/); it drops what it does not know.
+_AXOLOTL = frozenset({
+    "adam_beta1", "adam_beta2", "adam_epsilon", "attn_implementation", "auto_find_batch_size", "bf16", "fp16", "tf32", "beta",
+    "dataloader_num_workers", "ddp_find_unused_parameters", "ddp_timeout", "deepspeed", "eval_steps", "eval_strategy",
+    "gradient_accumulation_steps", "gradient_checkpointing", "gradient_checkpointing_kwargs", "greater_is_better", "group_by_length",
+    "learning_rate", "load_best_model_at_end", "load_in_4bit", "load_in_8bit", "logging_steps", "lora_alpha", "lora_dropout",
+    "lora_modules_to_save", "lora_r", "lora_target_modules", "loss_type", "lr_scheduler_kwargs", "max_grad_norm", "max_steps",
+    "metric_for_best_model", "output_dir", "save_only_model", "save_steps", "save_strategy", "save_total_limit", "seed",
+    "trust_remote_code", "warmup_ratio", "warmup_steps", "weight_decay",
+})  # fmt: skip
+_HF = Words(huggingface.ROWS, huggingface.training_row, None)
+WORDS: dict[str, Words] = {
+    "hf-args": _HF, "trl": _HF,
+    "llamafactory": Words(llamafactory.ROWS, huggingface.training_row, None),
+    "ms-swift": Words(swift.ROWS, huggingface.training_row, None),
+    "axolotl": Words(axolotl.ROWS, huggingface.training_row, _AXOLOTL),
+    "torchtune": Words(torchtune.ROWS),
+    "accelerate": Words(accelerate.ROWS, accelerate.row, None),
+    "deepspeed": Words(deepspeed.ROWS, deepspeed.row, None),
+    "peft": Words(peft.ROWS, peft.row, None),
+    "fsdp": Words({}, fsdp.row, None),
+}  # fmt: skip
+_LAUNCHER = Words({}, accelerate.flag_row, None)
+# Dialects of flags alone: their modules are loaded where such a command was met.
+_OF_FLAGS = {"openrlhf": "stablint.dialect.openrlhf", "deepspeed-chat": "stablint.dialect.deepspeed_chat"}
+
+
+def words_of(dialect: str) -> Words | None:
+    if dialect in _OF_FLAGS:
+        return Words(import_module(_OF_FLAGS[dialect]).ROWS)
+    return WORDS.get(dialect)
+
+
+def words(document: Document, layer: str, number: int, dialects: tuple[str, ...]) -> Words | None:
+    """The words of the text in which a statement of this layer stands; `dialects` are those of its run, in case one was named by the user."""
+    root = document.root
+    if layer == "accelerate-flags":
+        return _LAUNCHER
+    if isinstance(root, Script):
+        from stablint.dialect import shell
+        from stablint.source.shell import split_launch
+
+        command = root.commands[number]
+        known = words_of(shell.reader(command, split_launch)) if layer == "flags" else None
+        keys = frozenset(spelled(entry.key) for entry in command.flags.entries)
+        return known._replace(rows=huggingface.rows_for(keys)) if known is _HF else known
+    if not isinstance(root, Mapping):
+        return None
+    found = _recognised(Block(document, "document", "", root, root.start, root.end, document.number))
+    return words_of(found if found in dialects or not dialects else dialects[0])
+
+
+def _recognised(block: Block) -> str:
+    keys = frozenset(entry.key for entry in block.mapping.entries)
+    scores = {name: dialect.recognise(keys, block) for name, dialect in registry.DOCUMENTS.items()}
+    return max(scores, key=scores.__getitem__)
+
+
+def rows_for(fact: str, known: Words, prefix: str = "") -> Iterator[Row]:
+    """The dialect's ways of saying a fact: its own words first, then the library's, where the dialect takes those too.
+
+    `prefix` is what the neighbours put before FSDP's options (`fsdp_`).
+    """
+    flat = [(key, row) for key, rows in known.rows.items() for row in ((rows,) if isinstance(rows, Row) else rows)]
+    same = [(key, row) for key, row in flat if row.fact == fact]
+    yield from (row for key, row in same if huggingface.ROWS.get(key) is not row)
+    yield from (row for key, row in same if huggingface.ROWS.get(key) is row and _takes(known, key))
+    name = fact.partition(".")[2]
+    for key in (name, fact, f"{prefix}{name}", f"fsdp_config.{prefix}{name}", f"deepspeed_config.{name}"):
+        passed = known.other(key) if key not in known.rows and _takes(known, key.partition(".")[0]) else None
+        if passed is not None and passed.fact == fact:
+            yield passed
+
+
+def _takes(known: Words, key: str) -> bool:
+    return known.takes is None or key in known.takes

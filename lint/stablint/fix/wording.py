@@ -1,0 +1,82 @@
+"""How a fact is said in the text where it should stand: by which key of that text's own dialect, and in which words."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from stablint.dialect import vocabulary
+from stablint.dialect.codec import Unwritable, write
+from stablint.dialect.fragment import Row
+from stablint.run.fact import Explicit
+from stablint.run.world import Run
+from stablint.source.tree import Entry, Mapping
+
+
+class Insertion(NamedTuple):
+    """`key: value` behind the entry `after`."""
+
+    key: str
+    value: Any
+    after: Entry
+
+
+def row_of(origin: Explicit, fact: str, run: Run) -> Row | None:
+    """The entry of the dialect's table by which the statement was read; None where no table is known."""
+    words = _words(origin, run)
+    if words is None or not origin.place.path:
+        return None
+    key = ".".join(origin.place.path)
+    found = words.rows.get(key) or words.other(key)
+    rows = found if isinstance(found, tuple) and not isinstance(found, Row) else (found,)
+    return next((row for row in rows if row is not None and row.fact == fact), None)
+
+
+def said(value: Any, old: Any, row: Row | None) -> Any:
+    """The value in the words that stand there now. Raises Unwritable."""
+    return write("dtype" if row is None else row.codec, value, old)
+
+
+def insertion(fact: str, value: Any, beside: Explicit, run: Run) -> Insertion | None:
+    """The fact as a new setting in the text where another one stands; None where that text's dialect has no word for it."""
+    entry, words = beside.place.entry, _words(beside, run)
+    if entry is None or words is None:
+        return None
+    prefix = "fsdp_" if entry.key.startswith("fsdp_") or run.dialects[:1] == ("accelerate",) else ""
+    for row in vocabulary.rows_for(fact, words, prefix):
+        try:
+            written = write(row.codec, value)
+        except Unwritable:
+            continue
+        found = _placed(row.key, written, beside)
+        if found is not None:
+            return found
+    return None
+
+
+def _words(origin: Explicit, run: Run) -> vocabulary.Words | None:
+    return vocabulary.words(origin.place.document, origin.layer, origin.block, run.dialects)
+
+
+def _placed(key: str, value: Any, beside: Explicit) -> Insertion | None:
+    """A flag is written as it is called; a dotted key of a document goes into the mappings that hold it."""
+    place, root = beside.place, beside.place.document.root
+    if not isinstance(root, Mapping):
+        dotted = "." in key and "." not in "".join(entry.key for entry in _neighbours(place.entry, beside))
+        return None if dotted or place.entry is None else Insertion(key, value, place.entry)
+    mapping, path = root, key.split(".")
+    above: tuple[str, ...] = ()
+    while len(path) > 1 and isinstance(inner := mapping.get(path[0]), Mapping) and inner.entries:
+        mapping, above, path = inner, (*above, path[0]), path[1:]
+    if len(path) > 1 and mapping.get(path[0]) is not None:
+        return None  # something else stands there
+    for name in reversed(path[1:]):
+        value = {name: value}
+    same_level = place.entry if place.path[:-1] == above else None
+    holder = next((e for e in mapping.entries if place.path[: len(above) + 1] == (*above, e.key)), None)
+    return Insertion(path[0], value, same_level or holder or mapping.entries[-1])
+
+
+def _neighbours(entry: Entry | None, beside: Explicit) -> tuple[Entry, ...]:
+    """The flags of the command that an entry belongs to."""
+    commands = getattr(beside.place.document.root, "commands", ())
+    return next((c.flags.entries for c in commands if entry in c.flags.entries), ())
