@@ -125,3 +125,16 @@ def test_a_renamed_setting_is_news_only_where_the_release_has_renamed_it(
 ) -> None:
     found = inspected(tmp_path, {"train.py": ARGUMENTS.format("evaluation_strategy='no'")}, releases=stated)
     assert rules(found) & {"setting-deprecated", "setting-renamed"} == expected
+
+
+NAMED = (
+    "from transformers import TrainingArguments\nWHEN = 'steps'\nHALF = True\n"
+    "args = TrainingArguments('out', evaluation_strategy=WHEN, fp16=HALF, bf16=True)\n"
+)
+
+
+def test_what_is_wrong_with_a_key_stands_at_the_key_and_what_is_wrong_with_a_value_at_the_value(tmp_path: Path) -> None:
+    found = inspected(tmp_path, {"train.py": NAMED}, releases=["transformers==5.23.0"]).report.diagnostics
+    shown = {d.code: NAMED[d.start : d.end] for d in found}
+    assert shown["V101"] == "evaluation_strategy"
+    assert shown["P143"] == "True" and NAMED.index("True") in {d.start for d in found}

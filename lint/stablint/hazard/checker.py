@@ -435,7 +435,8 @@ def _place(hazard: Hazard, world: World, names: list[str], item: str) -> tuple[s
     wanted = item if hazard.at == "item" and item else hazard.at
     for leaf in leaves(world, wanted):
         if isinstance(leaf.origin, Explicit):
-            return leaf.name, leaf.origin.place, False
+            place = leaf.origin.place
+            return leaf.name, _at_key(place) if wanted == item and _about_keys(hazard.when) else place, False
     fact = world.fact(wanted)
     if fact.value is not ABSENT and not isinstance(fact.origin, Derived):
         return wanted, world.run.anchor, True
@@ -444,6 +445,24 @@ def _place(hazard: Hazard, world: World, names: list[str], item: str) -> tuple[s
             if isinstance(leaf.origin, Explicit):
                 return leaf.name, leaf.origin.place, False
     return wanted, world.run.anchor, True
+
+
+def _at_key(place: Place) -> Place:
+    """Where a value is written elsewhere, behind a name, what is wrong with its key stands at the key."""
+    entry = place.entry
+    if entry is not None and place.start < entry.key_start:
+        return place._replace(start=entry.key_start, end=entry.key_end)
+    return place
+
+
+def _about_keys(conditions: list[list[Any]]) -> bool:
+    """Whether the key itself is what a hazard is about: unknown, renamed, removed."""
+    return any(
+        one[0] == "unknown-key" or one[1] in ("item.renamed_to", "item.removed_in", "item.moved_to")
+        if not isinstance(one[1], list)
+        else _about_keys(one[1])
+        for one in conditions
+    )
 
 
 def _remedy(hazard: Hazard, world: World) -> Remedy | None:
