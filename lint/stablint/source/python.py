@@ -39,13 +39,19 @@ def module(source: str) -> Module | Problem:
     names = Names(tree)
     values = Values(source, Places(source), names)
     calls = [call for found in names.calls if (call := values.call(found)) is not None]
+    calls += values.filled()
+    environment = values.environment()
+    if environment is not None:
+        calls.append(environment)
     calls.sort(key=lambda call: (call.name_start, call.end))
     entries = []
     for name, bindings in names.module.bindings.items():
         binding = bindings[0]
         if len(bindings) == 1 and binding.kind == "value" and binding.value is not None and not binding.conditional:
             node = values.value(binding.value, names.module)
-            if _is_constant(node) and not (isinstance(node, (Sequence, Mapping)) and name in names.mutated):
+            if _is_constant(node) and not (
+                isinstance(node, (Sequence, Mapping)) and (name in names.mutated or name in names.items)
+            ):
                 entries.append(Entry(name, values.places.start(binding.node), values.places.end(binding.node), node))
     return Module(tuple(calls), Mapping(tuple(entries), 0, len(source)))
 

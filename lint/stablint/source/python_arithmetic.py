@@ -7,6 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from stablint.source.tree import Unknown
+
 LONGEST = 10_000
 """Characters of a text that is put together."""
 
@@ -32,6 +34,24 @@ def calculated(kind: type[ast.AST], left: Any, right: Any) -> object:
     except (ArithmeticError, TypeError, ValueError):
         return None
     return value if isinstance(value, (int, float, str)) else None
+
+
+_COMPARISONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Is: operator.is_, ast.IsNot: operator.is_not,
+}  # fmt: skip
+
+
+def compared(kind: type[ast.AST], left: object, right: object) -> bool | None:
+    """A comparison of constants; None for what is not compared."""
+    if isinstance(left, Unknown) or isinstance(right, Unknown) or kind not in _COMPARISONS:
+        return None
+    if kind in (ast.Is, ast.IsNot) and not any(value is None or isinstance(value, bool) for value in (left, right)):
+        return None
+    try:
+        return bool(_COMPARISONS[kind](left, right))
+    except TypeError:
+        return None
 
 
 def converted(function: str, value: object) -> object:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from stablint.source.python_arithmetic import LONGEST, agree, calculated
-from stablint.source.python_names import Scope
+from stablint.source.python_arithmetic import LONGEST, agree, calculated, compared
+from stablint.source.python_library import capability, chosen, turned
 from stablint.source.python_places import Places
+from stablint.source.python_scope import Scope
 from stablint.source.tree import Node, Scalar, Unknown
 
 _MOST_BITS = 1024
+_PRESUMED = "depends on what the caller sets"
 
 
 class Constants:
@@ -46,10 +48,22 @@ class Constants:
         value = inner.value if isinstance(inner, Scalar) else Unknown("")
         literal = isinstance(node.operand, ast.Constant)
         if isinstance(node.op, ast.Not) and (value is None or isinstance(value, (bool, int, float, str))):
-            return self.scalar(node, not value, "plain", False)
+            return self.scalar(node, not value, self.form(inner), False)
+        if isinstance(node.op, ast.Not) and isinstance(value, Unknown) and value.depends is not None:
+            return self.scalar(node, turned(value), "unknown", False)
         if isinstance(value, (int, float)) and isinstance(node.op, (ast.USub, ast.UAdd)):
-            return self.scalar(node, -value if isinstance(node.op, ast.USub) else +value, "plain", literal)
+            return self.scalar(
+                node,
+                -value if isinstance(node.op, ast.USub) else +value,
+                self.form(inner),
+                literal and _is_plain(inner),
+            )
         return self.unknown(node, _why(inner))
+
+    def form(self, *parts: Node, form: str = "plain") -> str:
+        """How what is made of these parts counts: what a caller may override stays that."""
+        names = [name for part in parts if (name := defaulted(part))]
+        return "default:" + ",".join(dict.fromkeys(names)) if names else form
 
     def binary(self, node: ast.BinOp, scope: Scope) -> Node:
         left, right = self.value(node.left, scope), self.value(node.right, scope)
@@ -58,21 +72,43 @@ class Constants:
                 return self.unknown(node, _why(part))
         assert isinstance(left, Scalar) and isinstance(right, Scalar)
         value = calculated(type(node.op), left.value, right.value)
-        return (
-            self.unknown(node, "computed when the program runs")
-            if value is None
-            else self.scalar(node, value, "plain", False)
-        )
+        if value is None:
+            return self.unknown(node, "computed when the program runs")
+        return self.scalar(node, value, self.form(left, right), False)
+
+    def compare(self, node: ast.Compare, scope: Scope) -> Node:
+        hardware = capability(node)
+        if hardware is not None:
+            return self.scalar(node, hardware, "unknown", False)
+        left, right = self.value(node.left, scope), self.value(node.comparators[0], scope)
+        if len(node.ops) == 1 and isinstance(left, Scalar) and isinstance(right, Scalar):
+            value = compared(type(node.ops[0]), left.value, right.value)
+            if value is not None:
+                return self.scalar(node, value, self.form(left, right), False)
+        return self.unknown(node, _why(left) if _is_unknown(left) else _why(right))
+
+    def both(self, node: ast.BoolOp, scope: Scope) -> Node:
+        """`a and b`, `a or b`: the first that decides."""
+        parts = [self.value(part, scope) for part in node.values]
+        stop = isinstance(node.op, ast.Or)
+        for part in parts:
+            if not isinstance(part, Scalar) or _is_unknown(part) or part.form == "attribute":
+                return self.unknown(node, _why(part))
+            if bool(part.value) is stop or part is parts[-1]:
+                return self.scalar(node, part.value, self.form(*parts), False)
+        return self.unknown(node, "computed when the program runs")
 
     def format(self, node: ast.JoinedStr, scope: Scope) -> Node:
         """An f-string of constants, without format specifications."""
         parts: list[str] = []
+        inners: list[Node] = []
         for part in node.values:
             if isinstance(part, ast.FormattedValue) and part.format_spec is None and part.conversion == -1:
                 inner = self.value(part.value, scope)
                 if not isinstance(inner, Scalar) or isinstance(inner.value, Unknown) or inner.form == "attribute":
                     return self.unknown(node, _why(inner))
                 parts.append(str(inner.value))
+                inners.append(inner)
             elif isinstance(part, ast.Constant):
                 parts.append(str(part.value))
             else:
@@ -81,7 +117,7 @@ class Constants:
         return (
             self.unknown(node, "too long to follow")
             if len(text) > LONGEST
-            else self.scalar(node, text, "quoted", False)
+            else self.scalar(node, text, self.form(*inners, form="quoted"), False)
         )
 
     def choice(self, node: ast.IfExp, scope: Scope) -> Node:
@@ -91,11 +127,35 @@ class Constants:
             and isinstance(test.value, (bool, int, str, type(None)))
             and test.form != "attribute"
         ):
-            chosen = yes if test.value else no
-            return chosen._replace(editable=False) if isinstance(chosen, Scalar) else chosen
+            found = yes if test.value else no
+            if isinstance(found, Scalar):
+                return found._replace(editable=False, form=self.form(test, found, form=found.form))
+            return self.unknown(node, _PRESUMED) if defaulted(test) else found
         if isinstance(yes, Scalar) and isinstance(no, Scalar) and agree(yes.value, no.value):
             return yes._replace(editable=False)
+        if (
+            isinstance(test, Scalar)
+            and isinstance(test.value, Unknown)
+            and isinstance(yes, Scalar)
+            and isinstance(no, Scalar)
+        ):
+            either = chosen(test.value, yes.value, no.value)
+            if either is not None:
+                return self.scalar(node, either, "unknown", False)
         return self.unknown(node, f"depends on `{self.spelled(node.test)}`")
+
+
+def defaulted(part: Node) -> str:
+    """The settings of the caller that may override a value; empty for what is fixed."""
+    return part.form.removeprefix("default:") if isinstance(part, Scalar) and part.form.startswith("default:") else ""
+
+
+def _is_plain(part: Node) -> bool:
+    return isinstance(part, Scalar) and part.editable and not defaulted(part)
+
+
+def _is_unknown(part: Node) -> bool:
+    return not isinstance(part, Scalar) or isinstance(part.value, Unknown)
 
 
 def _why(part: Node) -> str:

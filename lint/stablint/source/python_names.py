@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
 
-Position = tuple[int, int]  # line and column as `ast` counts them
+from stablint.source.python_scope import (
+    Binding,
+    FoundCall,
+    Item,
+    Position,
+    Scope,
+    Store,
+    dotted,
+    dotted_target,
+    end_of,
+    position_of,
+)
 
 # Methods that change a list or dict: what its literal says is then not all.
 _MUTATORS = frozenset(
@@ -29,55 +39,6 @@ _MUTATORS = frozenset(
 _PASSED = ("JoinedStr", "TemplateStr", "Constant", "Load", "Store", "Del")
 
 
-class Binding(NamedTuple):
-    """One place where a name gets its meaning.
-
-    `kind`: value (`value` is its expression), element (`value` is unpacked), import (`path` says of what), class, function, parameter, or
-    other (a loop, an exception …). `conditional`: it stands in a branch, a loop or another function.
-    """
-
-    kind: str
-    node: ast.AST
-    end: Position
-    conditional: bool
-    value: ast.expr | None = None
-    path: str = ""
-    scope: "Scope | None" = None  # of a class
-
-
-class Scope:
-    def __init__(self, kind: str, parent: "Scope | None" = None) -> None:
-        self.kind = kind  # module, function or class
-        self.parent = parent
-        self.bindings: dict[str, list[Binding]] = {}
-        self.elsewhere: dict[str, Scope] = {}  # names declared `global` or `nonlocal`
-
-    def find(self, name: str) -> "tuple[Scope, list[Binding]] | None":
-        """The scope that binds a name as seen from here, with its bindings in order."""
-        scope: Scope | None = self
-        while scope is not None:
-            found = scope.bindings.get(name)
-            if found and (scope.kind != "class" or scope is self):
-                return scope, found
-            scope = scope.parent
-        return None
-
-
-class FoundCall(NamedTuple):
-    node: ast.Call
-    scope: Scope
-    target: str | None
-
-
-class Store(NamedTuple):
-    """`name.attribute = value`."""
-
-    node: ast.Attribute
-    value: ast.expr | None
-    scope: Scope
-    conditional: bool
-
-
 class Names:
     """What a walk through a module finds. The walk keeps its own stack: depth of the source is no depth of ours."""
 
@@ -86,6 +47,9 @@ class Names:
         self.calls: list[FoundCall] = []
         self.mutated: set[str] = set()
         self.stores: dict[str, list[Store]] = {}
+        self.items: dict[str, list[Item]] = {}
+        self.returns: dict[int, list[ast.Return]] = {}  # by the identity of the function's scope
+        self.scopes: list[Scope] = [self.module]
         self._waiting: list[tuple[ast.AST, Scope, bool, str | None]] = []
         self._later(tree.body, self.module, False)
         while self._waiting:
@@ -104,7 +68,7 @@ class Names:
 
     def _bind(self, name: str, scope: Scope, binding: Binding) -> None:
         if name in scope.elsewhere:
-            scope, binding = scope.elsewhere[name], binding._replace(conditional=True)
+            scope, binding = scope.elsewhere[name], binding._replace(conditional=True, anytime=True)
         scope.bindings.setdefault(name, []).append(binding)
 
     def _target(
@@ -112,10 +76,11 @@ class Names:
     ) -> None:
         """Bind what stands on the left of an assignment; tuples are taken apart where both sides are written out."""
         waiting: list[tuple[ast.expr, ast.expr | None, str]] = [(target, value, kind)]
+        indexes: dict[int, int] = {}
         while waiting:
             node, value, kind = waiting.pop()
             if isinstance(node, ast.Name):
-                self._bind(node.id, scope, Binding(kind, node, end, conditional, value))
+                self._bind(node.id, scope, Binding(kind, node, end, conditional, value, at=indexes.get(id(node), -1)))
             elif isinstance(node, (ast.Tuple, ast.List)):
                 values = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
                 starred = any(isinstance(item, ast.Starred) for item in (*node.elts, *values))
@@ -123,55 +88,69 @@ class Names:
                     waiting += zip(node.elts, values, [kind] * len(values), strict=True)
                 else:
                     waiting += ((item, value, "element" if kind != "other" else kind) for item in node.elts)
+                    indexes |= {id(item): index for index, item in enumerate(node.elts)}
             elif isinstance(node, ast.Starred):
                 waiting.append((node.value, None, "other"))
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 value = value if kind == "value" else None
                 self.stores.setdefault(node.value.id, []).append(Store(node, value, scope, conditional))
             elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-                self.mutated.add(node.value.id)
+                self._item(
+                    node.value.id, Item(node, node.slice, value if kind == "value" else None, scope, conditional)
+                )
+            elif isinstance(node, ast.Subscript) and dotted(node.value) == ["os", "environ"]:
+                self._item("os.environ", Item(node, node.slice, value if kind == "value" else None, scope, conditional))
+
+    def _item(self, name: str, item: Item) -> None:
+        self.items.setdefault(name, []).append(item)
 
     def assign(self, node: ast.Assign, scope: Scope, conditional: bool, _: str | None) -> None:
         for target in node.targets:
-            self._target(target, node.value, "value", _end(node), scope, conditional)
-        self._later((*node.targets, node.value), scope, conditional, _dotted_target(node.targets[0]))
+            self._target(target, node.value, "value", end_of(node), scope, conditional)
+        self._later((*node.targets, node.value), scope, conditional, dotted_target(node.targets[0]))
 
     def annotated(self, node: ast.AnnAssign, scope: Scope, conditional: bool, _: str | None) -> None:
         if node.value is not None:
-            self._target(node.target, node.value, "value", _end(node), scope, conditional)
-            self._later((node.value,), scope, conditional, _dotted_target(node.target))
+            self._target(node.target, node.value, "value", end_of(node), scope, conditional)
+            self._later((node.value,), scope, conditional, dotted_target(node.target))
 
     def augmented(self, node: ast.AugAssign, scope: Scope, conditional: bool, _: str | None) -> None:
         combined: ast.expr | None = None
         if isinstance(node.target, ast.Name):  # `x *= y` is `x = x * y`
             before = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
             combined = ast.copy_location(ast.BinOp(before, node.op, node.value), node)
-        self._target(node.target, combined, "value" if combined else "other", _end(node), scope, conditional)
+        self._target(node.target, combined, "value" if combined else "other", end_of(node), scope, conditional)
         if isinstance(node.target, ast.Name):
             self.mutated.add(node.target.id)
         self._later((node.target, node.value), scope, conditional)
 
+    def return_(self, node: ast.Return, scope: Scope, conditional: bool, _: str | None) -> None:
+        self.returns.setdefault(id(scope), []).append(node)
+        self._later((node.value,), scope, conditional)
+
     def walrus(self, node: ast.NamedExpr, scope: Scope, conditional: bool, _: str | None) -> None:
-        self._target(node.target, node.value, "value", _end(node), scope, True)
+        self._target(node.target, node.value, "value", end_of(node), scope, True)
         self._later((node.value,), scope, conditional, node.target.id)
 
     def import_(self, node: ast.Import, scope: Scope, conditional: bool, _: str | None) -> None:
         for alias in node.names:
             name = alias.asname or alias.name.partition(".")[0]
             path = alias.name if alias.asname else name
-            self._bind(name, scope, Binding("import", node, _end(node), conditional, path=path))
+            self._bind(name, scope, Binding("import", node, end_of(node), conditional, path=path))
 
     def import_from(self, node: ast.ImportFrom, scope: Scope, conditional: bool, _: str | None) -> None:
         for alias in node.names:
             if alias.name != "*":
                 path = alias.name if node.level or not node.module else f"{node.module}.{alias.name}"
                 self._bind(
-                    alias.asname or alias.name, scope, Binding("import", node, _end(node), conditional, path=path)
+                    alias.asname or alias.name, scope, Binding("import", node, end_of(node), conditional, path=path)
                 )
 
     def function(self, node: ast.FunctionDef, scope: Scope, conditional: bool, _: str | None) -> None:
-        self._bind(node.name, scope, Binding("function", node, _end(node), conditional))
         inner = self._parameters(node.args, scope)
+        inner.node = node
+        self.scopes.append(inner)
+        self._bind(node.name, scope, Binding("function", node, end_of(node), conditional, scope=inner))
         self._later((*node.decorator_list, *node.args.defaults, *node.args.kw_defaults), scope, conditional)
         self._later(node.body, inner, False)
 
@@ -185,43 +164,51 @@ class Names:
         every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
         for parameter in every:
             if parameter is not None:
-                self._bind(parameter.arg, inner, Binding("parameter", parameter, _end(parameter), False))
+                self._bind(parameter.arg, inner, Binding("parameter", parameter, end_of(parameter), False))
         return inner
 
     def class_(self, node: ast.ClassDef, scope: Scope, conditional: bool, _: str | None) -> None:
         inner = Scope("class", scope)
-        self._bind(node.name, scope, Binding("class", node, _end(node), conditional, scope=inner))
+        inner.node = node
+        self.scopes.append(inner)
+        self._bind(node.name, scope, Binding("class", node, end_of(node), conditional, scope=inner))
         self._later((*node.decorator_list, *node.bases, *node.keywords), scope, conditional)
         self._later(node.body, inner, False)
 
     def comprehension(self, node: ast.expr, scope: Scope, conditional: bool, _: str | None) -> None:
         inner = Scope("function", scope)
         for generator in getattr(node, "generators", ()):
-            self._target(generator.target, None, "other", _end(node), inner, True)
+            self._target(generator.target, None, "other", end_of(node), inner, True)
         self._later(ast.iter_child_nodes(node), inner, True)
 
     def branch(self, node: ast.If, scope: Scope, conditional: bool, _: str | None) -> None:
         self._later((node.test,), scope, conditional)
-        self._later((*node.body, *node.orelse), scope, conditional or not _is_main(node.test))
+        truth = _constant_truth(node.test)
+        if truth is not None:
+            self._later(node.body if truth else node.orelse, scope, conditional)
+        else:
+            self._later((*node.body, *node.orelse), scope, True)
 
     def block(self, node: ast.AST, scope: Scope, conditional: bool, _: str | None) -> None:
         """Loops, `try`, `match`: what is bound in them may not be bound."""
         target = getattr(node, "target", None)
         if target is not None:
-            self._target(target, None, "other", _end(target), scope, True)
+            self._target(target, None, "other", end_of(target), scope, True)
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            scope.loops.append((position_of(node), end_of(node)))
         self._later(ast.iter_child_nodes(node), scope, True)
 
     def with_(self, node: ast.With, scope: Scope, conditional: bool, _: str | None) -> None:
         for item in node.items:
             if item.optional_vars is not None:
-                self._target(item.optional_vars, None, "other", _end(item.context_expr), scope, conditional)
+                self._target(item.optional_vars, None, "other", end_of(item.context_expr), scope, conditional)
         self._later((*(item.context_expr for item in node.items), *node.body), scope, conditional)
 
     def named(self, node: ast.AST, scope: Scope, conditional: bool, _: str | None) -> None:
         """`except … as name`, `case name`, `case {**name}`."""
         name = getattr(node, "name", None) or getattr(node, "rest", None)
         if isinstance(name, str):
-            self._bind(name, scope, Binding("other", node, _end(node), True))
+            self._bind(name, scope, Binding("other", node, end_of(node), True))
         self._later(ast.iter_child_nodes(node), scope, conditional)
 
     def global_(self, node: ast.Global, scope: Scope, conditional: bool, _: str | None) -> None:
@@ -236,18 +223,21 @@ class Names:
 
     def delete(self, node: ast.Delete, scope: Scope, conditional: bool, _: str | None) -> None:
         for target in node.targets:
-            self._target(target, None, "other", _end(node), scope, conditional)
+            self._target(target, None, "other", end_of(node), scope, conditional)
 
     def call(self, node: ast.Call, scope: Scope, conditional: bool, target: str | None) -> None:
         self.calls.append(FoundCall(node, scope, target))
         function = node.func
-        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.attr in _MUTATORS:
-            self.mutated.add(function.value.id)
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+            if function.attr == "update" and len(node.args) == 1 and not node.keywords:
+                self._item(function.value.id, Item(node, None, node.args[0], scope, conditional))
+            elif function.attr in _MUTATORS:
+                self.mutated.add(function.value.id)
         self._later(ast.iter_child_nodes(node), scope, conditional)
 
 
 _VISITORS: dict[str, Callable[..., None]] = {
-    "Assign": Names.assign, "AnnAssign": Names.annotated, "AugAssign": Names.augmented, "NamedExpr": Names.walrus,
+    "Return": Names.return_, "Assign": Names.assign, "AnnAssign": Names.annotated, "AugAssign": Names.augmented, "NamedExpr": Names.walrus,
     "Import": Names.import_, "ImportFrom": Names.import_from, "FunctionDef": Names.function, "AsyncFunctionDef": Names.function,
     "Lambda": Names.lambda_, "ClassDef": Names.class_, "ListComp": Names.comprehension, "SetComp": Names.comprehension,
     "DictComp": Names.comprehension, "GeneratorExp": Names.comprehension, "If": Names.branch, "For": Names.block, "AsyncFor": Names.block,
@@ -257,51 +247,8 @@ _VISITORS: dict[str, Callable[..., None]] = {
 }  # fmt: skip
 
 
-def dotted(node: ast.expr) -> list[str] | None:
-    """`a.b.c` as its names; None for what is more than names and dots."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    return [node.id, *reversed(parts)]
-
-
-def called_name(function: ast.expr, scope: Scope) -> str:
-    """The full name of what is called, through imports; `f().method` for a method of a result; empty where there is no name."""
-    attributes: list[str] = []
-    while isinstance(function, ast.Attribute) or (isinstance(function, ast.Call) and attributes):
-        attributes.append(function.attr if isinstance(function, ast.Attribute) else "()")
-        function = function.value if isinstance(function, ast.Attribute) else function.func
-    if not isinstance(function, ast.Name):
-        return ".".join(reversed(attributes)).replace(".()", "()").lstrip("().")
-    found = scope.find(function.id)
-    imported = found is not None and all(binding.kind == "import" for binding in found[1])
-    root = found[1][0].path if found and imported else function.id
-    return ".".join([root, *reversed(attributes)]).replace(".()", "()")
-
-
-def _dotted_target(target: ast.expr) -> str | None:
-    """The name that a call is assigned to; of several the first."""
-    if isinstance(target, (ast.Tuple, ast.List)) and target.elts:
-        target = target.elts[0]
-    parts = dotted(target)
-    return ".".join(parts) if parts else None
-
-
-def _end(node: ast.AST) -> Position:
-    return (getattr(node, "end_lineno", 0) or 0, getattr(node, "end_col_offset", 0) or 0)
-
-
-def _is_main(test: ast.expr) -> bool:
-    """`if __name__ == "__main__"` holds where the file is run."""
-    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
-
-
-def latest(bindings: list[Binding], position: Position) -> Binding | None:
-    """The binding that holds at a place of its own scope, if all of them are reached one after the other."""
-    if any(binding.conditional for binding in bindings):
-        return None
-    before: Iterator[Binding] = (binding for binding in reversed(bindings) if binding.end <= position)
-    return next(before, None)
+def _constant_truth(test: ast.expr) -> bool | None:
+    """`if False:` is never run, and `if __name__ == "__main__"` is where the file is run; None for what is not known."""
+    if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
+        return True
+    return bool(test.value) if isinstance(test, ast.Constant) else None

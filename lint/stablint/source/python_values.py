@@ -5,41 +5,26 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from stablint.source.python_arithmetic import CONVERSIONS, agree, converted
-from stablint.source.python_constants import Constants
-from stablint.source.python_names import Binding, FoundCall, Names, Position, Scope, called_name, dotted, latest
+from stablint.source.python_arithmetic import agree
+from stablint.source.python_caller import Caller
+from stablint.source.python_calls import Calls, is_class
+from stablint.source.python_constants import defaulted
+from stablint.source.python_library import LIBRARIES
+from stablint.source.python_names import Names
 from stablint.source.python_places import Places
+from stablint.source.python_scope import Binding, FoundCall, Scope, dotted, holding, position_of
 from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 _DEEPEST = 40  # expressions within expressions, names followed included
 _MOST_WORK = 100_000  # nodes that following names may come to
-# Their attributes are constants and types (`torch.bfloat16`, `TaskType.CAUSAL_LM`); those of other modules are anybody's variables.
-_LIBRARIES = frozenset(
-    [
-        "torch",
-        "transformers",
-        "trl",
-        "peft",
-        "accelerate",
-        "bitsandbytes",
-        "datasets",
-        "deepspeed",
-        "unsloth",
-        "xtuner",
-        "mmengine",
-        "numpy",
-        "np",
-    ]
-)
 
 
-class Values(Constants):
+class Values(Calls):
     """Reads expressions of one module. Every expression is read once."""
 
     def __init__(self, source: str, places: Places, names: Names) -> None:
-        super().__init__(source, places)
-        self.names = names
-        self.targets = {id(found.node): found for found in names.calls}
+        super().__init__(source, places, names)
+        self.caller = Caller(self)
         self._read: dict[int, Node] = {}
         self._weight: dict[int, int] = {}  # nodes in a node
         self._reading: set[int] = set()
@@ -48,7 +33,34 @@ class Values(Constants):
 
     def call(self, found: FoundCall) -> Call | None:
         node = self.value(found.node, found.scope)
-        return node if isinstance(node, Call) else None
+        return node if isinstance(node, Call) and node.start == self.places.start(found.node) else None
+
+    def filled(self) -> list[Call]:
+        """The objects that parsers of command lines fill, each once."""
+        found: dict[int, Call] = {}
+        for scope in self.names.scopes:
+            for bindings in scope.bindings.values():
+                for binding in bindings:
+                    if binding.kind in ("value", "element") and binding.value is not None:
+                        node = self._filled(binding, scope)
+                        if isinstance(node, Call):
+                            found[node.start] = node
+        return list(found.values())
+
+    def environment(self) -> Call | None:
+        """What the program sets for itself and what it starts: `os.environ["NAME"] = …`, as a call of that name."""
+        entries = []
+        for item in self.names.items.get("os.environ", ()):
+            if isinstance(item.key, ast.Constant) and isinstance(item.key.value, str) and item.value is not None:
+                start, end = self.places.start(item.key), self.places.end(item.key)
+                value = self.value(item.value, item.scope)
+                if item.conditional:
+                    value = self.unknown(item.value, "set in some cases only")
+                entries.append(Entry(item.key.value, start, end, value))
+        if not entries:
+            return None
+        first, last = entries[0].key_start, entries[-1].value.end
+        return Call("os.environ", Mapping(tuple(entries), first, last), (), first, last, first, first)
 
     def value(self, node: ast.expr, scope: Scope) -> Node:
         key = id(node)
@@ -76,37 +88,81 @@ class Values(Constants):
         if found is None:
             return self.unknown(node, f"`{node.id}` is not defined in this file")
         owner, bindings = found
-        position = (node.lineno, node.col_offset)
-        binding = _holds(bindings, position if owner is scope else None)
-        if binding is None:
-            return self._agreed(node, owner, bindings)
-        return self._bound(node, binding, owner)
+        possible = holding(bindings, position_of(node) if owner is scope else None, owner)
+        if len(possible) == 1:
+            return self._bound(node, possible[0], owner, scope)
+        return self._agreed(node, owner, possible, scope)
 
-    def _bound(self, node: ast.expr, binding: Binding, owner: Scope) -> Node:
+    def _bound(self, node: ast.expr, binding: Binding, owner: Scope, scope: Scope) -> Node:
         spelled = self.spelled(node)
         if binding.kind == "import":
             return self._library(node, binding.path.split("."), spelled)
         if binding.kind == "parameter":
-            return self.unknown(node, f"`{spelled}` is a parameter")
+            return self._named(node, self.caller.parameter(node, binding, owner))
         if binding.kind not in ("value", "element") or binding.value is None:
             return self.unknown(node, f"`{spelled}` is set when the program runs")
+        filled = self._filled(binding, owner)
+        if filled is not None:
+            return filled
         value = self.value(binding.value, owner)
-        if binding.kind == "element" and not isinstance(value, Call):
-            return self.unknown(node, f"`{spelled}` is set when the program runs")
+        if binding.kind == "element":
+            if isinstance(value, Sequence) and 0 <= binding.at < len(value.items):
+                value = value.items[binding.at]
+            elif not isinstance(value, Call) or binding.at > 0:
+                return self.unknown(node, f"`{spelled}` is set when the program runs")
+        if isinstance(binding.node, ast.Name) and isinstance(value, (Sequence, Mapping)):
+            if binding.node.id in self.names.mutated:
+                return self.unknown(node, f"`{spelled}` is changed after its definition")
+            if binding.node.id in self.names.items:
+                value = self._changed(node, value, binding.node.id, owner, scope)
+        return self._named(node, value)
+
+    def _filled(self, binding: Binding, owner: Scope) -> Node | None:
+        """An object that a parser of command lines fills, with what is stored in it afterwards."""
+        node = self.caller.filled(binding.value, binding.at, owner)
+        if not isinstance(node, Call) or not isinstance(binding.node, ast.Name) or binding.value is None:
+            return node
+        stored = self.stored(binding.node.id, self.places.end(binding.value), owner)
+        arguments = node.arguments._replace(entries=(*node.arguments.entries, *stored))
+        return node._replace(arguments=arguments) if stored else node
+
+    def _named(self, node: ast.expr, value: Node) -> Node:
+        """What a name stands for, as the place of the name has it."""
         if isinstance(value, Scalar):
             if isinstance(value.value, Unknown):
-                return self.unknown(node, value.value.reason)
-            return value._replace(form="name")
-        changed = isinstance(binding.node, ast.Name) and binding.node.id in self.names.mutated
-        if changed and not isinstance(value, Call):
-            return self.unknown(node, f"`{spelled}` is changed after its definition")
+                return self.scalar(node, value.value, "unknown", False)
+            return value if defaulted(value) else value._replace(form="name")
         self._work += self._weight.get(id(value), 1)
         return value if self._work <= _MOST_WORK else self.unknown(node, "too much to follow")
 
-    def _agreed(self, node: ast.expr, owner: Scope, bindings: list[Binding]) -> Node:
+    def _changed(self, node: ast.expr, value: Node, name: str, owner: Scope, scope: Scope) -> Node:
+        """A dict with what `name["key"] = …` and `name.update(…)` put into it before this place."""
+        changed = self.unknown(node, f"`{self.spelled(node)}` is changed after its definition")
+        if not isinstance(value, Mapping) or len(owner.bindings[name]) != 1:
+            return changed
+        entries, is_open = list(value.entries), value.open
+        for item in self.names.items[name]:
+            if owner is scope is item.scope and position_of(item.node) > position_of(node):
+                continue
+            if item.scope is not owner or item.conditional or item.value is None:
+                return changed
+            more = self.value(item.value, item.scope)
+            if item.key is None:
+                if not isinstance(more, Mapping):
+                    return changed
+                entries += more.entries
+                is_open = is_open or more.open
+            elif isinstance(item.key, ast.Constant) and isinstance(item.key.value, str):
+                start, end = self.places.start(item.key), self.places.end(item.key)
+                entries.append(Entry(item.key.value, start, end, more))
+            else:
+                return changed
+        return value._replace(entries=tuple(entries), open=is_open)
+
+    def _agreed(self, node: ast.expr, owner: Scope, bindings: list[Binding], scope: Scope) -> Node:
         """A name that several branches set: known if all say the same."""
-        values = [self._bound(node, binding, owner) for binding in bindings]
-        first = values[0]
+        values = [self._bound(node, binding, owner, scope) for binding in bindings]
+        first = values[0] if values else None
         if isinstance(first, Scalar) and not isinstance(first.value, Unknown):
             if all(isinstance(value, Scalar) and agree(value.value, first.value) for value in values):
                 return first._replace(editable=False)
@@ -119,33 +175,45 @@ class Values(Constants):
         spelled = ".".join(parts)
         found = scope.find(parts[0])
         if found is None:
-            if parts[0] in _LIBRARIES or (parts[0][:1].isupper() and parts[-1].isupper()):
+            if parts[0] in LIBRARIES or (parts[0][:1].isupper() and parts[-1].isupper()):
                 return self.scalar(node, spelled, "attribute", True)
             return self.unknown(node, f"`{spelled}` is not defined in this file")
         owner, bindings = found
-        binding = _holds(bindings, (node.lineno, node.col_offset) if owner is scope else None)
-        if binding is None:
-            return self.unknown(node, f"`{spelled}` is set when the program runs")
+        possible = holding(bindings, position_of(node) if owner is scope else None, owner)
+        set_later = self.unknown(node, f"`{spelled}` is set when the program runs")
+        if len(possible) != 1:
+            return self._option(node, parts) or set_later
+        binding = possible[0]
         if binding.kind == "import":
             return self._library(node, [*binding.path.split("."), *parts[1:]], spelled)
         stored = any(store.node.attr == parts[1] for store in self.names.stores.get(parts[0], ()))
-        if len(parts) == 2 and not stored:
-            if binding.scope is not None:
-                return self._of_class(node, binding.scope, parts[1])
-            value = self._bound(node, binding, owner) if binding.kind == "value" else None
-            inner = value.arguments.get(parts[1]) if isinstance(value, Call) and _is_class(value.name) else None
+        if len(parts) != 2 or stored:
+            return set_later
+        if binding.kind == "class" and binding.scope is not None:
+            return self._of_class(node, binding.scope, parts[1])
+        value = self._bound(node, binding, owner, scope)
+        if isinstance(value, Call) and (value.parsed or is_class(value.name)):
+            inner = value.arguments.get(parts[1])
             if isinstance(inner, Scalar) and not isinstance(inner.value, Unknown):
-                return inner._replace(form="name")
-        return self.unknown(node, f"`{spelled}` is set when the program runs")
+                return self._named(node, inner)
+            if isinstance(inner, (Sequence, Mapping)):
+                return inner
+            if value.parsed:
+                return self.unknown(node, f"`{spelled}` comes from the command line")
+        return self._option(node, parts) or set_later
 
-    def _of_class(self, node: ast.Attribute, scope: Scope, name: str) -> Node:
+    def _option(self, node: ast.Attribute, parts: list[str]) -> Node | None:
+        found = self.caller.option(node, parts[1]) if len(parts) == 2 else None
+        return None if found is None else self._named(node, found)
+
+    def _of_class(self, node: ast.expr, scope: Scope, name: str) -> Node:
         bindings = scope.bindings.get(name, [])
         if len(bindings) == 1:
-            return self._bound(node, bindings[0], scope)
+            return self._bound(node, bindings[0], scope, scope)
         return self.unknown(node, f"`{self.spelled(node)}` is set when the program runs")
 
     def _library(self, node: ast.expr, path: list[str], spelled: str) -> Node:
-        if path[0] in _LIBRARIES:
+        if path[0] in LIBRARIES:
             return self.scalar(node, ".".join(path), "attribute", True)
         return self.unknown(node, f"`{spelled}` comes from another module")
 
@@ -164,7 +232,7 @@ class Values(Constants):
             found = holder.items[index.value] if -len(holder.items) <= index.value < len(holder.items) else None
         if found is None or (isinstance(found, Scalar) and isinstance(found.value, Unknown)):
             return self.unknown(node, f"`{self.spelled(node)}` is set when the program runs")
-        return found._replace(form="name") if isinstance(found, Scalar) else found
+        return self._named(node, found)
 
     # Collections and calls
 
@@ -179,7 +247,7 @@ class Values(Constants):
         is_open = False
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
-                more, opened = self._spread(value, scope)
+                more, opened = self.spread(value, scope)
                 entries += more
                 is_open = is_open or opened
             elif isinstance(key, ast.Constant) and isinstance(key.value, (str, bool, int, float)):
@@ -194,89 +262,10 @@ class Values(Constants):
         result = Mapping(tuple(entries), self.places.start(node), self.places.end(node), is_open)
         return self.weigh(result, [entry.value for entry in entries])
 
-    def _spread(self, node: ast.expr, scope: Scope) -> tuple[tuple[Entry, ...], bool]:
-        """The entries that `**node` brings, and whether there may be others."""
-        value = self.value(node, scope)
-        return (value.entries, value.open) if isinstance(value, Mapping) else ((), True)
-
-    def called(self, node: ast.Call, scope: Scope) -> Node:
-        name = called_name(node.func, scope)
-        folded = self._folded(node, scope)
-        if folded is not None:
-            return folded
-        entries: list[Entry] = []
-        is_open = any(isinstance(argument, ast.Starred) for argument in node.args)
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                more, opened = self._spread(keyword.value, scope)
-                entries += more
-                is_open = is_open or opened
-            else:
-                start = self.places.start(keyword)
-                entries.append(Entry(keyword.arg, start, start + len(keyword.arg), self.value(keyword.value, scope)))
-        start, end, function = self.places.start(node), self.places.end(node), self.places.end(node.func)
-        if name == "dict" and not node.args and scope.find("dict") is None:
-            return self.weigh(Mapping(tuple(entries), start, end, is_open), [entry.value for entry in entries])
-        positional = tuple(self.value(argument, scope) for argument in node.args)
-        target = self.targets[id(node)].target if id(node) in self.targets else None
-        if target is not None and _is_class(name):
-            entries += self._stored(node, target, scope)
-        arguments = Mapping(tuple(entries), function, end, is_open)
-        begins = (
-            function - len(node.func.attr)
-            if isinstance(node.func, ast.Attribute) and dotted(node.func) is None
-            else start
-        )
-        result = Call(name, arguments, positional, start, end, begins, function, target)
-        return self.weigh(result, [*positional, *(entry.value for entry in entries)])
-
-    def _stored(self, node: ast.Call, target: str, scope: Scope) -> list[Entry]:
-        """`args.learning_rate = …` behind `args = TrainingArguments(…)` sets the argument anew."""
-        entries = []
-        bindings = scope.bindings.get(target, [])
-        for store in self.names.stores.get(target, ()) if len(bindings) == 1 else ():
-            end = self.places.end(store.node)
-            value: Node = self.unknown(store.node, f"`{self.spelled(store.node)}` is set when the program runs")
-            if (
-                store.scope is scope
-                and not store.conditional
-                and store.value is not None
-                and end > self.places.end(node)
-            ):
-                value = self.value(store.value, scope)
-            entries.append(Entry(store.node.attr, end - len(store.node.attr), end, value))
-        return entries
-
-    def _folded(self, node: ast.Call, scope: Scope) -> Scalar | None:
-        """`float("1e-4")`, `getattr(torch, "bfloat16")`."""
-        if not isinstance(node.func, ast.Name) or node.keywords or scope.find(node.func.id) is not None:
-            return None
-        values = [self.value(argument, scope) for argument in node.args[:2]]
-        known = [value.value for value in values if isinstance(value, Scalar) and not isinstance(value.value, Unknown)]
-        if node.func.id in CONVERSIONS and len(node.args) == len(known) == 1:
-            value = converted(node.func.id, known[0])
-            return None if value is None else self.scalar(node, value, "plain", False)
-        if node.func.id == "getattr" and len(node.args) == 2 and len(known) == 2 and isinstance(known[1], str):
-            holder = values[0]
-            if isinstance(holder, Scalar) and holder.form == "attribute" and known[1].isidentifier():
-                return self.scalar(node, f"{known[0]}.{known[1]}", "attribute", False)
-        return None
-
-
-def _holds(bindings: list[Binding], position: Position | None) -> Binding | None:
-    """The one binding that a name stands for: its only one, or (in the same scope) the last one before."""
-    if len(bindings) == 1 or all(binding.kind == "import" for binding in bindings):
-        return bindings[0]
-    return latest(bindings, position) if position is not None else None
-
-
-def _is_class(name: str) -> bool:
-    """By convention: what is called is a class, so that its keywords are attributes of the result."""
-    return name.rpartition(".")[2][:1].isupper() and name.endswith(("Config", "Arguments", "Args"))
-
 
 _READERS: dict[type[ast.AST], Callable[..., Node]] = {
     ast.Constant: Values.constant, ast.UnaryOp: Values.unary, ast.BinOp: Values.binary, ast.JoinedStr: Values.format,
-    ast.IfExp: Values.choice, ast.Name: Values.name, ast.Attribute: Values.attribute, ast.Subscript: Values.item,
-    ast.List: Values.sequence, ast.Tuple: Values.sequence, ast.Set: Values.sequence, ast.Dict: Values.mapping, ast.Call: Values.called,
+    ast.IfExp: Values.choice, ast.Compare: Values.compare, ast.BoolOp: Values.both, ast.Name: Values.name,
+    ast.Attribute: Values.attribute, ast.Subscript: Values.item, ast.List: Values.sequence, ast.Tuple: Values.sequence,
+    ast.Set: Values.sequence, ast.Dict: Values.mapping, ast.Call: Values.called,
 }  # fmt: skip

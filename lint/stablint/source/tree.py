@@ -10,9 +10,13 @@ from typing import NamedTuple, Union
 
 
 class Unknown(NamedTuple):
-    """A value that static reading cannot know, and why: `${VAR}`, `args.lr`, a call. Never the same as absent, and never false."""
+    """A value that static reading cannot know, and why: `${VAR}`, `args.lr`, a call. Never the same as absent, and never false.
+
+    `depends`: it is the second where the fact that is named first is true, else the third (`is_bf16_supported()`).
+    """
 
     reason: str
+    depends: tuple[str, object, object] | None = None
 
     def __bool__(self) -> bool:
         raise TypeError("an unknown value is neither true nor false")
@@ -23,7 +27,9 @@ class Verbatim(str):
 
 
 class Scalar(NamedTuple):
-    """One value. `form` is how it is written: plain, quoted, block, flag (no value at all), name (a Python or shell variable)."""
+    """One value. `form` is how it is written: plain, quoted, block, flag (no value at all), name (a Python or shell variable),
+    default:a,b (what a program takes where its caller sets neither a nor b).
+    """
 
     value: object
     start: int
@@ -66,7 +72,11 @@ class Mapping(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A Python call. `name` is resolved through the imports (`trl.SFTConfig`); `target` is the name that it is assigned to."""
+    """A Python call. `name` is resolved through the imports (`trl.SFTConfig`); `target` is the name that it is assigned to.
+
+    `receiver` is the object whose method is called. `parsed`: no call, but an object that a parser of command lines fills; `arguments`
+    are then its defaults.
+    """
 
     name: str
     arguments: Mapping
@@ -76,6 +86,8 @@ class Call(NamedTuple):
     name_start: int
     name_end: int
     target: str | None = None
+    receiver: "Node | None" = None
+    parsed: bool = False
 
 
 Node = Union[Scalar, Sequence, Mapping, Call]

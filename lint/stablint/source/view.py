@@ -190,7 +190,8 @@ class Mover:
             return node._replace(entries=tuple(self.node(entry) for entry in node.entries), start=start, end=end)
         if isinstance(node, Call):
             return node._replace(
-                arguments=self.node(node.arguments), positional=tuple(self.node(item) for item in node.positional),
+                arguments=self.node(node.arguments), receiver=node.receiver and self.node(node.receiver),
+                positional=tuple(self.node(item) for item in node.positional),
                 start=start, end=end, name_start=self.start(node.name_start), name_end=self.end(node.name_end),
             )  # fmt: skip
         return node._replace(

@@ -1,0 +1,164 @@
+"""Python calls → nodes: those of classes with their arguments, those of a few functions with what they give."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from typing import TYPE_CHECKING
+
+from stablint.source.python_arithmetic import CONVERSIONS, converted
+from stablint.source.python_constants import Constants, defaulted
+from stablint.source.python_library import question
+from stablint.source.python_names import Names
+from stablint.source.python_places import Places
+from stablint.source.python_scope import Scope, called_name, dotted
+from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Unknown
+
+if TYPE_CHECKING:
+    from stablint.source.python_caller import Caller
+
+_PASSES_ON = frozenset(["copy.deepcopy", "copy.copy", "deepcopy"])
+_REPLACES = frozenset(["dataclasses.replace"])
+
+
+class Calls(Constants):
+    caller: "Caller"
+
+    def __init__(self, source: str, places: Places, names: Names) -> None:
+        super().__init__(source, places)
+        self.names = names
+        self.targets = {id(found.node): found for found in names.calls}
+
+    def weigh(self, node: Node, parts: list[Node]) -> Node:
+        raise NotImplementedError
+
+    def called(self, node: ast.Call, scope: Scope) -> Node:
+        name = called_name(node.func, scope)
+        known = self._given(node, name, scope)
+        if known is not None:
+            return known
+        entries, is_open = self._keywords(node, scope)
+        start, end, function = self.places.start(node), self.places.end(node), self.places.end(node.func)
+        if name == "dict" and not node.args and scope.find("dict") is None:
+            return self.weigh(Mapping(tuple(entries), start, end, is_open), [entry.value for entry in entries])
+        positional = tuple(self.value(argument, scope) for argument in node.args)
+        target = self.targets[id(node)].target if id(node) in self.targets else None
+        if target is not None and is_class(name):
+            entries += self.stored(target, end, scope)
+        arguments = Mapping(tuple(entries), function, end, is_open)
+        method = node.func if isinstance(node.func, ast.Attribute) else None
+        begins = function - len(method.attr) if method is not None and dotted(method) is None else start
+        holder = self.value(method.value, scope) if method and isinstance(method.value, (ast.Name, ast.Call)) else None
+        receiver = holder if isinstance(holder, Call) else None
+        result = Call(name, arguments, positional, start, end, begins, function, target, receiver)
+        return self.weigh(result, [*positional, *(entry.value for entry in entries)])
+
+    def _keywords(self, node: ast.Call, scope: Scope) -> tuple[list[Entry], bool]:
+        entries: list[Entry] = []
+        is_open = any(isinstance(argument, ast.Starred) for argument in node.args)
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                more, opened = self.spread(keyword.value, scope)
+                entries += more
+                is_open = is_open or opened
+            else:
+                start = self.places.start(keyword)
+                entries.append(Entry(keyword.arg, start, start + len(keyword.arg), self.value(keyword.value, scope)))
+        return entries, is_open
+
+    def spread(self, node: ast.expr, scope: Scope) -> tuple[tuple[Entry, ...], bool]:
+        """The entries that `**node` brings, and whether there may be others."""
+        value = self.value(node, scope)
+        return (value.entries, value.open) if isinstance(value, Mapping) else ((), True)
+
+    def stored(self, target: str, made: int, scope: Scope) -> list[Entry]:
+        """`args.learning_rate = …` behind `args = TrainingArguments(…)`, which ends at `made`, sets the argument anew."""
+        entries = []
+        bindings = scope.bindings.get(target, [])
+        for store in self.names.stores.get(target, ()) if len(bindings) == 1 else ():
+            end = self.places.end(store.node)
+            value: Node = self.unknown(store.node, f"`{self.spelled(store.node)}` is set when the program runs")
+            if store.scope is scope and not store.conditional and store.value is not None and end > made:
+                value = self.value(store.value, scope)
+            entries.append(Entry(store.node.attr, end - len(store.node.attr), end, value))
+        return entries
+
+    def _given(self, node: ast.Call, name: str, scope: Scope) -> Node | None:
+        """What a call comes to, where that is known: `float("1e-4")`, a copy, a path that is joined, a function of the file."""
+        if name in _PASSES_ON and len(node.args) == 1:
+            return self.value(node.args[0], scope)
+        if name in _REPLACES and len(node.args) == 1:
+            return self._replaced(node, scope)
+        if name == "os.path.join" and node.args and not node.keywords:
+            return self._joined(node, scope)
+        hardware = None if self._function(node, scope) else question(name)
+        if hardware is not None:
+            emulated = any(k.arg == "including_emulation" for k in node.keywords)
+            return self.unknown(node, hardware.reason) if emulated else self.scalar(node, hardware, "unknown", False)
+        return self._folded(node, scope) or self._returned(node, scope)
+
+    def _replaced(self, node: ast.Call, scope: Scope) -> Node | None:
+        """`dataclasses.replace(args, fp16=True)`: another object of the same class."""
+        base = self.value(node.args[0], scope)
+        if not isinstance(base, Call):
+            return None
+        entries, is_open = self._keywords(node, scope)
+        start, end = self.places.start(node), self.places.end(node)
+        inherited = base.arguments
+        arguments = Mapping((*inherited.entries, *entries), self.places.end(node.func), end, inherited.open or is_open)
+        target = self.targets[id(node)].target if id(node) in self.targets else None
+        return base._replace(
+            arguments=arguments,
+            start=start,
+            end=end,
+            name_start=start,
+            name_end=self.places.end(node.func),
+            target=target,
+        )
+
+    def _joined(self, node: ast.Call, scope: Scope) -> Node:
+        parts = [self.value(argument, scope) for argument in node.args]
+        texts = [part.value for part in parts if isinstance(part, Scalar) and isinstance(part.value, str)]
+        if len(texts) < len(parts):
+            return self.unknown(node, "a path that is put together when the program runs")
+        return self.scalar(node, posixpath.join(*texts), self.form(*parts, form="quoted"), False)
+
+    def _function(self, node: ast.Call, scope: Scope) -> Scope | None:
+        """The function of this file that is called, if there is one and nothing decorates it."""
+        found = scope.find(node.func.id) if isinstance(node.func, ast.Name) else None
+        if found is None or len(found[1]) != 1 or found[1][0].kind != "function":
+            return None
+        inner = found[1][0].scope
+        return inner if inner is not None and isinstance(inner.node, ast.FunctionDef) else None
+
+    def _returned(self, node: ast.Call, scope: Scope) -> Node | None:
+        """What the only `return` of such a function gives; None where it is not known."""
+        inner = self._function(node, scope)
+        if inner is None or not isinstance(inner.node, ast.FunctionDef) or inner.node.decorator_list:
+            return None
+        returns = self.names.returns.get(id(inner), [])
+        if len(returns) != 1 or returns[0].value is None:
+            return None
+        value = self.value(returns[0].value, inner)
+        return None if isinstance(value, Scalar) and isinstance(value.value, Unknown) else value
+
+    def _folded(self, node: ast.Call, scope: Scope) -> Scalar | None:
+        """`float("1e-4")`, `getattr(torch, "bfloat16")`."""
+        if not isinstance(node.func, ast.Name) or node.keywords or scope.find(node.func.id) is not None:
+            return None
+        values = [self.value(argument, scope) for argument in node.args[:2]]
+        known = [value.value for value in values if isinstance(value, Scalar) and not isinstance(value.value, Unknown)]
+        if node.func.id in CONVERSIONS and len(node.args) == len(known) == 1:
+            value = converted(node.func.id, known[0])
+            return None if value is None else self.scalar(node, value, self.form(*values), False)
+        if node.func.id == "getattr" and len(node.args) == 2 and len(known) == 2 and isinstance(known[1], str):
+            holder = values[0]
+            if isinstance(holder, Scalar) and holder.form == "attribute" and known[1].isidentifier():
+                form = "attribute" if not defaulted(values[1]) else self.form(values[1])
+                return self.scalar(node, f"{known[0]}.{known[1]}", form, False)
+        return None
+
+
+def is_class(name: str) -> bool:
+    """By convention: what is called is a class, so that its keywords are attributes of the result."""
+    return name.rpartition(".")[2][:1].isupper() and name.endswith(("Config", "Arguments", "Args"))

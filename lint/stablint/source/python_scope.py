@@ -1,0 +1,131 @@
+"""What binds a name in a Python module, and which of several bindings a use of it means. Nothing is evaluated here."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+Position = tuple[int, int]  # line and column as `ast` counts them
+
+
+class Binding(NamedTuple):
+    """One place where a name gets its meaning.
+
+    `kind`: value (`value` is its expression), element (`value` is unpacked), import (`path` says of what), class, function, parameter, or
+    other (a loop, an exception …). `conditional`: it stands in a branch, a loop or another function.
+    """
+
+    kind: str
+    node: ast.AST
+    end: Position
+    conditional: bool
+    value: ast.expr | None = None
+    path: str = ""
+    scope: "Scope | None" = None  # of a class or function
+    at: int = -1  # which element
+    anytime: bool = False  # by another function, through `global` or `nonlocal`
+
+
+class Scope:
+    def __init__(self, kind: str, parent: "Scope | None" = None) -> None:
+        self.kind = kind  # module, function or class
+        self.parent = parent
+        self.node: ast.FunctionDef | ast.ClassDef | None = None  # where it has a name
+        self.loops: list[tuple[Position, Position]] = []  # what is bound in one may hold at any place of it
+        self.bindings: dict[str, list[Binding]] = {}
+        self.elsewhere: dict[str, Scope] = {}  # names declared `global` or `nonlocal`
+
+    def find(self, name: str) -> "tuple[Scope, list[Binding]] | None":
+        """The scope that binds a name as seen from here, with its bindings in order."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.bindings.get(name)
+            if found and (scope.kind != "class" or scope is self):
+                return scope, found
+            scope = scope.parent
+        return None
+
+
+class FoundCall(NamedTuple):
+    node: ast.Call
+    scope: Scope
+    target: str | None
+
+
+class Store(NamedTuple):
+    """`name.attribute = value`."""
+
+    node: ast.Attribute
+    value: ast.expr | None
+    scope: Scope
+    conditional: bool
+
+
+class Item(NamedTuple):
+    """`name[key] = value`, or `name.update(value)`, where `key` is None."""
+
+    node: ast.expr
+    key: ast.expr | None
+    value: ast.expr | None
+    scope: Scope
+    conditional: bool
+
+
+def dotted(node: ast.expr) -> list[str] | None:
+    """`a.b.c` as its names; None for what is more than names and dots."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return [node.id, *reversed(parts)]
+
+
+def called_name(function: ast.expr, scope: Scope) -> str:
+    """The full name of what is called, through imports; `f().method` for a method of a result; empty where there is no name."""
+    attributes: list[str] = []
+    while isinstance(function, ast.Attribute) or (isinstance(function, ast.Call) and attributes):
+        attributes.append(function.attr if isinstance(function, ast.Attribute) else "()")
+        function = function.value if isinstance(function, ast.Attribute) else function.func
+    if not isinstance(function, ast.Name):
+        return ".".join(reversed(attributes)).replace(".()", "()").lstrip("().")
+    found = scope.find(function.id)
+    imported = found is not None and all(binding.kind == "import" for binding in found[1])
+    root = found[1][0].path if found and imported else function.id
+    return ".".join([root, *reversed(attributes)]).replace(".()", "()")
+
+
+def dotted_target(target: ast.expr) -> str | None:
+    """The name that a call is assigned to; of several the first."""
+    if isinstance(target, (ast.Tuple, ast.List)) and target.elts:
+        target = target.elts[0]
+    parts = dotted(target)
+    return ".".join(parts) if parts else None
+
+
+def holding(bindings: list[Binding], position: Position | None, scope: Scope) -> list[Binding]:
+    """The bindings of a name that may hold at a place of the scope that has them; all of them where it is used in another scope.
+
+    The last unconditional one before the place hides those before it; in a loop what comes later may hold as well.
+    """
+    if len(bindings) == 1 or all(binding.kind == "import" for binding in bindings):
+        return bindings[:1]
+    if position is None:
+        return bindings
+    end = max((last for first, last in scope.loops if first <= position < last), default=position)
+    found: list[Binding] = []
+    for binding in bindings:
+        if binding.end <= position and not binding.conditional:
+            found = [binding]
+        elif binding.end <= end and not binding.anytime:
+            found.append(binding)
+    return [*found, *(binding for binding in bindings if binding.anytime)]
+
+
+def position_of(node: ast.AST) -> Position:
+    return (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+
+
+def end_of(node: ast.AST) -> Position:
+    return (getattr(node, "end_lineno", 0) or 0, getattr(node, "end_col_offset", 0) or 0)
