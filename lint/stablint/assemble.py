@@ -47,7 +47,9 @@ class Options(NamedTuple):
 
 class Part(NamedTuple):
     fragment: Fragment
-    presumed: bool = False  # nothing names it: it lies beside the only run of its folder
+    presumed: bool = (
+        False  # nothing names it: it lies beside the only run of its folder; or the caller may say otherwise
+    )
 
 
 class Files:
@@ -164,7 +166,7 @@ def _of_document(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
     if format == "shell":
         by_command: dict[int, list[Part]] = {}
         for fragment in fragments:
-            by_command.setdefault(fragment.block.number, []).append(Part(fragment))
+            by_command.setdefault(fragment.block.number, []).append(Part(fragment, fragment.presumed))
         return list(by_command.values())
     return [[Part(fragment)] for fragment in fragments]
 
@@ -295,6 +297,8 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     main = parts[0].fragment
     anchor = _anchor(main, explicit)
     base = _model_facts(parts, explicit, files, options)
+    if "target.gpu.name" in explicit or "target.gpu.count" in explicit:
+        base = _job(explicit, base, bool(options.gpus))
     if options.live is not None and any(part.fragment.block.document.format == LIVE for part in parts):
         base = {**base, **{fact.name: fact for fact in options.live.facts}}
         linked |= {part.fragment.dialect for part in parts if part.fragment.dialect in _ROLE_DIALECT}
@@ -318,6 +322,25 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     for name, gpu in options.gpus:
         facts = {key: Fact(key, value, Supplied(f"--gpu {name}")) for key, value in gpu.facts().items()}
         yield run._replace(supplied={**base, **facts}, target=name)
+
+
+def _job(explicit: dict[str, Fact], base: Table[str, Fact], overruled: bool) -> dict[str, Fact]:
+    """What the files themselves say of the machine (`#SBATCH --gres=gpu:a100:8`), for whom no GPU is named otherwise."""
+    from stablint.target.gpu import parse_gpu
+
+    stated = [explicit.pop(name) for name in ("target.gpu.name", "target.gpu.count") if name in explicit]
+    if overruled:
+        return dict(base)
+    found = dict(base)
+    known: list[tuple[bool, int, Gpu, Statement]] = []
+    for source in (source for fact in stated if fact.name == "target.gpu.name" for source in fact.sources):
+        gpu = parse_gpu(str(source.value))
+        if gpu is not None and gpu.device != "cpu":  # a feature of a node may be called anything
+            known.append((gpu.memory_gib is None, len(known), gpu, source))
+    if known:
+        _, _, gpu, source = min(known, key=lambda one: one[:2])
+        found |= {name: Fact(name, value, source.origin, (source,)) for name, value in gpu.facts().items()}
+    return found | {fact.name: fact for fact in stated if fact.name == "target.gpu.count"}
 
 
 def _governed(options: Options, path: str) -> Options:

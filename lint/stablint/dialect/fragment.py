@@ -44,6 +44,7 @@ class Fragment(NamedTuple):
     entry: bool = False  # does it make a run of its own
     framework: str = ""
     weak: bool = False  # says nothing of training itself: a run only if a file that it names does
+    presumed: bool = False  # the caller may say otherwise
 
 
 class Row(NamedTuple):

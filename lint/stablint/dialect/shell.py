@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
-from stablint.dialect import accelerate, huggingface, llamafactory, programs
-from stablint.dialect.fragment import Block, Fragment, Link, Row, spelled, statement
-from stablint.run.fact import OPEN, PRESUMED, Explicit, Place, Statement
+from stablint.dialect import huggingface, launch, llamafactory, programs, slurm
+from stablint.dialect.fragment import Block, Fragment, Link, spelled
+from stablint.run.fact import OPEN, Explicit, Place, Statement
 from stablint.run.releases import known_key
-from stablint.source.tree import Command, Document, Entry, Mapping, Scalar, Script
+from stablint.source.tree import Command, Document, Scalar, Script, Unknown
 
 SplitLaunch = Callable[[Command], "tuple[Command, Command | None]"]
 
-# Flags of torchrun (torch.distributed.run), the deepspeed runner and accelerate that say how many processes there are.
-_PROCESS_FLAGS = {
-    "nproc_per_node": "launch.processes_per_node", "num_gpus": "launch.processes_per_node", "num_processes": "launch.processes",
-    "nnodes": "launch.nodes", "num_nodes": "launch.nodes", "num_machines": "launch.nodes",
-}  # fmt: skip
 _CONFIG_SUFFIX = (".yaml", ".yml", ".json")
 # A caller that hands over a whole config: everything else in it stands in that file.
 _CONFIG_FLAGS = frozenset({"config", "config_file", "config_path"})
-_MANY = re.compile(r"[0-9]+(,[0-9]+)*\Z")
+_FILE_FLAGS = dict.fromkeys(("deepspeed", "deepspeed_config"), "deepspeed") | dict.fromkeys(_CONFIG_FLAGS, "config")
 
 
 def recognise(document: Document, split_launch: SplitLaunch) -> int:
@@ -78,8 +72,30 @@ def lower(document: Document, split_launch: SplitLaunch) -> Iterator[Fragment]:
         weak = not _is_training(launcher, target)
         if weak and not _launches_script(launcher, target):
             continue
-        yield _training(document, launcher, target or launcher, index)._replace(weak=weak)
-        yield _launcher(document, launcher, index, own=target is not None)._replace(weak=weak)
+        found = [
+            _training(document, launcher, target or launcher, index),
+            launch.lower(document, launcher, index, target is not None),
+        ]
+        for fragment in found:
+            yield from _presumed(fragment._replace(weak=weak))
+        header = slurm.lower(document, command, launch.name_of(launcher), index)
+        if header is not None:
+            yield header._replace(weak=weak)
+
+
+def _presumed(fragment: Fragment) -> Iterator[Fragment]:
+    """A fragment, and by itself what of it the caller may say otherwise: `${LR:-1e-5}`."""
+    kept: list[Statement] = []
+    apart: list[Statement] = []
+    for stated in fragment.statements:
+        entry = stated.origin.place.entry if isinstance(stated.origin, Explicit) else None
+        value = entry.value if entry is not None else None
+        (apart if isinstance(value, Scalar) and value.form == "default" else kept).append(stated)
+    yield fragment._replace(statements=tuple(kept))
+    if apart:
+        yield fragment._replace(
+            statements=tuple(apart), scopes={}, classes={}, links=(), entry=False, framework="", presumed=True
+        )
 
 
 def _training(document: Document, launcher: Command, target: Command, index: int) -> Fragment:
@@ -91,7 +107,18 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
     if any(link.role == "config" for link in configs) or (program is None and _known_flags(target) < 3):
         scopes = dict.fromkeys(scopes, OPEN)
-    return fragment._replace(links=(*fragment.links, *configs), scopes=scopes)
+    links = (*fragment.links, *configs, *_unresolved(document, target))
+    return fragment._replace(links=links, scopes=scopes)
+
+
+def _unresolved(document: Document, target: Command) -> Iterator[Link]:
+    """`--deepspeed $DIR/ds.json`: what `$DIR` is nobody knows, but the script may write that very file, or `$DIR` be its own folder."""
+    for entry in target.flags.entries:
+        role = _FILE_FLAGS.get(spelled(entry.key))
+        if role and isinstance(entry.value, Scalar) and isinstance(entry.value.value, Unknown):
+            path = launch.path_in(document, entry.value)
+            if path:
+                yield Link(role, path, Place(document, entry.key, entry.value.start, entry.value.end, entry))
 
 
 def reader(command: Command, split_launch: SplitLaunch) -> str:
@@ -122,72 +149,3 @@ def _config_links_of(document: Document, command: Command, index: int) -> tuple[
         if word.endswith(".py"):
             links.append(Link("script", word, Place(document, word, command.start, command.end)))
     return tuple(links)
-
-
-def _launcher(document: Document, launcher: Command, index: int, own: bool) -> Fragment:
-    """The launcher's own flags and the environment in front of it. Without a launcher the run is one process."""
-    flags = launcher.flags if own else Mapping((), launcher.start, launcher.start)
-    block = Block(document, "flags", " ".join(launcher.words), flags, launcher.start, launcher.end, index, launcher)
-    words, links = launcher.words, []
-    accelerated = words[:2] == ("accelerate", "launch")
-    statements: list[Statement] = []
-    for entry in flags.entries:
-        key = spelled(entry.key)
-        if key in _PROCESS_FLAGS:
-            statements.append(statement(block, entry, (key,), Row(key, _PROCESS_FLAGS[key]), "accelerate-flags"))
-        elif (
-            accelerated
-            and key == "config_file"
-            and isinstance(entry.value, Scalar)
-            and isinstance(entry.value.value, str)
-        ):
-            links.append(
-                Link(
-                    "accelerate",
-                    entry.value.value,
-                    Place(document, entry.key, entry.value.start, entry.value.end, entry),
-                )
-            )
-        elif accelerated and (row := accelerate.flag_row(key)) is not None:
-            statements.append(statement(block, entry, (key,), row, "accelerate-flags"))
-        elif key == "include" and words[:1] == ("deepspeed",) and isinstance(entry.value, Scalar):
-            statements += _included(block, entry)
-    statements.append(_launched_by(block, launcher))
-    statements += _environment(block, launcher)
-    scopes = {"launch": OPEN if flags.open else PRESUMED}
-    if accelerated and not links:
-        scopes |= {"accelerate": OPEN}  # the user's default config file may say more
-    return Fragment("shell", block, "accelerate-flags", tuple(statements), scopes, {}, tuple(links))
-
-
-def _included(block: Block, entry: Entry) -> Iterator[Statement]:
-    """`--include localhost:0,1,2` starts one process for each number (deepspeed launcher/runner.py)."""
-    text = str(entry.value.value) if isinstance(entry.value, Scalar) else ""
-    slots = text.rpartition(":")[2]
-    if "@" not in text and _MANY.match(slots):
-        node = Scalar(len(slots.split(",")), entry.value.start, entry.value.end, "plain", False)
-        yield statement(
-            block,
-            Entry(entry.key, entry.key_start, entry.key_end, node),
-            (entry.key,),
-            Row("include", "launch.processes_per_node"),
-            "accelerate-flags",
-        )
-
-
-_LAUNCHERS = {"torchrun": "torchrun", "deepspeed": "deepspeed", "python": "python", "python3": "python", "accelerate": "accelerate",
-              "llamafactory-cli": "llamafactory-cli", "swift": "swift", "trl": "trl", "axolotl": "axolotl"}  # fmt: skip
-
-
-def _launched_by(block: Block, launcher: Command) -> Statement:
-    word = launcher.words[0] if launcher.words else ""
-    name = (
-        "torchrun" if "torch.distributed" in " ".join(launcher.words) else _LAUNCHERS.get(word.rpartition("/")[2], word)
-    )
-    place = Place(block.document, word, launcher.start, launcher.start + len(word), None, (word,))
-    return Statement("launch.launcher", name, word, Explicit(place, "accelerate-flags", block.number))
-
-
-def _environment(block: Block, launcher: Command) -> Iterator[Statement]:
-    for entry in launcher.environment.entries:
-        yield statement(block, entry, (entry.key,), Row(entry.key, "launch.env." + entry.key, "text"), "environment")

@@ -1,0 +1,157 @@
+"""What a launcher's own flags and environment say: how many processes on how many nodes, what accelerate shards, which files it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stablint.dialect import accelerate
+from stablint.dialect.fragment import Block, Fragment, Link, Row, spelled, statement
+from stablint.run.fact import OPEN, PRESUMED, Explicit, Place, Statement
+from stablint.source.tree import Command, Document, Entry, Mapping, Scalar, Unknown
+
+_LAYER = "accelerate-flags"
+# Flags of torchrun (torch.distributed.run), the deepspeed runner and accelerate that say how many processes there are.
+_PROCESS_FLAGS = {
+    "nproc_per_node": "launch.processes_per_node", "num_gpus": "launch.processes_per_node", "num_accelerators": "launch.processes_per_node",
+    "num_processes": "launch.processes", "nnodes": "launch.nodes", "num_nodes": "launch.nodes", "num_machines": "launch.nodes",
+}  # fmt: skip
+_LAUNCHERS = {"torchrun": "torchrun", "deepspeed": "deepspeed", "accelerate": "accelerate", "accelerate-launch": "accelerate",
+              "llamafactory-cli": "llamafactory-cli", "swift": "swift", "megatron": "swift", "trl": "trl", "axolotl": "axolotl"}  # fmt: skip
+# They start torchrun with what these variables say (ms-swift swift/cli/main.py, LLaMA-Factory launcher.py, xtuner's train command).
+_BY_ENVIRONMENT = frozenset({"swift", "llamafactory-cli", "xtuner"})
+_VARIABLES = {"NPROC_PER_NODE": "launch.processes_per_node", "NNODES": "launch.nodes"}
+# trl/accelerate_configs/*.yaml: what the names behind `trl … --accelerate_config` stand for.
+_ZERO = {"zero1": 1, "zero2": 2, "zero3": 3}
+_PYTHON = re.compile(r"python[0-9.]*\Z")
+_SLOTS = re.compile(r"[0-9]+(?:,[0-9]+)*\Z")
+_RANGE = re.compile(r"([0-9]+):([0-9]+)\Z")
+_DEVICES = re.compile(r"[0-9]+(?:,[0-9]+)*,?\Z")
+
+
+def lower(document: Document, launcher: Command, index: int, own: bool) -> Fragment:
+    """The launcher's flags (all of the command's, if the program starts nothing else) and the environment in front of it."""
+    name = name_of(launcher)
+    reads = own or name == "trl"  # `trl sft` takes the flags of `accelerate launch` among its own
+    flags = launcher.flags if reads else Mapping((), launcher.start, launcher.start)
+    block = Block(document, "flags", " ".join(launcher.words), flags, launcher.start, launcher.end, index, launcher)
+    accelerated = name == "accelerate"
+    statements: list[Statement] = []
+    links: list[Link] = []
+    for entry in flags.entries:
+        key = spelled(entry.key)
+        if key in _PROCESS_FLAGS and not (key == "num_processes" and name == "torchrun"):
+            statements.append(_counted(block, entry, _PROCESS_FLAGS[key]))
+        elif key == "standalone" and name == "torchrun":
+            statements.append(_said(block, entry, "launch.nodes", 1))
+        elif name == "trl" and key == "accelerate_config":
+            statements += _named_config(block, entry)
+            links += _link("accelerate", document, entry)
+        elif accelerated and key == "config_file":
+            links += _link("accelerate", document, entry)
+        elif accelerated and (row := accelerate.flag_row(key)) is not None:
+            statements.append(statement(block, entry, (key,), row, _LAYER))
+            links += _link("deepspeed", document, entry) if key == "deepspeed_config_file" else []
+        elif name == "deepspeed" and key == "include":
+            statements += _included(block, entry)
+        elif name == "deepspeed" and key in ("exclude", "hostfile"):
+            fact = "launch.processes_per_node" if key == "exclude" else "launch.nodes"
+            statements.append(_said(block, entry, fact, Unknown(f"`--{key}` says it")))
+    statements.append(_launched_by(block, launcher, name))
+    statements += _environment(block, launcher, name, {s.fact for s in statements})
+    scopes = {"launch": OPEN if flags.open and own else PRESUMED}
+    if accelerated and not any(link.role == "accelerate" for link in links):
+        scopes |= {"accelerate": OPEN}  # the user's default config file may say more
+    return Fragment("shell", block, _LAYER, tuple(statements), scopes, {}, tuple(links))
+
+
+def name_of(launcher: Command) -> str:
+    """The launcher in one word."""
+    word = launcher.words[0].rpartition("/")[2] if launcher.words else ""
+    words = " ".join(launcher.words)
+    if "torch.distributed" in words or word == "tune":
+        return "torchrun"
+    if "accelerate.commands.launch" in words:
+        return "accelerate"
+    if _PYTHON.match(word):
+        return "deepspeed" if launcher.words[-1] in ("deepspeed", "deepspeed.launcher.runner") else "python"
+    return _LAUNCHERS.get(word, word)
+
+
+def _counted(block: Block, entry: Entry, fact: str) -> Statement:
+    """A number of processes or nodes. `auto`, `gpu`, `1:4` and -1 leave it to the machine."""
+    stated = statement(block, entry, (spelled(entry.key),), Row(entry.key, fact), _LAYER)
+    value = stated.value
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        return stated
+    if isinstance(value, str):
+        found = _RANGE.match(value)
+        if found and found[1] == found[2]:
+            return stated._replace(value=int(found[1]))
+        return stated._replace(value=Unknown(f"`{value}` is decided when it starts"))
+    return stated._replace(value=Unknown("all that there are")) if value < 0 else stated
+
+
+def _said(block: Block, entry: Entry, fact: str, value: object) -> Statement:
+    """What a flag comes to that is no value of its own; nothing can be put in its place."""
+    return statement(block, entry, (spelled(entry.key),), Row(entry.key, fact), _LAYER)._replace(value=value)
+
+
+def _included(block: Block, entry: Entry) -> Iterator[Statement]:
+    """`--include localhost:0,1` or `worker-0:0,2@worker-1:0,2`: a process for each number (deepspeed launcher/runner.py)."""
+    text = str(entry.value.value) if isinstance(entry.value, Scalar) else ""
+    hosts = [host.partition(":")[2] for host in text.split("@")]
+    if all(_SLOTS.match(slots) for slots in hosts):
+        yield _said(block, entry, "launch.processes", sum(len(slots.split(",")) for slots in hosts))
+        yield _said(block, entry, "launch.nodes", len(hosts))
+    else:
+        yield _said(block, entry, "launch.processes_per_node", Unknown("the nodes' own GPUs"))
+
+
+def _named_config(block: Block, entry: Entry) -> Iterator[Statement]:
+    name = entry.value.value if isinstance(entry.value, Scalar) else None
+    if isinstance(name, str) and name in _ZERO:
+        yield _said(block, entry, "deepspeed.zero_optimization.stage", _ZERO[name])
+
+
+def _link(role: str, document: Document, entry: Entry) -> list[Link]:
+    path = path_in(document, entry.value)
+    return [Link(role, path, Place(document, entry.key, entry.value.start, entry.value.end, entry))] if path else []
+
+
+def path_in(document: Document, node: object) -> str | None:
+    """The file that a value names. Of one with an unknown variable its own words: the script may write that very file."""
+    if not isinstance(node, Scalar):
+        return None
+    if isinstance(node.value, str):
+        return node.value
+    if not isinstance(node.value, Unknown):
+        return None
+    return document.text.text[node.start : node.end].strip("\"'") or None
+
+
+def _launched_by(block: Block, launcher: Command, name: str) -> Statement:
+    word = launcher.words[0] if launcher.words else ""
+    place = Place(block.document, word, launcher.start, launcher.start + len(word), None, (word,))
+    return Statement("launch.launcher", name, word, Explicit(place, _LAYER, block.number))
+
+
+def _environment(block: Block, launcher: Command, name: str, stated: set[str]) -> Iterator[Statement]:
+    for entry in launcher.environment.entries:
+        yield statement(block, entry, (entry.key,), Row(entry.key, "launch.env." + entry.key, "text"), "environment")
+        if name in _BY_ENVIRONMENT and entry.key in _VARIABLES:
+            row = Row(entry.key, _VARIABLES[entry.key])
+            yield statement(block, entry, (entry.key,), row, "environment")
+        elif name == "deepspeed" and entry.key == "CUDA_VISIBLE_DEVICES":
+            yield from _visible(block, entry, stated)
+
+
+def _visible(block: Block, entry: Entry, stated: set[str]) -> Iterator[Statement]:
+    """Without a word on GPUs and nodes the deepspeed runner starts a process for each that is visible (launcher/runner.py, main)."""
+    value = entry.value.value if isinstance(entry.value, Scalar) else None
+    if stated & {"launch.processes", "launch.processes_per_node", "launch.nodes"} or not isinstance(value, str):
+        return
+    if _DEVICES.match(value):
+        row = Row(entry.key, "launch.processes_per_node")
+        count = len(value.strip(",").split(","))
+        yield statement(block, entry, (entry.key,), row, "environment")._replace(value=count)
