@@ -93,10 +93,10 @@ def compare(a: Run, b: Run) -> Compared:
 
 def _settings(run: Run) -> Iterator[str]:
     """What is stated or supplied, and every field of the config classes: a default may be what differs."""
-    yield from run.explicit
+    yield from (name for name in run.explicit if not name.startswith("keys."))
     yield from run.supplied
     for head, owners in run.classes.items():
-        for owner in owners:
+        for owner in owners if "." not in head else ():
             newest = run.releases.newest(owner.removeprefix("?").partition(".")[0])
             names = field_names(owner.removeprefix("?"), newest) if newest is not None else ()
             yield from (f"{head}.{name}" for name in names if not name.startswith("_"))

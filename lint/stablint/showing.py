@@ -44,7 +44,10 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
 
 def shown(run: Run) -> RunShow:
     world = effective(run)
-    names = [*run.explicit, *run.supplied, *_defaults(run), *RULES]
+    stated = [
+        name for name in run.explicit if not name.startswith("keys.")
+    ]  # of these a finding tells, if there is one
+    names = [*stated, *run.supplied, *_defaults(run), *RULES]
     facts = []
     for name in dict.fromkeys(names):
         fact = world.fact(name)
@@ -59,6 +62,7 @@ def _defaults(run: Run) -> list[str]:
     return [
         f"{head}.{name}"
         for head, classes in run.classes.items()
+        if "." not in head
         for owner in classes
         for name in _fields(run, owner.removeprefix("?"))
         if not name.startswith("_")
@@ -124,9 +128,7 @@ def _meant(word: str, texts: dict[str, Any]) -> str:
 
     names = [*texts, *(text["code"] for text in texts.values())]
     near = get_close_matches(word if "-" in word else word.upper(), names, 2, 0.5)
-    return (
-        f": did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else "; `stablint rules` lists them"
-    )
+    return f": did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else "; `stablint rules` lists them"
 
 
 def _recipes(text: dict[str, Any]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ finder and session are used to fetch the file alone, so that the index, mirrors 
 from __future__ import annotations
 
 import fnmatch
+import re
 import subprocess
 import sys
 import tarfile
@@ -33,6 +34,9 @@ with command.main_context():
         sys.exit(f"{links[0].filename}: hash does not match the index")
     pathlib.Path(folder, links[0].filename).write_bytes(answer.content)
 """
+
+
+_LAID_OVER = re.compile(r"[^/]+\.data/(?:purelib|platlib)/")
 
 
 class FetchError(Exception):
@@ -81,8 +85,8 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
     if path.suffix == ".whl":
         with zipfile.ZipFile(path) as wheel:
             for name in wheel.namelist():
-                if name.endswith(".py"):
-                    yield name, wheel.read(name)
+                if name.endswith(".py"):  # the wheel's data folder is laid over the same place
+                    yield _LAID_OVER.sub("", name), wheel.read(name)
         return
     with tarfile.open(path) as source:
         for member in source:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 import re
 from typing import Any, NamedTuple
 
@@ -80,6 +81,13 @@ class Package:
                 tree = ast.Module([], [])
             self._modules[path] = Module(path, tree)
         return self._modules[path]
+
+    def paths(self) -> list[str]:
+        return sorted(self._files)
+
+    def texts(self, pattern: str) -> list[str]:
+        """The texts of the files whose path matches."""
+        return [self._files[path] for path in sorted(self._files) if fnmatch.fnmatch(path, pattern)]
 
     def class_paths(self) -> dict[str, list[str]]:
         """Class name → files that define it at top level, found without parsing."""

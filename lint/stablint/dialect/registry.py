@@ -78,7 +78,7 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
     if isinstance(root, Mapping):
         block = Block(document, "document", "", root, root.start, root.end, document.number)
         dialect = _best(block, named)
-        return (dialect.lower(block),) if dialect is not None else ()
+        return (_with_unread(dialect.lower(block)),) if dialect is not None else ()
     if document.format == "python":
         from stablint.dialect import python
 
@@ -95,8 +95,30 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
         from stablint.dialect import shell
         from stablint.source.shell import split_launch
 
-        return tuple(shell.lower(document, split_launch)) if shell.recognise(document, split_launch) else ()
+        return (
+            tuple(map(_with_unread, shell.lower(document, split_launch)))
+            if shell.recognise(document, split_launch)
+            else ()
+        )
     return ()
+
+
+# Frameworks of which it is known which keys they take (dialect/unread.py).
+_KEYS_KNOWN = frozenset({"llamafactory", "axolotl", "ms-swift", "accelerate", "openrlhf", "trl"})
+
+
+def _with_unread(fragment: Fragment) -> Fragment:
+    if fragment.dialect in ("trl", "hf-args") and fragment.block.kind == "document":
+        from stablint.dialect.misspelled import misspelled
+
+        keys = frozenset([entry.key for entry in fragment.block.mapping.entries])
+        if not misspelled(keys):
+            return fragment
+    elif fragment.dialect not in _KEYS_KNOWN:
+        return fragment
+    from stablint.dialect import unread
+
+    return unread.with_unread(fragment)
 
 
 def _best(block: Block, named: str | None) -> Dialect | None:

@@ -58,7 +58,7 @@ class Checked:
             return world
         key = (id(world), item)
         if key not in self._views:
-            self._views[key] = ItemWorld(world, item)
+            self._views[key] = _key_world(world, item) if item[:5] == "keys." else ItemWorld(world, item)
         return self._views[key]
 
     def is_news(self, item: str) -> bool:
@@ -93,6 +93,13 @@ class Checked:
         for combination in itertools.islice(itertools.product(*intervals.values()), _WORLDS):
             chosen = dict(zip(intervals, combination, strict=True))
             yield chosen, self.world({**self.newest.choice, **{library: last for library, (_, last) in chosen.items()}})
+
+
+def _key_world(world: World, item: str) -> ItemWorld:
+    """What frameworks read of their keys is loaded only where some may be unread."""
+    from stablint.hazard.key import KeyWorld
+
+    return KeyWorld(world, item)
 
 
 def check(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None = None) -> tuple[list[Finding], list[Open]]:

@@ -49,8 +49,12 @@ class ItemWorld(World):
             return self._world.fact(name)
         found = self._words.get(name)
         if found is None:
-            found = self._words[name] = Fact(name, _WORDS[name[5:]](self), self._fact.origin, turns=self._turns)
+            found = self._words[name] = Fact(name, self.word(name[5:]), self._fact.origin, turns=self._turns)
         return found
+
+    def word(self, word: str) -> Any:
+        """What `item.word` stands for."""
+        return _WORDS[word](self)
 
     def scope(self, name: str) -> str:
         return self._world.scope(name)
@@ -106,7 +110,8 @@ class ItemWorld(World):
             parent = field("deepspeed.json", above)
             release = self.release("deepspeed")
             return parent is not None and release is not None and "block" in parent.extra_at(release)
-        return self._in_its_call() and any(self.names(owner) for owner in self._owners)
+        its_own = self._in_its_call() or (self.layer == "adapter-file" and not self.spelled.startswith("_"))
+        return its_own and any(self.names(owner) for owner in self._owners)
 
     def _in_its_call(self) -> bool:
         """Is it a keyword of the class's own call? Other calls lend their keywords to facts of the same namespace."""
@@ -197,6 +202,16 @@ def _suggestion(item: ItemWorld) -> str | None:
     return near[0].rpartition(".")[2] if near else None
 
 
+def _belongs(item: ItemWorld) -> str | None:
+    """The only section of DeepSpeed's file in which the name of an unknown key is read."""
+    if item._owners != ("deepspeed.json",) or item.item_unknown() is not True or _suggestion(item) is not None:
+        return None
+    last = item.spelled.rpartition(".")[2]
+    homes = {name.rpartition(".")[0] for name in item.names("deepspeed.json") if name.rpartition(".")[2] == last}
+    home = next(iter(homes)) if len(homes) == 1 else ""
+    return home or None
+
+
 def _type(item: ItemWorld) -> str | None:
     """The plain type of the annotation, None for unions of several."""
     written = item.spans(lambda spans, release: spans.type_at(release))
@@ -226,4 +241,7 @@ _WORDS: dict[str, Callable[[ItemWorld], Any]] = {
     "removed_in": lambda item: _text(item, "removed_in"),
     "deprecated_in": lambda item: _text(item, "deprecated_in"),
     "suggestion": _suggestion,
+    "belongs": _belongs,
+    "library": lambda item: item._owners[0].partition(".")[0] if item._owners else None,
+    "hint": lambda item: f" (is `{meant}` meant?)" if (meant := _suggestion(item)) else "",
 }

@@ -11,7 +11,7 @@ from stablint.schema.base import Strict
 
 NAMESPACES = (
     "training", "trainer", "deepspeed", "accelerate", "fsdp", "lora", "quantization",
-    "model", "tokenizer", "data", "launch", "target", "versions", "derived", "item", "file",
+    "model", "tokenizer", "data", "launch", "target", "versions", "derived", "keys", "item", "file",
 )  # fmt: skip
 
 # Operators by what stands at their right: nothing, anything, or a nested comparison without a fact.

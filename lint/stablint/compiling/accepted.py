@@ -1,0 +1,59 @@
+"""knowledge/keys/ → which keys each reader of a framework takes, over its releases; and which keys of others mean the same.
+
+Spans are `[first, last, plugin]`, indices into the releases, `last` -1 while it still holds, the plugin left out where none is needed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stablint.run.pep440 import release_key
+
+
+def compile_accepted(folder: Path) -> dict[str, object]:
+    source = folder / "keys"
+    listed = yaml.safe_load((folder / "releases" / "versions.yaml").read_text(encoding="utf-8"))
+    result: dict[str, object] = {}
+    for path in sorted(source.glob("*.json")):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        order: list[str] = document["releases"]
+        offered = [v for v in order if release_key(v) >= release_key(listed[document["library"]][0])]
+        ahead = [version for version in order if ".dev" in version]
+        for reader, entry in document["classes"].items():
+            keys = {key: [_span(order, span) for span in spans] for key, spans in entry["fields"].items()}
+            bases = sorted({name for span in entry.get("bases", []) for name in span["is"]})
+            result[f"accepted/{document['library']}.{reader}"] = {
+                "library": document["library"],
+                "releases": [[list(release_key(version)), version] for version in order],
+                "ahead": [order.index(version) for version in ahead],
+                "present": [_span(order, span) for span in entry["present"]],
+                "bases": bases,
+                "always": [key for key, spans in keys.items() if _throughout(spans, order.index(offered[0]))],
+                "keys": keys,
+            }
+    result["synonyms"] = _synonyms(yaml.safe_load((source / "synonyms.yaml").read_text(encoding="utf-8")))
+    return result
+
+
+def _span(order: list[str], span: dict[str, Any]) -> list[Any]:
+    ends = [order.index(span["since"]), order.index(span["last"]) if "last" in span else -1]
+    return [*ends, span["plugin"]] if "plugin" in span else ends
+
+
+def _throughout(spans: list[list[Any]], first: int) -> bool:
+    """Is it taken by every release that the index offers? Such a key needs no second look."""
+    return spans[-1][0] <= first and spans[-1][1] < 0 and len(spans[-1]) == 2
+
+
+def _synonyms(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, list[str]]]]:
+    """Key → the groups that it stands in, each as library → names."""
+    result: dict[str, list[dict[str, list[str]]]] = {}
+    for row in rows:
+        group = {name: words if isinstance(words, list) else [words] for name, words in row.items()}
+        for word in dict.fromkeys(word for words in group.values() for word in words):
+            result.setdefault(word, []).append(group)
+    return result

@@ -1,0 +1,53 @@
+"""Keys of a recipe that no class of TRL or transformers ever had, but that look like a slip of one: `learning_rat`, `learningRate`.
+
+A script may well have arguments of its own, so only a recipe that holds next to nothing else unknown is looked at.
+"""
+
+from __future__ import annotations
+
+from stablint.dialect import huggingface
+from stablint.knowledge import load
+from stablint.run.names import known_key
+
+_found: dict[frozenset[str], tuple[str, ...]] = {}
+
+
+def misspelled(keys: frozenset[str]) -> tuple[str, ...]:
+    """The keys that resemble a known one; none where more than one other key is nobody's that is known."""
+    found = _found.get(keys)
+    if found is None:
+        unknown = [
+            key
+            for key in keys
+            if key not in huggingface.TRL_ONLY and key not in huggingface.ROWS and not known_key(key)
+        ]
+        near = tuple(sorted(key for key in unknown if any(_resembles(key, name) for name in load("keys")["keys"])))
+        found = _found[keys] = near if len(unknown) - len(near) <= 1 else ()
+    return found
+
+
+def _resembles(key: str, name: str) -> bool:
+    """One or two letters wrong, missing, too many or in each other's place; the same letters with other marks between the words."""
+    if abs(len(key) - len(name)) > 3 or len(key) < 6 or (key[:2] != name[:2] and key[-3:] != name[-3:]):
+        return False
+    if _bare(key) == _bare(name):
+        return True
+    return _distance(key, name) <= (1 if len(key) < 9 else 2)
+
+
+def _bare(key: str) -> str:
+    return key.replace("_", "").replace("-", "").lower()
+
+
+def _distance(a: str, b: str) -> int:
+    """Damerau and Levenshtein's, without the transposed letters that others stand between."""
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        last, row = row, [i]
+        for j, other in enumerate(b, 1):
+            row.append(min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != other)))
+            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
+                row[j] = min(row[j], before[j - 2] + 1)
+        before = last
+    return row[-1]

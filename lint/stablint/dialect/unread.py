@@ -1,0 +1,199 @@
+"""Keys that a framework's own reader may not take, as facts `keys.FRAMEWORK.KEY`. Which release takes which is judged later (run/accepted.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stablint.dialect import huggingface
+from stablint.dialect.fragment import Block, Fragment, Row, spelled, statement
+from stablint.dialect.misspelled import misspelled
+from stablint.run.accepted import Reader, reader
+from stablint.run.fact import Explicit, Statement
+from stablint.run.names import known_key
+from stablint.source.tree import Entry, Mapping, Scalar, Sequence
+
+# Dialect → who reads its files: a key that any of them takes is taken.
+READERS = {
+    "llamafactory": ("llamafactory.train", "llamafactory.infer"),
+    "axolotl": ("axolotl.config",),
+    "ms-swift": ("ms-swift.train", "ms-swift.megatron", "ms-swift.other"),
+    "accelerate": ("accelerate.ClusterConfig", "accelerate.SageMakerConfig"),
+    "openrlhf": (),  # the command that is named
+    "trl": (),
+}
+# Arguments that LLaMA-Factory reads with a class of another package (USE_MCA), of which nothing is known here.
+_OTHER_ARGUMENTS = frozenset(
+    {"tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size", "sequence_parallel"}
+)
+# Sections of ms-swift's other files: experiments with a command, groups of Ray workers.
+_OTHER_FORMS = frozenset({"cmd", "args", "train", "rollout", "teacher"})
+
+
+# A command is read by the framework if it says so; the same flags may be those of somebody's own script.
+_PROGRAMS = {
+    "llamafactory": ("llamafactory-cli", "lmf", "train_bash.py", "llamafactory.cli"),
+    "ms-swift": ("swift", "megatron", "swift.cli.sft", "swift.cli.pt", "swift.cli.rlhf"),
+}
+
+
+def with_unread(fragment: Fragment) -> Fragment:
+    """The fragment, with a statement for every key that some release of its readers refuses or drops."""
+    block = fragment.block
+    keys = frozenset([entry.key for entry in block.mapping.entries])
+    if block.kind == "document" and fragment.dialect in ("trl", "hf-args"):
+        return _recipe(fragment, keys)
+    names = READERS[fragment.dialect] or _commands(fragment.dialect, block.name)
+    if not names or block.mapping.open or block.kind == "call" or _is_other_form(fragment, keys):
+        return fragment
+    found = tuple(unread(block, fragment.dialect, names, fragment.layer, flags=block.kind == "flags"))
+    owners = {f"keys.{fragment.dialect}": names}
+    if fragment.dialect == "accelerate" and block.kind == "document":
+        found += tuple(_options(block, fragment.layer))
+        owners["keys.accelerate-launch"] = (_LAUNCH,)
+    if not found:
+        return fragment
+    statements = fragment.statements if fragment.dialect != "axolotl" else _read(fragment.statements, found, names)
+    return fragment._replace(statements=(*statements, *found), classes={**fragment.classes, **owners})
+
+
+def _recipe(fragment: Fragment, keys: frozenset[str]) -> Fragment:
+    """A recipe of TRL or a script: only slips of known names, since the script may have more."""
+    slips = misspelled(keys)
+    found = tuple(
+        statement(fragment.block, entry, (entry.key,), Row(entry.key, f"keys.recipe.{entry.key}"), fragment.layer)
+        for entry in fragment.block.mapping.entries
+        if entry.key in slips
+    )
+    own = tuple(name.removeprefix("?") for name in fragment.classes.get("training", ()))
+    owners = (*own, *(_TRL[:-1] if fragment.dialect == "trl" else ()))
+    return fragment._replace(
+        statements=(*fragment.statements, *found), classes={**fragment.classes, "keys.recipe": owners}
+    )
+
+
+def _read(stated: tuple[Statement, ...], found: tuple[Statement, ...], names: tuple[str, ...]) -> tuple[Statement, ...]:
+    """Without what a key says that no release ever read, whatever it means elsewhere: it is dropped."""
+    readers = [known for name in names if (known := reader(name)) is not None]
+    dropped = [
+        one.origin.place.entry
+        for one in found
+        if isinstance(one.origin, Explicit) and not any(known.ever(one.fact.split(".", 2)[2]) for known in readers)
+    ]
+    return tuple(
+        one
+        for one in stated
+        if not (isinstance(one.origin, Explicit) and any(one.origin.place.entry is entry for entry in dropped))
+    )
+
+
+_TRL = ("trl.ScriptArguments", "trl.SFTScriptArguments", "trl.DPOScriptArguments", "trl.GRPOScriptArguments", "trl.RLOOScriptArguments",
+        "trl.RewardScriptArguments", "trl.ModelConfig", "trl.DatasetMixtureConfig", "transformers.TrainingArguments",
+        "accelerate.launch")  # fmt: skip
+
+
+def _commands(dialect: str, words: str) -> tuple[str, ...]:
+    """`openrlhf.cli.train_sft` of a command is the reader `openrlhf.train_sft`; `trl sft` reads an SFTConfig, what the script adds, and
+    hands the rest to `accelerate launch`."""
+    if dialect == "trl":
+        own = huggingface.entry_class(tuple(words.split()))
+        return (own, *_TRL) if own is not None else ()
+    return tuple(
+        f"{dialect}.{last}" for word in words.split() if (last := word.rpartition(".")[2]).startswith("train_")
+    )
+
+
+def _is_other_form(fragment: Fragment, keys: frozenset[str]) -> bool:
+    programs = _PROGRAMS.get(fragment.dialect)
+    if programs is not None and fragment.block.kind == "flags":
+        words = (word.rpartition("/")[2] for word in fragment.block.name.split())
+        return not any(word in programs for word in words)
+    if fragment.dialect == "llamafactory":
+        return bool(keys & _OTHER_ARGUMENTS) or not (keys & {"model_name_or_path", "adapter_name_or_path", "stage"})
+    return fragment.dialect == "ms-swift" and bool(keys & _OTHER_FORMS)
+
+
+def unread(
+    block: Block, framework: str, names: tuple[str, ...], layer: str, *, flags: bool = False
+) -> Iterator[Statement]:
+    """A key with an underscore or a dot in front is a remark or an anchor's home, no setting."""
+    readers = [found for name in names if (found := reader(name)) is not None]
+    plugins = _plugins(block)
+    for path, entry in _entries(block.mapping, (), readers):
+        key = ".".join(spelled(part) if flags else part for part in path)
+        if key[:1] in "_." or any(key in one.always for one in readers):
+            continue
+        if flags and any(_abbreviated(key, one) for one in readers):
+            continue
+        if len(path) == 1 and any(one.bases for one in readers) and _of_transformers(key):
+            continue
+        if plugins is None and not any(one.ever(key) for one in readers):
+            continue
+        if any(one.owned(key, plugins or ()) for one in readers) or _is_handled(framework, key, readers):
+            continue
+        yield statement(block, entry, path, Row(key, f"keys.{framework}.{key}"), layer)
+
+
+_LAUNCH = "accelerate.launch"
+_PREFIXES = {"fsdp_config": "fsdp", "fp8_config": "fp8", "dynamo_config": "dynamo_"}
+
+
+def _options(block: Block, layer: str) -> Iterator[Statement]:
+    """Options in the sections of accelerate's file, each as the launcher's flag that it stands for (commands/launch.py)."""
+    known = reader(_LAUNCH)
+    for section in block.mapping.entries if known is not None else ():
+        if not section.key.endswith("_config") or not isinstance(section.value, Mapping):
+            continue
+        start = _PREFIXES.get(section.key, "")
+        for entry in section.value.entries:
+            flag = entry.key if entry.key.startswith(start) else f"{start.rstrip('_')}_{entry.key}"
+            if known is not None and flag not in known.always:
+                yield statement(
+                    block, entry, (section.key, entry.key), Row(flag, f"keys.accelerate-launch.{flag}"), layer
+                )
+
+
+def _entries(
+    mapping: Mapping, above: tuple[str, ...], readers: list[Reader]
+) -> Iterator[tuple[tuple[str, ...], Entry]]:
+    for entry in mapping.entries:
+        path = (*above, entry.key)
+        yield path, entry
+        if isinstance(entry.value, Mapping) and any(one.has_below(".".join(path)) for one in readers):
+            yield from _entries(entry.value, path, readers)
+
+
+def _of_transformers(key: str) -> bool:
+    return any(owner.startswith("transformers.") for owner in known_key(key))
+
+
+def _abbreviated(key: str, one: Reader) -> bool:
+    """`argparse` takes the beginning of a flag for the flag, and HfArgumentParser adds `--no_…` for what is on by default."""
+    if one.ever(key):
+        return False
+    return (key.startswith("no_") and one.ever(key[3:])) or any(name.startswith(key) for name in one.always)
+
+
+def _plugins(block: Block) -> tuple[str, ...] | None:
+    """axolotl's plugins that are switched on; None where one of them is nobody's that is known: it may read any key."""
+    node = block.mapping.get("plugins")
+    if node is None or (isinstance(node, Scalar) and node.value is None):
+        return ()
+    items = node.items if isinstance(node, Sequence) else (node,)
+    names = tuple(str(item.value) if isinstance(item, Scalar) else "" for item in items)
+    return names if all(name.startswith("axolotl.integrations.") for name in names) else None
+
+
+def _is_handled(framework: str, key: str, readers: list[Reader]) -> bool:
+    """What a framework rewrites before its reader sees it."""
+    if framework == "trl":
+        return key in ("config", "accelerate_config", "env")
+    if framework == "ms-swift":
+        return key.startswith("ENV") and key[3:4] in ("", ".")
+    if (
+        framework == "accelerate"
+    ):  # older files, and what is rewritten before the class sees it (BaseConfig.process_config)
+        return key in ("fp16", "dynamo_backend") or "." in key
+    section, dot, name = key.partition(".")
+    if framework == "axolotl" and section == "fsdp_config" and dot:  # FSDP options may keep their prefix
+        return any(one.ever(f"{section}.{name.removeprefix('fsdp_')}") for one in readers)
+    return False

@@ -1,0 +1,162 @@
+"""`item` for a fact `keys.FRAMEWORK.KEY`: a key of a framework's file or command, seen against what that framework's own reader takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stablint.hazard.item import ItemWorld
+from stablint.run.accepted import Reader, reader, synonyms
+from stablint.run.fact import Explicit
+from stablint.run.names import known_key
+from stablint.run.pep440 import Key, release_key
+from stablint.run.releases import field, field_names
+from stablint.run.world import World
+
+
+class KeyWorld(ItemWorld):
+    """Words of its own: `library`, `reader`, `plugin` (that would read it), `belongs` (where it would be read), `since`, `hint`."""
+
+    def __init__(self, world: World, name: str) -> None:
+        super().__init__(world, name)
+        framework, _, self.spelled = name.removeprefix("keys.").partition(".")
+        owners = self.run.classes.get(f"keys.{framework}", ())
+        self.readers: tuple[Reader, ...] = tuple(found for one in owners if (found := reader(one)) is not None)
+        for one in self.readers:
+            self._turns |= one.turns(self.spelled)
+
+    def word(self, word: str) -> Any:
+        own = WORDS.get(word)
+        return own(self) if own is not None else super().word(word)
+
+    def own_release(self, one: Reader) -> Key | None:
+        return self.release(one.library)
+
+    def item_unknown(self) -> bool | None:
+        """True where none of the readers takes the key in the chosen release."""
+        verdict: bool | None = bool(self.readers)
+        for one in self.readers:
+            release = self.own_release(one)
+            taken = one.takes(self.spelled, release, self.run.releases.stated(one.library)) if release else None
+            if taken:
+                return False
+            if taken is None and one.ever(self.spelled):
+                verdict = None
+        return verdict
+
+    def key_library(self) -> str | None:
+        return self.readers[0].library if self.readers else None
+
+    def key_plugin(self) -> str | None:
+        return self._first("plugin")
+
+    def key_since(self) -> str | None:
+        return self._first("since")
+
+    def key_removed(self) -> str | None:
+        """The first release that none of the readers took it in any longer."""
+        if self.item_unknown() is not True or self.key_since():
+            return None
+        gone = [
+            found
+            for one in self.readers
+            if (release := self.own_release(one)) is not None and (found := one.removed_in(self.spelled, release))
+        ]
+        return max(gone, key=release_key, default=None)
+
+    def _first(self, word: str) -> str | None:
+        for one in self.readers:
+            release = self.own_release(one)
+            found: str | None = getattr(one, word)(self.spelled, release) if release is not None else None
+            if found is not None:
+                return found
+        return None
+
+    def _names(self) -> list[str]:
+        """What the readers take in the chosen releases, the fields of their bases included."""
+        names: list[str] = []
+        for one in self.readers:
+            release = self.own_release(one)
+            names += one.names(release) if release is not None else ()
+            for base in one.bases:
+                newest = self.release(base.partition(".")[0])
+                names += field_names(base, newest) if newest is not None else ()
+        return names
+
+    def _stated(self) -> frozenset[str]:
+        """What the same text sets already, which cannot be meant a second time."""
+        origin = self._fact.origin
+        if not isinstance(origin, Explicit):
+            return frozenset()
+        origins = [statement.origin for fact in self.run.explicit.values() for statement in fact.sources]
+        here = origin.place.document
+        return frozenset([o.place.setting for o in origins if isinstance(o, Explicit) and o.place.document is here])
+
+    def key_suggestion(self) -> str | None:
+        """Another framework's name for what this one calls otherwise, else the nearest spelling; nothing that the text sets already."""
+        if self.item_unknown() is not True or self.key_plugin() is not None:
+            return None
+        above, dot, last = self.spelled.rpartition(".")
+        names, stated = self._names(), self._stated()
+        known = frozenset(names)
+        for one in self.readers:
+            for name in synonyms(self.spelled, one.library):
+                if (name in known or _of_base(one, name)) and name not in stated:
+                    return name
+        from difflib import get_close_matches
+
+        beside = {
+            name[len(above) + len(dot) :]: name
+            for name in names
+            if name.startswith(above + dot) and "." not in name[len(above) + len(dot) :]
+        }
+        near = [name for name in get_close_matches(last, list(beside), 3, 0.83) if beside[name] not in stated]
+        return near[0] if near else None
+
+    def key_belongs(self) -> str | None:
+        """The section in which the same name is read; `the top level` where it stands in one."""
+        if self.item_unknown() is not True or self.key_suggestion() is not None:
+            return None
+        last = self.spelled.rpartition(".")[2]
+        homes = {name.rpartition(".")[0] for name in self._names() if name.rpartition(".")[2] == last}
+        if not homes and self.readers[0].name == "accelerate.launch" and field("deepspeed.json", last) is not None:
+            return "a DeepSpeed file, which `deepspeed_config_file` names"
+        if len(homes) != 1:
+            return None
+        home = next(iter(homes))
+        return f"`{home}`" if home else "the top level of the file"
+
+    def key_hint(self) -> str:
+        """A remark in brackets that follows the key in a message."""
+        plugin, suggestion = self.key_plugin(), self.key_suggestion()
+        if plugin is not None:
+            return f" (the plugin `{plugin}` reads it, and `plugins` does not name it)"
+        if suggestion is not None:
+            return f" (is `{suggestion}` meant?)"
+        belongs = self.key_belongs()
+        if belongs is not None:
+            return f" (it belongs to {belongs})"
+        since, removed = self.key_since(), self.key_removed()
+        return f" (it is there from {since} on)" if since else f" (gone since {removed})" if removed else ""
+
+    def key_meant(self) -> str:
+        """The remark of a key that is gone: what is there instead."""
+        suggestion = self.key_suggestion()
+        return f" (now `{suggestion}`?)" if suggestion is not None else ""
+
+
+def _of_base(one: Reader, name: str) -> bool:
+    return bool(one.bases) and any(owner in one.bases for owner in known_key(name))
+
+
+WORDS: dict[str, Callable[[KeyWorld], Any]] = {
+    "library": KeyWorld.key_library,
+    "plugin": KeyWorld.key_plugin,
+    "belongs": KeyWorld.key_belongs,
+    "since": KeyWorld.key_since,
+    "removed_in": KeyWorld.key_removed,
+    "suggestion": KeyWorld.key_suggestion,
+    "hint": KeyWorld.key_hint,
+    "meant": KeyWorld.key_meant,
+    "key": lambda item: item.spelled,
+}

@@ -1,0 +1,87 @@
+"""Keys that a framework's own reader may not take become facts of their own; keys that are taken, remarks and other forms do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from stablint.dialect import registry
+from stablint.source.json import document as json_document
+from stablint.source.tree import Text
+from stablint.source.yaml import documents as yaml_documents
+
+LLAMAFACTORY = "model_name_or_path: m\nstage: sft\nfinetuning_type: lora\ntemplate: t\noutput_dir: out\n"
+AXOLOTL = "base_model: m\nsequence_len: 8\nmicro_batch_size: 1\ndatasets: [{path: a}]\n"
+SWIFT = "model: m\ntuner_type: lora\ndataset: [a]\noutput_dir: out\nlearning_rate: 1.0e-4\n"
+ACCELERATE = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_processes: 8\n"
+RECIPE = "model_name_or_path: m\ndataset_name: d\nlearning_rate: 1.0e-5\nmax_steps: 3\nuse_peft: true\n"
+LATER = {"keys.axolotl.plugins"}  # taken, but not by every release
+CASES = {
+    "a key that nobody has": (LLAMAFACTORY + "max_seq_length: 8\n", {"keys.llamafactory.max_seq_length"}),
+    "fields of transformers": (LLAMAFACTORY + "learning_rate: 1.0e-4\nevaluation_strategy: steps\nbf16: true\n", set()),
+    "a remark": (LLAMAFACTORY + "_note: a\n.anchors: {a: 1}\n", set()),
+    "arguments of another class": (LLAMAFACTORY + "tensor_model_parallel_size: 2\nsome_megatron_key: 1\n", set()),
+    "the second generation": ("model: m\nmodel_class: llm\ndist_config: {name: fsdp2}\nmicro_batch_size: 1\n", set()),
+    "axolotl has no TrainingArguments": (AXOLOTL + "per_device_train_batch_size: 1\n", {"keys.axolotl.per_device_train_batch_size"}),
+    "a plugin that is not listed": (AXOLOTL + "liger_rope: true\n", {"keys.axolotl.liger_rope"}),
+    "a plugin that is": (AXOLOTL + "plugins: [axolotl.integrations.liger.LigerPlugin]\nliger_rope: true\n", set()),
+    "somebody's own plugin": (AXOLOTL + "plugins: [mine.Plugin]\nmy_key: 1\n", set()),
+    "FSDP options with their prefix": (AXOLOTL + "fsdp_config: {fsdp_state_dict_type: FULL_STATE_DICT}\n", set()),
+    "a plain mapping takes anything": (AXOLOTL + "overrides_of_model_config: {any: 1}\nbnb_config_kwargs: {any: 1}\n", set()),
+    "the environment of ms-swift": (SWIFT + "ENV: {NPROC_PER_NODE: 2}\n", set()),
+    "Ray groups of ms-swift": (SWIFT + "train: {gpus: 1}\nunheard_of: 1\n", set()),
+    "another framework's": (SWIFT + "cutoff_len: 8\n", {"keys.ms-swift.cutoff_len"}),
+    "accelerate's top level": (ACCELERATE + "zero_stage: 3\n", {"keys.accelerate.zero_stage"}),
+    "what accelerate rewrites": (ACCELERATE + "fp16: true\ndynamo_backend: 'NO'\n", set()),
+    "a section of accelerate": (ACCELERATE + "fsdp_config: {fsdp_offload_parms: true, offload_params: true}\n", {"keys.accelerate-launch.fsdp_offload_parms"}),
+    "a slip in a recipe": (RECIPE + "gradient_acumulation_steps: 8\n", {"keys.recipe.gradient_acumulation_steps"}),
+    "other marks between the words": (RECIPE + "warmupRatio: 0.1\nnum-train-epochs: 1\n", {"keys.recipe.warmupRatio", "keys.recipe.num-train-epochs"}),
+    "a script's own key": (RECIPE + "my_dataset_folder: a\n", set()),
+    "a script with more of its own": (RECIPE + "warmup_ration: 0.1\nmy_reward: 1\nmy_folder: a\n", set()),
+}  # fmt: skip
+
+
+def keys(content: str) -> set[str]:
+    text = Text("file", "file", content)
+    found = (json_document(text),) if content[:1] == "{" else yaml_documents(text)
+    return {
+        one.fact
+        for document in found
+        for fragment in registry.lower(document)
+        for one in fragment.statements
+        if one.fact.startswith("keys.")
+    }
+
+
+@pytest.mark.parametrize(("content", "expected"), CASES.values(), ids=CASES)
+def test_only_keys_that_may_be_unread_are_told(content: str, expected: set[str]) -> None:
+    before = next(
+        (base for base in (LLAMAFACTORY, AXOLOTL, SWIFT, ACCELERATE, RECIPE) if content.startswith(base)), "{}"
+    )
+    assert keys(content) - keys(before) - LATER == expected
+
+
+def test_what_axolotl_never_reads_says_nothing_else() -> None:
+    """`max_seq_length` is a length elsewhere; here it is dropped."""
+    (document,) = yaml_documents(Text("file", "file", AXOLOTL + "max_seq_length: 9999\n"))
+    (fragment,) = registry.lower(document)
+    lengths = [one.value for one in fragment.statements if one.fact == "training.max_length"]
+    assert lengths == [8]
+
+
+# Which program reads the flags is told by its words; flags alone may be anybody's.
+COMMANDS = {
+    "llamafactory-cli train --stage sft --no_double_quantization --lora_ran 8 --lora_targets q_proj --output_dir o --bf16": {"keys.llamafactory.lora_targets"},
+    "python my_train.py --stage sft --finetuning_type lora --my_flag 1 --output_dir o --bf16": set(),
+    "trl sft --model_name_or_path m --num_processes 2 --learning_rte 1 --max_steps 3": {"keys.trl.learning_rte"},
+    "python train.py --model_name_or_path m --learning_rte 1 --max_steps 3 --learning_rate 1e-5": set(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "expected"), COMMANDS.items())
+def test_flags_of_a_command_that_names_its_program(command: str, expected: set[str]) -> None:
+    """Beginnings of flags and `--no_…` are what `argparse` and HfArgumentParser take besides."""
+    from stablint.source.shell import document
+
+    found = registry.lower(document(Text("a.sh", "a.sh", command + "\n")))
+    stated = {one.fact for fragment in found for one in fragment.statements if one.fact.startswith("keys.")}
+    assert stated == expected

@@ -1,0 +1,75 @@
+"""`item` of a framework's key: is it unknown to the chosen release, and what is probably meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stablint.hazard.checker import Checked
+from stablint.hazard.key import KeyWorld
+from tests.runs import runs
+
+LLAMAFACTORY = "model_name_or_path: m\nstage: sft\nfinetuning_type: lora\ntemplate: t\noutput_dir: out\n"
+AXOLOTL = "base_model: m\nsequence_len: 8\nmicro_batch_size: 1\ndatasets: [{path: a}]\n"
+DEEPSPEED_FILE = "a DeepSpeed file, which `deepspeed_config_file` names"
+ACCELERATE = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_processes: 8\n"
+
+
+def item(folder: Path, content: str, name: str, *stated: str) -> KeyWorld:
+    (run,) = runs(folder, {"file.yaml": content}, releases=stated)
+    return KeyWorld(Checked(run).newest, name)
+
+
+UNKNOWN: list[tuple[str, str, list[str], bool | None]] = [
+    (LLAMAFACTORY + "no_such_key: 1\n", "keys.llamafactory.no_such_key", [], True),
+    (LLAMAFACTORY + "dpo_ftx: 1\n", "keys.llamafactory.dpo_ftx", [], True),
+    (LLAMAFACTORY + "dpo_ftx: 1\n", "keys.llamafactory.dpo_ftx", ["llamafactory==0.7.1"], False),
+    (LLAMAFACTORY + "enable_liger_kernel: true\n", "keys.llamafactory.enable_liger_kernel", [], False),
+    (LLAMAFACTORY + "enable_liger_kernel: true\n", "keys.llamafactory.enable_liger_kernel", ["llamafactory==0.8.3"], True),
+    (AXOLOTL + "liger_rope: true\n", "keys.axolotl.liger_rope", [], True),
+    (AXOLOTL + "fsdp_config: {sharding_strategy: a}\n", "keys.axolotl.fsdp_config.sharding_strategy", ["axolotl==0.18.0"], True),
+    (AXOLOTL + "fsdp_config: {sharding_strategy: a}\n", "keys.axolotl.fsdp_config.sharding_strategy", ["axolotl==0.9.2"], False),
+    (AXOLOTL + "no_such_key: 1\n", "keys.axolotl.no_such_key", ["axolotl==0.3.0"], True),
+    (AXOLOTL + "liger_rope: true\n", "keys.axolotl.liger_rope", ["axolotl==0.3.0"], None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "name", "stated", "unknown"), UNKNOWN)
+def test_does_the_chosen_release_take_it(
+    content: str, name: str, stated: list[str], unknown: bool | None, tmp_path: Path
+) -> None:
+    assert item(tmp_path, content, name, *stated).item_unknown() is unknown
+
+
+WORDS: list[tuple[str, str, str, Any]] = [
+    (LLAMAFACTORY + "max_seq_length: 1\n", "keys.llamafactory.max_seq_length", "suggestion", "cutoff_len"),
+    (LLAMAFACTORY + "micro_batch_size: 1\n", "keys.llamafactory.micro_batch_size", "suggestion", "per_device_train_batch_size"),
+    (LLAMAFACTORY + "lora_rnk: 1\n", "keys.llamafactory.lora_rnk", "suggestion", "lora_rank"),
+    (LLAMAFACTORY + "learnig_rate: 1\n", "keys.llamafactory.learnig_rate", "suggestion", "learning_rate"),
+    (LLAMAFACTORY + "zzzzzz: 1\n", "keys.llamafactory.zzzzzz", "suggestion", None),
+    (LLAMAFACTORY + "zzzzzz: 1\n", "keys.llamafactory.zzzzzz", "hint", ""),
+    (LLAMAFACTORY + "zzzzzz: 1\n", "keys.llamafactory.zzzzzz", "library", "llamafactory"),
+    (LLAMAFACTORY + "visual_inputs: 1\n", "keys.llamafactory.visual_inputs", "removed_in", "0.9.0"),
+    (LLAMAFACTORY + "dpo_loss: a\npref_loss: b\n", "keys.llamafactory.dpo_loss", "suggestion", None),
+    (AXOLOTL + "max_seq_length: 9\n", "keys.axolotl.max_seq_length", "suggestion", None),  # sequence_len is there
+    (AXOLOTL + "liger_rope: true\n", "keys.axolotl.liger_rope", "plugin", "axolotl.integrations.liger"),
+    (AXOLOTL + "liger_rope: true\n", "keys.axolotl.liger_rope", "suggestion", None),
+    (AXOLOTL + "cpu_ram_efficient_loading: true\n", "keys.axolotl.cpu_ram_efficient_loading", "belongs", "`fsdp_config`"),
+    (AXOLOTL + "fsdp_config: {micro_batch_size: 1}\n", "keys.axolotl.fsdp_config.micro_batch_size", "belongs", "the top level of the file"),
+    (ACCELERATE + "deepspeed_config: {overlap_comms: true, train_batch_size: 8}\n", "keys.accelerate-launch.train_batch_size", "belongs", DEEPSPEED_FILE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "name", "word", "expected"), WORDS)
+def test_what_is_said_of_it(content: str, name: str, word: str, expected: Any, tmp_path: Path) -> None:
+    assert item(tmp_path, content, name).value(f"item.{word}") == expected
+
+
+def test_readers_of_two_files_of_one_run_do_not_mix(tmp_path: Path) -> None:
+    files = {"train.yaml": LLAMAFACTORY + "no_such_key: 1\n", "accelerate.yaml": ACCELERATE + "neither_this: 1\n"}
+    (run,) = runs(tmp_path, files)
+    world = Checked(run).newest
+    assert KeyWorld(world, "keys.llamafactory.no_such_key").value("item.library") == "llamafactory"
+    assert KeyWorld(world, "keys.accelerate.neither_this").value("item.library") == "accelerate"
