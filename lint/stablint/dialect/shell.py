@@ -55,6 +55,12 @@ def _known_flags(target: Command) -> int:
     return sum(1 for entry in target.flags.entries if known_key(key := spelled(entry.key)) or key in llamafactory.ROWS)
 
 
+def _own_parser(target: Command) -> bool:
+    """Whether more than a few flags are none of any library's: one script adds some arguments to TRL's, another has its own."""
+    foreign = len(target.flags.entries) - _known_flags(target)
+    return foreign >= 4 and foreign * 3 > len(target.flags.entries)
+
+
 def _starts_training(launcher: Command, target: Command) -> bool:
     words = launcher.words
     named = words[:2] in (("accelerate", "launch"), ("llamafactory-cli", "train")) or (
@@ -103,6 +109,11 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     program = programs.of(launcher, target)
     fragment = programs.lower(block, program)
     configs = _config_links_of(document, target, index)
+    if program is None and fragment.dialect == "trl" and _own_parser(target):
+        # some names are TRL's, but the program's arguments are its own: their defaults are not in TRL
+        fragment = fragment._replace(
+            dialect="hf-args", framework="", classes={}, scopes=dict.fromkeys(fragment.scopes, OPEN)
+        )
     scopes = dict(fragment.scopes)
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
     if any(link.role == "config" for link in configs) or (program is None and _known_flags(target) < 3):

@@ -10,15 +10,16 @@ import re
 from stablint.source.shell_blocks import Simple, items
 from stablint.source.shell_flags import arguments
 from stablint.source.shell_header import header
-from stablint.source.shell_inner import scripts_in
+from stablint.source.shell_inner import scripts_in, started_by
 from stablint.source.shell_launch import split_launch
 from stablint.source.shell_run import Runner
 from stablint.source.shell_tokens import Body, Word
+from stablint.source.shell_values import Chunk, Definition, Field
 from stablint.source.shell_view import Inner, placed_tokens
 from stablint.source.shell_view import documents as inner_documents
 from stablint.source.shell_words import Lexer
 from stablint.source.shell_written import Writer
-from stablint.source.tree import Command, Document, Entry, Mapping, Problem, Script, Text
+from stablint.source.tree import Command, Document, Entry, Mapping, Problem, Scalar, Script, Text
 from stablint.source.view import Parse
 
 __all__ = ["LARGEST", "document", "documents", "split_launch"]
@@ -26,6 +27,10 @@ __all__ = ["LARGEST", "document", "documents", "split_launch"]
 LARGEST = 1_000_000
 """Characters of the longest script that is read."""
 
+_SLURM = {
+    "nodes": ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), "ntasks": ("SLURM_NTASKS", "SLURM_NPROCS"), "ntasks-per-node": ("SLURM_NTASKS_PER_NODE",),
+    "gres": ("SLURM_GPUS_ON_NODE",), "gpus-per-node": ("SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"), "cpus-per-task": ("SLURM_CPUS_PER_TASK",),
+}  # fmt: skip
 _SPACE = re.compile(r"\s*")
 _DEEPEST_SCRIPT = 3  # `bash -c "bash -c …"`
 
@@ -51,11 +56,13 @@ def _read(text: Text) -> tuple[Document, list[tuple[Inner, str]]]:
         return Document(text, "shell", 0, None, (problem,)), []
     lexer = Lexer(source)
     reader = _Reader(text, lexer)
+    options = header(source)
+    reader.know(options)
     reader.go_through(items(lexer.tokens))
     commands = tuple(sorted(reader.commands, key=lambda command: command.start))
     problems = sorted({*lexer.problems, *reader.problems}, key=lambda problem: problem.start)
     names = tuple(entry for entry in reader.once.values() if entry is not None)
-    script = Script(commands, Mapping(names, 0, len(source)), header(source))
+    script = Script(commands, Mapping(names, 0, len(source)), options)
     return Document(text, "shell", 0, script, tuple(problems)), reader.writer.written
 
 
@@ -83,14 +90,37 @@ class _Reader(Runner):
             return
         for inner in scripts_in(fields) if self.inside < _DEEPEST_SCRIPT else ():
             self.inner(inner)
-        read = arguments(self.source, fields, words[-1].end)
-        if not read.words:
-            self.orphan(words, read.flags)
-            return
-        self.problems += read.problems
         start = environment[0].key_start if environment else words[0].start
         mapping = Mapping((*self.exported(), *environment), start, words[0].start)
-        self.commands.append(Command(read.words, read.flags, read.positionals, mapping, words[0].start, words[-1].end))
+        own, started = started_by(fields)
+        for part in started:
+            self.append(part, mapping, part[0].start, max(part[-1].end, part[0].start))
+        end = fields[own].start if started else words[-1].end
+        flags = self.append(fields[:own], mapping, words[0].start, max(end, words[0].start))
+        if flags is not None and flags.entries:
+            self.orphan(words)
+
+    def append(self, fields: list[Field], environment: Mapping, start: int, end: int) -> Mapping | None:
+        """One more command; the flags of what has no words, and so is none."""
+        read = arguments(self.source, fields, end)
+        if not read.words:
+            return read.flags
+        self.problems += read.problems
+        self.commands.append(Command(read.words, read.flags, read.positionals, environment, start, end))
+        return None
+
+    def know(self, options: Mapping) -> None:
+        """The variables that Slurm sets to what the header asks for."""
+        for entry in options.entries:
+            node = entry.value
+            text = node.value if isinstance(node, Scalar) else None
+            if entry.key == "gres" and isinstance(text, str):
+                text = text.rpartition(":")[2]
+            if not isinstance(text, str) or not text.isdigit():
+                continue
+            start = node.end - len(text)
+            for name in _SLURM.get(entry.key, ()):
+                self.state.hold(name, Definition((Chunk(text, start, node.end),), start, node.end, True))
 
     def inner(self, content: Inner) -> None:
         """The commands of `bash -c "…"` and `eval`."""
@@ -102,9 +132,9 @@ class _Reader(Runner):
         self.bodies = bodies
         self.inside -= 1
 
-    def orphan(self, words: tuple[Word, ...], flags: Mapping) -> None:
+    def orphan(self, words: tuple[Word, ...]) -> None:
         """A line that begins with a flag: the command above ended too early."""
-        if flags.entries and self.commands and words[0].start not in self.explained:
+        if self.commands and words[0].start not in self.explained:
             message = "these flags belong to no command: the line above ends without a backslash, or with a comment"
             self.problems.append(Problem("shell-broken-continuation", message, words[0].start, words[-1].end))
 

@@ -1,7 +1,8 @@
-"""Commands inside a word of a command: `bash -c "…"`, `eval "…"`, `sbatch --wrap="…"`."""
+"""Commands inside a command: `bash -c "…"`, `eval "…"`, `sbatch --wrap="…"`, `ray job submit -- python …`, `docker run image torchrun …`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from stablint.source.shell_values import Chunk, Field
@@ -10,6 +11,17 @@ from stablint.source.shell_view import Inner
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _RUNS = frozenset({"-c", "-lc", "-ic", "-ec", "-xc", "-exc", "-euxc"})
 _LONGEST = 20_000
+# They start a program elsewhere, with flags of their own that nobody here knows.
+_CARRIERS = frozenset({
+    "docker", "podman", "nerdctl", "singularity", "apptainer", "enroot", "ssh", "kubectl", "mpirun", "mpiexec", "xargs", "setsid", "flock", "conda", "mamba",
+    "micromamba", "salloc", "ts", "tsp", "script",
+})  # fmt: skip
+_STARTED = frozenset({
+    "torchrun", "deepspeed", "accelerate", "accelerate-launch", "llamafactory-cli", "swift", "megatron", "trl", "axolotl", "tune", "litgpt", "xtuner",
+    "bash", "sh", "uv", "srun", "env", "nohup",
+})  # fmt: skip
+_PYTHON = re.compile(r"python[0-9.]*\Z")
+_JOINTS = frozenset({"&&", "||", ";", "|"})
 
 
 def scripts_in(fields: list[Field]) -> Iterator[Inner]:
@@ -25,6 +37,8 @@ def scripts_in(fields: list[Field]) -> Iterator[Inner]:
         if text.rpartition("/")[2] in _SHELLS and texts[number + 1] in _RUNS:
             yield from _inner(fields[number + 2].chunks)
             return
+    if texts[0] == "ssh" and len(texts) > 1 and " " in texts[-1]:
+        yield from _inner(fields[-1].chunks)
     if texts[0] == "sbatch":
         for number, text in enumerate(texts):
             if text == "--wrap" and number + 1 < len(fields):
@@ -34,6 +48,36 @@ def scripts_in(fields: list[Field]) -> Iterator[Inner]:
                 value = first.value
                 if isinstance(value, str) and value.startswith("--wrap="):
                     yield from _inner([first._replace(value=value[7:], start=first.start + 7), *rest])
+
+
+def started_by(fields: list[Field]) -> tuple[int, list[list[Field]]]:
+    """Where a program's own arguments end, and the commands that it starts: behind `--`, or among its words if it is one that carries others."""
+    texts = [_text(field) for field in fields]
+    for number, text in enumerate(texts):
+        if text == "--" and 0 < number < len(texts) - 1:
+            found = [part for part in _parts(fields[number + 1 :]) if _starts(_text(part[0]))]
+            return (number, found) if found else (len(fields), [])
+    if texts[0].rpartition("/")[2] in _CARRIERS:
+        for number in range(1, len(texts) - 1):
+            if _starts(texts[number]) and texts[number - 1] not in ("--name", "-n", "-e", "--env", "-w"):
+                return number, _parts(fields[number:])
+    return len(fields), []
+
+
+def _starts(text: str) -> bool:
+    name = text.rpartition("/")[2]
+    return name in _STARTED or _PYTHON.match(name) is not None
+
+
+def _parts(fields: list[Field]) -> list[list[Field]]:
+    """Commands with `&&` between them, which is escaped where the program that gets it is to see it."""
+    parts: list[list[Field]] = [[]]
+    for field in fields:
+        if _text(field) in _JOINTS:
+            parts.append([])
+        else:
+            parts[-1].append(field)
+    return [part for part in parts if part]
 
 
 def _inner(chunks: Iterable[Chunk]) -> Iterator[Inner]:

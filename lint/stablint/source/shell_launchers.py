@@ -20,6 +20,7 @@ def _keys(text: str) -> frozenset[str]:
 WRAPPERS: dict[str, Launcher] = {
     "nohup": Launcher(_keys("")), "time": Launcher(_keys("p v"), _keys("o f")), "exec": Launcher(_keys("c l"), _keys("a")),
     "env": Launcher(_keys("i"), _keys("u C S")), "sudo": Launcher(_keys("E H n"), _keys("u g")), "nice": Launcher(_keys(""), _keys("n")),
+    "taskset": Launcher(_keys("a"), _keys("c p cpu_list")), "nsys profile": Launcher(_keys(""), _keys("o w t f s c output trace")),
     "numactl": Launcher(_keys("")), "stdbuf": Launcher(_keys("")), "timeout": Launcher(_keys("foreground preserve_status v"), _keys("s k")),
     "xvfb-run": Launcher(_keys("a auto_servernum"), _keys("s server_args n server_num")),
     "srun": Launcher(_keys("l label u unbuffered exclusive overlap verbose v pty no_kill K kill_on_bad_exit"), _keys(
@@ -64,6 +65,7 @@ PROGRAMS = {
     "accelerate launch": _ACCELERATE,
     "accelerate-launch": _ACCELERATE,
     "deepspeed": _DEEPSPEED,
+    "tune run": _TORCHRUN,
 }
 MODULES = {
     "torch.distributed.run": _TORCHRUN, "torch.distributed.launch": _TORCHRUN, "accelerate.commands.launch": _ACCELERATE,

@@ -17,6 +17,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _BRACED = re.compile(r"\$\{([A-Za-z_]\w*|[0-9]+)(\[[@*]\])?(?:(\})|(:?[-=]))", re.ASCII)
 _REQUIRED = re.compile(r"\$\{([A-Za-z_]\w*|[0-9]+):?\?", re.ASCII)
 _CUT = re.compile(r"\$\{([0-9]|OPTARG)[#%:,^/]", re.ASCII)
+# Paths are looked up beside the script and above: what begins in its own folder, or where it is started, is relative.
+_HERE = re.compile(r"\$\(\s*(?:pwd|(?:cd\s+(?:--\s+)?)?\"?\$\(\s*dirname\s|dirname\s+\"?\$)|\$PWD\b|\$\{PWD\}")
 _SPECIAL = re.compile(r"\$[0-9#?$!-]")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
@@ -101,6 +103,9 @@ class Pieces:
             return self._computed(at, quoted)
         if source.startswith("$(", at) and (cat := _CAT.match(source, at)):
             return self._document(cat, quoted)
+        if here := _HERE.match(source, at):
+            end = self.closing(at + 2, ")", at, quoted) if source[at + 1] == "(" else here.end()
+            return Piece("text", ".", at, end, quoted, False), end
         if source.startswith(("$(", "<(", ">("), at):
             piece, end = self._opaque(at, at + 2, ")", "the output of a command", quoted)
             return self._expr(piece, at + 2, end - 1), end
