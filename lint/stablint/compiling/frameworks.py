@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-_GIVES = ("is", "as", "times")
+_GIVES = ("is", "as", "times", "unknown")
 _KEYS = {*_GIVES, "since", "when", "at"}
 
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping as Table
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from stablint.dialect.fragment import Block, Fragment, Link, Row, Rows, lower_mapping, spelled
+from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, spelled
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.run.releases import canonical, known_key
 from stablint.source.tree import Mapping
+
+if TYPE_CHECKING:
+    from stablint.dialect.scripts import Script
 
 BASE = "transformers.TrainingArguments"
 
@@ -105,7 +108,7 @@ TRL_ONLY = frozenset(
         "model_revision",
     ]
 )
-# Arguments of FastChat's, Qwen's and LLaVA's scripts, one of which each of their commands has.
+# Arguments of FastChat's, Qwen's and LLaVA's scripts, one of which each of their commands has (scripts.py).
 SCRIPTS_HAVE = frozenset({"model_max_length", "lazy_preprocess", "q_lora", "vision_tower"})
 _ENTRY_COMMANDS = {
     "sft": "SFTConfig",
@@ -239,24 +242,26 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None) ->
     """A document or the flags of a command. `config_class` is the class that the entry point is known to build."""
     flags = block.kind == "flags"
     keys = frozenset([spelled(entry.key) if flags else entry.key for entry in block.mapping.entries])
-    statements = tuple(lower_mapping(block, rows_for(keys) if flags else ROWS, layer, training_row, flags=flags))
+    script = _script(keys) if flags else None
+    statements = tuple(lower_mapping(block, script.rows if script else ROWS, layer, training_row, flags=flags))
     known = (keys, flags, config_class, block.mapping.open)
     reading = _readings.get(known)
     if reading is None:
         reading = _readings[known] = _read(keys, flags, config_class, block.mapping.open)
     return Fragment(
         dialect="trl" if reading.trl else "hf-args", block=block, layer=layer, statements=statements, scopes=reading.scopes,
-        classes=reading.classes, links=links(statements), entry=True, framework=reading.framework,
+        classes={**reading.classes, **script.switched_on(statements)} if script else reading.classes,
+        links=links(statements), entry=True, framework=script.name if script else reading.framework,
     )  # fmt: skip
 
 
-def rows_for(keys: frozenset[str]) -> Rows:
-    """The table, and what a well-known script adds to it."""
+def _script(keys: frozenset[str]) -> Script | None:
+    """The well-known script that reads the flags, which adds arguments and defaults of its own."""
     if keys.isdisjoint(SCRIPTS_HAVE):
-        return ROWS
-    from stablint.dialect import scripts
+        return None
+    from stablint.dialect.scripts import script
 
-    return {**ROWS, **scripts.rows_for(keys)}
+    return script(keys)
 
 
 class _Reading(NamedTuple):

@@ -43,6 +43,9 @@ _DOTTED = (
     ("actor.max_norm", "training.max_grad_norm", "plain"),
     ("actor.lr_scheduler", "training.lr_scheduler_type", "plain"),
     ("actor.lr_warmup_ratio", "training.warmup_ratio", "plain"),
+    ("min_lr_ratio", "training.lr_scheduler_kwargs.min_lr_rate", "plain"),
+    ("actor.min_lr_ratio", "training.lr_scheduler_kwargs.min_lr_rate", "plain"),
+    ("model.pretrain_mode_enable", "training.pretrain_mode", "flag"),
     ("model.gradient_checkpointing_enable", "training.gradient_checkpointing", "flag"),
     ("actor.gradient_checkpointing_enable", "training.gradient_checkpointing", "flag"),
     ("model.gradient_checkpointing_reentrant", "training.gradient_checkpointing_kwargs.use_reentrant", "flag"),
@@ -92,6 +95,7 @@ _FLAT = (
     ("l2", "training.weight_decay", "plain"),
     ("lr_scheduler", "training.lr_scheduler_type", "plain"),
     ("lr_warmup_ratio", "training.warmup_ratio", "plain"),
+    ("pretrain_mode", "training.pretrain_mode", "flag"),
     ("max_norm", "training.max_grad_norm", "plain"),
     ("gradient_checkpointing", "training.gradient_checkpointing", "flag"),
     ("gradient_checkpointing_use_reentrant", "training.gradient_checkpointing_kwargs.use_reentrant", "flag"),
@@ -177,6 +181,8 @@ def lower(block: Block, layer: str = "flags") -> Fragment:
     statements = tuple(lower_mapping(block, ROWS, layer, _nothing, flags=True))
     entry = module(command)
     stage = _STAGES.get(entry.removeprefix(_MODULE), "")
+    if stage == "sft" and any(s.fact == "training.pretrain_mode" and s.value is True for s in statements):
+        stage = "pretrain"
     if stage:
         place = Place(block.document, entry, block.start, block.end, None, (entry,))
         statements += (Statement("training.stage", stage, entry, Explicit(place, layer, block.number)),)

@@ -1,37 +1,53 @@
 """What well-known training scripts add to TrainingArguments: arguments of their own dataclasses, told apart by the flags that stand together.
 
-FastChat's and Qwen's finetune.py, LLaVA's train.py and the many scripts that grew out of them.
+FastChat's and Qwen's finetune.py, LLaVA's train.py and the many scripts that grew out of them. Their defaults: knowledge/frameworks.yaml.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from stablint.dialect.fragment import Row
+from stablint.dialect.fragment import Row, Rows
+from stablint.dialect.huggingface import ROWS
+from stablint.run.fact import Statement
 
 
-class Family(NamedTuple):
-    """`telling`: flags that the library does not have; one of them tells the family."""
+class Script(NamedTuple):
+    """`telling`: flags that the library does not have; one of them tells the script. `lora`: the flag without which no adapter is made."""
 
+    name: str
     telling: frozenset[str]
-    rows: dict[str, Row | tuple[Row, ...]]
+    rows: Rows
+    lora: str
+
+    def switched_on(self, statements: tuple[Statement, ...]) -> dict[str, tuple[str, ...]]:
+        """The classes of what these flags switch on."""
+        stated = {s.fact: s.value for s in statements}
+        adapted = stated.get(self.lora) not in (None, False)
+        quantised = stated.get("quantization.load_in_4bit") is True or stated.get("quantization.load_in_8bit") is True
+        return {**({"lora": ("peft.LoraConfig",)} if adapted else {}), **({"quantization": ()} if quantised else {})}
 
 
 def _rows(*entries: tuple[str, str, str]) -> dict[str, Row | tuple[Row, ...]]:
     return {key: Row(key, fact, codec) for key, fact, codec in entries}
 
 
-_LENGTH = ("model_max_length", "training.max_length", "plain")
-_DATA = (("data_path", "data.dataset", "plain"), ("eval_data_path", "data.eval_dataset", "plain"))
+_COMMON = (
+    ("model_max_length", "training.max_length", "plain"),
+    ("data_path", "data.dataset", "plain"),
+    ("eval_data_path", "data.eval_dataset", "plain"),
+)
 # haotian-liu/LLaVA, llava/train/train.py: `bits` other than 16 loads through bitsandbytes in the dtype that fp16/bf16 name.
-LLAVA = Family(
+LLAVA = Script(
+    "llava",
     frozenset({
         "vision_tower", "mm_projector_type", "mm_vision_select_layer", "tune_mm_mlp_adapter", "pretrain_mm_mlp_adapter",
         "mm_use_im_start_end", "mm_projector_lr", "group_by_modality_length",
     }),
     {
+        **ROWS,
         **_rows(
-            _LENGTH, *_DATA,
+            *_COMMON,
             ("lora_enable", "lora.use_peft", "flag"),
             ("double_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
             ("quant_type", "quantization.bnb_4bit_quant_type", "plain"),
@@ -39,25 +55,31 @@ LLAVA = Family(
         ),
         "bits": (Row("bits", "quantization.load_in_4bit", "is-4"), Row("bits", "quantization.load_in_8bit", "is-8")),
     },
+    "lora.use_peft",
 )  # fmt: skip
 # QwenLM/Qwen, finetune.py: `q_lora` trains an adapter on a checkpoint that GPTQ has quantised to four bits.
-QWEN = Family(
+QWEN = Script(
+    "qwen-finetune",
     frozenset({"use_lora"}),
-    _rows(_LENGTH, *_DATA, ("use_lora", "lora.use_peft", "flag"), ("q_lora", "quantization.bits", "four-bits")),
+    {**ROWS, **_rows(*_COMMON, ("use_lora", "lora.use_peft", "flag"), ("q_lora", "quantization.bits", "four-bits"))},
+    "lora.use_peft",
 )
-# lm-sys/FastChat, fastchat/train/train_lora.py: `q_lora` is bitsandbytes with nf4 and double quantisation.
-FASTCHAT = Family(
+# lm-sys/FastChat, fastchat/train/train.py and train_lora.py: `q_lora` is bitsandbytes with nf4 and double quantisation.
+FASTCHAT = Script(
+    "fastchat",
     frozenset({"q_lora", "lazy_preprocess", "model_max_length"}),
-    _rows(
-        _LENGTH,
-        *_DATA,
-        ("q_lora", "quantization.load_in_4bit", "flag"),
-        ("flash_attn", "model.attn_implementation", "flash"),
-    ),
+    {
+        **ROWS,
+        **_rows(
+            *_COMMON,
+            ("q_lora", "quantization.load_in_4bit", "flag"),
+            ("flash_attn", "model.attn_implementation", "flash"),
+        ),
+    },
+    "lora.r",
 )
-_FAMILIES = (LLAVA, QWEN, FASTCHAT)
 
 
-def rows_for(keys: frozenset[str]) -> dict[str, Row | tuple[Row, ...]]:
-    """The rows of the family that the flags belong to; none where they are the library's alone."""
-    return next((family.rows for family in (LLAVA, QWEN, FASTCHAT) if keys & family.telling), {})
+def script(keys: frozenset[str]) -> Script | None:
+    """The script that the flags belong to; None where they are the library's alone."""
+    return next((one for one in (LLAVA, QWEN, FASTCHAT) if keys & one.telling), None)

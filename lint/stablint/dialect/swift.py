@@ -127,11 +127,10 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     # Megatron's trainer has other defaults, and precision of its own.
     megatron = bool(keys & _MEGATRON) or block.name.startswith("megatron")
     state = OPEN if block.mapping.open or inner is not None or megatron else CLOSED
-    precise = "model.dtype" not in stated and not {"training.fp16", "training.bf16"}.isdisjoint(stated)
-    scopes = dict.fromkeys(("training", "lora", "quantization", "data", "fsdp"), state)
+    scopes = dict.fromkeys(("training", "lora", "quantization", "model", "data", "fsdp"), state)
     return Fragment(
         "ms-swift", block, layer, statements,
-        {**scopes, "model": OPEN if precise else state, "trainer": CLOSED, "tokenizer": OPEN},
+        {**scopes, "trainer": CLOSED, "tokenizer": OPEN},
         {"training": (huggingface.BASE,), **_switched_on(stated)}, huggingface.links(statements), entry=True,
         framework="ms-swift" if not keys & _ONLY_SECOND else "ms-swift-2",
     )  # fmt: skip

@@ -73,13 +73,13 @@ def words(document: Document, layer: str, number: int, dialects: tuple[str, ...]
     if layer == "accelerate-flags":
         return _LAUNCHER
     if isinstance(root, Script):
-        from stablint.dialect import shell
+        from stablint.dialect import scripts, shell
         from stablint.source.shell import split_launch
 
         command = root.commands[number]
         known = words_of(shell.reader(command, split_launch)) if layer == "flags" else None
-        keys = frozenset(spelled(entry.key) for entry in command.flags.entries)
-        return known._replace(rows=huggingface.rows_for(keys)) if known is _HF else known
+        own = scripts.script(frozenset(spelled(entry.key) for entry in command.flags.entries))
+        return known._replace(rows=own.rows) if known is _HF and own is not None else known
     if not isinstance(root, Mapping):
         return None
     found = _recognised(Block(document, "document", "", root, root.start, root.end, document.number))

@@ -29,6 +29,13 @@ def method(w: World) -> Answer:
         )
     if w.run.framework == "llamafactory":
         return _adapted(w, "lora", "training.finetuning_type")  # its default
+    if w.run.framework.startswith("ms-swift"):
+        kind = w.value("training.finetuning_type")
+        return (
+            Answer(kind, ("training.finetuning_type",))
+            if kind != "lora"
+            else _adapted(w, "lora", "training.finetuning_type")
+        )
     kind = w.stated("training.adapter")
     if kind is None or (kind is ABSENT and w.run.framework == "axolotl"):
         return Answer("full", ("training.adapter",))

@@ -39,6 +39,8 @@ def fills_in(world: Any, name: str) -> Fact | None:
             if condition.value != wanted or type(condition.value) is not type(wanted):
                 continue
         origin = Default(framework, name.partition(".")[2], f">={since}" if since else "", presumed)
+        if "unknown" in row:
+            return Fact(name, Unknown(row["unknown"]), None, turns=turns)
         if "is" in row:
             return Fact(name, row["is"], origin, turns=turns, presumed=presumed)
         source = world.fact(row["as"] if "as" in row else row["times"][0])
