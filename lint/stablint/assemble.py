@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as Table
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,7 +55,8 @@ class Part(NamedTuple):
 class Files:
     """The documents of the files that were read, each file once; linked files are read when they are asked for."""
 
-    def __init__(self, root: str, base: str) -> None:
+    def __init__(self, root: Callable[[str], str], base: str) -> None:
+        """`root`: of a file, the folder below which the files lie that it may name."""
         self.root, self.base = root, base
         self._prefix = os.path.join(os.path.normpath(base), "")
         self._documents: dict[str, tuple[Document, ...]] = {}
@@ -97,7 +98,7 @@ class Files:
         """A local model folder of this name, if there is one."""
         key = (wanted, os.path.dirname(beside))
         if key not in self._folders:
-            path = discover.locate(wanted, beside, self.root)
+            path = discover.locate(wanted, beside, self.root(beside))
             self._folders[key] = path if path is not None and os.path.isdir(path) else None
         return self._folders[key]
 
@@ -106,7 +107,7 @@ class Files:
         return (
             self._requirements[folder]
             if folder in self._requirements
-            else locks.stated(folder, self.root, self._requirements)
+            else locks.stated(folder, self.root(beside), self._requirements)
         )
 
     def name(self, path: str) -> str:
@@ -239,7 +240,8 @@ def _join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
         if link.role == "model":
             continue
         document = link.place.document
-        path = files.written(link.path, document) or discover.locate(link.path, document.text.path, files.root)
+        beside = document.text.path
+        path = files.written(link.path, document) or discover.locate(link.path, beside, files.root(beside))
         if path is None or (link.role, path) in seen or os.path.isdir(path):
             continue
         seen.add((link.role, path))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from stablint.assemble import Options
 from stablint.cli import CLEAN, FOUND, WRONG
-from stablint.discover import NoSuchPath, root_of
+from stablint.discover import NoSuchPath, Roots
 from stablint.inspect import Inspection, inspect
 from stablint.options import Wrong
 from stablint.outputs import FOR_PEOPLE, Output, emit, outputs, printable, write_bytes
@@ -92,12 +91,10 @@ def _repair(
         changes = _print_patch(done)
         return CLEAN if given.exit_zero or not (changes or _left(done.inspection, policies)) else FOUND
     # A settings file, which comes with the repository, may let files be read outside of it; only the command line lets them be written.
-    root = (
-        done.inspection.files.root if given.allow_outside else root_of(os.path.normpath(os.path.join(base, paths[0])))
-    )
+    roots = Roots(paths, base).of if options.root is None else done.inspection.files.root
     written = {path: text for path, text in done.texts.items() if path not in texts}
     try:
-        write_all(written, done.before, root)
+        write_all(written, done.before, roots)
     except (OSError, UnicodeEncodeError) as error:
         raise Wrong(f"nothing was written: {error}") from error
     if texts:  # what came on standard input goes to standard output, changed or not
@@ -150,11 +147,9 @@ def _exit_code(given: argparse.Namespace, found: Inspection, policies: Policies)
     return FOUND if _left(found, policies) and not given.exit_zero else CLEAN
 
 
-def _tell_skipped(given: argparse.Namespace, report: Report, named: int) -> None:
+def _tell_skipped(given: argparse.Namespace, report: Report, named: frozenset[str]) -> None:
     """One line on stderr for a file that was named and is none; what was only found is skipped in silence."""
-    skipped: Iterable[str] = (status.file for status in report.files if status.status == "skipped")
-    if given.verbose or (named and not given.skip_unrecognised and not given.quiet):
-        for number, name in enumerate(skipped):
-            if number >= max(named, 1) and not given.verbose:
-                break
-            print(f"stablint: {plain(name)}: no training configuration, skipped", file=sys.stderr)
+    told = not given.skip_unrecognised and not given.quiet
+    for status in report.files:
+        if status.status == "skipped" and (given.verbose or (told and status.file in named)):
+            print(f"stablint: {plain(status.file)}: no training configuration, skipped", file=sys.stderr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from stablint.source import text as source_text
 from stablint.source.tree import Document, Text
@@ -29,18 +29,18 @@ class NoSuchPath(Exception):
 
 
 def files(paths: list[str], base: str) -> Iterator[tuple[str, bool]]:
-    """`(path, was it named)`, named files first as given, folders walked in sorted order; each file once."""
-    seen: set[str] = set()
+    """`(path, was it named)`, each file once, in the same order whatever the order of `paths`."""
+    found: dict[str, bool] = {}
     for path in paths:
         absolute = os.path.normpath(os.path.join(base, path))
         if not os.path.lexists(absolute):
             raise NoSuchPath(path)
-        found = _walk(absolute) if os.path.isdir(absolute) else iter([absolute])
-        named = not os.path.isdir(absolute)
-        for file in found:
-            if file not in seen:
-                seen.add(file)
-                yield file, named
+        if os.path.isdir(absolute):
+            for file in _walk(absolute):
+                found.setdefault(file, False)
+        else:
+            found[absolute] = True
+    yield from sorted(found.items())
 
 
 def _walk(folder: str) -> Iterator[str]:
@@ -67,14 +67,34 @@ def _walk(folder: str) -> Iterator[str]:
 def root_of(path: str) -> str:
     """The nearest folder at or above `path` that is a repository; else the folder itself. Linked files must lie below it."""
     folder = path if os.path.isdir(path) else os.path.dirname(path)
-    current = folder
+    return repository(folder) or folder
+
+
+def repository(folder: str) -> str | None:
+    """The nearest folder at or above this one that is a repository."""
     while True:
-        if os.path.lexists(os.path.join(current, ".git")):
-            return current
-        parent = os.path.dirname(current)
-        if parent == current:
+        if os.path.lexists(os.path.join(folder, ".git")):
             return folder
-        current = parent
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+class Roots:
+    """Below which folder the files lie that a file may name: its repository, else the outermost named folder that it lies in."""
+
+    def __init__(self, paths: Iterable[str], base: str) -> None:
+        absolute = [os.path.normpath(os.path.join(base, path)) for path in paths]
+        self._named = sorted({path if os.path.isdir(path) else os.path.dirname(path) for path in absolute})
+        self._of: dict[str, str] = {}
+
+    def of(self, path: str) -> str:
+        folder = os.path.dirname(path)
+        if folder not in self._of:
+            above = (one for one in self._named if os.path.join(folder, "").startswith(os.path.join(one, "")))
+            self._of[folder] = repository(folder) or next(above, folder)
+        return self._of[folder]
 
 
 def locate(wanted: str, beside: str, root: str) -> str | None:

@@ -42,7 +42,7 @@ class Inspection(NamedTuple):
     secrets: frozenset[str]
     files: Files
     recognised: int  # how many of the files are training configurations, or are broken ones
-    named: int  # how many files were named one by one
+    named: frozenset[str]  # the files that were named one by one, as they are shown
 
 
 def inspect(
@@ -61,14 +61,10 @@ def inspect(
     base = base or os.getcwd()
     texts = texts or {}
     listed = _listed(paths, base, texts)
-    first = os.path.normpath(os.path.join(base, paths[0])) if paths else base
-    root = options.root
     policies = options.policies
     if policies is not None:
         listed = [(path, named) for path, named in listed if not policies.at(path).excludes(path) or named]
-        if policies.at(os.path.join(first, "") if os.path.isdir(first) else first).allow_outside:
-            root = os.path.abspath(os.sep)
-    files = Files(root or discover.root_of(first), base)
+    files = Files(_roots(paths, base, options), base)
     for path, text in texts.items():
         files.add(path, discover.parse(text, discover.kind_of(path)))
     statuses: dict[str, FileStatus] = {}
@@ -118,7 +114,15 @@ def inspect(
     spoken = {path: files.documents(path) for path in entries if "stablint:" in files.documents(path)[0].text.text}
     if spoken or (policies is not None and any(policy.speaks() for policy in policies.asked())):
         report = _settled(report, spoken, entries, files, options, known)
-    return Inspection(report, findings, runs, _secrets(runs), files, recognised, sum(named for _, named in listed))
+    return Inspection(
+        report,
+        findings,
+        runs,
+        _secrets(runs),
+        files,
+        recognised,
+        frozenset(files.name(path) for path, named in listed if named),
+    )
 
 
 def _settled(
@@ -150,6 +154,15 @@ def _settled(
     )
 
 
+def _roots(paths: list[str], base: str, options: Options) -> Callable[[str], str]:
+    roots, policies, everywhere = discover.Roots(paths or [base], base), options.policies, options.root
+    if everywhere is not None:
+        return lambda path: everywhere
+    if policies is None:
+        return roots.of
+    return lambda path: os.path.abspath(os.sep) if policies.at(path).allow_outside else roots.of(path)
+
+
 def _listed(paths: list[str], base: str, texts: Table[str, Text]) -> list[tuple[str, bool]]:
     inner = [
         path
@@ -157,7 +170,7 @@ def _listed(paths: list[str], base: str, texts: Table[str, Text]) -> list[tuple[
         if os.path.normpath(os.path.join(base, path)) not in texts or os.path.lexists(os.path.join(base, path))
     ]
     given = [(path, True) for path in texts if not os.path.lexists(path)]
-    return [*discover.files(inner, base), *given]
+    return sorted([*discover.files(inner, base), *given])
 
 
 def _referrers(helpers: list[str], known: Container[str]) -> list[str]:

@@ -181,7 +181,16 @@ def hostile() -> Report:
         diagnostic(
             None, 0, 0, severity="info", rule="live-object", code="T105", setting="TrainingArguments.fp16", facts=()
         ),
-        diagnostic(YAML, key, key + 4, severity="info", code="S106", rule="silenced", suppressed={"reason": "we know"}, suppressed_by="comment"),
+        diagnostic(
+            YAML,
+            key,
+            key + 4,
+            severity="info",
+            code="S106",
+            rule="silenced",
+            suppressed={"reason": "we know"},
+            suppressed_by="comment",
+        ),
     )
     return Report(
         files=(
