@@ -56,9 +56,10 @@ def _known_flags(target: Command) -> int:
 
 
 def _own_parser(target: Command) -> bool:
-    """Whether more than a few flags are none of any library's: one script adds some arguments to TRL's, another has its own."""
-    foreign = len(target.flags.entries) - _known_flags(target)
-    return foreign >= 4 and foreign * 3 > len(target.flags.entries)
+    """Whether more flags are nobody's than are TRL's alone: one script adds some arguments to TRL's, another has its own."""
+    keys = [spelled(entry.key) for entry in target.flags.entries]
+    foreign = len(keys) - _known_flags(target)
+    return foreign >= 2 and foreign > sum(1 for key in keys if huggingface.is_trl((key,)))
 
 
 def _starts_training(launcher: Command, target: Command) -> bool:
@@ -110,10 +111,9 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     fragment = programs.lower(block, program)
     configs = _config_links_of(document, target, index)
     if program is None and fragment.dialect == "trl" and _own_parser(target):
-        # some names are TRL's, but the program's arguments are its own: their defaults are not in TRL
-        fragment = fragment._replace(
-            dialect="hf-args", framework="", classes={}, scopes=dict.fromkeys(fragment.scopes, OPEN)
-        )
+        # some names are TRL's, but the arguments are the program's own: what TRL fills in is not filled in here
+        classes = {**fragment.classes, "training": (huggingface.BASE,)}
+        fragment = fragment._replace(dialect="hf-args", framework="transformers", classes=classes)
     scopes = dict(fragment.scopes)
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
     if any(link.role == "config" for link in configs) or (program is None and _known_flags(target) < 3):
