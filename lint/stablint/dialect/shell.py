@@ -111,9 +111,9 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     fragment = programs.lower(block, program)
     configs = _config_links_of(document, target, index)
     if program is None and fragment.dialect == "trl" and _own_parser(target):
-        # some names are TRL's, but the arguments are the program's own: what TRL fills in is not filled in here
-        classes = {**fragment.classes, "training": (huggingface.BASE,)}
-        fragment = fragment._replace(dialect="hf-args", framework="transformers", classes=classes)
+        # some names are TRL's, but the arguments are the program's own: what it fills in for the others is not known
+        known = tuple(f"?{name}" if name.startswith("trl.") else name for name in fragment.classes.get("training", ()))
+        fragment = fragment._replace(dialect="hf-args", framework="", classes={**fragment.classes, "training": known})
     scopes = dict(fragment.scopes)
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
     if any(link.role == "config" for link in configs) or (program is None and _known_flags(target) < 3):
