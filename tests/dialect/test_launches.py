@@ -1,0 +1,217 @@
+"""Launch scripts → runs: what the launcher, its environment and the Slurm header say, and which files join."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stablint.run.fact import ABSENT, Explicit, is_unknown
+from tests.runs import Files, inspected, rules, runs
+
+FLAGS = "--model_name_or_path Qwen/Qwen2-7B --output_dir o --learning_rate 1e-5 --per_device_train_batch_size 2"
+
+
+def fact(run: Any, name: str) -> Any:
+    """The explicit or supplied value; "?" where it is not known, ABSENT where nothing is said."""
+    found = run.explicit.get(name) or run.supplied.get(name)
+    return ABSENT if found is None else "?" if is_unknown(found.value) else found.value
+
+
+def only(tmp_path: Path, script: str, **files: str) -> Any:
+    (run,) = runs(tmp_path, {"train.sh": script, **files})
+    return run
+
+
+# A command, and what it says of processes (in all, on a node) and nodes.
+PROCESSES = [
+    ("torchrun --nproc_per_node 8 --nnodes 2 t.py", {"processes_per_node": 8, "nodes": 2, "launcher": "torchrun"}),
+    ("torchrun --nproc-per-node=gpu --nnodes 1:4 t.py", {"processes_per_node": "?", "nodes": "?"}),
+    ("torchrun --standalone --nproc_per_node 4 t.py", {"processes_per_node": 4, "nodes": 1}),
+    ("N=4\ntorchrun --nproc_per_node $N t.py", {"processes_per_node": 4}),
+    ("torchrun --nproc_per_node $1 t.py", {"processes_per_node": "?"}),
+    ("python -m torch.distributed.run --nproc_per_node 2 t.py", {"processes_per_node": 2, "launcher": "torchrun"}),
+    ("D='--nproc_per_node 8 --nnodes 2'\nsrun torchrun $D t.py", {"processes_per_node": 8, "nodes": 2}),
+    ("nohup deepspeed --num_gpus 4 --num_nodes 2 t.py", {"processes_per_node": 4, "nodes": 2, "launcher": "deepspeed"}),
+    ("deepspeed --num_gpus -1 t.py", {"processes_per_node": "?"}),
+    ("deepspeed --include localhost:0,1,3 t.py", {"processes": 3, "nodes": 1}),
+    ("deepspeed --include a:0,1@b:0,1 t.py", {"processes": 4, "nodes": 2}),
+    ("deepspeed --include a@b t.py", {"processes": ABSENT, "processes_per_node": "?"}),
+    ("deepspeed --exclude localhost:1 t.py", {"processes_per_node": "?"}),
+    ("deepspeed --hostfile hosts t.py", {"nodes": "?"}),
+    ("CUDA_VISIBLE_DEVICES=0,1 deepspeed t.py", {"processes_per_node": 2, "env.CUDA_VISIBLE_DEVICES": "0,1"}),
+    ("CUDA_VISIBLE_DEVICES=0,1 deepspeed --num_gpus 1 t.py", {"processes_per_node": 1}),
+    ("accelerate launch --num_processes 8 --num_machines 2 t.py", {"processes": 8, "nodes": 2, "launcher": "accelerate"}),
+    ("python -m accelerate.commands.launch --num_processes 8 t.py", {"processes": 8, "launcher": "accelerate"}),
+    ("export OMP_NUM_THREADS=8\nenv A=1 python t.py", {"launcher": "python", "env.OMP_NUM_THREADS": "8", "env.A": "1"}),
+    ("ray job submit --address x -- python -m pkg.train", {"launcher": "python"}),
+    ("docker run --gpus all -v a:b image torchrun --nproc_per_node 2 t.py", {"processes_per_node": 2}),
+    ("srun --nodes 2 bash -c 'torchrun --nproc_per_node 2 t.py FLAGS'", {"processes_per_node": 2}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "expected"), PROCESSES)
+def test_processes_and_nodes(tmp_path, command, expected):
+    script = command.replace("FLAGS", FLAGS) if "FLAGS" in command else f"{command} {FLAGS}"
+    run = only(tmp_path, script)
+    assert {name: fact(run, f"launch.{name}") for name in expected} == expected
+
+
+ENVIRONMENT = [
+    ("NPROC_PER_NODE=4 NNODES=2 swift sft --model Qwen/Qwen2-7B --dataset d", {"processes_per_node": 4, "nodes": 2, "launcher": "swift"}),
+    ("export NPROC_PER_NODE=2\nllamafactory-cli train --stage sft --finetuning_type lora --model_name_or_path a/b", {"processes_per_node": 2}),
+    ("NPROC_PER_NODE=4 python t.py " + FLAGS, {"processes_per_node": ABSENT}),
+    ("trl sft --num_processes 4 --dataset_name d " + FLAGS, {"processes": 4, "launcher": "trl"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("script", "expected"), ENVIRONMENT)
+def test_programs_that_start_torchrun_themselves(tmp_path, script, expected):
+    run = only(tmp_path, script)
+    assert {name: fact(run, f"launch.{name}") for name in expected} == expected
+
+
+# Header lines, and what they say of the machine.
+HEADERS = [
+    ("#SBATCH --gres=gpu:a100:8", {"name": "A100", "count": 8, "memory_gib": "?", "native_bf16": True}),
+    ("#SBATCH --nodes=2\n#SBATCH --gres=gpu:v100:4", {"name": "V100", "count": 8, "native_bf16": False}),
+    ("#SBATCH -N 2 --gpus-per-node=h100:4", {"count": 8, "native_bf16": True}),
+    ("#SBATCH --gpus=a100:4 # all in all", {"name": "A100", "count": 4}),
+    ("#SBATCH -G 4\n#SBATCH -C a100", {"name": "A100", "count": 4}),
+    ("#SBATCH --gres=gpu:a100:2\n#SBATCH --constraint=nvme", {"name": "A100", "count": 2}),
+    ("#SBATCH --gres=gpu:8", {"name": ABSENT, "count": 8}),
+    ("#SBATCH --gres=gpu:mystery:8", {"name": ABSENT, "count": 8}),
+    ("#SBATCH --constraint=\"a100|h100\"", {"name": ABSENT}),
+    ("#SBATCH --gres=gpu:a100:8,shard:2", {"name": "A100", "count": 8}),
+    ("echo\n#SBATCH --gres=gpu:a100:8", {"name": ABSENT}),
+    ("# SBATCH --gres=gpu:a100:8", {"name": ABSENT}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "expected"), HEADERS)
+def test_a_header_names_the_machine(tmp_path, header, expected):
+    run = only(tmp_path, f"#!/bin/bash\n{header}\ntorchrun --nproc_per_node 8 t.py {FLAGS}\n")
+    assert {name: fact(run, f"target.gpu.{name}") for name in expected} == expected
+    found = run.supplied.get("target.gpu.name")
+    assert found is None or (isinstance(found.origin, Explicit) and found.origin.place.document.text.name == "train.sh")
+
+
+def test_who_names_a_gpu_overrules_the_header(tmp_path):
+    script = f"#SBATCH --gres=gpu:v100:4\npython t.py {FLAGS}\n"
+    (run,) = runs(tmp_path, {"train.sh": script}, gpus=["H100"])
+    assert (fact(run, "target.gpu.native_bf16"), run.target) == (True, "H100")
+
+
+def test_variables_of_slurm_are_what_the_header_asks_for(tmp_path):
+    script = "#SBATCH --nodes=2\n#SBATCH --gres=gpu:4\nsrun torchrun --nnodes $SLURM_NNODES --nproc_per_node $SLURM_GPUS_ON_NODE t.py "
+    run = only(tmp_path, script + FLAGS)
+    assert (fact(run, "launch.nodes"), fact(run, "launch.processes_per_node")) == (2, 4)
+
+
+def test_tasks_of_srun_are_no_processes_of_one_run(tmp_path):
+    run = only(tmp_path, f"#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\nsrun python t.py {FLAGS}\n")
+    assert (fact(run, "launch.nodes"), fact(run, "launch.processes")) == (2, "?")
+
+
+def test_what_the_caller_may_say_otherwise_is_presumed(tmp_path):
+    run = only(tmp_path, f"LR=${{LR:-3e-4}}\nW=0.1\npython t.py {FLAGS.replace('1e-5', '$LR')} --warmup_ratio $W\n")
+    assert (fact(run, "training.learning_rate"), run.explicit["training.learning_rate"].presumed) == (3e-4, True)
+    assert (fact(run, "training.warmup_ratio"), run.explicit["training.warmup_ratio"].presumed) == (0.1, False)
+
+
+@pytest.mark.parametrize(("tail", "scope"), [("", "presumed"), (' "$@"', "open"), (" $EXTRA", "open")])
+def test_arguments_of_the_caller_open_the_scope(tmp_path, tail, scope):
+    run = only(tmp_path, f"python t.py {FLAGS} --fp16 True --logging_steps 1{tail}\n")
+    assert run.scopes["training"] == scope
+
+
+def test_each_launch_of_a_file_is_a_run(tmp_path):
+    found = runs(
+        tmp_path, {"train.sh": f"python t.py {FLAGS}\nlr() {{ python t.py {FLAGS} --seed $1; }}\nlr 1\nlr 2\n"}
+    )
+    assert [fact(run, "training.seed") for run in found] == [ABSENT, 1, 2]
+
+
+ZERO3 = '{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": 4}\n'
+# How a script comes by its DeepSpeed configuration, and where the batch size stands that contradicts the flag.
+WRITTEN = {
+    "a file beside it": ("", "--deepspeed ds.json", {"ds.json": ZERO3}, "ds.json"),
+    "a file of its own folder": ('D=$(cd "$(dirname "$0")" && pwd)\n', '--deepspeed "$D/ds.json"', {"ds.json": ZERO3}, "ds.json"),
+    "a here-document": (f"cat <<EOF > ds.json\n{ZERO3}EOF\n", "--deepspeed ./ds.json", {}, "train.sh"),
+    "one that is written first": (f"cat > ds.json <<-'EOF'\n\t{ZERO3}\tEOF\n", "--deepspeed ds.json", {}, "train.sh"),
+    "tee": (f"tee ds.json <<EOF >/dev/null\n{ZERO3}EOF\n", "--deepspeed ds.json", {}, "train.sh"),
+    "echo": (f"echo '{ZERO3.strip()}' > ds.json\n", "--deepspeed ds.json", {}, "train.sh"),
+    "under a name that nobody knows": (f"C=$(mktemp)\ncat > $C <<EOF\n{ZERO3}EOF\n", "--deepspeed $C", {}, "train.sh"),
+    "in a folder that nobody knows": (f"cat > $1/ds.json <<EOF\n{ZERO3}EOF\n", "--deepspeed $1/ds.json", {}, "train.sh"),
+    "with a variable": (f"B=4\ncat > ds.json <<EOF\n{ZERO3.replace('4', '$B')}EOF\n", "--deepspeed ds.json", {}, "train.sh"),
+    "in quotes": ("", f"--deepspeed '{ZERO3.strip()}'", {}, "train.sh"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_deepspeed_configurations(tmp_path, case):
+    before, flag, files, where = WRITTEN[case]
+    script = f"{before}deepspeed t.py {FLAGS} {flag}\n"
+    (run,) = runs(tmp_path, {"train.sh": script, **files})
+    assert fact(run, "deepspeed.zero_optimization.stage") == 3
+    micro = run.explicit["deepspeed.train_micro_batch_size_per_gpu"]
+    assert micro.value == 4
+    assert micro.origin.place.document.text.name == where
+
+
+def test_a_variable_that_is_unknown_is_unknown_in_what_is_written(tmp_path):
+    script = f"cat > ds.json <<EOF\n{ZERO3.replace('4', '$1')}EOF\ndeepspeed t.py {FLAGS} --deepspeed ds.json\n"
+    assert fact(only(tmp_path, script), "deepspeed.train_micro_batch_size_per_gpu") == "?"
+
+
+def test_a_written_config_is_read_by_its_own_dialect(tmp_path):
+    config = (
+        "model_name_or_path: Qwen/Qwen2-7B\nstage: sft\nfinetuning_type: lora\ntemplate: qwen\nlearning_rate: 1.0e-4\n"
+    )
+    found = inspected(tmp_path, {"train.sh": f"cat <<EOF > cfg.yaml\n{config}EOF\nllamafactory-cli train cfg.yaml\n"})
+    (run,) = found.runs
+    place = run.explicit["training.learning_rate"].origin.place
+    assert (run.dialects[0], place.document.text.text[place.start : place.end]) == ("llamafactory", "1.0e-4")
+    assert found.report.files[0].dialect == "shell"
+
+
+SHARED: Files = {
+    "ds.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 3}}\n',
+    "one.sh": f"deepspeed t.py {FLAGS} --bf16 True --deepspeed ds.json\n",
+    "two.sh": f"torchrun --nproc_per_node 2 t.py {FLAGS} --bf16 True --deepspeed ds.json\n",
+}
+
+
+def test_two_launchers_of_one_deepspeed_file_are_two_runs_and_one_finding_that_names_both(tmp_path):
+    found = inspected(tmp_path, SHARED)
+    assert len(found.runs) == 2
+    (diagnostic,) = [d for d in found.report.diagnostics if d.rule == "deepspeed-fp16-mismatch"]
+    assert diagnostic.text.name == "ds.json"
+    assert {run.partition(":")[0] for run in diagnostic.runs} == {"one.sh", "two.sh"}
+
+
+def test_a_python_script_joins_the_launch_that_names_it(tmp_path):
+    script = "from transformers import TrainingArguments\n\nargs = TrainingArguments(output_dir='o', fp16=True)\n"
+    run = only(tmp_path, "torchrun --nproc_per_node 2 src/t.py\n", **{"src/t.py": script})
+    assert (fact(run, "training.fp16"), fact(run, "launch.processes_per_node")) == (True, 2)
+
+
+ACCELERATE = "distributed_type: MULTI_GPU\nmixed_precision: fp16\nnum_processes: 2\nnum_machines: 1\n"
+
+
+def test_flags_of_accelerate_stand_over_its_file(tmp_path):
+    script = f"accelerate launch --config_file acc.yaml --num_processes 4 t.py {FLAGS}\n"
+    run = only(tmp_path, script, **{"acc.yaml": ACCELERATE})
+    processes = run.explicit["launch.processes"]
+    assert (processes.value, [s.value for s in processes.sources]) == (4, [4, 2])
+    assert fact(run, "accelerate.mixed_precision") == "float16"
+
+
+# Scripts with arguments of their own: some names are TRL's, what they mean is not.
+def test_a_program_with_arguments_of_its_own_is_not_judged_as_trl(tmp_path):
+    own = "--beta 0.1 --num_rollouts 4 --pack_length 512 --reward_mix a --single_gpu_mode"
+    found = inspected(tmp_path, {"train.sh": f"python grpo.py {FLAGS} {own}\n"})
+    (run,) = found.runs
+    assert not any(name.startswith("trl.") for name in run.classes["training"])
+    assert not rules(found, "error")
