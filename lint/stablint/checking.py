@@ -12,7 +12,7 @@ from stablint.cli import CLEAN, FOUND, WRONG
 from stablint.discover import NoSuchPath, Roots
 from stablint.inspect import Inspection, inspect
 from stablint.options import Wrong
-from stablint.outputs import FOR_PEOPLE, Output, emit, outputs, printable, write_bytes
+from stablint.outputs import FOR_PEOPLE, Output, emit, outputs, say, write_bytes
 from stablint.policy import Policies
 from stablint.report.masking import mask
 from stablint.report.model import Report
@@ -113,7 +113,7 @@ def _print_patch(done: Repaired) -> bool:
     made = patch(done.texts, done.before, lambda line: mask(line, secrets) != line)
     if sys.stdout.isatty():
         lines = made.data.decode("utf-8", "replace").split("\n")
-        sys.stdout.write(printable("\n".join(plain(line) for line in lines)))
+        say("\n".join(plain(line) for line in lines))
     else:
         write_bytes(made.data)
     for name, why in made.left_out:
@@ -127,7 +127,7 @@ def _show_facts(given: argparse.Namespace, found: Inspection) -> None:
     from stablint.showing import shown
 
     text = show.render([shown(run) for run in found.runs], color=wants_color(given.color), secrets=found.secrets)
-    sys.stdout.write(printable("\n" + mask(text, found.secrets)))
+    say("\n" + mask(text, found.secrets))
 
 
 def _left(found: Inspection, policies: Policies) -> bool:

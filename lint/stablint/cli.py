@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -22,6 +23,10 @@ _FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "ju
 def script() -> None:
     """The console script. The process ends with its answer: it neither looks for cycles among a thousand parsed files nor takes them apart."""
     gc.disable()
+    if isinstance(
+        sys.stdout, io.TextIOWrapper
+    ):  # help texts go there unasked, and hold more than every console can show
+        sys.stdout.reconfigure(errors="backslashreplace")
     code = main()
     try:
         sys.stdout.flush()
@@ -340,4 +345,4 @@ _COMMANDS: dict[str, Callable[[list[str], list[str]], int]] = {
 }  # fmt: skip
 
 if __name__ == "__main__":
-    sys.exit(main())
+    script()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -15,6 +13,7 @@ from stablint.diagnose import reported
 from stablint.discover import NoSuchPath
 from stablint.inspect import effective, inspect
 from stablint.options import Wrong
+from stablint.outputs import hand_over, say, wants_color
 from stablint.report.masking import mask
 from stablint.report.model import ReportedFact
 from stablint.report.origin import reference
@@ -63,14 +62,9 @@ def run_diff(given: argparse.Namespace, a: Options, b: Options) -> int:
     pairs = [compare(one, other) for one, other in zip(first.runs, second.runs, strict=True)]
     secrets = first.secrets | second.secrets
     if given.output_format == "json":
-        text = render_json(pairs)
+        hand_over(mask(render_json(pairs), secrets))
     else:
-        color = given.color == "always" or (
-            given.color == "auto" and sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        )
-        text = render(pairs, color=color)
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(mask(text, secrets).encode(encoding, "backslashreplace").decode(encoding))
+        say(mask(render(pairs, color=wants_color(given.color)), secrets))
     return FOUND if given.exit_code and any(pair.differences for pair in pairs) else CLEAN
 
 

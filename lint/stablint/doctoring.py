@@ -12,6 +12,7 @@ from typing import Any
 from stablint import __version__
 from stablint.cli import CLEAN
 from stablint.integrate.installed import LIBRARIES, installed
+from stablint.outputs import hand_over, say, wants_color
 from stablint.report.plain import jsonable, plain, to_json
 from stablint.report.style import Style
 from stablint.run.fact import is_unknown
@@ -30,14 +31,10 @@ def run_doctor(given: argparse.Namespace) -> int:
     found = machine(torch=_torch() if given.torch else None)
     libraries = installed((*LIBRARIES, "nvidia-ml-py", "llamafactory", "axolotl", "ms-swift"))
     if given.output_format == "json":
-        text = to_json(document(found, libraries, os.environ))
+        hand_over(to_json(document(found, libraries, os.environ)))
     else:
-        color = given.color == "always" or (
-            given.color == "auto" and sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        )
-        text = "".join(f"{line}\n" for line in _lines(found, libraries, os.environ, Style(color)))
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        style = Style(wants_color(given.color))
+        say("".join(f"{line}\n" for line in _lines(found, libraries, os.environ, style)))
     return CLEAN
 
 

@@ -16,6 +16,7 @@ from stablint.assemble import Options
 from stablint.cli import FOUND, WRONG
 from stablint.inspect import Inspection, inspect
 from stablint.options import Wrong
+from stablint.outputs import printable, wants_color
 from stablint.report import full
 from stablint.report.masking import mask
 from stablint.report.plain import plain
@@ -93,12 +94,9 @@ def _tell(found: Inspection, given: argparse.Namespace, house_texts: Mapping[str
         print("stablint: nothing in this command is a training configuration that stablint reads", file=sys.stderr)
     elif report.diagnostics or not given.quiet:
         texts = {**knowledge.load("texts"), **house_texts} if report.diagnostics else {}
-        color = given.color == "always" or (
-            given.color == "auto" and sys.stderr.isatty() and "NO_COLOR" not in os.environ
-        )
+        color = wants_color(given.color, sys.stderr)
         written = mask(full.render(report, texts, color=color, secrets=found.secrets), found.secrets)
-        encoding = sys.stderr.encoding or "utf-8"
-        sys.stderr.write(written.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stderr.write(printable(written, sys.stderr))
     for line in report.internal_errors:
         print(f"stablint: internal error: {plain(mask(line, found.secrets))} (please report it)", file=sys.stderr)
 

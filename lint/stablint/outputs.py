@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from stablint import knowledge
 from stablint.inspect import Inspection
@@ -76,7 +76,7 @@ def emit(
             continue
         text = mask(_render(output, found, house_texts, color, fixed), found.secrets)
         if output.file is None:
-            sys.stdout.write(printable(text))
+            (say if output.format in FOR_PEOPLE else hand_over)(text)
             continue
         try:
             with open(output.file, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
@@ -85,7 +85,8 @@ def emit(
             raise Wrong(f"--output-file {output.file}: {error.strerror}") from error
     if table:
         to_people = any(output.file is None and output.format in FOR_PEOPLE for output in where)
-        (sys.stdout if to_people else sys.stderr).write(printable(mask(table, found.secrets)))
+        stream = sys.stdout if to_people else sys.stderr
+        stream.write(printable(mask(table, found.secrets), stream))
     for line in found.report.internal_errors:
         print(f"stablint: internal error: {plain(mask(line, found.secrets))} (please report it)", file=sys.stderr)
 
@@ -129,13 +130,32 @@ def _statistics(found: Inspection) -> str:
     return "\n".join(lines) + "\n"
 
 
-def wants_color(choice: str) -> bool:
-    return choice == "always" or (choice == "auto" and sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+def wants_color(choice: str, stream: TextIO | None = None) -> bool:
+    """Of `--color`: `auto` is a terminal that is not told otherwise (https://no-color.org) and that knows the escapes."""
+    stream = stream or sys.stdout
+    return choice == "always" or (choice == "auto" and stream.isatty() and "NO_COLOR" not in os.environ and _knows())
 
 
-def printable(text: str) -> str:
-    """What the terminal's own encoding cannot show is written as an escape, instead of an error."""
-    encoding = sys.stdout.encoding or "utf-8"
+def _knows() -> bool:
+    """The old console of Windows prints escapes as letters; newer terminals there say who they are."""
+    return os.name != "nt" or any(name in os.environ for name in ("WT_SESSION", "ANSICON", "TERM", "TERM_PROGRAM"))
+
+
+def say(text: str) -> None:
+    """For people. What the terminal's own encoding cannot show is written as an escape, instead of an error."""
+    sys.stdout.write(printable(text, sys.stdout))
+
+
+def hand_over(text: str) -> None:
+    """For programs: UTF-8 and line feeds, whatever the encoding of the console; a terminal gets what it can show."""
+    if sys.stdout.isatty():
+        say(text)
+    else:
+        write_bytes(text.encode("utf-8", "backslashreplace"))
+
+
+def printable(text: str, stream: TextIO) -> str:
+    encoding = stream.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 

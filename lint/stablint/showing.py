@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Any
 
 from stablint import knowledge
@@ -15,7 +14,7 @@ from stablint.discover import NoSuchPath
 from stablint.hazard.checker import value_text
 from stablint.inspect import effective, inspect
 from stablint.options import Wrong
-from stablint.outputs import printable, wants_color
+from stablint.outputs import hand_over, say, wants_color
 from stablint.report import explain, rules, show
 from stablint.report.masking import mask
 from stablint.report.show import RunShow
@@ -33,12 +32,10 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
     if not found.runs:
         raise Wrong("no training configuration: nothing to show")
     runs = [shown(run) for run in found.runs]
-    text = (
-        show.render_json(runs)
-        if given.output_format == "json"
-        else show.render(runs, color=wants_color(given.color), secrets=found.secrets)
-    )
-    sys.stdout.write(printable(mask(text, found.secrets)))
+    if given.output_format == "json":
+        hand_over(mask(show.render_json(runs), found.secrets))
+    else:
+        say(mask(show.render(runs, color=wants_color(given.color), secrets=found.secrets), found.secrets))
     return CLEAN
 
 
@@ -109,7 +106,7 @@ def run_explain(given: argparse.Namespace) -> int:
             raise Wrong(f"no rule is called `{word}`{_meant(word, texts)}")
         hazard = {"id": found, **texts[found], "examples": examples[found]}
         pages.append(explain.render(hazard, _recipes(texts[found]), color=wants_color(given.color)))
-    sys.stdout.write(printable("\n".join(pages)))
+    say("\n".join(pages))
     return CLEAN
 
 
@@ -147,5 +144,8 @@ def _recipes(text: dict[str, Any]) -> list[dict[str, Any]]:
 def run_rules(given: argparse.Namespace) -> int:
     texts, _ = _every_text(given)
     rows = sorted(({"id": name, **text} for name, text in texts.items()), key=lambda row: str(row["code"]))
-    sys.stdout.write(printable(rules.render_json(rows) if given.output_format == "json" else rules.render(rows)))
+    if given.output_format == "json":
+        hand_over(rules.render_json(rows))
+    else:
+        say(rules.render(rows))
     return CLEAN

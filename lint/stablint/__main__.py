@@ -1,0 +1,5 @@
+"""`python -m stablint`."""
+
+from stablint.cli import script
+
+script()
