@@ -13,7 +13,7 @@ from stablint.source.tree import Scalar, Unknown
 
 _MOST_CHUNKS = 400  # of one variable
 _LONGEST = 10_000  # characters of a variable that is put together from several parts
-_MOST_WORK = 100_000  # chunks that all expansions of a script may come to
+_MOST_WORK = 40_000  # chunks that all expansions of a script may come to
 _MOST_DIGITS = 100
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 _FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
