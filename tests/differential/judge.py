@@ -18,6 +18,7 @@ LIBRARIES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "bitsandb
 # The files that run when an object of a config class is made: what is proven in another one is told beyond the constructors.
 JUDGED = (
     "training_args.py", "_config.py", "quantization_config.py", "/config.py", "config_utils.py", "integrations/deepspeed.py", "dataclasses.py",
+    "tuners/",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from tests.differential.judge import Judge, stablint_says
 
 # The model that adapters are put on, as `--model` takes it.
 _LLAMA = {
-    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
     "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 64, "torch_dtype": "float32",
 }  # fmt: skip
 

@@ -62,7 +62,7 @@ class Oracle:
 
         if self._model is None:
             config = self.transformers.LlamaConfig(
-                vocab_size=64, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+                vocab_size=64, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
             )  # fmt: skip
             self._model = self.transformers.LlamaForCausalLM(config)
         return copy.deepcopy(self._model)

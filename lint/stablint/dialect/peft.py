@@ -11,13 +11,17 @@ ROWS = {
     "lora_config_class": Row("lora_config_class", "lora.lora_config_class"),
 }
 CLASSES = {
-    "LORA": "peft.LoraConfig", "ADALORA": "peft.AdaLoraConfig", "IA3": "peft.IA3Config", "LOHA": "peft.LoHaConfig", "LOKR": "peft.LoKrConfig",
-    "OFT": "peft.OFTConfig", "BOFT": "peft.BOFTConfig", "VERA": "peft.VeraConfig", "PREFIX_TUNING": "peft.PrefixTuningConfig",
-    "PROMPT_TUNING": "peft.PromptTuningConfig", "P_TUNING": "peft.PromptEncoderConfig", "LN_TUNING": "peft.LNTuningConfig",
-    "FOURIERFT": "peft.FourierFTConfig", "RANDLORA": "peft.RandLoraConfig", "MISS": "peft.MissConfig", "BONE": "peft.BoneConfig",
-    "ADAPTION_PROMPT": "peft.AdaptionPromptConfig", "POLY": "peft.PolyConfig", "XLORA": "peft.XLoraConfig", "HRA": "peft.HRAConfig",
-    "CPT": "peft.CPTConfig", "TRAINABLE_TOKENS": "peft.TrainableTokensConfig", "SHIRA": "peft.ShiraConfig", "C3A": "peft.C3AConfig",
-    "VBLORA": "peft.VBLoRAConfig", "WAVEFT": "peft.WaveFTConfig", "ROAD": "peft.RoadConfig", "MULTITASK_PROMPT_TUNING": "peft.MultitaskPromptTuningConfig",
+    "LORA": "peft.LoraConfig", "ADALORA": "peft.AdaLoraConfig", "ADAMSS": "peft.AdamssConfig", "ADAPTION_PROMPT": "peft.AdaptionPromptConfig",
+    "BEFT": "peft.BeftConfig", "BOFT": "peft.BOFTConfig", "BONE": "peft.BoneConfig", "C3A": "peft.C3AConfig", "CARTRIDGE": "peft.CartridgeConfig",
+    "CPT": "peft.CPTConfig", "DEFT": "peft.DeftConfig", "DELORA": "peft.DeloraConfig", "FOURIERFT": "peft.FourierFTConfig",
+    "FROD": "peft.FrodConfig", "GLORA": "peft.GloraConfig", "GRALORA": "peft.GraloraConfig", "HIRA": "peft.HiraConfig", "HRA": "peft.HRAConfig",
+    "IA3": "peft.IA3Config", "LILY": "peft.LilyConfig", "LN_TUNING": "peft.LNTuningConfig", "LOHA": "peft.LoHaConfig", "LOKR": "peft.LoKrConfig",
+    "MISS": "peft.MissConfig", "MULTITASK_PROMPT_TUNING": "peft.MultitaskPromptTuningConfig", "OFT": "peft.OFTConfig", "OSF": "peft.OSFConfig",
+    "PEANUT": "peft.PeanutConfig", "POLY": "peft.PolyConfig", "PREFIX_TUNING": "peft.PrefixTuningConfig", "PROMPT_TUNING": "peft.PromptTuningConfig",
+    "PSOFT": "peft.PsoftConfig", "PVERA": "peft.PveraConfig", "P_TUNING": "peft.PromptEncoderConfig", "RANDLORA": "peft.RandLoraConfig",
+    "ROAD": "peft.RoadConfig", "SHADOW": "peft.ShadowConfig", "SHIRA": "peft.ShiraConfig", "SUPERTUNING": "peft.SupertuningConfig",
+    "TINYLORA": "peft.TinyLoraConfig", "TRAINABLE_TOKENS": "peft.TrainableTokensConfig", "UNILORA": "peft.UniLoraConfig",
+    "VBLORA": "peft.VBLoRAConfig", "VERA": "peft.VeraConfig", "WAVEFT": "peft.WaveFTConfig", "XLORA": "peft.XLoraConfig",
 }  # fmt: skip
 TYPES = {name.rpartition(".")[2]: kind for kind, name in CLASSES.items()}
 

@@ -119,6 +119,15 @@ def trl_trainer(w: World) -> Answer:
     return Answer(w.run.framework not in _OWN_TRAINERS)
 
 
+def adalora_pruning_end(w: World) -> Answer:
+    """The step at which AdaLoRA stops to reduce ranks (peft tuners/adalora/config.py, __post_init__)."""
+    names = ("lora.total_step", "lora.tfinal")
+    total, final = (w.value(name) for name in names)
+    if isinstance(total, int) and isinstance(final, int):
+        return Answer(total - final, names)
+    return Answer(Unknown("the schedule is not known"), names)
+
+
 def lora_scale(w: World) -> Answer:
     """alpha / r, with rank-stabilised LoRA alpha / sqrt(r) (peft tuners/lora/layer.py, update_layer)."""
     names = ("lora.lora_alpha", "lora.r", "lora.use_rslora")
