@@ -14,7 +14,7 @@ from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Derived, Explicit, F
 from stablint.run.releases import Releases
 from stablint.run.settle import settle
 from stablint.run.world import Run
-from stablint.source.tree import Call, Document, Mapping, Node, Sequence, Text
+from stablint.source.tree import Call, Document, Mapping, Text, Unknown
 from stablint.target import model as models
 
 if TYPE_CHECKING:  # only loaded where there is something to suppress
@@ -163,68 +163,15 @@ def _seeds(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
 def _of_document(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
     format = fragments[0].block.document.format
     if format == "python":
-        return [[Part(f) for f in group] for group in _trainers(fragments)]
+        from stablint.dialect.python_runs import groups
+
+        return [[Part(f, f.presumed) for f in group] for group in groups(fragments)]
     if format == "shell":
         by_command: dict[int, list[Part]] = {}
         for fragment in fragments:
             by_command.setdefault(fragment.block.number, []).append(Part(fragment, fragment.presumed))
         return list(by_command.values())
     return [[Part(fragment)] for fragment in fragments]
-
-
-def _trainers(fragments: tuple[Fragment, ...]) -> Iterator[list[Fragment]]:
-    """A trainer joins the calls that reach it by name; what no trainer reaches belongs to every run of the file."""
-    trainers = [f for f in fragments if _is_call(f, "trainer")]
-    arguments = [f for f in fragments if "training" in f.classes and not _is_call(f, "trainer")]
-    heads = (
-        trainers
-        if len(arguments) > 1 and len(trainers) > 1
-        else arguments[:1]
-        if len(arguments) == 1
-        else trainers[:1] or arguments or list(fragments[:1])
-    )
-    if len(arguments) > 1 and len(trainers) <= 1:
-        heads = arguments
-    for head in heads:
-        reached = _reached(head.block.origin) if _is_call(head, "trainer") else set()
-        for trainer in trainers:
-            if not _is_call(head, "trainer") and head.block.start in _reached(trainer.block.origin):
-                reached |= _reached(trainer.block.origin)
-        group = [head]
-        for fragment in fragments:
-            if fragment is head or (
-                fragment in arguments and fragment.block.start not in reached and len(arguments) > 1
-            ):
-                continue
-            if fragment in trainers and fragment is not head and len(trainers) > 1:
-                continue
-            rivals = [f for f in fragments if f.block.name == fragment.block.name and f is not fragment]
-            if rivals and fragment.block.start not in reached and any(f.block.start in reached for f in rivals):
-                continue
-            group.append(fragment)
-        yield group
-
-
-def _is_call(fragment: Fragment, kind: str) -> bool:
-    return fragment.block.kind == "call" and kind in fragment.classes
-
-
-def _reached(node: Any) -> set[int]:
-    """Where the calls start that are arguments of this call, directly or through other calls."""
-    starts: set[int] = set()
-    pending: list[Node] = [node] if node is not None else []
-    while pending:
-        current = pending.pop()
-        if isinstance(current, Call):
-            if current.start in starts:
-                continue
-            starts.add(current.start)
-            pending += [*current.positional, *(entry.value for entry in current.arguments.entries)]
-        elif isinstance(current, Sequence):
-            pending += current.items
-        elif isinstance(current, Mapping):
-            pending += [entry.value for entry in current.entries]
-    return starts
 
 
 _ROLE_DIALECT = {"deepspeed": "deepspeed", "accelerate": "accelerate"}
@@ -255,10 +202,12 @@ def _join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
         if path != document.path:
             files.linked.add(path)
         if link.role == "script" and found[0].block.kind == "call":
-            found = next(iter(_trainers(tuple(found))))
+            from stablint.dialect.python_runs import groups, launched
+
+            found = launched(next(groups(tuple(found))), [part.fragment.block for part in parts])
         if link.role in ("deepspeed", "accelerate") or found[0].dialect in ("deepspeed", "accelerate"):
             linked.add(found[0].dialect)
-        parts = [*parts, *(Part(f) for f in found)]
+        parts = [*parts, *(Part(f, f.presumed) for f in found)]
         pending += [inner for f in found for inner in f.links]
     inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))
     if any(fact[:10] == "deepspeed." for statements in inline for fact, _, _, _ in statements):
@@ -323,7 +272,22 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         yield run
     for name, gpu in options.gpus:
         facts = {key: Fact(key, value, Supplied(f"--gpu {name}")) for key, value in gpu.facts().items()}
-        yield run._replace(supplied={**base, **facts}, target=name)
+        chosen = _on(explicit, facts) if main.block.kind == "call" else explicit
+        yield run._replace(supplied={**base, **facts}, target=name, explicit=chosen)
+
+
+def _on(explicit: Table[str, Fact], target: dict[str, Fact]) -> Table[str, Fact]:
+    """What a program asks the GPU, answered: `bf16=is_bf16_supported()`."""
+    found: dict[str, Fact] = {}
+    for name, fact in explicit.items():
+        value = fact.value
+        if type(value) is not Unknown or value.depends is None or value.depends[0] not in target:
+            continue
+        _, yes, no = value.depends
+        answer = yes if target[value.depends[0]].value is True else no
+        first = fact.sources[0]._replace(value=answer)
+        found[name] = fact._replace(value=answer, sources=(first, *fact.sources[1:]))
+    return {**explicit, **found} if found else explicit
 
 
 def _job(explicit: dict[str, Fact], base: Table[str, Fact], overruled: bool) -> dict[str, Fact]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from stablint.assemble import Live
 from stablint.dialect import deepspeed as deepspeed_json
-from stablint.dialect import peft, python
+from stablint.dialect import peft, python, python_kinds, python_parts
 from stablint.dialect.fragment import Block, Fragment, Row, is_secret
 from stablint.integrate.model import Described
 from stablint.integrate.values import Field, fields, plain, signature_fields
@@ -127,19 +127,19 @@ def _left_out(found: Iterable[Field], owner: str) -> Iterator[Fact]:
 
 
 def _facts_of(key: str, owner: str) -> Iterator[str]:
-    if owner in python._ARGUMENTS:
-        row = python._ARGUMENT_ROWS.get(key) or python._argument_row(key)
+    if owner in python_kinds.ARGUMENTS:
+        row = python_parts.ARGUMENT_ROWS.get(key) or python_parts.argument_row(key)
         yield from (one.fact for one in ((row,) if isinstance(row, Row) else row or ()))
     else:
-        yield ("quantization." if owner in python._QUANTISERS else "lora.") + key
+        yield ("quantization." if owner in python_kinds.QUANTISERS else "lora.") + key
 
 
 def _arguments(config: Any) -> tuple[str, list[Field]]:
     """The config class that stablint knows, of the object or of a class that it extends; fields of a subclass of one's own are not its."""
     for base in type(config).__mro__:
-        if base.__name__ in python._ARGUMENTS and hasattr(base, "__dataclass_fields__"):
+        if base.__name__ in python_kinds.ARGUMENTS and hasattr(base, "__dataclass_fields__"):
             own = base.__dataclass_fields__
-            return python._ARGUMENTS[base.__name__], [field for field in fields(config) if field.name in own]
+            return python_kinds.ARGUMENTS[base.__name__], [field for field in fields(config) if field.name in own]
     raise NotAConfig(f"training_args: {type(config).__name__} is neither TrainingArguments nor a TRL config")
 
 
@@ -160,14 +160,14 @@ _OWN_WORDS = frozenset(
 
 def _quantiser(config: Any) -> tuple[str, list[Field]]:
     if isinstance(config, dict):
-        kinds = {method: name for name, method in python._QUANTISERS.items()}
+        kinds = {method: name for name, method in python_kinds.QUANTISERS.items()}
         name = kinds.get(str(plain(config.get("quant_method", "bitsandbytes"))), "BitsAndBytesConfig")
         words = {
             key: plain(value) for key, value in config.items() if not key.startswith("_") and key != "quant_method"
         }
         return f"transformers.{name}", [Field(key, value, value not in (None, False)) for key, value in words.items()]
     for base in type(config).__mro__:
-        if base.__name__ in python._QUANTISERS:
+        if base.__name__ in python_kinds.QUANTISERS:
             return f"transformers.{base.__name__}", list(signature_fields(config))
     raise NotAConfig(f"quantization_config: {type(config).__name__} is no quantisation config")
 

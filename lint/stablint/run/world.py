@@ -204,6 +204,9 @@ class World:
         """What an unknown fact waits for: `{"target.gpu"}`; None where no option could supply it."""
         if name in self._needs:
             return self._needs[name]
+        stated = self.run.explicit.get(name)
+        if stated is not None and is_unknown(stated.value) and stated.value.depends is not None:
+            return frozenset({"target.gpu"})
         if name.startswith(SUPPLIABLE) and name not in self.run.explicit and name not in ASKED:
             return frozenset(
                 {"target.gpu" if name.startswith("target.") else "model" if name.startswith("model.") else name}

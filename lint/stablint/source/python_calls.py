@@ -42,7 +42,8 @@ class Calls(Constants):
         if name == "dict" and not node.args and scope.find("dict") is None:
             return self.weigh(Mapping(tuple(entries), start, end, is_open), [entry.value for entry in entries])
         positional = tuple(self.value(argument, scope) for argument in node.args)
-        target = self.targets[id(node)].target if id(node) in self.targets else None
+        found = self.targets.get(id(node))
+        target = found.target if found else None
         if target is not None and is_class(name):
             entries += self.stored(target, end, scope)
         arguments = Mapping(tuple(entries), function, end, is_open)
@@ -50,7 +51,10 @@ class Calls(Constants):
         begins = function - len(method.attr) if method is not None and dotted(method) is None else start
         holder = self.value(method.value, scope) if method and isinstance(method.value, (ast.Name, ast.Call)) else None
         receiver = holder if isinstance(holder, Call) else None
-        result = Call(name, arguments, positional, start, end, begins, function, target, receiver)
+        conditional = found is not None and found.conditional
+        result = Call(
+            name, arguments, positional, start, end, begins, function, target, receiver, conditional=conditional
+        )
         return self.weigh(result, [*positional, *(entry.value for entry in entries)])
 
     def _keywords(self, node: ast.Call, scope: Scope) -> tuple[list[Entry], bool]:
@@ -108,6 +112,7 @@ class Calls(Constants):
         arguments = Mapping((*inherited.entries, *entries), self.places.end(node.func), end, inherited.open or is_open)
         target = self.targets[id(node)].target if id(node) in self.targets else None
         return base._replace(
+            receiver=base,
             arguments=arguments,
             start=start,
             end=end,

@@ -181,6 +181,10 @@ class Names:
             self._target(generator.target, None, "other", end_of(node), inner, True)
         self._later(ast.iter_child_nodes(node), inner, True)
 
+    def choice(self, node: ast.IfExp, scope: Scope, conditional: bool, target: str | None) -> None:
+        self._later((node.test,), scope, conditional)
+        self._later((node.body, node.orelse), scope, True, target)
+
     def branch(self, node: ast.If, scope: Scope, conditional: bool, _: str | None) -> None:
         self._later((node.test,), scope, conditional)
         truth = _constant_truth(node.test)
@@ -226,7 +230,7 @@ class Names:
             self._target(target, None, "other", end_of(node), scope, conditional)
 
     def call(self, node: ast.Call, scope: Scope, conditional: bool, target: str | None) -> None:
-        self.calls.append(FoundCall(node, scope, target))
+        self.calls.append(FoundCall(node, scope, target, conditional))
         function = node.func
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
             if function.attr == "update" and len(node.args) == 1 and not node.keywords:
@@ -240,7 +244,8 @@ _VISITORS: dict[str, Callable[..., None]] = {
     "Return": Names.return_, "Assign": Names.assign, "AnnAssign": Names.annotated, "AugAssign": Names.augmented, "NamedExpr": Names.walrus,
     "Import": Names.import_, "ImportFrom": Names.import_from, "FunctionDef": Names.function, "AsyncFunctionDef": Names.function,
     "Lambda": Names.lambda_, "ClassDef": Names.class_, "ListComp": Names.comprehension, "SetComp": Names.comprehension,
-    "DictComp": Names.comprehension, "GeneratorExp": Names.comprehension, "If": Names.branch, "For": Names.block, "AsyncFor": Names.block,
+    "DictComp": Names.comprehension, "GeneratorExp": Names.comprehension, "If": Names.branch, "IfExp": Names.choice, "For": Names.block,
+    "AsyncFor": Names.block,
     "While": Names.block, "Try": Names.block, "TryStar": Names.block, "Match": Names.block, "With": Names.with_, "AsyncWith": Names.with_,
     "ExceptHandler": Names.named, "MatchAs": Names.named, "MatchStar": Names.named, "MatchMapping": Names.named,
     "Global": Names.global_, "Nonlocal": Names.nonlocal_, "Delete": Names.delete, "Call": Names.call,

@@ -50,6 +50,7 @@ class FoundCall(NamedTuple):
     node: ast.Call
     scope: Scope
     target: str | None
+    conditional: bool = False
 
 
 class Store(NamedTuple):

@@ -88,6 +88,7 @@ class Call(NamedTuple):
     target: str | None = None
     receiver: "Node | None" = None
     parsed: bool = False
+    conditional: bool = False  # a branch or a loop makes it
 
 
 Node = Union[Scalar, Sequence, Mapping, Call]

@@ -1,0 +1,102 @@
+"""Which calls of a Python program tell of training, and as what."""
+
+from __future__ import annotations
+
+from stablint.dialect import huggingface
+from stablint.dialect.fragment import last_word
+from stablint.run.objective import OBJECTIVES
+from stablint.source.tree import Call
+
+ARGUMENTS = {
+    "TrainingArguments": huggingface.BASE,
+    "Seq2SeqTrainingArguments": "transformers.Seq2SeqTrainingArguments",
+    "UnslothTrainingArguments": huggingface.BASE,
+} | {name: f"trl.{name}" for name in OBJECTIVES}
+QUANTISERS = {
+    "BitsAndBytesConfig": "bitsandbytes", "GPTQConfig": "gptq", "AwqConfig": "awq", "HqqConfig": "hqq", "EetqConfig": "eetq",
+    "QuantoConfig": "quanto", "AqlmConfig": "aqlm", "TorchAoConfig": "torchao", "FineGrainedFP8Config": "fp8", "Mxfp4Config": "mxfp4",
+    "HiggsConfig": "higgs", "SpQRConfig": "spqr", "FPQuantConfig": "fp_quant", "AutoRoundConfig": "auto-round", "VptqConfig": "vptq",
+    "BitNetQuantConfig": "bitnet", "FbgemmFp8Config": "fbgemm_fp8", "MetalConfig": "metal", "CompressedTensorsConfig": "compressed-tensors",
+}  # fmt: skip
+UNSLOTH = ("FastLanguageModel", "FastModel", "FastVisionModel", "FastLlamaModel")
+TRAINERS = frozenset(
+    [
+        "Trainer",
+        "Seq2SeqTrainer",
+        "SFTTrainer",
+        "DPOTrainer",
+        "KTOTrainer",
+        "GRPOTrainer",
+        "RewardTrainer",
+        "RLOOTrainer",
+        "ORPOTrainer",
+        "CPOTrainer",
+        "PPOTrainer",
+        "OnlineDPOTrainer",
+        "BCOTrainer",
+        "PRMTrainer",
+        "GKDTrainer",
+        "UnslothTrainer",
+    ]
+)
+_LIBRARIES = ("transformers.", "trl.", "unsloth.", "optimum.")  # other libraries have a Trainer of their own
+# Positional arguments as the classes take them: transformers 5.23.0 trainer.py:379, trl 1.16.0 trainer/*_trainer.py, peft 0.21.2
+# mapping_func.py:105. The ones of preference trainers come after a reference model, those of online ones after reward functions.
+_SECOND = {
+    **dict.fromkeys(["DPOTrainer", "KTOTrainer", "BCOTrainer"], ("model", "ref_model", "args")),
+    **dict.fromkeys(["GRPOTrainer", "RLOOTrainer"], ("model", "reward_funcs", "args")),
+    **dict.fromkeys(["ORPOTrainer", "CPOTrainer", "PRMTrainer", "SFTTrainer", "RewardTrainer", "Trainer", "Seq2SeqTrainer"], ("model", "args")),
+}  # fmt: skip
+
+
+def positional(kind: str, word: str) -> tuple[str, ...]:
+    """The names of the first positional arguments of a call; those behind them are not known."""
+    if kind == "arguments":
+        return ("output_dir",)
+    if kind == "trainer":
+        return _SECOND.get(word, ("model",))
+    return ("model", "peft_config") if kind == "unsloth-adapter" else ()
+
+
+def kind(call: Call) -> str:
+    word = last_word(call.name)
+    if word in ARGUMENTS:
+        return "arguments" if _is_ours(call.name, word) else ""
+    if call.parsed:
+        return ""
+    if word in QUANTISERS:
+        return "quantiser"
+    if word in TRAINERS:
+        return "trainer" if call.name == word or call.name.startswith(_LIBRARIES) else ""
+    if word == "load_dataset":
+        return "data"
+    if word.endswith("Config") and (call.name.startswith("peft.") or word == "LoraConfig"):
+        return "adapter"
+    if word == "from_pretrained" and _is_model_class(call.name.rpartition(".")[0]):
+        return "loader"
+    if word == "get_peft_model" and call.name.rpartition(".")[0].rpartition(".")[2] in UNSLOTH:
+        return "unsloth-adapter"
+    return _OTHERS.get(call.name) or _METHODS.get(word, "")
+
+
+_OTHERS = {"os.environ": "environment", "deepspeed.initialize": "deepspeed"}
+_METHODS = {
+    "gradient_checkpointing_enable": "checkpointing",
+    "Accelerator": "accelerator",
+    "DeepSpeedPlugin": "plugin",
+    "prepare_model_for_kbit_training": "kbit",
+}
+
+
+def _is_ours(name: str, word: str) -> bool:
+    """Imported from a library, or by a star; other programs have a RewardConfig of their own."""
+    return name == word or name.startswith(_LIBRARIES) or (name.startswith("trl") or word.endswith("TrainingArguments"))
+
+
+def _is_model_class(name: str) -> bool:
+    word = last_word(name)
+    return (
+        word.startswith(("AutoModel", "FastLanguage", "FastModel", "FastVision", "AutoPeftModel"))
+        or "For" in word[1:]
+        or word == "SentenceTransformer"
+    )

@@ -1,0 +1,206 @@
+"""The calls of a Python program, each lowered by the table of its class."""
+
+from __future__ import annotations
+
+from stablint.dialect import huggingface, peft, python_kinds
+from stablint.dialect.fragment import Block, Fragment, Link, Row, last_word, lower_mapping, statement
+from stablint.run.fact import Explicit, Place, Statement
+from stablint.source.tree import Call, Entry, Mapping, Scalar
+
+_QUANTISER_ROWS = {
+    "bnb_4bit_compute_dtype": Row("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
+    "bnb_4bit_quant_storage": Row("bnb_4bit_quant_storage", "quantization.bnb_4bit_quant_storage", "dtype"),
+}
+_LOADER_ROWS: dict[str, Row | tuple[Row, ...]] = {
+    **{key: row for key, row in huggingface.ROWS.items() if key.startswith(("quantization_config.",))},
+    "pretrained_model_name_or_path": Row("pretrained_model_name_or_path", "model.name_or_path", "text"),
+    "model_name": Row("model_name", "model.name_or_path", "text"),
+    "torch_dtype": Row("torch_dtype", "model.dtype", "dtype"),
+    "dtype": Row("dtype", "model.dtype", "dtype"),
+    "load_in_4bit": Row("load_in_4bit", "quantization.load_in_4bit", "flag"),
+    "load_in_8bit": Row("load_in_8bit", "quantization.load_in_8bit", "flag"),
+    "max_seq_length": Row("max_seq_length", "model.max_seq_length"),
+}
+_TRAINER_LINKS = frozenset({"args", "model", "peft_config", "config", "ref_model", "reward_funcs"})
+CODEC_OF = {row.fact: row.codec for row in (*huggingface.ROWS.values(), *_QUANTISER_ROWS.values())}
+
+
+def _arguments(block: Block, call: Call) -> Fragment:
+    own = python_kinds.ARGUMENTS[last_word(call.name)]
+    classes = (own,) if own == huggingface.BASE else (own, huggingface.BASE)
+    # What a subclass of the program's own adds is read by the program, not by the library.
+    other = huggingface.training_row if call.parsed else argument_row
+    statements = tuple(lower_mapping(block, ARGUMENT_ROWS, "call", other))
+    return Fragment(
+        "python", block, "call", statements, {}, {"training": classes}, huggingface.links(statements), entry=True
+    )
+
+
+ARGUMENT_ROWS = {key: row for key, row in huggingface.ROWS.items() if row.fact.startswith("training.") or "." in key}
+
+
+def argument_row(key: str) -> Row | None:
+    """A keyword that no release of the class knows is still that class's: it is what an unknown argument looks like."""
+    return huggingface.training_row(key) or Row(key, "training." + key)
+
+
+def _adapter(block: Block, call: Call) -> Fragment:
+    word = last_word(call.name)
+    statements = [
+        *lower_mapping(
+            block, {"peft_type": Row("peft_type", "lora.peft_type")}, "call", lambda key: Row(key, "lora." + key)
+        )
+    ]
+    statements.append(_named(block, call, "lora.peft_type", peft.TYPES.get(word, word)))
+    return Fragment("peft", block, "call", tuple(statements), {}, {"lora": (f"peft.{word}",)})
+
+
+def _quantiser(block: Block, call: Call) -> Fragment:
+    word = last_word(call.name)
+    statements = [*lower_mapping(block, _QUANTISER_ROWS, "call", lambda key: Row(key, "quantization." + key))]
+    statements.append(_named(block, call, "quantization.quant_method", python_kinds.QUANTISERS[word]))
+    return Fragment("python", block, "call", tuple(statements), {}, {"quantization": (f"transformers.{word}",)})
+
+
+def _loader(block: Block, call: Call) -> Fragment:
+    statements = list(lower_mapping(block, _LOADER_ROWS, "call", lambda key: Row(key, "model." + key)))
+    if call.positional and isinstance(call.positional[0], Scalar):
+        node = call.positional[0]
+        entry = Entry("model_name", node.start, node.start, node)
+        statements.append(
+            statement(block, entry, ("from_pretrained",), Row("from_pretrained", "model.name_or_path", "text"), "call")
+        )
+    entry_point = last_word(call.name.rpartition(".")[0]) in python_kinds.UNSLOTH
+    classes = {"model": ("unsloth.from_pretrained",)} if entry_point else {}
+    return Fragment(
+        "unsloth" if entry_point else "python",
+        block,
+        "call",
+        tuple(statements),
+        {},
+        classes,
+        huggingface.links(tuple(statements)),
+        entry=True,
+    )
+
+
+def _unsloth_adapter(block: Block, call: Call) -> Fragment:
+    rows = {"use_gradient_checkpointing": Row("use_gradient_checkpointing", "training.gradient_checkpointing")}
+    statements = lower_mapping(block, rows, "call", lambda key: None if key == "model" else Row(key, "lora." + key))
+    statements.append(_named(block, call, "lora.peft_type", "LORA"))
+    return Fragment("unsloth", block, "call", tuple(statements), {}, {"lora": ("peft.LoraConfig",)})
+
+
+def _trainer(block: Block, call: Call) -> Fragment:
+    """Its keywords are facts of their own, but for those that only join it with the other calls."""
+    model = block.mapping.get("model")
+    named = isinstance(model, Scalar) and isinstance(model.value, str)  # TRL loads it by its name
+    rows = {"model": Row("model", "model.name_or_path", "text")} if named else {}
+    statements = tuple(
+        lower_mapping(
+            block,
+            rows,
+            "call",
+            lambda key: None if key.partition(".")[0] in _TRAINER_LINKS else Row(key, "trainer." + key),
+        )
+    )
+    word = last_word(call.name)
+    stated = {entry.key for entry in block.mapping.entries}
+    classes: dict[str, tuple[str, ...]] = {
+        "trainer": (f"{'trl' if word not in ('Trainer', 'Seq2SeqTrainer') else 'transformers'}.{word}",)
+    }
+    if "args" not in stated and not call.arguments.open and word[:-7] + "Config" in python_kinds.ARGUMENTS:
+        classes["training"] = (python_kinds.ARGUMENTS[word[:-7] + "Config"], huggingface.BASE)
+    return Fragment("python", block, "call", statements, {}, classes, entry=True)
+
+
+def _checkpointing(block: Block, call: Call) -> Fragment:
+    statements = [*lower_mapping(block, {}, "call", lambda key: Row(key, "training." + key))]
+    statements.append(_named(block, call, "training.gradient_checkpointing", True))
+    return Fragment("python", block, "call", tuple(statements), {}, {})
+
+
+def _accelerator(block: Block, call: Call) -> Fragment:
+    rows = {"mixed_precision": Row("mixed_precision", "accelerate.mixed_precision", "dtype")}
+    return Fragment(
+        "python",
+        block,
+        "call",
+        tuple(lower_mapping(block, rows, "call", lambda key: Row(key, "accelerate." + key))),
+        {},
+        {},
+    )
+
+
+def _own_trainer(block: Block, call: Call) -> Fragment:
+    """Of what it takes besides the arguments nothing is known."""
+    return Fragment("python", block, "call", (), {}, {}, entry=True)
+
+
+def _kbit(block: Block, call: Call) -> Fragment:
+    rows = {"use_gradient_checkpointing": Row("use_gradient_checkpointing", "training.gradient_checkpointing")}
+    statements = lower_mapping(
+        block,
+        rows,
+        "call",
+        lambda key: Row(key, "training." + key) if key.startswith("gradient_checkpointing_kwargs") else None,
+    )
+    return Fragment("python", block, "call", tuple(statements), {}, {})
+
+
+def _environment(block: Block, call: Call) -> Fragment:
+    """What the program sets for the libraries that it loads, and for what it starts."""
+    rows = {entry.key: Row(entry.key, "launch.env." + entry.key, "text") for entry in block.mapping.entries}
+    return Fragment(
+        "python", block, "environment", tuple(lower_mapping(block, rows, "environment", lambda key: None)), {}, {}
+    )
+
+
+def _engine(block: Block, call: Call) -> Fragment:
+    """`deepspeed.initialize(config=…)` and accelerate's DeepSpeedPlugin: a config as a dict or a path."""
+    keys = ("config", "config_params", "hf_ds_config")
+    statements: list[Statement] = []
+    links: list[Link] = []
+    for entry in block.mapping.entries:
+        node = entry.value
+        if entry.key in keys and isinstance(node, Mapping):
+            inner = block._replace(mapping=Mapping((entry,), node.start, node.end, node.open))
+            statements += lower_mapping(inner, {}, "call", _below_config)
+        elif entry.key in keys and isinstance(node, Scalar) and isinstance(node.value, str):
+            place = Place(block.document, entry.key, node.start, node.end, entry, (entry.key,))
+            links.append(Link("deepspeed", node.value, place))
+        elif entry.key == "zero_stage":
+            row = Row("zero_stage", "deepspeed.zero_optimization.stage")
+            statements.append(statement(block, entry, (entry.key,), row, "call"))
+    return Fragment("python", block, "call", tuple(statements), {}, {}, tuple(links))
+
+
+def _below_config(key: str) -> Row | None:
+    _, dot, path = key.partition(".")
+    return Row(key, "deepspeed." + path) if dot else None
+
+
+def _named(block: Block, call: Call, fact: str, value: object) -> Statement:
+    """What the call's own name says; shown at the name."""
+    node = Scalar(value, call.name_start, call.name_end, "name", False)
+    word = last_word(call.name)
+    entry = Entry(word, call.name_start, call.name_end, node)
+    return Statement(
+        fact,
+        value,
+        value,
+        Explicit(Place(block.document, word, call.name_start, call.name_end, entry, (word,)), "call", block.number),
+    )
+
+
+def _data(block: Block, call: Call) -> Fragment:
+    rows = {"streaming": Row("streaming", "data.is_iterable", "flag")}
+    return Fragment("python", block, "call", tuple(lower_mapping(block, rows, "call", lambda key: None)), {}, {})
+
+
+LOWER = {
+    "data": _data,
+    "arguments": _arguments, "adapter": _adapter, "quantiser": _quantiser, "loader": _loader, "unsloth-adapter": _unsloth_adapter,
+    "trainer": _trainer, "own-trainer": _own_trainer, "checkpointing": _checkpointing, "accelerator": _accelerator, "kbit": _kbit,
+    "environment": _environment, "deepspeed": _engine, "plugin": _engine,
+}  # fmt: skip

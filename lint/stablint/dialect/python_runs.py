@@ -1,0 +1,224 @@
+"""Which calls of a Python program belong to one run: those that reach its trainer by name, and what no other trainer claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from stablint.dialect.codec import CODECS
+from stablint.dialect.fragment import Block, Fragment, spelled
+from stablint.dialect.huggingface import ROWS
+from stablint.dialect.python_kinds import kind, positional
+from stablint.run.fact import Explicit, Place, Statement
+from stablint.source.python_constants import defaulted
+from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
+
+_PARTS = {
+    "loader": "loads the model",
+    "adapter": "makes the adapter",
+    "unsloth-adapter": "makes the adapter",
+    "quantiser": "quantises",
+}
+_CODECS = {row.fact: row.codec for row in ROWS.values()}
+
+
+def groups(fragments: tuple[Fragment, ...]) -> Iterator[list[Fragment]]:
+    """One group a run, its head first."""
+    if not all(isinstance(fragment.block.origin, Call) for fragment in fragments):
+        yield list(fragments)
+        return
+    calls = _Calls(fragments)
+    if not calls.trainers:
+        heads = calls.of("arguments") or calls.numbers[:1]
+        for head in heads:
+            others = [n for n in calls.numbers if n != head and n not in calls.of("arguments")]
+            yield calls.group(head, _unclear(calls, others, set()))
+        return
+    claims = {trainer: calls.reached(trainer) for trainer in calls.trainers}
+    claimed = set().union(*claims.values())
+    free = [n for n in calls.of("arguments") if calls.start(n) not in claimed]
+    taken: set[int] = set()
+    for trainer in calls.trainers:
+        own = [n for n in calls.of("arguments") if calls.start(n) in claims[trainer]]
+        for arguments in own or [n for n in free if len(calls.trainers) == 1 or n not in taken] or [-1]:
+            taken.add(arguments)
+            members = list(_members(calls, trainer, claims))
+            yield calls.group(arguments, [trainer, *members]) if arguments >= 0 else calls.group(trainer, members)
+
+
+class _Calls:
+    """The fragments by the number of their call."""
+
+    def __init__(self, fragments: tuple[Fragment, ...]) -> None:
+        self.fragments: dict[int, list[Fragment]] = {}
+        for fragment in fragments:
+            self.fragments.setdefault(fragment.block.number, []).append(fragment)
+        self.numbers = list(self.fragments)
+        self.kinds = {number: kind(self.call(number)) for number in self.numbers}
+        self.trainers = [n for n in self.numbers if self.kinds[n] in ("trainer", "own-trainer")]
+
+    def call(self, number: int) -> Call:
+        origin = self.fragments[number][0].block.origin
+        assert isinstance(origin, Call)
+        return origin
+
+    def start(self, number: int) -> int:
+        return self.call(number).start
+
+    def of(self, *kinds: str) -> list[int]:
+        return [number for number in self.numbers if self.kinds[number] in kinds]
+
+    def reached(self, number: int) -> set[int]:
+        """Where the calls start that are arguments of this call, directly or through others; a reference model's are not its own."""
+        call = self.call(number)
+        nodes = [
+            entry.value
+            for entry in call.arguments.entries
+            if entry.key not in ("ref_model", "reward_model", "value_model")
+        ]
+        names = positional("trainer", call.name.rpartition(".")[2])
+        nodes += [node for index, node in enumerate(call.positional) if names[index : index + 1] != ("ref_model",)]
+        return reached(nodes)
+
+    def model(self, number: int) -> Node | None:
+        call = self.call(number)
+        return call.arguments.get("model") or (call.positional[0] if call.positional else None)
+
+    def group(self, head: int, others: Iterable[int | Fragment]) -> list[Fragment]:
+        found = list(self.fragments[head])
+        for other in others:
+            found += self.fragments[other] if isinstance(other, int) else [other]
+        return found
+
+
+def reached(nodes: Iterable[Node]) -> set[int]:
+    starts: set[int] = set()
+    pending = list(nodes)
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Call):
+            if current.start in starts:
+                continue
+            starts.add(current.start)
+            pending += [*current.positional, *(entry.value for entry in current.arguments.entries)]
+            if current.receiver is not None:
+                pending.append(current.receiver)
+        elif isinstance(current, Sequence):
+            pending += current.items
+        elif isinstance(current, Mapping):
+            pending += [entry.value for entry in current.entries]
+    return starts
+
+
+def _members(calls: _Calls, trainer: int, claims: dict[int, set[int]]) -> Iterator[int | Fragment]:
+    """What belongs to a trainer besides its arguments."""
+    own = claims[trainer]
+    foreign = set().union(*(claims[other] for other in claims if other != trainer)) - own
+    model = calls.model(trainer)
+    through_model = reached([model]) if model is not None else set()
+    named = isinstance(model, Scalar) and isinstance(model.value, str)
+    rest = [n for n in calls.numbers if calls.kinds[n] != "arguments" and n not in calls.trainers]
+    loaders = [n for n in rest if calls.kinds[n] == "loader"]
+    certain = [n for n in loaders if calls.start(n) in through_model]
+    chosen: list[int] = []
+    for number in rest:
+        start, what = calls.start(number), calls.kinds[number]
+        if start in own and not (what == "loader" and certain and number not in certain):
+            chosen.append(number)
+        elif start in foreign:
+            continue
+        elif what == "loader":
+            if (
+                not certain
+                and not named
+                and (start < calls.start(trainer) or not any(calls.start(n) < start for n in loaders))
+            ):
+                chosen.append(number)
+        elif what in _PARTS and _decided(calls, what, own, certain):
+            continue
+        else:
+            chosen.append(number)
+    yield from _unclear(calls, chosen, own)
+
+
+def _decided(calls: _Calls, what: str, own: set[int], loaders: list[int]) -> bool:
+    """Whether the trainer reaches another call of this kind, or a loader that says itself that nothing quantises."""
+    same = ("adapter", "unsloth-adapter") if "adapter" in what else (what,)
+    if any(calls.start(n) in own for n in calls.of(*same)):
+        return True
+    if what != "quantiser" or not loaders:
+        return False
+    arguments = [calls.call(n).arguments for n in loaders]
+    return not any(one.open or _may_quantise(one.get("quantization_config")) for one in arguments)
+
+
+def _may_quantise(node: Node | None) -> bool:
+    return node is not None and not (isinstance(node, Scalar) and node.value is None)
+
+
+def _unclear(calls: _Calls, numbers: list[int], certain: set[int]) -> Iterator[int | Fragment]:
+    """Of several calls that may be meant, only what all of them say is known; a lone one that a branch makes is presumed."""
+    for number in numbers:
+        what = calls.kinds[number]
+        rivals = [n for n in numbers if calls.kinds[n] == what and calls.start(n) not in certain]
+        if what not in _PARTS or number not in rivals:
+            yield number
+        elif len(rivals) == 1:
+            for fragment in calls.fragments[number]:
+                yield fragment._replace(presumed=fragment.presumed or calls.call(number).conditional)
+        elif number == rivals[0]:
+            yield _common([f for n in rivals for f in calls.fragments[n]], len(rivals), what)
+
+
+def _common(fragments: list[Fragment], count: int, what: str) -> Fragment:
+    """What every one of the calls states alike; the rest depends on which of them is made."""
+    said: dict[str, list[Statement]] = {}
+    for fragment in fragments:
+        for one in fragment.statements:
+            said.setdefault(one.fact, []).append(one)
+    kept = []
+    for same in said.values():
+        agreed = len(same) >= count and all(repr(one.value) == repr(same[0].value) for one in same)
+        unclear = Unknown(f"depends on which of {count} calls {_PARTS[what]}")
+        kept.append(same[0] if agreed else same[0]._replace(value=unclear))
+    alike = all(fragment.classes == fragments[0].classes for fragment in fragments)
+    return fragments[0]._replace(
+        statements=tuple(kept), scopes={}, classes=fragments[0].classes if alike else {}, links=()
+    )
+
+
+def launched(fragments: list[Fragment], commands: Iterable[Block]) -> list[Fragment]:
+    """A program's parts as a command starts it: what its flags set comes in the place of the program's defaults."""
+    blocks = list(commands)
+    return [_launched(fragment, blocks) if fragment.layer == "script-default" else fragment for fragment in fragments]
+
+
+def _launched(fragment: Fragment, commands: list[Block]) -> Fragment:
+    statements = []
+    for one in fragment.statements:
+        assert isinstance(one.origin, Explicit) and one.origin.place.entry is not None
+        names = defaults_of(one.origin.place.entry.value)
+        given = [(block, entry) for block in commands for entry in block.mapping.entries if spelled(entry.key) in names]
+        if given and len(names) == 1 and isinstance(given[-1][1].value, Scalar):
+            statements.append(_of_flag(one, *given[-1]))
+        elif given or any(block.mapping.open for block in commands):
+            statements.append(one._replace(value=Unknown("set by the command that starts the program")))
+        else:
+            statements.append(one)
+    return fragment._replace(statements=tuple(statements))
+
+
+def _of_flag(one: Statement, block: Block, flag: Entry) -> Statement:
+    """The value that the flag has, where the program uses it."""
+    node = flag.value
+    raw = node.value if isinstance(node, Scalar) else None
+    place = Place(block.document, flag.key, node.start, node.end, flag, (spelled(flag.key),))
+    return Statement(one.fact, CODECS[_CODECS.get(one.fact, "plain")](raw), raw, Explicit(place, "flags", block.number))
+
+
+def defaults_of(node: Node) -> list[str]:
+    """The settings of a caller that a value depends on."""
+    if isinstance(node, Sequence):
+        return list(dict.fromkeys(name for item in node.items for name in defaults_of(item)))
+    if isinstance(node, Mapping):
+        return list(dict.fromkeys(name for entry in node.entries for name in defaults_of(entry.value)))
+    return [name for name in defaulted(node).split(",") if name]
