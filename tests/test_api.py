@@ -160,7 +160,35 @@ def test_assert_safe_raises_with_everything_in_it():
             training_args=TrainingArguments("out", fp16=True, bf16=True, learning_rate=1e-2), model=QWEN
         )
     assert len(caught.value.report.diagnostics) > 1
+    first, *lines = str(caught.value).splitlines()
+    assert first == f"{len(lines)} error{'s' if len(lines) > 1 else ''}" and "training_args." in lines[0]
     assert stablint.assert_safe(training_args=TrainingArguments("out", bf16=True)).diagnostics == ()
+
+
+def test_the_report_as_text():
+    report = stablint.check(training_args=TrainingArguments("out", fp16=True, bf16=True), gpu="A100-80GB")
+    text = stablint.to_text(report)
+    assert "training_args." in text and "why:" in text and text.endswith("\n")
+    assert stablint.to_text(stablint.check(training_args=TrainingArguments("out", bf16=True))).startswith("No findings")
+
+
+def test_a_file_beside_live_objects_is_part_of_their_run_only(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}}')
+    (tmp_path / "other.yaml").write_text(
+        f"model_name_or_path: {QWEN}\noutput_dir: o\nlearning_rate: 1.0e-5\ndeepspeed: ds.json\n"
+    )
+    report = stablint.check(training_args=TrainingArguments("out", per_device_train_batch_size=4), deepspeed="ds.json")
+    assert not [d for d in report.diagnostics if d.code == "D101"] and len(report.runs) == 1
+
+
+def test_unsloth_in_the_process_is_seen(monkeypatch):
+    monkeypatch.setitem(sys.modules, "unsloth", SimpleNamespace())
+    args = TrainingArguments("out", fp16=True)
+    model = "TinyLlama/TinyLlama-1.1B-Chat-v1.0"
+    report = stablint.check(training_args=args, model=model, releases=["unsloth==2024.9"], gpu="T4")
+    assert codes(report)["P114"] == "warning"
+    assert "P114" not in codes(stablint.check(training_args=args, model=model, releases=["unsloth==2025.1"], gpu="T4"))
 
 
 def test_the_report_as_a_pydantic_model():

@@ -95,6 +95,29 @@ def test_no_command_and_no_program(project):
     assert launch(project, "no-such-program-at-all").returncode == 127
 
 
+@pytest.mark.parametrize(
+    ("text", "started"),
+    [
+        ("", False),
+        ('[severity]\nP143 = "warning"\n', True),
+        ('ignore = ["P143"]\n', True),
+        ('[[ignore]]\nfile = "bad.yaml"\nrules = ["P143"]\nreason = "why"\n', True),
+        ('[[per-path]]\npaths = ["good.yaml"]\nignore = ["P143"]\n', False),
+    ],
+)
+def test_the_settings_of_the_project_count(project, text, started):
+    (project / "stablint.toml").write_text(text)
+    launch(project, sys.executable, "train.py", "--config", "bad.yaml")
+    assert (project / "started").exists() is started
+
+
+def test_isolated_reads_no_settings(project):
+    (project / "stablint.toml").write_text('ignore = ["P143"]\n')
+    words = (sys.executable, "train.py", "--config", "bad.yaml")
+    assert launch(project, *words, options=("--gpu", "T4", "--isolated")).returncode == 1
+    assert not (project / "started").exists()
+
+
 @POSIX
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_reach_the_command(project, number):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["Report", "TrainingGuard", "UnsafeConfig", "__version__", "assert_safe", "check", "to_model"]
+__all__ = ["Report", "TrainingGuard", "UnsafeConfig", "__version__", "assert_safe", "check", "to_model", "to_text"]
 
 
 def __getattr__(name: str) -> Any:

@@ -27,7 +27,9 @@ class UnsafeConfig(Exception):
 
     def __init__(self, report: Report) -> None:
         self.report = report
-        super().__init__("; ".join(f"{d.code} {d.message}" for d in _errors(report)))
+        errors = _errors(report)
+        head = f"{len(errors)} error{'' if len(errors) == 1 else 's'}"
+        super().__init__("\n".join([head, *(f"  {_line(diagnostic)}" for diagnostic in errors)]))
 
 
 def check(
@@ -126,8 +128,28 @@ def assert_safe(*paths: Path, **objects: Any) -> Report:
     return report
 
 
+def _line(diagnostic: Diagnostic) -> str:
+    """Place, code, message and what helps."""
+    from stablint.report.masking import mask
+    from stablint.report.place import header
+    from stablint.report.plain import plain
+    from stablint.report.words import message
+
+    advice = f" ({diagnostic.fix.title})" if diagnostic.fix is not None else ""
+    return plain(mask(f"{header(diagnostic)}: {diagnostic.code} {message(diagnostic)}{advice}"))
+
+
 def _errors(report: Report) -> list[Diagnostic]:
     return [d for d in report.diagnostics if d.severity == "error" and d.suppressed is None]
+
+
+def to_text(report: Report) -> str:
+    """The report as the command line prints it, for people: `print(stablint.to_text(report))`."""
+    from stablint import knowledge
+    from stablint.report import full
+    from stablint.report.masking import mask
+
+    return mask(full.render(report, knowledge.load("texts") if report.diagnostics else {}))
 
 
 def to_model(report: Report) -> ReportDocument:
@@ -138,4 +160,4 @@ def to_model(report: Report) -> ReportDocument:
     return ReportDocument.model_validate(document(report))
 
 
-__all__ = ["Diagnostic", "Report", "TrainingGuard", "UnsafeConfig", "assert_safe", "check", "to_model"]
+__all__ = ["Diagnostic", "Report", "TrainingGuard", "UnsafeConfig", "assert_safe", "check", "to_model", "to_text"]

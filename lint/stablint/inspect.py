@@ -87,7 +87,8 @@ def inspect(
         for path, named in listed
         if named and any(_is_helper(fragment) for fragment in files.fragments(path, options.dialect))
     ]
-    more = _referrers(helpers, statuses) if helpers else []
+    # Beside live objects these files are part of the run at hand, whatever else may read them.
+    more = _referrers(helpers, statuses) if helpers and options.live is None else []
     runs = tuple(assemble([*entries, *more], files, options))
     if more:
         names = {status.file for status in statuses.values()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -92,6 +93,8 @@ def live(
         "quantization": CLOSED if quantization_config is not None or known_model or complete else PRESUMED,
         "model": CLOSED if known_model else PRESUMED,
     }
+    if "unsloth" in sys.modules:  # it has patched the others
+        fragments = [f._replace(framework="unsloth") if f.entry else f for f in fragments]
     return Live(
         tuple(f._replace(scopes={**f.scopes, **{k: v for k, v in scopes.items() if k in f.scopes}}) for f in fragments),
         tuple(facts),
