@@ -10,7 +10,7 @@ import re
 from stablint.source.shell_blocks import Simple, items
 from stablint.source.shell_flags import arguments
 from stablint.source.shell_header import header
-from stablint.source.shell_inner import scripts_in, started_by
+from stablint.source.shell_inner import scripts_in, started_by, text_of
 from stablint.source.shell_launch import split_launch
 from stablint.source.shell_run import Runner
 from stablint.source.shell_tokens import Body, Word
@@ -88,11 +88,12 @@ class _Reader(Runner):
             self.once[name] = None
         if not fields:
             return
-        for inner in scripts_in(fields) if self.inside < _DEEPEST_SCRIPT else ():
+        texts = [text_of(field) for field in fields]
+        for inner in scripts_in(fields, texts) if self.inside < _DEEPEST_SCRIPT else ():
             self.inner(inner)
         start = environment[0].key_start if environment else words[0].start
         mapping = Mapping((*self.exported(), *environment), start, words[0].start)
-        own, started = started_by(fields)
+        own, started = started_by(fields, texts)
         for part in started:
             self.append(part, mapping, part[0].start, max(part[-1].end, part[0].start))
         end = fields[own].start if started else words[-1].end

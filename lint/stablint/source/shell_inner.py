@@ -24,9 +24,8 @@ _PYTHON = re.compile(r"python[0-9.]*\Z")
 _JOINTS = frozenset({"&&", "||", ";", "|"})
 
 
-def scripts_in(fields: list[Field]) -> Iterator[Inner]:
-    """The inner scripts among the arguments of a command."""
-    texts = [_text(field) for field in fields]
+def scripts_in(fields: list[Field], texts: list[str]) -> Iterator[Inner]:
+    """The inner scripts among the arguments of a command; `texts` are what `text_of` makes of these."""
     if texts[0] == "eval":
         chunks: list[Chunk] = []
         for field in fields[1:]:
@@ -50,13 +49,12 @@ def scripts_in(fields: list[Field]) -> Iterator[Inner]:
                     yield from _inner([first._replace(value=value[7:], start=first.start + 7), *rest])
 
 
-def started_by(fields: list[Field]) -> tuple[int, list[list[Field]]]:
+def started_by(fields: list[Field], texts: list[str]) -> tuple[int, list[list[Field]]]:
     """Where a program's own arguments end, and the commands that it starts: behind `--`, or among its words if it is one that carries others."""
-    texts = [_text(field) for field in fields]
-    for number, text in enumerate(texts):
-        if text == "--" and 0 < number < len(texts) - 1:
-            found = [part for part in _parts(fields[number + 1 :]) if _starts(_text(part[0]))]
-            return (number, found) if found else (len(fields), [])
+    number = texts.index("--") if "--" in texts else 0
+    if 0 < number < len(texts) - 1:
+        found = [part for part in _parts(fields[number + 1 :]) if _starts(text_of(part[0]))]
+        return (number, found) if found else (len(fields), [])
     if texts[0].rpartition("/")[2] in _CARRIERS:
         for number in range(1, len(texts) - 1):
             if _starts(texts[number]) and texts[number - 1] not in ("--name", "-n", "-e", "--env", "-w"):
@@ -73,7 +71,7 @@ def _parts(fields: list[Field]) -> list[list[Field]]:
     """Commands with `&&` between them, which is escaped where the program that gets it is to see it."""
     parts: list[list[Field]] = [[]]
     for field in fields:
-        if _text(field) in _JOINTS:
+        if text_of(field) in _JOINTS:
             parts.append([])
         else:
             parts[-1].append(field)
@@ -86,5 +84,8 @@ def _inner(chunks: Iterable[Chunk]) -> Iterator[Inner]:
         yield content
 
 
-def _text(field: Field) -> str:
+def text_of(field: Field) -> str:
+    """What is known of an argument."""
+    if len(field.chunks) == 1 and isinstance(field.chunks[0].value, str):
+        return field.chunks[0].value
     return "".join(chunk.value for chunk in field.chunks if isinstance(chunk.value, str))
