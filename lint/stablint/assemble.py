@@ -248,6 +248,10 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     main = parts[0].fragment
     anchor = _anchor(main, explicit)
     base = _model_facts(parts, explicit, files, options)
+    framework = _framework(parts)
+    brought = _shipped(framework, explicit, parts) if framework in _SHIPS else {}
+    if brought:
+        base = {**base, **brought}
     if "target.gpu.name" in explicit or "target.gpu.count" in explicit:
         base = _job(explicit, base, bool(options.gpus))
     if options.live is not None and any(part.fragment.block.document.format == LIVE for part in parts):
@@ -265,8 +269,8 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         classes=_classes(parts),
         releases=releases,
         said=said,
-        framework=_framework(parts),
-        linked=linked,
+        framework=framework,
+        linked=linked | {"deepspeed"} if brought else linked,
     )
     if not options.gpus:
         yield run
@@ -288,6 +292,20 @@ def _on(explicit: Table[str, Fact], target: dict[str, Fact]) -> Table[str, Fact]
         first = fact.sources[0]._replace(value=answer)
         found[name] = fact._replace(value=answer, sources=(first, *fact.sources[1:]))
     return {**explicit, **found} if found else explicit
+
+
+# Frameworks that know DeepSpeed configurations by name, or ship them under paths that everybody copies (knowledge/shipped.yaml).
+_SHIPS = frozenset({"ms-swift", "ms-swift-2", "llamafactory", "axolotl"})
+
+
+def _shipped(framework: str, explicit: Table[str, Fact], parts: list[Part]) -> dict[str, Fact]:
+    """A configuration that the framework brings itself joins the run like one that lies beside it; its other keys stay unknown."""
+    named = explicit.get("training.deepspeed")
+    if named is None or not isinstance(named.value, str) or any(p.fragment.dialect == "deepspeed" for p in parts):
+        return {}
+    from stablint.run.shipped import shipped
+
+    return shipped(framework, named.value)
 
 
 def _job(explicit: dict[str, Fact], base: Table[str, Fact], overruled: bool) -> dict[str, Fact]:

@@ -55,14 +55,18 @@ def shown(run: Run) -> RunShow:
 
 
 def _defaults(run: Run) -> list[str]:
-    """Every field of the run's config classes: what is left out has a value as well."""
+    """Every field of the run's config classes, and what its framework fills in: what is left out has a value as well."""
+    filled = knowledge.load(f"frameworks/{run.framework}") if run.framework else None
     return [
-        f"{head}.{name}"
-        for head, classes in run.classes.items()
-        if "." not in head
-        for owner in classes
-        for name in _fields(run, owner.removeprefix("?"))
-        if not name.startswith("_")
+        *(filled or ()),
+        *(
+            f"{head}.{name}"
+            for head, classes in run.classes.items()
+            if "." not in head
+            for owner in classes
+            for name in _fields(run, owner.removeprefix("?"))
+            if not name.startswith("_")
+        ),
     ]
 
 

@@ -89,25 +89,11 @@ _ROWS = (
 ROWS: dict[str, Row] = {key: Row(key, fact, codec) for key, fact, codec in _ROWS}
 
 # Keys of TRL's ModelConfig and ScriptArguments: whoever writes them runs one of TRL's own entry points.
-TRL_ONLY = frozenset(
-    [
-        "use_peft",
-        "lora_r",
-        "lora_target_modules",
-        "lora_modules_to_save",
-        "lora_task_type",
-        "use_bnb_nested_quant",
-        "dataset_name",
-        "dataset_config",
-        "dataset_train_split",
-        "dataset_test_split",
-        "dataset_streaming",
-        "gradient_checkpointing_use_reentrant",
-        "ignore_bias_buffers",
-        "dataset_mixture",
-        "model_revision",
-    ]
-)
+TRL_ONLY = frozenset({
+    "use_peft", "lora_r", "lora_target_modules", "lora_modules_to_save", "lora_task_type", "use_bnb_nested_quant", "dataset_name",
+    "dataset_config", "dataset_train_split", "dataset_test_split", "dataset_streaming", "gradient_checkpointing_use_reentrant",
+    "ignore_bias_buffers", "dataset_mixture", "model_revision",
+})  # fmt: skip
 # Arguments of FastChat's, Qwen's and LLaVA's scripts, one of which each of their commands has (scripts.py).
 SCRIPTS_HAVE = frozenset({"model_max_length", "lazy_preprocess", "q_lora", "vision_tower"})
 _ENTRY_COMMANDS = {
@@ -168,38 +154,12 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     return min(90, 30 + 3 * known)
 
 
-TELLING = frozenset(
-    [
-        "learning_rate",
-        "per_device_train_batch_size",
-        "gradient_accumulation_steps",
-        "num_train_epochs",
-        "max_steps",
-        "fp16",
-        "bf16",
-        "lr_scheduler_type",
-        "warmup_ratio",
-        "warmup_steps",
-        "gradient_checkpointing",
-        "optim",
-        "per_device_eval_batch_size",
-        "evaluation_strategy",
-        "eval_strategy",
-        "save_strategy",
-        "deepspeed",
-        "fsdp",
-        "weight_decay",
-        "max_grad_norm",
-        "load_best_model_at_end",
-        "num_generations",
-        "max_seq_length",
-        "lora_r",
-        "use_peft",
-        "logging_steps",
-        "save_steps",
-        "eval_steps",
-    ]
-)
+TELLING = frozenset({
+    "learning_rate", "per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps", "fp16", "bf16",
+    "lr_scheduler_type", "warmup_ratio", "warmup_steps", "gradient_checkpointing", "optim", "per_device_eval_batch_size",
+    "evaluation_strategy", "eval_strategy", "save_strategy", "deepspeed", "fsdp", "weight_decay", "max_grad_norm",
+    "load_best_model_at_end", "num_generations", "max_seq_length", "lora_r", "use_peft", "logging_steps", "save_steps", "eval_steps",
+})  # fmt: skip
 
 
 # With a model these are all that `trl sft --config` needs.
@@ -248,10 +208,14 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None) ->
     reading = _readings.get(known)
     if reading is None:
         reading = _readings[known] = _read(keys, flags, config_class, block.mapping.open)
+    if script is not None:  # it parses TrainingArguments and its own dataclasses, whichever names TRL has too
+        return Fragment(
+            "hf-args", block, layer, statements, reading.scopes, {"training": (BASE,), **script.switched_on(statements)},
+            links(statements), entry=True, framework=script.name,
+        )  # fmt: skip
     return Fragment(
         dialect="trl" if reading.trl else "hf-args", block=block, layer=layer, statements=statements, scopes=reading.scopes,
-        classes={**reading.classes, **script.switched_on(statements)} if script else reading.classes,
-        links=links(statements), entry=True, framework=script.name if script else reading.framework,
+        classes=reading.classes, links=links(statements), entry=True, framework=reading.framework,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ It reads no TrainingArguments: what its own flags do not say is its own default 
 from __future__ import annotations
 
 from stablint.dialect import huggingface
-from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
+from stablint.dialect.fragment import Block, Fragment, Row, Rows, lower_mapping
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Place, Statement
 from stablint.source.tree import Command
 
@@ -192,6 +192,11 @@ def lower(block: Block, layer: str = "flags") -> Fragment:
         "openrlhf", block, layer, statements, {**dict.fromkeys(owned, state), "trainer": CLOSED, "tokenizer": OPEN},
         switched_on(statements), huggingface.links(statements), entry=True, framework="openrlhf",
     )  # fmt: skip
+
+
+def rows_for(keys: frozenset[str]) -> Rows:
+    """The spelling that these flags have."""
+    return DOTTED if any("." in key for key in keys) else FLAT
 
 
 def _nothing(key: str) -> Row | None:

@@ -38,44 +38,43 @@ _COMMON = (
     ("eval_data_path", "data.eval_dataset", "plain"),
 )
 # haotian-liu/LLaVA, llava/train/train.py: `bits` other than 16 loads through bitsandbytes in the dtype that fp16/bf16 name.
+LLAVA_ROWS = {
+    **_rows(
+        *_COMMON,
+        ("lora_enable", "lora.use_peft", "flag"),
+        ("double_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
+        ("quant_type", "quantization.bnb_4bit_quant_type", "plain"),
+        ("tune_mm_mlp_adapter", "training.projector_only", "flag"),
+    ),
+    "bits": (Row("bits", "quantization.load_in_4bit", "is-4"), Row("bits", "quantization.load_in_8bit", "is-8")),
+}
 LLAVA = Script(
     "llava",
     frozenset({
         "vision_tower", "mm_projector_type", "mm_vision_select_layer", "tune_mm_mlp_adapter", "pretrain_mm_mlp_adapter",
         "mm_use_im_start_end", "mm_projector_lr", "group_by_modality_length",
     }),
-    {
-        **ROWS,
-        **_rows(
-            *_COMMON,
-            ("lora_enable", "lora.use_peft", "flag"),
-            ("double_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
-            ("quant_type", "quantization.bnb_4bit_quant_type", "plain"),
-            ("tune_mm_mlp_adapter", "training.projector_only", "flag"),
-        ),
-        "bits": (Row("bits", "quantization.load_in_4bit", "is-4"), Row("bits", "quantization.load_in_8bit", "is-8")),
-    },
+    {**ROWS, **LLAVA_ROWS},
     "lora.use_peft",
 )  # fmt: skip
 # QwenLM/Qwen, finetune.py: `q_lora` trains an adapter on a checkpoint that GPTQ has quantised to four bits.
+QWEN_ROWS = _rows(*_COMMON, ("use_lora", "lora.use_peft", "flag"), ("q_lora", "quantization.bits", "four-bits"))
 QWEN = Script(
     "qwen-finetune",
     frozenset({"use_lora"}),
-    {**ROWS, **_rows(*_COMMON, ("use_lora", "lora.use_peft", "flag"), ("q_lora", "quantization.bits", "four-bits"))},
+    {**ROWS, **QWEN_ROWS},
     "lora.use_peft",
 )
 # lm-sys/FastChat, fastchat/train/train.py and train_lora.py: `q_lora` is bitsandbytes with nf4 and double quantisation.
+FASTCHAT_ROWS = _rows(
+    *_COMMON,
+    ("q_lora", "quantization.load_in_4bit", "flag"),
+    ("flash_attn", "model.attn_implementation", "flash"),
+)
 FASTCHAT = Script(
     "fastchat",
     frozenset({"q_lora", "lazy_preprocess", "model_max_length"}),
-    {
-        **ROWS,
-        **_rows(
-            *_COMMON,
-            ("q_lora", "quantization.load_in_4bit", "flag"),
-            ("flash_attn", "model.attn_implementation", "flash"),
-        ),
-    },
+    {**ROWS, **FASTCHAT_ROWS},
     "lora.r",
 )
 

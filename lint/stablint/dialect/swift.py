@@ -6,7 +6,7 @@ Names of all its generations are read: 4.x (`tuner_type`), 3.x (`train_type`, `t
 from __future__ import annotations
 
 from stablint.dialect import huggingface
-from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
+from stablint.dialect.fragment import Block, Fragment, Row, Rows, lower_mapping
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
 from stablint.source.tree import Mapping
 
@@ -94,6 +94,7 @@ _MEGATRON = frozenset(
         "pipeline_model_parallel_size",
     }
 )
+_OF_MEGATRON = _MEGATRON | {"lr", "min_lr", "clip_grad"}
 _STAGES = {"sft": "sft", "pt": "pretrain"}
 
 
@@ -134,6 +135,17 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
         {"training": (huggingface.BASE,), **_switched_on(stated)}, huggingface.links(statements), entry=True,
         framework="ms-swift" if not keys & _ONLY_SECOND else "ms-swift-2",
     )  # fmt: skip
+
+
+def rows_for(keys: frozenset[str]) -> Rows:
+    """The table of the generation that these keys are of, its own names first."""
+    if keys & _ONLY_SECOND:
+        return {**{key: ROWS[key] for key in ROWS if key in _ONLY_SECOND}, **ROWS}
+    if keys & _MEGATRON:
+        return ROWS
+    return {
+        key: row for key, row in ROWS.items() if key not in _ONLY_SECOND | _OF_MEGATRON and key != "only_save_model"
+    }
 
 
 def _stage(block: Block, layer: str, command: str, statements: tuple[Statement, ...]) -> tuple[Statement, ...]:

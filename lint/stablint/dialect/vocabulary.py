@@ -57,13 +57,15 @@ WORDS: dict[str, Words] = {
     "fsdp": Words({}, fsdp.row, None),
 }  # fmt: skip
 _LAUNCHER = Words({}, accelerate.flag_row, None)
-# Dialects of flags alone: their modules are loaded where such a command was met.
-_OF_FLAGS = {"openrlhf": "stablint.dialect.openrlhf", "deepspeed-chat": "stablint.dialect.deepspeed_chat"}
+# Rarer ones, which take nothing that their table does not say: their modules are loaded where such a text was met.
+_RARE = {
+    "openrlhf": "stablint.dialect.openrlhf", "deepspeed-chat": "stablint.dialect.deepspeed_chat", "litgpt": "stablint.dialect.litgpt",
+}  # fmt: skip
 
 
 def words_of(dialect: str) -> Words | None:
-    if dialect in _OF_FLAGS:
-        return Words(import_module(_OF_FLAGS[dialect]).ROWS)
+    if dialect in _RARE:
+        return Words(import_module(_RARE[dialect]).ROWS)
     return WORDS.get(dialect)
 
 
@@ -73,17 +75,35 @@ def words(document: Document, layer: str, number: int, dialects: tuple[str, ...]
     if layer == "accelerate-flags":
         return _LAUNCHER
     if isinstance(root, Script):
-        from stablint.dialect import scripts, shell
+        if layer != "flags":
+            return None
+        from stablint.dialect import shell
         from stablint.source.shell import split_launch
 
         command = root.commands[number]
-        known = words_of(shell.reader(command, split_launch)) if layer == "flags" else None
-        own = scripts.script(frozenset(spelled(entry.key) for entry in command.flags.entries))
-        return known._replace(rows=own.rows) if known is _HF and own is not None else known
+        keys = frozenset(spelled(entry.key) for entry in command.flags.entries)
+        return _of_generation(shell.reader(command, split_launch), keys)
     if not isinstance(root, Mapping):
         return None
     found = _recognised(Block(document, "document", "", root, root.start, root.end, document.number))
-    return words_of(found if found in dialects or not dialects else dialects[0])
+    keys = frozenset(entry.key for entry in root.entries)
+    return _of_generation(found if found in dialects or not dialects else dialects[0], keys)
+
+
+def _of_generation(dialect: str, keys: frozenset[str]) -> Words | None:
+    """Frameworks that gave their settings new names: a text goes on in the names that it has."""
+    known = words_of(dialect)
+    if known is None:
+        return None
+    if known is _HF:
+        from stablint.dialect import scripts
+
+        own = scripts.script(keys)
+        return known._replace(rows=own.rows) if own is not None else known
+    if dialect in ("ms-swift", "openrlhf"):
+        rows = import_module("stablint.dialect." + ("swift" if dialect == "ms-swift" else dialect)).rows_for(keys)
+        return known._replace(rows=rows)
+    return known
 
 
 def _recognised(block: Block) -> str:
