@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from stablint.dialect import registry
 from stablint.source.json import document as json_document
 from stablint.source.tree import Text
 from stablint.source.yaml import documents as yaml_documents
+from tests.runs import inspected, rules
 
 LLAMAFACTORY = "model_name_or_path: m\nstage: sft\nfinetuning_type: lora\ntemplate: t\noutput_dir: out\n"
 AXOLOTL = "base_model: m\nsequence_len: 8\nmicro_batch_size: 1\ndatasets: [{path: a}]\n"
@@ -85,3 +88,10 @@ def test_flags_of_a_command_that_names_its_program(command: str, expected: set[s
     found = registry.lower(document(Text("a.sh", "a.sh", command + "\n")))
     stated = {one.fact for fragment in found for one in fragment.statements if one.fact.startswith("keys.")}
     assert stated == expected
+
+
+def test_a_command_that_ray_reads_is_not_judged_by_the_arguments_of_another_parser(tmp_path: Path) -> None:
+    ray = {"run.sh": "megatron rlhf --use_ray true --config groups.yaml\n"}
+    plain = {"run.sh": "megatron rlhf --rlhf_type grpo --groups 2 --model a\n"}
+    assert "swift-unknown-argument" not in rules(inspected(tmp_path / "ray", ray))
+    assert "swift-unknown-argument" in rules(inspected(tmp_path / "plain", plain))

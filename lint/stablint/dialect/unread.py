@@ -106,7 +106,8 @@ def _is_other_form(fragment: Fragment, keys: frozenset[str]) -> bool:
     programs = _PROGRAMS.get(fragment.dialect)
     if programs is not None and fragment.block.kind == "flags":
         words = (word.rpartition("/")[2] for word in fragment.block.name.split())
-        return not any(word in programs for word in words)
+        # with --use_ray another parser reads the command (ms-swift 4.5.2, swift/cli/_megatron/rlhf.py)
+        return not any(word in programs for word in words) or "use_ray" in keys
     if fragment.dialect == "llamafactory":
         return bool(keys & _OTHER_ARGUMENTS) or not (keys & {"model_name_or_path", "adapter_name_or_path", "stage"})
     return fragment.dialect == "ms-swift" and bool(keys & _OTHER_FORMS)
