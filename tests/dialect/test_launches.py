@@ -120,6 +120,23 @@ def test_what_the_caller_may_say_otherwise_is_presumed(tmp_path):
     assert (fact(run, "training.warmup_ratio"), run.explicit["training.warmup_ratio"].presumed) == (0.1, False)
 
 
+TRUTHS = [
+    ("--bf16 1", True),
+    ("--bf16 no", False),
+    ("--bf16 Yes", True),
+    ("--bf16 TRUE", True),
+    ("--seed 1", 1),
+    ("--save_strategy no", "no"),
+    ("--report_to 0", 0),
+]
+
+
+@pytest.mark.parametrize(("flag", "expected"), TRUTHS)
+def test_truth_as_the_library_reads_it(tmp_path, flag, expected):
+    name = flag.partition(" ")[0].removeprefix("--")
+    assert fact(only(tmp_path, f"python t.py {FLAGS} {flag}\n"), f"training.{name}") == expected
+
+
 @pytest.mark.parametrize(("tail", "scope"), [("", "presumed"), (' "$@"', "open"), (" $EXTRA", "open")])
 def test_arguments_of_the_caller_open_the_scope(tmp_path, tail, scope):
     run = only(tmp_path, f"python t.py {FLAGS} --fp16 True --logging_steps 1{tail}\n")

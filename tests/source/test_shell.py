@@ -104,6 +104,8 @@ VARIABLES = [
     ('if [ -z "$A" ]; then A=1; fi\np --v $A', 1, "default", True, "1"),
     ('if [ -n "$A" ]; then echo; else A=1; fi\np --v $A', 1, "default", True, "1"),
     ("A=1\nwhile [ $# -gt 0 ]; do case $1 in -a) A=$2; shift ;; esac; shift; done\np --v $A", 1, "default", True, "1"),
+    ("A=\nwhile [ $# -gt 0 ]; do case $1 in -a) A=$2; shift ;; esac; shift; done\np --v \"$A\"", "?", "unknown", False, '"$A"'),
+    ('p --v "${A:-}"', "?", "unknown", False, '"${A:-}"'),
     ("A=1\nwhile x; do A=$(y); done\np --v $A", "?", "unknown", False, "$A"),
     ("for A in 7; do p --v $A; done", 7, "name", True, "7"),
     ("if x; then A=1; p --v $A; fi", 1, "name", True, "1"),
@@ -152,6 +154,8 @@ GATHERED = [
     ('p --a 1 "${UNKNOWN[@]}"', {"a": 1}, True),
     ("p --a 1 --$NAME 2", {"a": 1}, True),
     ('p --a "$ONE"', {"a": "?"}, False),
+    ("p --a 1 ${EXTRA:-}", {"a": 1}, True),
+    ("p --a 1 -- torchrun --b 2", {"b": 2}, False),
 ]
 
 

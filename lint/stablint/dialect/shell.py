@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from stablint.dialect import huggingface, launch, llamafactory, programs, slurm
 from stablint.dialect.fragment import Block, Fragment, Link, spelled
 from stablint.run.fact import OPEN, Explicit, Place, Statement
-from stablint.run.releases import known_key
+from stablint.run.releases import field, known_key
 from stablint.source.tree import Command, Document, Scalar, Script, Unknown
 
 SplitLaunch = Callable[[Command], "tuple[Command, Command | None]"]
@@ -53,6 +53,33 @@ def _script_words(command: Command) -> tuple[str, ...]:
 
 def _known_flags(target: Command) -> int:
     return sum(1 for entry in target.flags.entries if known_key(key := spelled(entry.key)) or key in llamafactory.ROWS)
+
+
+_BOOLEAN = {
+    1: True,
+    0: False,
+    "1": True,
+    "0": False,
+    "yes": True,
+    "no": False,
+    "y": True,
+    "n": False,
+    "t": True,
+    "f": False,
+}
+
+
+def _truth(stated: Statement) -> Statement:
+    """`--bf16 1` and `--bf16 yes` are true for HfArgumentParser (transformers hf_argparser.py, string_to_bool) where the field is one of truth."""
+    raw = stated.raw.lower() if isinstance(stated.raw, str) else stated.raw
+    if isinstance(raw, bool) or not isinstance(raw, (int, str)) or raw not in _BOOLEAN:
+        return stated
+    head, _, name = stated.fact.partition(".")
+    spans = field(huggingface.BASE, name) if head == "training" else None
+    row = huggingface.ROWS.get(name)
+    kind = spans.type_at(max(spans.turns)) if spans is not None and spans.turns else None
+    boolean = "bool" in (kind or "") or (kind is None and row is not None and row.codec == "flag")
+    return stated._replace(value=_BOOLEAN[raw]) if boolean and "str" not in (kind or "") else stated
 
 
 def _own_parser(target: Command) -> bool:
@@ -114,6 +141,7 @@ def _training(document: Document, launcher: Command, target: Command, index: int
         # some names are TRL's, but the arguments are the program's own: what it fills in for the others is not known
         known = tuple(f"?{name}" if name.startswith("trl.") else name for name in fragment.classes.get("training", ()))
         fragment = fragment._replace(dialect="hf-args", framework="", classes={**fragment.classes, "training": known})
+    fragment = fragment._replace(statements=tuple(_truth(stated) for stated in fragment.statements))
     scopes = dict(fragment.scopes)
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
     if any(link.role == "config" for link in configs) or (program is None and _known_flags(target) < 3):

@@ -98,7 +98,9 @@ class Runner:
             return
         for name, given in self.loops.get(at, {}).items():
             before = self.state.held.get(name)
-            if given and isinstance(before, Definition):
+            if given and text_of(before) == "":
+                self.hold(name, Unknown(f"`${name}`{GIVEN}"))
+            elif given and isinstance(before, Definition):
                 self.hold(name, before._replace(presumed=True))
             else:
                 self.hold(name, Unknown(f"`${name}` changes in a loop"))
@@ -160,8 +162,7 @@ class Runner:
         words = item.words
         self._defaults(words)
         first = next((place for place, word in enumerate(words) if not assigned_name(word)), len(words))
-        for word in words[:first]:
-            entry = self._assignment(word, first < len(words))
+        for entry in [self._assignment(word, first < len(words)) for word in words[:first]]:
             environment += [entry] if entry else []
         if first == len(words):
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stablint.source.shell_pieces import GIVEN
 from stablint.source.shell_values import Definition, Held, Variables, from_caller, text_of
 from stablint.source.tree import Unknown
 
@@ -105,10 +106,11 @@ def _meet(name: str, block: Block, ends: list[Held | None]) -> Held | None:
         return known[0]._replace(editable=known[0].editable and one_place, presumed=any(one.presumed for one in known))
     others = [end for end in ends if not isinstance(end, Definition)]
     given = all(from_caller(end) and (end is not None or all(one.presumed for one in known)) for end in others)
+    if given and texts == {""}:  # filled in by the caller, or there is no run
+        return next((end for end in others if end is not None), Unknown(f"`${name}`{GIVEN}"))
     if given and len({(one.start, one.end) for one in known}) == len(texts) == 1:
-        return known[0]._replace(
-            presumed=True
-        )  # `LR=1e-5; while …; do case $1 in --lr) LR=$2 …`: unless the caller says otherwise
+        # `LR=1e-5; while …; do case $1 in --lr) LR=$2 …`: unless the caller says otherwise
+        return known[0]._replace(presumed=True)
     kind = "loop" if block.kind == "loop" else "branch"
     if len(texts) > 1:
         return Unknown(f"`${name}` differs by {kind}: {', '.join(sorted(texts)[:3])[:60]}")

@@ -76,15 +76,14 @@ def typed(text: str) -> object:
 
 def scalar(field: Field) -> Scalar:
     """A field as a value; its span is the variable's definition where the whole word is one variable."""
-    chunks = field.chunks
-    first = chunks[0] if chunks else None
-    if first is not None and len(chunks) == 1 and isinstance(first.value, str):
+    first = field.chunks[0] if field.chunks else None
+    if first is not None and len(field.chunks) == 1 and isinstance(first.value, str):
         if first.source == "name":
             form = "default" if first.presumed else "name"
             return Scalar(typed(first.value), first.start, first.end, form, first.exact)
         return Scalar(typed(first.value), field.start, field.end, first.source)
-    unknown = unknown_in(chunks)
-    if unknown is not None:
+    chunks = field.chunks
+    if (unknown := unknown_in(chunks)) is not None:
         return Scalar(unknown, field.start, field.end, "unknown", False)
     text = "".join(str(chunk.value) for chunk in chunks)
     form = "quoted" if any(chunk.source == "quoted" for chunk in chunks) else "plain"
@@ -242,13 +241,14 @@ class Variables:
         if default.kind == "variable":
             inner = self._variable(default)
             return inner._replace(presumed=True) if presumed and isinstance(inner, Definition) else inner
+        if default.kind == "parts" and not default.parts and held is None:
+            return Unknown(f"`${piece.text}`{GIVEN}")  # `${EXTRA:-}`: nothing, or whatever somebody gives
         chunks = tuple(self._chunks(default, whole=False))
         unknown = unknown_in(chunks)
         if unknown is not None:
             return unknown
-        around = int(default.kind == "text" and default.quoted)
-        editable = default.kind == "text" and default.exact
-        return Definition(chunks, default.start - around, default.end + around, editable, presumed)
+        plain, around = default.kind == "text", int(default.kind == "text" and default.quoted)
+        return Definition(chunks, default.start - around, default.end + around, plain and default.exact, presumed)
 
     def _computed(self, piece: Piece) -> Chunk:
         presumed = False
