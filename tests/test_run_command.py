@@ -101,7 +101,7 @@ def test_no_command_and_no_program(project):
         ("", False),
         ('[severity]\nP143 = "warning"\n', True),
         ('ignore = ["P143"]\n', True),
-        ('[[ignore]]\nfile = "bad.yaml"\nrules = ["P143"]\nreason = "why"\n', True),
+        ('[[accept]]\nfile = "bad.yaml"\nrules = ["P143"]\nreason = "why"\n', True),
         ('[[per-path]]\npaths = ["good.yaml"]\nignore = ["P143"]\n', False),
     ],
 )

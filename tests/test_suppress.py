@@ -134,7 +134,7 @@ DEEPSPEED = '{"train_micro_batch_size_per_gpu": 4, "fp16": {"enabled": true}, "b
 
 def accepted(folder, **changes: Any) -> Policy:
     row = {"file": "ds.json", "setting": None, "rules": ("P",), "reason": "why"} | changes
-    text = Text(str(folder / "stablint.toml"), "stablint.toml", "[[ignore]]\n")
+    text = Text(str(folder / "stablint.toml"), "stablint.toml", "[[accept]]\n")
     return Policy(str(folder), accepted=(Accepted(**row, text=text, start=0),))
 
 

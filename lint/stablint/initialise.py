@@ -42,7 +42,7 @@ def _table(folder: str) -> str | None:
 
 def contents(found: Inspection, releases: dict[str, Pin]) -> str:
     """The file. `releases` are what lock files and requirements of the repository say."""
-    return "\n".join([*_head(found), "", *_targets(), "", *_versions(releases), "", *_REST]) + "\n"
+    return "\n".join([*_head(found), "", *_KEYS, "", *_targets(), "", *_versions(releases), "", *_TABLES]) + "\n"
 
 
 def _head(found: Inspection) -> list[str]:
@@ -84,29 +84,31 @@ def _versions(releases: dict[str, Pin]) -> list[str]:
     return [*lines, "# [versions]", '# transformers = "==4.57.1"', '# trl = ">=0.20,<1"']
 
 
-_REST = [
-    "# Rules that are off, by code, by the beginning of codes, or by name; and single findings that are accepted (JSON files have no comments).",
-    "# [[ignore]]",
-    '# file = "configs/ds_zero3.json"',
-    '# setting = "zero_optimization.stage"',
-    '# rules = ["D101"]',
-    '# reason = "…"',
-    "",
+_KEYS = [
+    '# fail-on = "error"                     # error, warning or info',
+    '# baseline = "stablint-baseline.json"   # `stablint . --write-baseline` accepts all that is found today: only what is new fails',
+    '# ignore = ["T105"]                     # rules that are off: codes, their beginnings, or names; `stablint rules` lists them',
+    '# exclude = ["third_party/"]            # files that are not read',
+    '# extra-keys = ["my_company_*"]         # keys of your own that are no misspelled ones',
+    '# min-evidence = "reported"             # how well a rule must be founded: `stablint explain CODE` says how it is',
+    "# require-reasons = true                # suppressions say why",
+    '# hazards = ["hazards/"]                # rules of your own; `stablint test-hazards hazards/` runs their examples',
+]
+
+_TABLES = [
     "# Another severity for single rules.",
     "# [severity]",
     '# P143 = "error"',
     "",
-    "# Rules that do not count in some folders.",
+    "# Other rules, severities, targets or releases for some folders.",
     "# [[per-path]]",
     '# paths = ["legacy/**"]',
     '# ignore = ["L"]',
     "",
-    "# The keys below stand above the tables in a TOML file: move them up before you use them.",
-    '# fail-on = "error"                     # error, warning or info',
-    '# min-evidence = "reported"',
-    '# exclude = ["third_party/"]',
-    '# extra-keys = ["my_company_*"]         # keys of your own that are no misspelled ones',
-    '# baseline = "stablint-baseline.json"   # `stablint --write-baseline .` accepts all that is found today',
-    "# require-reasons = true                # suppressions say why",
-    '# hazards = ["hazards/"]                # rules of the house; `stablint test-hazards hazards/` runs their examples',
+    "# Single findings that are accepted. YAML, Python and shell say it in the file: `# stablint: ignore[D101] -- reason`.",
+    "# [[accept]]",
+    '# file = "configs/ds_zero3.json"',
+    '# setting = "zero_optimization.stage"',
+    '# rules = ["D101"]',
+    '# reason = "…"',
 ]

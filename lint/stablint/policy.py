@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Accepted(NamedTuple):
-    """A table `[[ignore]]` of the settings; `text` and `start` are where it stands in them."""
+    """A table `[[accept]]` of the settings; `text` and `start` are where it stands in them."""
 
     file: str | None
     setting: str | None

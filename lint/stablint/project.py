@@ -112,7 +112,7 @@ class Resolver(Policies):
     def _made(self, settings: Settings, which: tuple[int, ...]) -> Policy:
         rows: list[Row] = [settings.get("per-path")[number] for number in which]
         policy = Policy(
-            settings.folder, tuple(_accepted(settings, number, row) for number, row in enumerate(settings.get("ignore", [])) if isinstance(row, dict)),
+            settings.folder, tuple(_accepted(settings, number, row) for number, row in enumerate(settings.get("accept", []))),
             tuple(settings.get("extra-keys", [])), tuple(settings.get("exclude", [])), settings.get("require-reasons", False),
             fail_on=self.given.fail_on or settings.get("fail-on", "error"), allow_outside=settings.get("allow-outside", False),
             rules=self._rules(settings, rows),
@@ -152,7 +152,7 @@ class Resolver(Policies):
     def _rules(self, settings: Settings, rows: list[Row]) -> tuple[Hazard, ...]:
         """The command line's words replace those of the settings; the rows of `per-path` are laid over both in their order."""
         asked, every = self.given, self._every(settings)
-        own = tuple(word for word in settings.get("ignore", ()) if isinstance(word, str))
+        own = tuple(settings.get("ignore", ()))
         everywhere = [*settings.get("select", ()), *own, *settings.get("severity", ())]
         of_paths = [
             word for row in settings.get("per-path", ()) for key in ("ignore", "select", "severity") for word in row.get(key, ())
@@ -209,15 +209,15 @@ def _model(settings: Settings) -> str | None:
 
 
 def _accepted(settings: Settings, number: int, row: Row) -> Accepted:
-    """A table `[[ignore]]`, with its place in the settings file: an unused one is reported there."""
+    """A table `[[accept]]`, with its place in the settings file: an unused one is reported there."""
     from stablint.source.tree import Text
 
     with open(settings.path, encoding="utf-8") as file:
         content = file.read()
     path = (
-        ("tool", "stablint", "ignore", number)
+        ("tool", "stablint", "accept", number)
         if os.path.basename(settings.path) == "pyproject.toml"
-        else ("ignore", number)
+        else ("accept", number)
     )
     line = files.line_of(content, path)
     start = sum(len(one) for one in content.splitlines(keepends=True)[: line - 1])

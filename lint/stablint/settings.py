@@ -115,10 +115,9 @@ def _absolute(values: dict[str, Any], folder: str) -> dict[str, Any]:
         moved["per-path"] = [
             {**row, "paths": [_from(folder, one) for one in row["paths"]]} for row in moved["per-path"]
         ]
-    if "ignore" in moved:
-        moved["ignore"] = [
-            {**row, "file": _from(folder, row["file"])} if isinstance(row, dict) and row.get("file") else row
-            for row in moved["ignore"]
+    if "accept" in moved:
+        moved["accept"] = [
+            {**row, "file": _from(folder, row["file"])} if row.get("file") else row for row in moved["accept"]
         ]
     return moved
 

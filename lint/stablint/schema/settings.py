@@ -27,7 +27,7 @@ class Target(_Kebab):
     count: int = Field(1, ge=1, description="how many of them a run has")
 
 
-class Ignore(_Kebab):
+class Accept(_Kebab):
     """A finding that is accepted: for JSON, which has no comments, and for what cannot be written in the file."""
 
     file: Glob | None = None
@@ -70,7 +70,8 @@ class Settings(_Kebab):
     select: tuple[Selector, ...] | None = Field(
         None, description="codes, their beginnings, or ids; all that are on by default"
     )
-    ignore: tuple[Selector | Ignore, ...] = Field((), description="rules that are off, and tables of accepted findings")
+    ignore: tuple[Selector, ...] = Field((), description="rules that are off")
+    accept: tuple[Accept, ...] = Field((), description="single findings that are accepted")
     per_path: tuple[PerPath, ...] = Field((), description="other rules, severities, targets or releases for some files")
     severity: dict[Selector, Severity] = Field({}, description="another severity for single rules")
     fail_on: Severity = "error"
