@@ -211,3 +211,45 @@ def test_arguments_that_scripts_add(command: str, expected: dict[str, object], t
     assert run.dialects[0] == "hf-args"
     found = world(tmp_path, {"run.sh": command + "\n"})
     assert {fact: found.value(fact) for fact in expected} == expected
+
+
+RECIPE = (
+    "model_name_or_path: meta-llama/Llama-2-7b-hf\ndataset_name: a\nuse_lora: true\nuse_qlora: true\nlora_rank: 64\nlearning_rate: 1.0e-4\n"
+    "max_seq_length: 4096\nwith_tracking: true\ncheckpointing_steps: epoch\nper_device_train_batch_size: 1\n"
+)
+
+
+def test_open_instruct_has_a_loop_of_its_own_with_words_like_trl_s(tmp_path: Path) -> None:
+    found = world(tmp_path, {"run.yaml": RECIPE})
+    expected = {
+        "derived.method": "qlora",
+        "training.max_length": 4096,
+        "training.weight_decay": 0.0,
+        "training.bf16": False,  # TRL's class would switch it on
+        "quantization.bnb_4bit_compute_dtype": "bfloat16",
+        "lora.lora_alpha": 16,
+    }
+    assert {fact: found.value(fact) for fact in expected} == expected
+
+
+HANDBOOK = (
+    "model_name_or_path: mistralai/Mistral-7B-v0.1\ndataset_mixer: {a: 1.0}\ndataset_splits: [train]\nbf16: true\nlearning_rate: 2.0e-5\n"
+    "max_seq_length: 2048\nattn_implementation: flash_attention_2\nper_device_train_batch_size: 8\ntorch_dtype: bfloat16\n"
+)
+
+
+def test_recipes_of_the_alignment_handbook_are_trl_s(tmp_path: Path) -> None:
+    (run,) = runs(tmp_path, {"run.yaml": HANDBOOK})
+    assert run.dialects == ("trl",)
+
+
+def test_flags_of_trl_s_command_win_over_its_file(tmp_path: Path) -> None:
+    files = {
+        "sft.yaml": "model_name_or_path: Qwen/Qwen2.5-0.5B\ndataset_name: a\nlearning_rate: 1.0e-3\nuse_peft: true\n",
+        "run.sh": "trl sft --config sft.yaml --learning_rate 2e-5 --bf16 False\n",
+    }
+    found = world(tmp_path, files)
+    assert found.value("training.learning_rate") == 2e-5
+    assert found.value("training.bf16") is False
+    assert found.value("derived.method") == "lora"
+    assert found.value("derived.objective") == "sft"

@@ -94,8 +94,10 @@ TRL_ONLY = frozenset({
     "dataset_config", "dataset_train_split", "dataset_test_split", "dataset_streaming", "gradient_checkpointing_use_reentrant",
     "ignore_bias_buffers", "dataset_mixture", "model_revision",
 })  # fmt: skip
-# Arguments of FastChat's, Qwen's and LLaVA's scripts, one of which each of their commands has (scripts.py).
-SCRIPTS_HAVE = frozenset({"model_max_length", "lazy_preprocess", "q_lora", "vision_tower"})
+# Arguments of FastChat's, Qwen's, LLaVA's and open-instruct's scripts, one of which each of their commands has (scripts.py).
+SCRIPTS_HAVE = frozenset(
+    {"model_max_length", "lazy_preprocess", "q_lora", "vision_tower", "with_tracking", "dataset_mixer_list"}
+)
 _ENTRY_COMMANDS = {
     "sft": "SFTConfig",
     "dpo": "DPOConfig",
@@ -202,16 +204,16 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None) ->
     """A document or the flags of a command. `config_class` is the class that the entry point is known to build."""
     flags = block.kind == "flags"
     keys = frozenset([spelled(entry.key) if flags else entry.key for entry in block.mapping.entries])
-    script = _script(keys) if flags else None
+    script = _script(keys, flags)
     statements = tuple(lower_mapping(block, script.rows if script else ROWS, layer, training_row, flags=flags))
     known = (keys, flags, config_class, block.mapping.open)
     reading = _readings.get(known)
     if reading is None:
         reading = _readings[known] = _read(keys, flags, config_class, block.mapping.open)
-    if script is not None:  # it parses TrainingArguments and its own dataclasses, whichever names TRL has too
+    if script is not None:  # it has dataclasses of its own, whichever names TRL has too
         return Fragment(
-            "hf-args", block, layer, statements, reading.scopes, {"training": (BASE,), **script.switched_on(statements)},
-            links(statements), entry=True, framework=script.name,
+            "hf-args", block, layer, statements, reading.scopes, script.switched_on(statements), links(statements),
+            entry=True, framework=script.name,
         )  # fmt: skip
     return Fragment(
         dialect="trl" if reading.trl else "hf-args", block=block, layer=layer, statements=statements, scopes=reading.scopes,
@@ -219,13 +221,13 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None) ->
     )  # fmt: skip
 
 
-def _script(keys: frozenset[str]) -> Script | None:
-    """The well-known script that reads the flags, which adds arguments and defaults of its own."""
+def _script(keys: frozenset[str], flags: bool) -> Script | None:
+    """The well-known script that reads the settings, which adds arguments and defaults of its own."""
     if keys.isdisjoint(SCRIPTS_HAVE):
         return None
     from stablint.dialect.scripts import script
 
-    return script(keys)
+    return script(keys, flags=flags)
 
 
 class _Reading(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from stablint.dialect.fragment import Row, Rows
-from stablint.dialect.huggingface import ROWS
+from stablint.dialect.huggingface import BASE, ROWS
 from stablint.run.fact import Statement
 
 
@@ -19,13 +19,18 @@ class Script(NamedTuple):
     telling: frozenset[str]
     rows: Rows
     lora: str
+    library: bool = True  # it parses TrainingArguments
 
     def switched_on(self, statements: tuple[Statement, ...]) -> dict[str, tuple[str, ...]]:
         """The classes of what these flags switch on."""
         stated = {s.fact: s.value for s in statements}
         adapted = stated.get(self.lora) not in (None, False)
         quantised = stated.get("quantization.load_in_4bit") is True or stated.get("quantization.load_in_8bit") is True
-        return {**({"lora": ("peft.LoraConfig",)} if adapted else {}), **({"quantization": ()} if quantised else {})}
+        return {
+            **({"training": (BASE,)} if self.library else {}),
+            **({"lora": ("peft.LoraConfig",)} if adapted else {}),
+            **({"quantization": ()} if quantised else {}),
+        }
 
 
 def _rows(*entries: tuple[str, str, str]) -> dict[str, Row | tuple[Row, ...]]:
@@ -79,6 +84,36 @@ FASTCHAT = Script(
 )
 
 
-def script(keys: frozenset[str]) -> Script | None:
-    """The script that the flags belong to; None where they are the library's alone."""
-    return next((one for one in (LLAVA, QWEN, FASTCHAT) if keys & one.telling), None)
+# allenai/open-instruct, open_instruct/finetune.py and dpo_tune_cache.py: arguments and a training loop of their own, in YAML as well.
+OPEN_INSTRUCT_ROWS = _rows(
+    ("use_lora", "lora.use_peft", "flag"),
+    ("use_qlora", "quantization.load_in_4bit", "flag"),
+    ("clip_grad_norm", "training.max_grad_norm", "plain"),
+    ("max_train_steps", "training.max_steps", "plain"),
+    ("num_epochs", "training.num_train_epochs", "plain"),
+    ("dataset_mixer", "data.dataset", "plain"),
+    ("dataset_mixer_list", "data.dataset", "plain"),
+    ("use_flash_attn", "model.attn_implementation", "flash"),
+)
+OPEN_INSTRUCT = Script(
+    "open-instruct",
+    frozenset({
+        "with_tracking", "checkpointing_steps", "dataset_mixer_list", "dataset_mix_dir", "use_qlora", "use_8bit_optimizer",
+        "keep_last_n_checkpoints", "clean_checkpoints_at_end", "use_slow_tokenizer", "add_bos",
+    }),
+    {**ROWS, **OPEN_INSTRUCT_ROWS},
+    "lora.use_peft",
+    library=False,
+)  # fmt: skip
+
+
+def script(keys: frozenset[str], *, flags: bool) -> Script | None:
+    """The script that the settings belong to; None where they are the library's alone."""
+    if len(keys & OPEN_INSTRUCT.telling) >= 2 and keys & {
+        "dataset_mixer",
+        "dataset_mixer_list",
+        "dataset_name",
+        "train_file",
+    }:
+        return OPEN_INSTRUCT
+    return next((one for one in (LLAVA, QWEN, FASTCHAT) if keys & one.telling), None) if flags else None

@@ -82,7 +82,7 @@ def words(document: Document, layer: str, number: int, dialects: tuple[str, ...]
 
         command = root.commands[number]
         keys = frozenset(spelled(entry.key) for entry in command.flags.entries)
-        return _of_generation(shell.reader(command, split_launch), keys)
+        return _of_generation(shell.reader(command, split_launch), keys, flags=True)
     if not isinstance(root, Mapping):
         return None
     found = _recognised(Block(document, "document", "", root, root.start, root.end, document.number))
@@ -90,7 +90,7 @@ def words(document: Document, layer: str, number: int, dialects: tuple[str, ...]
     return _of_generation(found if found in dialects or not dialects else dialects[0], keys)
 
 
-def _of_generation(dialect: str, keys: frozenset[str]) -> Words | None:
+def _of_generation(dialect: str, keys: frozenset[str], *, flags: bool = False) -> Words | None:
     """Frameworks that gave their settings new names: a text goes on in the names that it has."""
     known = words_of(dialect)
     if known is None:
@@ -98,7 +98,7 @@ def _of_generation(dialect: str, keys: frozenset[str]) -> Words | None:
     if known is _HF:
         from stablint.dialect import scripts
 
-        own = scripts.script(keys)
+        own = scripts.script(keys, flags=flags)
         return known._replace(rows=own.rows) if own is not None else known
     if dialect in ("ms-swift", "openrlhf"):
         rows = import_module("stablint.dialect." + ("swift" if dialect == "ms-swift" else dialect)).rows_for(keys)
