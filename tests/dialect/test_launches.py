@@ -232,3 +232,8 @@ def test_a_program_with_arguments_of_its_own_is_not_judged_as_trl(tmp_path):
     (run,) = found.runs
     assert not any(name.startswith("trl.") for name in run.classes["training"])
     assert not rules(found, "error")
+
+
+def test_an_evaluation_is_no_training(tmp_path):
+    script = "accelerate launch evaluate.py --model_name_or_path gpt2 --bf16 True --deepspeed ds.json --output_dir o --report_to none\n"
+    assert inspected(tmp_path, {"eval.sh": script}).report.runs == ()

@@ -12,6 +12,8 @@ from stablint.source.tree import Command, Document, Scalar, Script, Unknown
 
 SplitLaunch = Callable[[Command], "tuple[Command, Command | None]"]
 
+# What only training has; the others of the telling flags are those of evaluation scripts as well.
+_TRAINING_ONLY = huggingface.TELLING - {"deepspeed", "fp16", "bf16", "per_device_eval_batch_size"}
 _CONFIG_SUFFIX = (".yaml", ".yml", ".json")
 # A caller that hands over a whole config: everything else in it stands in that file.
 _CONFIG_FLAGS = frozenset({"config", "config_file", "config_path"})
@@ -34,9 +36,9 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
     keys = {spelled(entry.key) for entry in target.flags.entries}
     known = _known_flags(target)
     return (
-        known >= 3
+        (known >= 3 and (not keys.isdisjoint(_TRAINING_ONLY) or huggingface.is_trl(keys)))
         or (programs.of(launcher, script) is not None and (bool(keys) or bool(_config_links(target))))
-        or (known >= 1 and bool(keys & huggingface.TELLING))
+        or (known >= 1 and not keys.isdisjoint(_TRAINING_ONLY))
         or (bool(_config_links(target)) and _starts_training(launcher, target))
     )
 
