@@ -210,7 +210,8 @@ def _join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
         parts = [*parts, *(Part(f, f.presumed) for f in found)]
         pending += [inner for f in found for inner in f.links]
     inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))
-    if any(fact[:10] == "deepspeed." for statements in inline for fact, _, _, _ in statements):
+    facts = [statement[0] for statements in inline for statement in statements]
+    if any(fact.startswith("deepspeed.") for fact in facts):
         linked.add("deepspeed")
     return parts, frozenset(linked)
 
@@ -219,6 +220,8 @@ def _neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tuple[l
     """An accelerate or DeepSpeed file that nothing names, beside the only run of its folder, is presumed to launch that run."""
     result = list(joined)
     for helper in ("accelerate", "deepspeed"):
+        if not any(parts[0].fragment.dialect == helper for parts, _ in result):
+            continue
         folders: dict[str, list[int]] = {}
         for number, (parts, _) in enumerate(result):
             folders.setdefault(os.path.dirname(parts[0].fragment.block.document.text.path), []).append(number)
@@ -295,7 +298,7 @@ def _on(explicit: Table[str, Fact], target: dict[str, Fact]) -> Table[str, Fact]
 
 
 # Frameworks that know DeepSpeed configurations by name, or ship them under paths that everybody copies (knowledge/shipped.yaml).
-_SHIPS = frozenset({"ms-swift", "ms-swift-2", "llamafactory", "axolotl"})
+_SHIPS = frozenset({"ms-swift", "ms-swift-2", "llamafactory", "axolotl", "xtuner"})
 
 
 def _shipped(framework: str, explicit: Table[str, Fact], parts: list[Part]) -> dict[str, Fact]:

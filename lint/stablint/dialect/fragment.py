@@ -114,7 +114,9 @@ Rows = Table[str, "Row | tuple[Row, ...]"]
 Rename = Callable[[str], "Row | None"]
 
 
-_new = tuple.__new__  # a named tuple without its Python frame: three are made for every key
+# Every key of every file comes through here. A named tuple is made without its Python frame, and its fields are taken by number:
+# by name each costs twice as much.
+_new = tuple.__new__
 
 
 def lower_mapping(block: Block, rows: Rows, layer: str, other: Rename, *, flags: bool = False) -> list[Statement]:
@@ -123,11 +125,12 @@ def lower_mapping(block: Block, rows: Rows, layer: str, other: Rename, *, flags:
     A key that decides several facts (`quantization_bit: 4`) has several rows.
     """
     found: list[Statement] = []
+    document, number, reader = block.document, block.number, block.name if block.kind == "call" else ""
     pending: list[tuple[tuple[str, ...], Mapping]] = [((), block.mapping)]
     while pending:
         above, mapping = pending.pop()
         for entry in mapping.entries:
-            key, _, _, node = entry
+            key, node = entry[0], entry[3]
             if flags:
                 key = key.replace("-", "_")
             path = (*above, key) if above else (key,)
@@ -136,28 +139,41 @@ def lower_mapping(block: Block, rows: Rows, layer: str, other: Rename, *, flags:
             if type(node) is Mapping and node.entries:
                 pending.append((path, node))
             if type(row) is Row:
-                found.append(statement(block, entry, path, row, layer))
+                found.append(_statement(document, layer, number, reader, entry, path, row))
             elif row is not None:
-                found += [statement(block, entry, path, one, layer) for one in row]  # type: ignore[arg-type]
+                found += [_statement(document, layer, number, reader, entry, path, one) for one in row]  # type: ignore[arg-type]
     return found
 
 
 def statement(block: Block, entry: Entry, path: tuple[str, ...], row: Row, layer: str) -> Statement:
-    key, _, _, node = entry
-    raw: Any
-    if type(node) is Scalar:
-        raw, start, end, _, _ = node
-    else:
-        raw, start, end = plain_value(node), node.start, node.end
-    setting = ".".join(path) if len(path) > 1 else key
-    value: Any
+    """What one entry says of the row's fact."""
+    reader = block.name if block.kind == "call" else ""
+    return _statement(block.document, layer, block.number, reader, entry, path, row)
+
+
+def _statement(
+    document: Document, layer: str, number: int, reader: str, entry: Entry, path: tuple[str, ...], row: Row
+) -> Statement:
+    node: Any = entry[3]
+    raw = node[0] if type(node) is Scalar else plain_value(node)
     if isinstance(raw, str) and is_secret(path[-1], raw):
         value = raw = Secret()
     else:
-        value = CODECS[row.codec](raw)
-    place = _new(Place, (block.document, setting, start, end, entry, path))
-    origin = _new(Explicit, (place, layer, block.number, block.name if block.kind == "call" else ""))
-    return _new(Statement, (row.fact, value, raw, origin))
+        value = CODECS[row[2]](raw)
+    start, end = (node[1], node[2]) if type(node) is Scalar else (node.start, node.end)
+    place = _new(Place, (document, ".".join(path) if len(path) > 1 else entry[0], start, end, entry, path))
+    return _new(Statement, (row[1], value, raw, _new(Explicit, (place, layer, number, reader))))
+
+
+_last: tuple[Mapping | None, frozenset[str]] = None, frozenset()
+
+
+def keys_of(mapping: Mapping) -> frozenset[str]:
+    """The keys of a mapping. Recognising a document and lowering it ask for the same ones in turn."""
+    global _last
+    if _last[0] is not mapping:
+        _last = mapping, frozenset([entry[0] for entry in mapping.entries])
+    return _last[1]
 
 
 def spelled(text: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping as Table
 from typing import TYPE_CHECKING, NamedTuple
 
-from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, spelled
+from stablint.dialect.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.run.releases import canonical, known_key
 from stablint.source.tree import Mapping
@@ -203,7 +203,9 @@ def candidates(keys: Iterable[str]) -> tuple[str, ...]:
 def lower(block: Block, layer: str = "file", config_class: str | None = None) -> Fragment:
     """A document or the flags of a command. `config_class` is the class that the entry point is known to build."""
     flags = block.kind == "flags"
-    keys = frozenset([spelled(entry.key) if flags else entry.key for entry in block.mapping.entries])
+    keys = keys_of(block.mapping)
+    if flags:
+        keys = frozenset(map(spelled, keys))
     script = _script(keys, flags)
     statements = tuple(lower_mapping(block, script.rows if script else ROWS, layer, training_row, flags=flags))
     known = (keys, flags, config_class, block.mapping.open)
@@ -277,9 +279,10 @@ LINKS: Table[str, str] = {"training.deepspeed": "deepspeed", "model.name_or_path
 
 
 def links(statements: tuple[Statement, ...]) -> tuple[Link, ...]:
+    last = {s[0]: s for s in statements if s[0] in LINKS}
     found = []
     for fact, role in LINKS.items():
-        stated = next((s for s in reversed(statements) if s.fact == fact), None)
+        stated = last.get(fact)
         if stated is not None and isinstance(stated.value, str) and isinstance(stated.origin, Explicit):
             found.append(Link(role, stated.value, stated.origin.place))
     return tuple(found)

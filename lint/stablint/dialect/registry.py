@@ -16,7 +16,7 @@ from stablint.dialect import (
     peft,
     swift,
 )
-from stablint.dialect.fragment import Block, Fragment
+from stablint.dialect.fragment import Block, Fragment, keys_of
 from stablint.source.tree import Document, Mapping, Module
 
 
@@ -124,8 +124,8 @@ def _with_unread(fragment: Fragment) -> Fragment:
 def _best(block: Block, named: str | None) -> Dialect | None:
     if named is not None:
         return DOCUMENTS.get("hf-args" if named == "trl" else named)
-    keys = frozenset([entry.key for entry in block.mapping.entries])
-    flat = not any(type(entry.value) is Mapping for entry in block.mapping.entries)
+    keys = keys_of(block.mapping)
+    flat = Mapping not in {type(entry[3]) for entry in block.mapping.entries}
     if flat and keys in _flat:  # keys alone decide where nothing is nested
         return _flat[keys]
     best, score = None, _ENOUGH - 1

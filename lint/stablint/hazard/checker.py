@@ -9,7 +9,7 @@ from typing import Any
 
 from stablint.hazard.condition import Verdict, deciding, evaluate, every, facts_read, reads_files, turns
 from stablint.hazard.item import ItemWorld
-from stablint.hazard.memo import Memo, Pair
+from stablint.hazard.memo import Memo, Pair, say_quiet, was_quiet
 from stablint.hazard.model import Finding, Hazard, Open, Remedy
 from stablint.run.derived import RULES
 from stablint.run.fact import ABSENT, OPEN, PRESUMED, Derived, Explicit, Fact, Place, Secret, is_unknown
@@ -127,8 +127,9 @@ def _afresh(
     def ask() -> list[Pair]:
         return [(hazard, item) for hazard in hazards if _may_hold(hazard, run) for item in _items(hazard, checked)]
 
-    for hazard, item in memo.asked(run, key, ask) if memo is not None else ask():
-        read = memo.quiet(hazard, item, tokens, key) if memo is not None else None
+    asked = memo.asked(run, key, ask) if memo is not None else [(hazard, item, {}) for hazard, item in ask()]
+    for hazard, item, quiet in asked:
+        read = was_quiet(quiet, tokens) if quiet else None
         outcome = None if read is not None else _examine(hazard, checked, item)
         if type(outcome) is Finding:
             findings.append(outcome)
@@ -138,7 +139,7 @@ def _afresh(
             continue
         if read is None and outcome is None and not reads_files(hazard.when):
             read = tuple(_rests_on(hazard, checked.newest, item))
-            memo.say_quiet(hazard, item, tokens, key, read)
+            say_quiet(quiet, tokens, read)
         known = read is not None and memo.varied.isdisjoint(read)
         if type(outcome) is Finding or (not known and _varies(hazard, checked, item, memo)):
             again.append((hazard, item))

@@ -16,6 +16,9 @@ from stablint.run.world import Run
 Key = tuple[Any, ...]
 Pair = tuple[Hazard, str]  # a hazard, and the setting that `item` stands for
 Tokens = dict[str, Any]
+Quiet = dict[
+    tuple[str, ...], set[tuple[Any, ...]]
+]  # what it reads → the statements of that of which it had nothing to say
 _FEW = 8  # so many different values of a setting before it can count as one that always differs
 
 
@@ -33,8 +36,8 @@ class Memo:
         self.varied: frozenset[str] = frozenset()
         self._kinds: dict[tuple[Any, ...], int] = {}
         self._left: dict[Key, Any] = {}
-        self._asked: dict[tuple[Any, ...], list[Pair]] = {}
-        self._quiet: dict[tuple[Any, ...], dict[tuple[str, ...], set[tuple[Any, ...]]]] = {}
+        self._asked: dict[tuple[Any, ...], list[tuple[Hazard, str, Quiet]]] = {}
+        self._quiet: dict[tuple[Any, ...], Quiet] = {}
 
     def key(self, run: Run) -> tuple[Key, Tokens]:
         """What the verdicts rest on but for the settings that vary with every run, and what the run states, by fact."""
@@ -74,27 +77,15 @@ class Memo:
         elif len(seen) < 1000:
             seen.add(token)
 
-    def asked(self, run: Run, key: Key, ask: Callable[[], list[Pair]]) -> list[Pair]:
+    def asked(self, run: Run, key: Key, ask: Callable[[], list[Pair]]) -> list[tuple[Hazard, str, Quiet]]:
         """The hazards, with the settings, that are to be asked: they depend on which settings are stated, not on their values."""
         shape = (tuple(run.explicit), key[1])
-        if shape not in self._asked:
-            self._asked[shape] = ask()
-        return self._asked[shape]
-
-    def quiet(self, hazard: Hazard, item: str, tokens: Tokens, key: Key) -> tuple[str, ...] | None:
-        """What the hazard reads, if it had nothing to say in a run of the same kind that states the same of all that."""
-        known = self._quiet.get((hazard.id, item, key[1]))
-        if known is not None:
-            for names, stated in known.items():
-                if tuple([tokens.get(name) for name in names]) in stated:
-                    return names
-        return None
-
-    def say_quiet(self, hazard: Hazard, item: str, tokens: Tokens, key: Key, read: Iterable[str]) -> None:
-        """`read` are the facts that its verdict rests on."""
-        names = tuple(sorted(read))
-        stated = tuple([tokens.get(name) for name in names])
-        self._quiet.setdefault((hazard.id, item, key[1]), {}).setdefault(names, set()).add(stated)
+        asked = self._asked.get(shape)
+        if asked is None:
+            asked = self._asked[shape] = [
+                (hazard, item, self._quiet.setdefault((hazard.id, item, key[1]), {})) for hazard, item in ask()
+            ]
+        return asked
 
     def get(self, key: Key) -> Any:
         return self._left.get(key)
@@ -102,6 +93,20 @@ class Memo:
     def put(self, key: Key, left: Any) -> None:
         if key[-1] == self.varied:
             self._left[key] = left
+
+
+def was_quiet(known: Quiet, tokens: Tokens) -> tuple[str, ...] | None:
+    """What a hazard reads, if it had nothing to say in a run of the same kind that states the same of all that."""
+    for names, stated in known.items():
+        if tuple([tokens.get(name) for name in names]) in stated:
+            return names
+    return None
+
+
+def say_quiet(known: Quiet, tokens: Tokens, read: Iterable[str]) -> None:
+    """`read` are the facts that its verdict rests on."""
+    names = tuple(sorted(read))
+    known.setdefault(names, set()).add(tuple([tokens.get(name) for name in names]))
 
 
 def _kind(fact: Fact) -> Any:
@@ -117,15 +122,16 @@ def _kind(fact: Fact) -> Any:
 
 
 def _token(fact: Fact) -> Any:
-    if len(fact.sources) == 1:
-        _, _, raw, origin = fact.sources[0]
+    sources = fact.sources
+    if len(sources) == 1:
+        raw, origin = sources[0][2], sources[0][3]
         kind = type(raw)
         if kind not in _PLAIN:
             raw = repr(raw)
         if type(origin) is Explicit:
             return (origin[1], origin[0][5], origin[3], kind, raw)  # layer, path, reader
         return (origin, kind, raw)
-    return repr([(type(s.origin) is Explicit and s.origin.layer, s.raw) for s in fact.sources])
+    return repr([(type(s.origin) is Explicit and s.origin.layer, s.raw) for s in sources])
 
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})

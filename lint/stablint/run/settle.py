@@ -20,10 +20,10 @@ def settle(groups: Iterable[tuple[Iterable[Statement], bool]]) -> dict[str, Fact
     several: dict[str, list[tuple[Statement, bool]]] = {}
     for statements, presumed in groups:
         for statement in statements:
-            name, value, _, origin = statement
+            name = statement[0]
             first = facts.get(name)
-            if first is None:
-                facts[name] = _new(Fact, (name, value, origin, (statement,), "", NO_TURNS, presumed))
+            if first is None:  # by number, not by name: see dialect/fragment.py
+                facts[name] = _new(Fact, (name, statement[1], statement[3], (statement,), "", NO_TURNS, presumed))
             else:
                 several.setdefault(name, [(first.sources[0], first.presumed)]).append((statement, presumed))
     if several:
