@@ -114,7 +114,7 @@ def _of_command(block: Block, words: tuple[str, ...], layer: str) -> list[Statem
                 layer,
             )
         )
-    positionals = getattr(block.origin, "positionals", ())
+    positionals = [word for word in getattr(block.origin, "positionals", ()) if word.value not in words[:2]]
     if positionals:
         entry = Entry("checkpoint_dir", positionals[0].start, positionals[0].start, positionals[0])
         found.append(

@@ -22,6 +22,9 @@ _SWIFT = frozenset({"sft", "pt", "rlhf", "dpo", "orpo", "simpo", "cpo", "kto", "
 _SWIFT_FLAGS = frozenset(
     {"sft_type", "train_type", "tuner_type", "rlhf_type", "split_dataset_ratio", "train_dataset_sample"}
 )
+_LITGPT = frozenset(
+    {"finetune", "finetune_lora", "finetune_full", "finetune_adapter", "finetune_adapter_v2", "pretrain"}
+)
 _LLAMAFACTORY_FLAGS = frozenset({"finetuning_type", "lora_target", "quantization_bit", "cutoff_len"})
 
 
@@ -34,6 +37,12 @@ def of(launcher: Command, script: Command | None) -> Program | None:
         return Program("llamafactory")
     if words[:1] in (("swift",), ("megatron",)):
         return Program("ms-swift", words[1]) if len(words) > 1 and words[1] in _SWIFT else None
+    if words[:2] == ("xtuner", "train"):
+        return Program("xtuner")
+    if tuple(launcher.words[:2]) == ("tune", "run"):
+        return Program("torchtune")
+    if words[:1] == ("litgpt",) and words[1:2] and words[1] in _LITGPT:
+        return Program("litgpt")
     entry = huggingface.entry_class(words)
     if entry is not None:
         return Program("trl", entry)
@@ -87,6 +96,14 @@ def _lowerer(program: Program) -> Callable[[Block, str], Fragment]:
         from stablint.dialect import openrlhf
 
         return openrlhf.lower
+    if program.dialect in ("xtuner", "torchtune"):
+        from stablint.dialect import torchtune, xtuner
+
+        return xtuner.lower_flags if program.dialect == "xtuner" else torchtune.lower_flags
+    if program.dialect == "litgpt":
+        from stablint.dialect import litgpt
+
+        return litgpt.lower
     from stablint.dialect import deepspeed_chat
 
     return deepspeed_chat.lower

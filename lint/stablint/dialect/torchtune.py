@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 
 from stablint.dialect import huggingface
 from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
-from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping, statement
-from stablint.run.fact import CLOSED, OPEN, Explicit, Statement, is_unknown
-from stablint.source.tree import Mapping, Node, Scalar, Sequence
+from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, statement
+from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement, is_unknown
+from stablint.source.tree import Entry, Mapping, Node, Scalar, Sequence
 
 _ROWS = (
     ("checkpointer.checkpoint_dir", "model.name_or_path", "text"),
@@ -96,6 +96,32 @@ def lower(block: Block, layer: str = "file") -> Fragment:
         dict.fromkeys(("lora", "quantization"), ("torchtune.builder",)) if lora else {},
         huggingface.links(statements), entry=True, framework="torchtune",
     )  # fmt: skip
+
+
+def lower_flags(block: Block, layer: str = "flags") -> Fragment:
+    """`tune run RECIPE --config FILE key=value …`: what stands behind the file overrides its keys, by dotted names."""
+    node = block.mapping.get("config")
+    words = [item for item in (node.items if isinstance(node, Sequence) else (node,)) if isinstance(item, Scalar)]
+    entries = [entry for word in words[1:] if (entry := _override(word)) is not None]
+    over = block._replace(mapping=block.mapping._replace(entries=tuple(entries)))
+    statements = tuple(lower_mapping(over, ROWS, layer, lambda key: None))
+    links = list(huggingface.links(statements))
+    if words and isinstance(words[0].value, str):
+        links.append(Link("config", words[0].value, Place(block.document, "config", words[0].start, words[0].end)))
+    return Fragment(
+        "torchtune", block, layer, statements, {"training": OPEN}, {}, tuple(links), entry=True, framework="torchtune"
+    )
+
+
+def _override(word: Scalar) -> Entry | None:
+    """`optimizer.lr=1e-4` as a key with its value; edited in place where nothing is quoted."""
+    text = word.value if isinstance(word.value, str) else ""
+    key, equals, value = text.partition("=")
+    if not equals or not re.fullmatch(r"[A-Za-z_][\w.]*", key):
+        return None
+    start = word.start + len(key) + 1
+    plain = word.end - word.start == len(text)
+    return Entry(key, word.start, start - 1, Scalar(value, start, word.end, "plain", plain and word.editable))
 
 
 def _known(block: Block, statements: Iterable[Statement]) -> Iterator[Statement]:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from stablint.dialect import huggingface
 from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
-from stablint.dialect.fragment import Block, Fragment, Link, Row, last_word, lower_mapping, statement
-from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
-from stablint.source.tree import Command, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
+from stablint.dialect.fragment import Block, Fragment, Row, last_word, lower_mapping, statement
+from stablint.run.fact import CLOSED, OPEN, Statement
+from stablint.source.tree import Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
 _LLM = (
     ("pretrained_model_name_or_path", "model.name_or_path", "text"),
@@ -69,14 +69,6 @@ ROWS: dict[str, Row | tuple[Row, ...]] = {
 }
 # Classes of xtuner/model by what they train for; the others fine-tune on whole texts.
 _OBJECTIVES = {"DPO": "dpo", "ORPO": "orpo", "RewardModel": "rm"}
-# `--deepspeed NAME` of `xtuner train` (xtuner/configs/deepspeed/NAME.json).
-_ZERO = {
-    "deepspeed_zero1": 1,
-    "deepspeed_zero2": 2,
-    "deepspeed_zero2_offload": 2,
-    "deepspeed_zero3": 3,
-    "deepspeed_zero3_offload": 3,
-}
 
 
 def recognise(document: Document) -> int:
@@ -179,57 +171,19 @@ def _at(block: Block, node: Node, fact: str, value: object) -> Statement:
     return statement(block, entry, ("param_scheduler",), Row("param_scheduler", fact), "file")
 
 
-def is_command(words: tuple[str, ...]) -> bool:
-    return len(words) >= 2 and words[0].rpartition("/")[2] == "xtuner" and words[1] == "train"
-
-
-def lower_command(document: Document, command: Command, index: int) -> Fragment:
-    """`xtuner train CONFIG --deepspeed NAME`: the config joins; a built-in DeepSpeed file is told by its name."""
-    block = Block(document, "flags", " ".join(command.words), command.flags, command.start, command.end, index, command)
-    statements: list[Statement] = []
-    links: list[Link] = []
-    for entry in command.flags.entries:
-        if entry.key.replace("-", "_") == "deepspeed" and isinstance(entry.value, Scalar):
-            said = statement(block, entry, ("deepspeed",), Row("deepspeed", "training.deepspeed", "text"), "flags")
-            statements.append(said)
-            stage = _ZERO.get(said.value) if isinstance(said.value, str) else None
-            if stage is not None:
-                statements += _built_in(block, entry, str(said.value), stage)
-            elif isinstance(said.value, str) and isinstance(said.origin, Explicit):
-                links.append(Link("deepspeed", said.value, said.origin.place))
-    for word in command.positionals[:1]:
-        if isinstance(word.value, str) and not isinstance(word.value, Unknown):
-            links.append(Link("script", word.value, Place(document, word.value, word.start, word.end)))
+def lower_flags(block: Block, layer: str = "flags") -> Fragment:
+    """`xtuner train CONFIG --deepspeed NAME`: the config joins by its path; names of DeepSpeed files that it ships are known (knowledge/shipped.yaml)."""
+    rows = {"deepspeed": Row("deepspeed", "training.deepspeed", "text"), "work_dir": Row("work_dir", "training.output_dir", "text"),
+            "seed": Row("seed", "training.seed")}  # fmt: skip
+    statements = tuple(lower_mapping(block, rows, layer, lambda key: None, flags=True))
     return Fragment(
-        "xtuner", block, "flags", tuple(statements), {"training": OPEN, "deepspeed": CLOSED}, {}, tuple(links),
-        entry=True, framework="xtuner",
-    )  # fmt: skip
-
-
-def _built_in(block: Block, entry: Entry, name: str, stage: int) -> Iterator[Statement]:
-    said: dict[str, object] = {
-        "zero_optimization.stage": stage,
-        "zero_optimization.overlap_comm": True,
-        "zero_allow_untested_optimizer": True,
-    }
-    if name.endswith("_offload"):
-        said["zero_optimization.offload_optimizer.device"] = "cpu"
-    if stage == 3:
-        said["zero_optimization.stage3_gather_16bit_weights_on_model_save"] = True
-        if name.endswith("_offload"):
-            said["zero_optimization.offload_param.device"] = "cpu"
-    said |= dict.fromkeys(
-        (
-            "fp16.enabled",
-            "bf16.enabled",
-            "gradient_accumulation_steps",
-            "train_micro_batch_size_per_gpu",
-            "gradient_clipping",
-        ),
-        "auto",
+        "xtuner",
+        block,
+        layer,
+        statements,
+        {"training": OPEN},
+        {},
+        huggingface.links(statements),
+        entry=True,
+        framework="xtuner",
     )
-    for path, value in said.items():
-        node = Scalar(value, entry.value.start, entry.value.end, "name", False)
-        yield statement(
-            block, entry._replace(value=node), ("deepspeed",), Row("deepspeed", "deepspeed." + path), "flags"
-        )
