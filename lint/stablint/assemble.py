@@ -425,7 +425,10 @@ def _classes(parts: list[Part]) -> dict[str, tuple[str, ...]]:
 def _releases(parts: list[Part], files: Files, options: Options) -> tuple[Releases, dict[str, str]]:
     """The releases that the run may use, and where each library's were said."""
     releases = Releases.known()
-    pins = files.requirements(parts[0].fragment.block.document.text.path)
+    document = parts[0].fragment.block.document
+    pins = files.requirements(document.text.path)
+    if document.view is not None or document.format == "shell":
+        pins = {**pins, **locks.installed(document.text.text, document.text.path)}
     asked = dict(options.releases)
     for library, specifier in {**{name: pin.specifier for name, pin in pins.items()}, **asked}.items():
         releases = releases.restrict(library, specifier)

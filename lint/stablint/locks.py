@@ -78,6 +78,25 @@ def _pairs(name: str, text: str) -> Iterable[tuple[str, str]]:
     return _required(text.splitlines() if name.endswith(".txt") else _dependencies(text))
 
 
+# In a notebook the command stands in a JSON string, which ends or breaks its line at a quote or a backslash.
+_INSTALLS = r"pip3?\s+install\s+((?:[^\\\n\"]|\\\")*)"
+_ASKED = r"([A-Za-z][A-Za-z0-9._-]*)(?:\[[^\]]*\])?((?:===|==|~=|!=|<=|>=|<|>)[0-9][0-9A-Za-z.,*<>=!~]*)"
+
+
+def installed(text: str, path: str) -> dict[str, Pin]:
+    """What a notebook or a script installs by itself before it trains (`!pip install trl==0.22.2`)."""
+    if "install" not in text:
+        return {}
+    said = [
+        (library, Pin(specifier.rstrip(","), path))
+        for command in re.findall(_INSTALLS, text)
+        for name, specifier in re.findall(_ASKED, command)
+        if (library := _library(name))
+    ]
+    agreed = {name: _agreed(name, [pin for other, pin in said if other == name]) for name, _ in said}
+    return {name: pin for name, pin in agreed.items() if pin is not None}
+
+
 def _agreed(library: str, pins: list[Pin]) -> Pin | None:
     """All of them together, if a release satisfies them; two environments that contradict each other say nothing."""
     text = ",".join(dict.fromkeys(pin.specifier for pin in pins))

@@ -64,6 +64,7 @@ MEANINGS = {
     "is-fp16": [("fp16", True), ("bf16", False)],
     "offload": [(True, "cpu"), (False, "none")],
     "flash": [(True, "flash_attention_2"), (False, "eager")],
+    "member": [("CAUSAL_LM", "CAUSAL_LM"), ("peft.TaskType.SEQ_CLS", "SEQ_CLS")],
     "first": [([0.9, 0.95], 0.9), ([0.8, 0.95], 0.8)],
     "second": [([0.9, 0.95], 0.95), ([0.9, 0.999], 0.999)],
     "inverse": [(True, False), (False, True)],

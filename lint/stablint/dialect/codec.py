@@ -180,6 +180,12 @@ def read_swift_dtype(raw: Any) -> Any:
     return Unknown("ms-swift chooses it by model and card") if raw == "AUTO" else read_dtype(raw)
 
 
+def read_member(raw: Any) -> Any:
+    """`peft.TaskType.CAUSAL_LM` is the text "CAUSAL_LM"."""
+    value = read_text(raw)
+    return value.rpartition(".")[2] if isinstance(value, str) else value
+
+
 def read_first(raw: Any) -> Any:
     return _nth(raw, 0)
 
@@ -198,6 +204,7 @@ def _nth(raw: Any, index: int) -> Any:
 
 
 CODECS: dict[str, Read] = {
+    "member": read_member,
     "plain": read_plain, "dtype": read_dtype, "strategy": read_strategy, "flag": read_flag, "words": read_words, "text": read_text,
     "is-4": read_is_4, "is-8": read_is_8, "targets": read_targets, "is-bf16": read_is_bf16, "is-fp16": read_is_fp16,
     "offload": read_offload, "flash": read_flash, "first": read_first, "second": read_second,

@@ -173,13 +173,15 @@ def is_trl(keys: Iterable[str]) -> bool:
     return any(key in TRL_ONLY or _of_trl(key) for key in keys)
 
 
+# Fields of some TRL class that any program of one's own may have as well: they prove no TRL.
+_ANYBODYS = frozenset({"batch_size", "steps", "model_name", "dataset", "task_name"})
 _trl: dict[str, tuple[str, ...]] = {}
 
 
 def _of_trl(key: str) -> tuple[str, ...]:
     """The TRL config classes that have a field which no TrainingArguments ever had."""
     if key not in _trl:
-        classes = () if key in ROWS else known_key(key)
+        classes = () if key in ROWS or key in _ANYBODYS else known_key(key)
         _trl[key] = (
             ()
             if BASE in classes

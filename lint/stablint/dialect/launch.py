@@ -29,9 +29,12 @@ _RANGE = re.compile(r"([0-9]+):([0-9]+)\Z")
 _DEVICES = re.compile(r"[0-9]+(?:,[0-9]+)*,?\Z")
 
 
-def lower(document: Document, launcher: Command, index: int, own: bool) -> Fragment:
-    """The launcher's flags (all of the command's, if the program starts nothing else) and the environment in front of it."""
-    name = name_of(launcher)
+def lower(document: Document, launcher: Command, index: int, own: bool, first: str = "") -> Fragment:
+    """The launcher's flags (all of the command's, if the program starts nothing else) and the environment in front of it.
+
+    `first`: the word that the whole command begins with. What MPI starts is many processes, whatever else starts each of them.
+    """
+    name = first if first in ("mpirun", "mpiexec") else name_of(launcher)
     reads = own or name == "trl"  # `trl sft` takes the flags of `accelerate launch` among its own
     flags = launcher.flags if reads else Mapping((), launcher.start, launcher.start)
     block = Block(document, "flags", " ".join(launcher.words), flags, launcher.start, launcher.end, index, launcher)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from stablint.dialect import huggingface, peft, python_kinds
 from stablint.dialect.fragment import Block, Fragment, Link, Row, last_word, lower_mapping, statement
 from stablint.run.fact import Explicit, Place, Statement
+from stablint.run.names import known_key
 from stablint.source.tree import Call, Entry, Mapping, Scalar
 
 _QUANTISER_ROWS = {
@@ -29,7 +30,7 @@ def _arguments(block: Block, call: Call) -> Fragment:
     own = python_kinds.ARGUMENTS[last_word(call.name)]
     classes = (own,) if own == huggingface.BASE else (own, huggingface.BASE)
     # What a subclass of the program's own adds is read by the program, not by the library.
-    other = huggingface.training_row if call.parsed else argument_row
+    other = (lambda key: _field_row(classes, key)) if call.parsed else argument_row
     statements = tuple(lower_mapping(block, ARGUMENT_ROWS, "call", other))
     return Fragment(
         "python", block, "call", statements, {}, {"training": classes}, huggingface.links(statements), entry=True
@@ -44,12 +45,19 @@ def argument_row(key: str) -> Row | None:
     return huggingface.training_row(key) or Row(key, "training." + key)
 
 
+def _field_row(classes: tuple[str, ...], key: str) -> Row | None:
+    """A field that the subclass inherits; one of its own may bear a name that some other class of the libraries has."""
+    owners = known_key(key.partition(".")[0])
+    return huggingface.training_row(key) if any(owner in classes for owner in owners) else None
+
+
+_ADAPTER_ROWS = {name: Row(name, "lora." + name, "member") for name in ("peft_type", "task_type")}
+
+
 def _adapter(block: Block, call: Call) -> Fragment:
     word = last_word(call.name)
     statements = [
-        *lower_mapping(
-            block, {"peft_type": Row("peft_type", "lora.peft_type")}, "call", lambda key: Row(key, "lora." + key)
-        )
+        *lower_mapping(block, _ADAPTER_ROWS, "call", lambda key: Row(key, "lora." + key)),
     ]
     statements.append(_named(block, call, "lora.peft_type", peft.TYPES.get(word, word)))
     return Fragment("peft", block, "call", tuple(statements), {}, {"lora": (f"peft.{word}",)})

@@ -110,7 +110,7 @@ def lower(document: Document, split_launch: SplitLaunch) -> Iterator[Fragment]:
             continue
         found = [
             _training(document, launcher, target or launcher, index),
-            launch.lower(document, launcher, index, target is not None),
+            launch.lower(document, launcher, index, target is not None, command.words[0]),
         ]
         for fragment in found:
             yield from _presumed(fragment._replace(weak=weak))
@@ -146,10 +146,16 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     fragment = fragment._replace(statements=tuple(_truth(stated) for stated in fragment.statements))
     scopes = dict(fragment.scopes)
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
-    if any(link.role == "config" for link in configs) or (program is None and _known_flags(target) < 3):
+    # `--deepspeed_config` is the flag of DeepSpeed's own parser: whoever has it builds no TrainingArguments, which call it `--deepspeed`.
+    foreign = program is None and (_known_flags(target) < 3 or _has_flag(target, "deepspeed_config"))
+    if foreign or any(link.role == "config" for link in configs):
         scopes = dict.fromkeys(scopes, OPEN)
     links = (*fragment.links, *configs, *_unresolved(document, target))
     return fragment._replace(links=links, scopes=scopes)
+
+
+def _has_flag(target: Command, name: str) -> bool:
+    return any(spelled(entry.key) == name for entry in target.flags.entries)
 
 
 def _unresolved(document: Document, target: Command) -> Iterator[Link]:

@@ -188,8 +188,10 @@ def _is_handled(framework: str, key: str, readers: list[Reader]) -> bool:
     """What a framework rewrites before its reader sees it."""
     if framework == "trl":
         return key in ("config", "accelerate_config", "env")
-    if framework == "ms-swift":
-        return key.startswith("ENV") and key[3:4] in ("", ".")
+    if (
+        framework == "ms-swift"
+    ):  # a file's environment; the file itself, and the launcher's processes, before the arguments are read
+        return key == "ENV" or key.startswith("ENV.") or key == "config"
     if (
         framework == "accelerate"
     ):  # older files, and what is rewritten before the class sees it (BaseConfig.process_config)

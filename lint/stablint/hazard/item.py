@@ -12,6 +12,16 @@ from stablint.run.world import NO_TURNS, Turns, World
 
 # `--trust_remote_code`, `lora_r` …: a dialect's own table gave such a key its meaning; only fields of the class are seen against it.
 _OF_CLASSES = ("training", "trainer", "lora", "quantization", "model")
+# Fields that Unsloth adds to TRL's config classes (unsloth/models/rl.py, RL_CONFIG_CHANGES and max_seq_length).
+_OF_UNSLOTH = frozenset(
+    [
+        "vllm_sampling_params",
+        "unsloth_num_chunks",
+        "unsloth_logit_chunk_multiplier",
+        "unsloth_grpo_mini_batch",
+        "max_seq_length",
+    ]
+)
 # Two spellings of plain annotations, so that hazards name one.
 _PLAIN_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str", "list": "list", "dict": "dict"}
 
@@ -88,6 +98,8 @@ class ItemWorld(World):
     def item_unknown(self) -> bool | None:
         """Would the class of the chosen release refuse the key, or drop it? A key that no release ever had counts only where
         nothing else could read it: in a call of the class, in DeepSpeed's own file."""
+        if self._handed_on():
+            return False
         if not self._found:
             return self._never_a_key() if self._owners else False
         if self._origin is not None and self._origin.reader and not self._in_its_call():
@@ -102,6 +114,11 @@ class ItemWorld(World):
             return None  # `max_seq_length` of somebody's own script is its own
         return True
 
+    def _handed_on(self) -> bool:
+        """Unsloth's trainers take what TRL's took before, and put it where TRL looks for it now (unsloth/trainer.py,
+        _backwards_compatible_trainer)."""
+        return self.run.framework == "unsloth" and self.name.startswith("trainer.")
+
     def _never_a_key(self) -> bool:
         if self._owners == ("deepspeed.json",):
             above = self.spelled.rpartition(".")[0]
@@ -110,6 +127,8 @@ class ItemWorld(World):
             parent = field("deepspeed.json", above)
             release = self.release("deepspeed")
             return parent is not None and release is not None and "block" in parent.extra_at(release)
+        if self.run.framework == "unsloth" and self.spelled in _OF_UNSLOTH:
+            return False
         its_own = self._in_its_call() or (self.layer == "adapter-file" and not self.spelled.startswith("_"))
         return its_own and any(self.names(owner) for owner in self._owners)
 
@@ -140,6 +159,8 @@ class ItemWorld(World):
 
     def rename(self) -> Rename | None:
         """What became of the key, as far as the chosen release has gone: deprecated or without it."""
+        if self._handed_on():
+            return None
         for owner in self._owners:
             found = renamed(owner, self.spelled)
             release = self.release(owner.partition(".")[0])

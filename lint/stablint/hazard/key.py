@@ -15,7 +15,7 @@ from stablint.run.world import World
 
 
 class KeyWorld(ItemWorld):
-    """Words of its own: `library`, `reader`, `plugin` (that would read it), `belongs` (where it would be read), `since`, `hint`."""
+    """Words of its own: `library`, `stated` (is its release), `reader`, `plugin` (that would read it), `belongs` (where it would be read), `since`, `hint`."""
 
     def __init__(self, world: World, name: str) -> None:
         super().__init__(world, name)
@@ -46,6 +46,10 @@ class KeyWorld(ItemWorld):
 
     def key_library(self) -> str | None:
         return self.readers[0].library if self.readers else None
+
+    def key_stated(self) -> bool:
+        """Was the release of the framework said?"""
+        return any(self.run.releases.stated(one.library) for one in self.readers)
 
     def key_plugin(self) -> str | None:
         return self._first("plugin")
@@ -151,6 +155,7 @@ def _of_base(one: Reader, name: str) -> bool:
 
 WORDS: dict[str, Callable[[KeyWorld], Any]] = {
     "library": KeyWorld.key_library,
+    "stated": KeyWorld.key_stated,
     "plugin": KeyWorld.key_plugin,
     "belongs": KeyWorld.key_belongs,
     "since": KeyWorld.key_since,

@@ -16,6 +16,7 @@ _CARRIERS = frozenset({
     "docker", "podman", "nerdctl", "singularity", "apptainer", "enroot", "ssh", "kubectl", "mpirun", "mpiexec", "xargs", "setsid", "flock", "conda", "mamba",
     "micromamba", "salloc", "ts", "tsp", "script",
 })  # fmt: skip
+_MANY = frozenset({"mpirun", "mpiexec"})  # they start it many times; their name stays in front of the command
 _STARTED = frozenset({
     "torchrun", "deepspeed", "accelerate", "accelerate-launch", "llamafactory-cli", "swift", "megatron", "trl", "axolotl", "tune", "litgpt", "xtuner",
     "bash", "sh", "uv", "srun", "env", "nohup",
@@ -58,7 +59,8 @@ def started_by(fields: list[Field], texts: list[str]) -> tuple[int, list[list[Fi
     if texts[0].rpartition("/")[2] in _CARRIERS:
         for number in range(1, len(texts) - 1):
             if _starts(texts[number]) and texts[number - 1] not in ("--name", "-n", "-e", "--env", "-w"):
-                return number, _parts(fields[number:])
+                parts = _parts(fields[number:])
+                return number, [[fields[0], *part] for part in parts] if texts[0] in _MANY else parts
     return len(fields), []
 
 

@@ -18,6 +18,7 @@ def _keys(text: str) -> frozenset[str]:
 
 # Programs that start another one with its own words and flags behind them. "uv run" is told by its two words.
 WRAPPERS: dict[str, Launcher] = {
+    "mpirun": Launcher(_keys("")), "mpiexec": Launcher(_keys("")),
     "nohup": Launcher(_keys("")), "time": Launcher(_keys("p v"), _keys("o f")), "exec": Launcher(_keys("c l"), _keys("a")),
     "env": Launcher(_keys("i"), _keys("u C S")), "sudo": Launcher(_keys("E H n"), _keys("u g")), "nice": Launcher(_keys(""), _keys("n")),
     "taskset": Launcher(_keys("a"), _keys("c p cpu_list")), "nsys profile": Launcher(_keys(""), _keys("o w t f s c output trace")),
