@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -15,6 +16,9 @@ learning_rate: 1.0e-5
 per_device_train_batch_size: 2
 bf16: true
 """
+DEEPSPEED = (
+    '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": "auto"}, "train_micro_batch_size_per_gpu": "auto"}\n'
+)
 
 
 def diff(folder, capsys, a: str, b: str, *words: str) -> dict[str, tuple]:
@@ -54,6 +58,34 @@ def test_a_newer_release_changes_effective_values(tmp_path, capsys):
     assert found["derived.weights_dtype"] == ("changed", "float32", "bfloat16")
     assert "training.gradient_checkpointing" not in found  # false and null both leave it off
     assert diff(tmp_path, capsys, RECIPE, RECIPE, "--with", "transformers==5.23.0") == {}
+
+
+def test_another_release_of_the_same_run_is_told_in_a_sentence(tmp_path, capsys):
+    (tmp_path / "a.yaml").write_text(RECIPE)
+    name = str(tmp_path / "a.yaml")
+    words = ("--with-a", "transformers==4.57.6", "--with-b", "transformers==5.23.0")
+    assert main(["diff", name, name, *words]) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"transformers 4\.57\.6 → 5\.23\.0 changes \d+ effective settings", told)
+    assert told.index("derived.weights_dtype") < told.index("training.report_to")
+    assert main(["diff", name, name, "--with-a", "peft==0.17.1", "--with-b", "peft==0.18.0"]) == 0
+    assert "no effective setting" in capsys.readouterr().out
+
+
+def test_a_table_is_told_by_the_leaves_that_differ_and_a_model_by_its_name(tmp_path, capsys):
+    files = {"a.json": DEEPSPEED, "b.json": DEEPSPEED.replace('"stage": 2', '"stage": 3')}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    found = diff(tmp_path, capsys, RECIPE + "deepspeed: a.json\n", RECIPE.replace("7B", "1.5B") + "deepspeed: b.json\n")
+    assert found["deepspeed.zero_optimization.stage"] == ("changed", 2, 3)
+    assert "deepspeed.zero_optimization" not in found
+    assert {name for name in found if name.startswith("model.")} == {"model.name_or_path", "model.parameters"}
+
+
+def test_several_targets_tell_a_difference_once(tmp_path, capsys):
+    assert "training.bf16" in diff(
+        tmp_path, capsys, RECIPE, RECIPE.replace("bf16", "fp16"), "--gpu", "A100-80GB", "--gpu", "H100"
+    )
 
 
 def test_across_dialects(tmp_path, capsys):

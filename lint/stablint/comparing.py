@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -21,14 +21,32 @@ from stablint.report.plain import jsonable, plain, shown, to_json
 from stablint.report.style import Style
 from stablint.run.fact import ABSENT, Fact, Secret, is_unknown
 from stablint.run.releases import field_names
-from stablint.run.world import Run, World
+from stablint.run.world import ASKED, Run, World
 
 # Derived facts that say what a run does. The others are yardsticks of the rules.
 _DOES = (
     "method", "objective", "config_class", "compute_dtype", "weights_dtype", "world_size", "effective_batch", "total_steps", "warmup_steps",
     "lora_scale", "zero_stage", "fsdp", "deepspeed",
 )  # fmt: skip
+_KIND = frozenset({"model.type", "model.parameters", "model.native_dtype"})
+_ORDER = (
+    "derived",
+    "model",
+    "training",
+    "trainer",
+    "lora",
+    "quantization",
+    "deepspeed",
+    "accelerate",
+    "fsdp",
+    "launch",
+    "data",
+)
 _LIBRARIES = ("transformers", "trl", "peft", "accelerate", "deepspeed")
+
+
+_SAME = "  the same run: no effective setting differs"
+_NOTHING = "–"  # not said by the files, and not known
 
 
 class Difference(NamedTuple):
@@ -59,7 +77,7 @@ def run_diff(given: argparse.Namespace, a: Options, b: Options) -> int:
         raise Wrong(
             f"{given.a} has {len(first.runs)} runs and {given.b} has {len(second.runs)}: name two files that each make one"
         )
-    pairs = [compare(one, other) for one, other in zip(first.runs, second.runs, strict=True)]
+    pairs = list(_once(compare(one, other) for one, other in zip(first.runs, second.runs, strict=True)))
     secrets = first.secrets | second.secrets
     if given.output_format == "json":
         hand_over(mask(render_json(pairs), secrets))
@@ -78,11 +96,37 @@ def _inspected(path: str, options: Options) -> Any:
     return found
 
 
+def _once(pairs: Iterable[Compared]) -> Iterator[Compared]:
+    """A run that is meant for several targets differs from another one in the same way on all of them."""
+    seen = set()
+    for pair in pairs:
+        key = repr(pair)
+        if key not in seen:
+            yield pair
+        seen.add(key)
+
+
 def compare(a: Run, b: Run) -> Compared:
     one, other = effective(a), effective(b)
-    names = dict.fromkeys([*_settings(a), *_settings(b), *(f"derived.{word}" for word in _DOES)])
-    found = [difference for name in sorted(names) if (difference := _difference(name, one, other)) is not None]
-    return Compared(_side(a, one), _side(b, other), tuple(found))
+    names = {*_settings(a), *_settings(b), *(f"derived.{word}" for word in _DOES), *ASKED}
+    found = [
+        difference
+        for name in sorted(names, key=_place)
+        if not _by_nature(name) and (difference := _difference(name, one, other)) is not None
+    ]
+    tables = {difference.name.rpartition(".")[0] for difference in found}  # told by their leaves
+    return Compared(_side(a, one), _side(b, other), tuple(row for row in found if row.name not in tables))
+
+
+def _place(name: str) -> tuple[int, str]:
+    """First what a run does, then what was set for it."""
+    namespace = name.partition(".")[0]
+    return (_ORDER.index(namespace) if namespace in _ORDER else len(_ORDER), name)
+
+
+def _by_nature(name: str) -> bool:
+    """What a model is by nature follows from its name: its kind and size are enough to tell two apart."""
+    return name.startswith("model.") and name not in ASKED and name not in _KIND
 
 
 def _settings(run: Run) -> Iterator[str]:
@@ -170,32 +214,63 @@ def render(pairs: list[Compared], *, color: bool = False) -> str:
 
 
 def _lines(pair: Compared, style: Style) -> Iterator[str]:
-    yield style.paint("bold", f"{_title(pair.a)} → {_title(pair.b)}")
     count = len(pair.differences)
-    if not count:
-        yield "  the same run: no effective setting differs"
-        return
-    yield f"  {count} effective setting{'s differ' if count > 1 else ' differs'}"
+    settings = f"{count} effective setting{'' if count == 1 else 's'}"
+    changed = _changed_releases(pair)
+    if pair.a.files == pair.b.files and changed:
+        yield style.paint("bold", f"{_files(pair.a)} ({', '.join(pair.a.dialects)})")
+        yield f"  {changed} change{'s' if changed.count('→') == 1 else ''} {settings if count else 'no effective setting'}"
+    else:
+        yield style.paint("bold", f"{_title(pair.a)} → {_title(pair.b)}")
+        yield f"  {settings} {'differs' if count == 1 else 'differ'}" if count else _SAME
     for namespace, group in groupby(pair.differences, key=lambda one: one.name.partition(".")[0]):
-        rows = [(plain(one.name), f"{_value(one.a)} → {_value(one.b)}", _origins(one)) for one in group]
-        widths = [min(max(len(row[column]) for row in rows), 48) for column in (0, 1)]
+        rows = [(plain(one.name), f"{_value(one.a)} → {_value(one.b)}", _origins(one, pair)) for one in group]
+        widths = [min(max(len(row[column]) for row in rows), 60) for column in (0, 1)]
         yield ""
         yield f"  {style.paint('bold', plain(namespace))}"
         for name, change, origins in rows:
             yield f"    {name:<{widths[0]}}  {change:<{widths[1]}}  {style.paint('dim', origins)}"
 
 
+def _changed_releases(pair: Compared) -> str:
+    """`transformers 4.57.6 → 5.23.0, trl 0.24.0 → 1.16.0`"""
+    a, b = pair.a.releases, pair.b.releases
+    libraries = [library for library in {**a, **b} if a.get(library) != b.get(library)]
+    return ", ".join(f"{library} {a.get(library, 'any')} → {b.get(library, 'any')}" for library in libraries)
+
+
 def _title(side: Side) -> str:
     releases = ", ".join(f"{library} {version}" for library, version in side.releases.items())
-    return f"{', '.join(plain(file) for file in side.files)} ({'; '.join(filter(None, [', '.join(side.dialects), releases]))})"
+    return f"{_files(side)} ({'; '.join(filter(None, [', '.join(side.dialects), releases]))})"
+
+
+def _files(side: Side) -> str:
+    return ", ".join(plain(file) for file in side.files)
 
 
 def _value(fact: ReportedFact) -> str:
-    if fact.origin["kind"] == "unknown" and fact.value is None:
-        return "?" if fact.origin.get("reason") != "it is not set" else "(not set)"
-    return shown(fact.value, 40)
+    return _NOTHING if _unsaid(fact) else shown(fact.value, 40)
 
 
-def _origins(one: Difference) -> str:
-    a, b = reference(one.a), reference(one.b)
-    return a if a == b else f"{a} → {b}"
+def _unsaid(fact: ReportedFact) -> bool:
+    return fact.origin["kind"] == "unknown" and fact.value is None
+
+
+def _origins(one: Difference, pair: Compared) -> str:
+    """Where both values come from; nowhere is not said."""
+    a, b = _origin(one.a, pair.a), _origin(one.b, pair.b)
+    if a == b:
+        return a
+    if _unsaid(one.a) or _unsaid(one.b):
+        return b if _unsaid(one.a) else a
+    return f"{a} → {b}"
+
+
+def _origin(fact: ReportedFact, side: Side) -> str:
+    """`line 7` of the file that the side is called by, `ds.json:7` of another."""
+    origin = fact.origin
+    if origin["kind"] != "explicit" or not side.files:
+        return reference(fact)
+    if origin["file"] == side.files[0] and not origin.get("cell"):
+        return f"line {origin['line']}"
+    return reference(fact._replace(origin={**origin, "file": origin["file"].rpartition("/")[2]}))

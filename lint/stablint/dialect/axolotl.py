@@ -95,7 +95,9 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     found = keys & _TELLING
     if "base_model" in keys and len(found) >= 3:
         return 95
-    return 91 if "micro_batch_size" in keys and "rl" in keys else 60 if {"micro_batch_size", "sequence_len"} <= keys else 0
+    return (
+        91 if "micro_batch_size" in keys and "rl" in keys else 60 if {"micro_batch_size", "sequence_len"} <= keys else 0
+    )
 
 
 def _row(key: str) -> Row:
