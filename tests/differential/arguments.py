@@ -120,9 +120,9 @@ SUBJECTS = {one.kind: one for one in _SUBJECTS}
 
 # Read by hand in DeepSpeed's configuration, so that no class tells of them.
 _DEEPSPEED: dict[str, list[Any]] = {
-    "train_micro_batch_size_per_gpu": [1, 2, 8, 0, -1, "auto", "4", 2.0],
-    "gradient_accumulation_steps": [1, 2, 4, 0, "auto"],
-    "train_batch_size": [8, 16, 1, 0, -8, "auto", "8"],
+    "train_micro_batch_size_per_gpu": [1, 2, 8, 0, -1, "4", 2.0],
+    "gradient_accumulation_steps": [1, 2, 4, 0],
+    "train_batch_size": [8, 16, 1, 0, -8, "8"],
     "gradient_clipping": [1.0, 0, 0.5, "auto"],
     "communication_data_type": ["fp16", "bf16", "fp32", "bfp16", "float16", "auto", None],
     "gradient_allreduce_op": ["mean", "sum", "max", "SUM"],

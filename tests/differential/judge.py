@@ -111,7 +111,7 @@ def says_more(rule: str) -> bool:
 
 def stablint_says(kind: str, given: dict[str, Any], versions: dict[str, str], folder: str) -> Verdict:
     options: dict[str, Any] = {
-        "gpu": ["A100-80GB"],
+        "gpu": ["A100-80GB x1"],
         "with": [f"{name}=={text.partition('+')[0]}" for name, text in versions.items()],
     }
     if kind.startswith("peft."):

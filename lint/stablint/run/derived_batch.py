@@ -52,13 +52,18 @@ def batch_per_device(w: World) -> Answer:
 
 
 def deepspeed_batch(w: World) -> Answer:
-    """What train_batch_size must be (deepspeed runtime/config.py, _batch_assertion)."""
+    """What train_batch_size must be (deepspeed runtime/config.py, _batch_assertion); without the accumulation DeepSpeed computes that one."""
+    return _product(
+        w,
+        ("deepspeed.train_micro_batch_size_per_gpu", "deepspeed.gradient_accumulation_steps", "derived.world_size"),
+    )
+
+
+def deepspeed_share(w: World) -> Answer:
+    """What train_batch_size must be a multiple of: processes, times what else is stated (_set_batch_related_parameters, which rounds down)."""
     names = ("deepspeed.train_micro_batch_size_per_gpu", "deepspeed.gradient_accumulation_steps", "derived.world_size")
-    micro, accumulation, processes = (w.value(name) for name in names)
-    values = (micro, 1 if accumulation is ABSENT else accumulation, processes)
-    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-        return Answer(math.prod(values), names)
-    return Answer(Unknown("one of the three is not known"), names)
+    stated = [name for name in names if w.value(name) not in (ABSENT, None)]
+    return _product(w, tuple(stated))
 
 
 def eval_batch(w: World) -> Answer:
@@ -144,6 +149,11 @@ def _launch_is_known(w: World) -> bool:
         or w.stated("accelerate.multi_gpu") is True
         or w.value("target.gpu.count") == 1
     )
+
+
+def deepspeed_alone(w: World) -> Answer:
+    """Nothing at hand fills in DeepSpeed's `auto`; some trainer elsewhere may."""
+    return Answer(w.run.dialects == ("deepspeed",), (), presumed=True)
 
 
 def deepspeed(w: World) -> Answer:
