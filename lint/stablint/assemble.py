@@ -42,7 +42,7 @@ class Options(NamedTuple):
     skip_unrecognised: bool = False  # files are named by a machine, training configurations or not
     live: Live | None = None
     policies: Policies | None = None  # what settings files and baselines say
-    said: dict[str, str] = {}  # noqa: RUF012  library → where its release was said, if not by --with
+    said: dict[str, str] = {}  # noqa: RUF012  library, or "gpu" → where it was said, if not by --with and --gpu
 
 
 class Part(NamedTuple):
@@ -278,7 +278,8 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     if not options.gpus:
         yield run
     for name, gpu in options.gpus:
-        facts = {key: Fact(key, value, Supplied(f"--gpu {name}")) for key, value in gpu.facts().items()}
+        where = f"{name}, {options.said['gpu']}" if options.said.get("gpu") else f"--gpu {name}"
+        facts = {key: Fact(key, value, Supplied(where)) for key, value in gpu.facts().items()}
         chosen = _on(explicit, facts) if main.block.kind == "call" else explicit
         yield run._replace(supplied={**base, **facts}, target=name, explicit=chosen)
 
@@ -337,11 +338,12 @@ def _governed(options: Options, path: str) -> Options:
     own = options.policies.at(path)
     if not (own.gpus or own.model or own.releases):
         return options
+    asked = [*(library for library, _ in options.releases), *(["gpu"] if options.gpus else [])]
     return options._replace(
         gpus=options.gpus or own.gpus,
         model=options.model or own.model,
         releases=(*own.releases, *options.releases),
-        said={**own.said, **{library: options.said.get(library, "") for library, _ in options.releases}},
+        said={**own.said, **{name: options.said.get(name, "") for name in asked}},
     )
 
 

@@ -69,19 +69,21 @@ def _relative(file: str, folder: str) -> str:
         return file.replace(os.sep, "/")
 
 
-def read(path: str) -> dict[Key, int]:
-    """Raises BadBaseline for a file that cannot be read or is none."""
-    folder = os.path.dirname(os.path.abspath(path))
+def read(path: str, name: str = "") -> dict[Key, int]:
+    """Raises BadBaseline for a file that cannot be read or is none; `name` is how it is shown."""
+    folder, name = os.path.dirname(os.path.abspath(path)), name or path
     try:
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
         if data["schema_version"] != _VERSION:
-            raise BadBaseline(f"{path}: written by another release of stablint: write it anew with --write-baseline")
+            raise BadBaseline(f"{name}: written by another release of stablint: write it anew with --write-baseline")
         return {_key(row, folder): _count(row) for row in data["findings"]}
+    except FileNotFoundError as error:
+        raise BadBaseline(f"the baseline {name} does not exist: `stablint . --write-baseline` writes it") from error
     except OSError as error:
-        raise BadBaseline(f"{path}: {error.strerror}: write it with --write-baseline") from error
+        raise BadBaseline(f"{name}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadBaseline(f"{path}: this is no baseline of stablint") from error
+        raise BadBaseline(f"{name}: this is no baseline of stablint") from error
 
 
 def _key(row: dict[str, Any], folder: str) -> Key:

@@ -59,7 +59,7 @@ def examine(command: Sequence[str], options: Options, environment: Mapping[str, 
     if not options.gpus and command[0] not in _ELSEWHERE:
         from stablint.target.live import machine, targets
 
-        options = options._replace(gpus=targets(machine()))
+        options = options._replace(gpus=targets(machine()), said={**options.said, "gpu": "of this machine"})
     text = Text(os.path.join(folder, NAME + ".sh"), NAME, as_text(command, environment))
     found = inspect([], options, base=folder, texts={text.path: text})
     if found.runs:

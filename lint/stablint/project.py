@@ -133,7 +133,7 @@ class Resolver(Policies):
 
         try:
             if path not in self._baselines:
-                self._baselines[path] = read(path)
+                self._baselines[path] = read(path, files.shown_path(path, self.base))
         except BadBaseline as error:
             raise Wrong(str(error)) from error
         return policy._replace(baseline=self._baselines[path])
@@ -182,6 +182,7 @@ class Resolver(Policies):
         except Wrong as error:
             raise Wrong(f"{settings.name}: {error}") from error
         said = {library: f"[versions] in {settings.name}" for library, _ in told.releases}
+        said["gpu"] = f"[[target]] in {settings.name}"
         return policy._replace(gpus=told.gpus, model=_model(settings), releases=told.releases, said=said)
 
 

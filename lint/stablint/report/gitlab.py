@@ -31,7 +31,7 @@ def _issues(report: Report, secrets: frozenset[str]) -> Iterator[dict[str, Any]]
         yield {
             "type": "issue",
             "check_name": diagnostic.code,
-            "description": finding(diagnostic, secrets) + (f" Fix: {fix}" if fix else ""),
+            "description": finding(diagnostic, secrets) + (f" — fix: {fix}" if fix else ""),
             "categories": ["Bug Risk"],
             "severity": _SEVERITIES[diagnostic.severity],
             "fingerprint": _fingerprint(identity, seen[identity]),

@@ -32,14 +32,17 @@ def summary(report: Report, *, fixed: int = 0) -> Iterator[str]:
     if fixed:
         yield f"Fixed {_some(fixed, 'finding')}."
     checked = sum(file.status == "checked" for file in report.files)
+    hidden = len(report.diagnostics) - len(active(report))
+    accepted = f"; {hidden:,} accepted" if hidden else ""
     if active(report):
         counts = ", ".join(_some(n, severity) for severity in reversed(SEVERITIES) if (n := count(report, severity)))
-        yield f"Found {counts} in {_where(report, checked)}."
+        yield f"Found {counts} in {_where(report, checked)}{accepted}."
         yield from _repairs(report)
     elif not checked and not report.runs:
         yield "No training configuration found: nothing was checked."
     else:
-        yield f"No findings in {_where(report, checked)}."
+        new = "new " if accepted else ""
+        yield f"No {new}findings in {_where(report, checked)}{accepted}."
     yield from _undetermined(report)
 
 

@@ -17,7 +17,9 @@ def compute_dtype(w: World) -> Answer:
         name = f"deepspeed.{block}.enabled"
         if w.stated(name) is True:
             return Answer(dtype, (name,))
-    if w.run.framework == "xtuner" and w.value("derived.deepspeed") is True:  # its DeepSpeed strategy asks the card, not the wrapper
+    if (
+        w.run.framework == "xtuner" and w.value("derived.deepspeed") is True
+    ):  # its DeepSpeed strategy asks the card, not the wrapper
         native = w.value("target.gpu.native_bf16")
         value = Unknown("the card decides") if not isinstance(native, bool) else "bfloat16" if native else "float16"
         return Answer(value, ("derived.deepspeed", "target.gpu.native_bf16"))
