@@ -12,7 +12,7 @@ from stablint.dialect import huggingface
 from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
 from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, statement
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement, is_unknown
-from stablint.source.tree import Entry, Mapping, Node, Scalar, Sequence
+from stablint.source.tree import Command, Entry, Mapping, Node, Scalar, Sequence
 
 _ROWS = (
     ("checkpointer.checkpoint_dir", "model.name_or_path", "text"),
@@ -104,13 +104,23 @@ def lower_flags(block: Block, layer: str = "flags") -> Fragment:
     words = [item for item in (node.items if isinstance(node, Sequence) else (node,)) if isinstance(item, Scalar)]
     entries = [entry for word in words[1:] if (entry := _override(word)) is not None]
     over = block._replace(mapping=block.mapping._replace(entries=tuple(entries)))
-    statements = tuple(lower_mapping(over, ROWS, layer, lambda key: None))
+    recipe = block.origin.words[0] if isinstance(block.origin, Command) and block.origin.words else ""
+    statements = (*lower_mapping(over, ROWS, layer, lambda key: None), *_recipe(block, recipe, layer))
     links = list(huggingface.links(statements))
     if words and isinstance(words[0].value, str):
         links.append(Link("config", words[0].value, Place(block.document, "config", words[0].start, words[0].end)))
     return Fragment(
         "torchtune", block, layer, statements, {"training": OPEN}, {}, tuple(links), entry=True, framework="torchtune"
     )
+
+
+def _recipe(block: Block, name: str, layer: str) -> Iterator[Statement]:
+    """`lora_finetune_distributed`: the recipe says what is trained."""
+    kind = "lora" if name.startswith("lora_") else "full" if name.startswith("full_") else ""
+    if kind:
+        node = Scalar(kind, block.start, block.start, "name", False)
+        entry = Entry(name, block.start, block.start, node)
+        yield statement(block, entry, (name,), Row(name, "training.finetuning_type", "text"), layer)
 
 
 def _override(word: Scalar) -> Entry | None:

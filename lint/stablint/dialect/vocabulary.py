@@ -19,7 +19,7 @@ from stablint.dialect import (
     torchtune,
 )
 from stablint.dialect.fragment import Block, Row, Rows, spelled
-from stablint.source.tree import Document, Mapping, Script
+from stablint.source.tree import Document, Mapping, Module, Script
 
 
 def _nothing(key: str) -> Row | None:
@@ -60,6 +60,7 @@ _LAUNCHER = Words({}, accelerate.flag_row, None)
 # Rarer ones, which take nothing that their table does not say: their modules are loaded where such a text was met.
 _RARE = {
     "openrlhf": "stablint.dialect.openrlhf", "deepspeed-chat": "stablint.dialect.deepspeed_chat", "litgpt": "stablint.dialect.litgpt",
+    "xtuner": "stablint.dialect.xtuner",
 }  # fmt: skip
 
 
@@ -83,6 +84,8 @@ def words(document: Document, layer: str, number: int, dialects: tuple[str, ...]
         command = root.commands[number]
         keys = frozenset(spelled(entry.key) for entry in command.flags.entries)
         return _of_generation(shell.reader(command, split_launch), keys, flags=True)
+    if isinstance(root, Module) and layer == "file":
+        return words_of("xtuner")
     if not isinstance(root, Mapping):
         return None
     found = _recognised(Block(document, "document", "", root, root.start, root.end, document.number))

@@ -25,6 +25,8 @@ def compute_dtype(w: World) -> Answer:
         return Answer(value, ("derived.deepspeed", "target.gpu.native_bf16"))
     if w.run.framework in _AUTOCAST and w.value("training.amp_dtype") in (*_HALF, "float32"):
         return Answer(w.value("training.amp_dtype"), ("training.amp_dtype",))
+    if w.run.framework == "torchtune":  # its recipes know no mixed precision
+        return _weights_decide(w)
     fp16, bf16 = w.value("training.fp16"), w.value("training.bf16")
     if fp16 is True and bf16 is True:
         return Answer(Unknown("fp16 and bf16 are both on"), ("training.fp16", "training.bf16"))
