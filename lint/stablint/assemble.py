@@ -174,7 +174,7 @@ def _of_document(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
     return [[Part(fragment)] for fragment in fragments]
 
 
-_ROLE_DIALECT = {"deepspeed": "deepspeed", "accelerate": "accelerate"}
+_ROLE_DIALECT = {"deepspeed": "deepspeed", "accelerate": "accelerate", "fsdp": "fsdp"}
 
 
 def _join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
@@ -188,7 +188,10 @@ def _join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
             continue
         document = link.place.document
         beside = document.text.path
-        path = files.written(link.path, document) or discover.locate(link.path, beside, files.root(beside))
+        path = files.written(link.path, document)
+        if path is None and link.folder:
+            path = discover.locate(os.path.join(link.folder, link.path), beside, files.root(beside))
+        path = path or discover.locate(link.path, beside, files.root(beside))
         if path is None or (link.role, path) in seen or os.path.isdir(path):
             continue
         seen.add((link.role, path))

@@ -177,6 +177,27 @@ def test_deepspeed_configurations(tmp_path, case):
     assert micro.origin.place.document.text.name == where
 
 
+# Where the script goes, and which of two files of one name is read then: the one in configs, or the one beside it.
+FOLDERS = [
+    ("cd configs", 3),
+    ("cd configs && x", 3),
+    ("(cd configs; x)", 2),
+    ("cd configs; cd ..", 2),
+    ("cd configs; x; cd -", 2),
+    ("if x; then cd configs; fi", 2),
+    ("cd $1", 2),
+    ('cd "$(dirname "$0")/configs"', 3),
+]
+
+
+@pytest.mark.parametrize(("way", "stage"), FOLDERS)
+def test_files_are_looked_up_from_where_the_script_has_gone(tmp_path, way, stage):
+    files = {"ds.json": ZERO3.replace("3", "2"), "configs/ds.json": ZERO3}
+    found = runs(tmp_path, {"train.sh": f"{way}\ndeepspeed t.py {FLAGS} --deepspeed ds.json\n", **files})
+    run = next(run for run in found if "train.sh" in run.files)
+    assert fact(run, "deepspeed.zero_optimization.stage") == stage
+
+
 def test_a_variable_that_is_unknown_is_unknown_in_what_is_written(tmp_path):
     script = f"cat > ds.json <<EOF\n{ZERO3.replace('4', '$1')}EOF\ndeepspeed t.py {FLAGS} --deepspeed ds.json\n"
     assert fact(only(tmp_path, script), "deepspeed.train_micro_batch_size_per_gpu") == "?"

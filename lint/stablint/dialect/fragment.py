@@ -28,9 +28,10 @@ class Block(NamedTuple):
 class Link(NamedTuple):
     """Another file that this block makes part of the run."""
 
-    role: str  # deepspeed | accelerate | config | model | script | adapter
+    role: str  # deepspeed | accelerate | fsdp | config | model | script | adapter
     path: str
     place: Place
+    folder: str = ""  # from which the path counts, where a script has gone there
 
 
 class Fragment(NamedTuple):

@@ -113,6 +113,9 @@ def lower(document: Document, split_launch: SplitLaunch) -> Iterator[Fragment]:
             launch.lower(document, launcher, index, target is not None, command.words[0]),
         ]
         for fragment in found:
+            if command.folder:
+                there = tuple(link._replace(folder=command.folder) for link in fragment.links)
+                fragment = fragment._replace(links=there)
             yield from _presumed(fragment._replace(weak=weak))
         header = slurm.lower(document, command, launch.name_of(launcher), index)
         if header is not None:

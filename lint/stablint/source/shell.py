@@ -5,21 +5,23 @@ Variables hold what the script gave them last; what a branch, a loop or the call
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 from stablint.source.shell_blocks import Simple, items
 from stablint.source.shell_flags import arguments
 from stablint.source.shell_header import header
-from stablint.source.shell_inner import scripts_in, started_by, text_of
+from stablint.source.shell_inner import scripts_in, started_by
+from stablint.source.shell_inner import text_of as words_of
 from stablint.source.shell_launch import split_launch
 from stablint.source.shell_run import Runner
 from stablint.source.shell_tokens import Body, Word
-from stablint.source.shell_values import Chunk, Definition, Field
+from stablint.source.shell_values import Chunk, Definition, Field, one_field, text_of
 from stablint.source.shell_view import Inner, placed_tokens
 from stablint.source.shell_view import documents as inner_documents
 from stablint.source.shell_words import Lexer
 from stablint.source.shell_written import Writer
-from stablint.source.tree import Command, Document, Entry, Mapping, Problem, Scalar, Script, Text
+from stablint.source.tree import Command, Document, Entry, Mapping, Problem, Scalar, Script, Text, Unknown
 from stablint.source.view import Parse
 
 __all__ = ["LARGEST", "document", "documents", "split_launch"]
@@ -31,6 +33,7 @@ _SLURM = {
     "nodes": ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), "ntasks": ("SLURM_NTASKS", "SLURM_NPROCS"), "ntasks-per-node": ("SLURM_NTASKS_PER_NODE",),
     "gres": ("SLURM_GPUS_ON_NODE",), "gpus-per-node": ("SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"), "cpus-per-task": ("SLURM_CPUS_PER_TASK",),
 }  # fmt: skip
+_FOLDER, _BEFORE = "#folder", "#before"  # no names of variables
 _SPACE = re.compile(r"\s*")
 _DEEPEST_SCRIPT = 3  # `bash -c "bash -c …"`
 
@@ -88,7 +91,9 @@ class _Reader(Runner):
             self.once[name] = None
         if not fields:
             return
-        texts = [text_of(field) for field in fields]
+        texts = [words_of(field) for field in fields]
+        if texts[0] == "cd":
+            self.go_to(fields)
         for inner in scripts_in(fields, texts) if self.inside < _DEEPEST_SCRIPT else ():
             self.inner(inner)
         start = environment[0].key_start if environment else words[0].start
@@ -107,7 +112,8 @@ class _Reader(Runner):
         if not read.words:
             return read.flags
         self.problems += read.problems
-        self.commands.append(Command(read.words, read.flags, read.positionals, environment, start, end))
+        folder = text_of(self.state.held.get(_FOLDER)) or ""
+        self.commands.append(Command(read.words, read.flags, read.positionals, environment, start, end, folder))
         return None
 
     def know(self, options: Mapping) -> None:
@@ -132,6 +138,21 @@ class _Reader(Runner):
         self.state.leave()
         self.bodies = bodies
         self.inside -= 1
+
+    def go_to(self, fields: list[Field]) -> None:
+        """`cd folder`: files that later commands name are looked up from there."""
+        before, place = self.state.held.get(_FOLDER), fields[0]
+        target = one_field(fields[1]) if len(fields) == 2 else None
+        text = text_of(target)
+        if text == "-":
+            held = self.state.held.get(_BEFORE)
+        elif text is None or text.startswith("~"):
+            held = Unknown("the folder is not known")
+        else:
+            path = posixpath.normpath(posixpath.join(text_of(before) or "", text))
+            held = Definition((Chunk(path, place.start, place.end),), place.start, place.end, False)
+        self.state.hold(_FOLDER, held)
+        self.state.hold(_BEFORE, before)
 
     def orphan(self, words: tuple[Word, ...]) -> None:
         """A line that begins with a flag: the command above ended too early."""

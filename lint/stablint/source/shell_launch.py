@@ -177,7 +177,13 @@ def _command(
     opened = whole.flags.open and (script is None or _open_before(whole, end))
     mapping = Mapping(entries, min(start, end), end, opened)
     return Command(
-        tuple(named), mapping, tuple(positionals), whole.environment._replace(entries=tuple(environment)), start, end
+        tuple(named),
+        mapping,
+        tuple(positionals),
+        whole.environment._replace(entries=tuple(environment)),
+        start,
+        end,
+        whole.folder,
     )
 
 

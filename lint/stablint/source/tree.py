@@ -105,7 +105,7 @@ class Command(NamedTuple):
     """One logical shell command. `words` is the program with the words before its first flag, as values (`accelerate`, `launch`).
 
     `flags` holds the flags in order, keys without their leading dashes; `positionals` the words that belong to no flag;
-    `environment` the assignments in front of it and the exports before it.
+    `environment` the assignments in front of it and the exports before it; `folder` where the script has gone to by then (`cd`), from its own.
     """
 
     words: tuple[str, ...]
@@ -114,6 +114,7 @@ class Command(NamedTuple):
     environment: Mapping
     start: int
     end: int
+    folder: str = ""
 
 
 class Script(NamedTuple):
