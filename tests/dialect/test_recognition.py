@@ -31,6 +31,8 @@ OURS = {
     "LLaMA-Factory, second generation": ("llamafactory", "model: Qwen/Qwen3-0.6B\nmodel_class: llm\ndist_config: {name: fsdp2}\nlearning_rate: 1.0e-4\n"),
     "axolotl": ("axolotl", "base_model: Qwen/Qwen3-8B\nadapter: qlora\nsequence_len: 4096\nmicro_batch_size: 2\ndatasets: [{path: a}]\n"),
     "ms-swift": ("ms-swift", "model: Qwen/Qwen3-8B\ntuner_type: lora\ndataset: [a]\nlearning_rate: 1e-4\noutput_dir: out\n"),
+    "axolotl, of its preference part": ("axolotl", "rl: grpo\nmicro_batch_size: 1\ngradient_accumulation_steps: 4\ntrl: {num_generations: 4}\n"),
+    "litgpt": ("litgpt", "checkpoint_dir: a\nout_dir: out\nprecision: bf16-true\ntrain: {epochs: 1}\neval: {interval: 10}\n"),
     "torchtune": ("torchtune", "model:\n  _component_: torchtune.models.llama3.llama3_8b\noptimizer: {lr: 2e-5}\nbatch_size: 2\n"),
 }  # fmt: skip
 # Their keys meet ours: seed, steps, env, model, dataset, optimizer, name …
@@ -56,6 +58,7 @@ OTHERS = {
     "an evaluation of lm-eval": "task: mmlu\ndataset_path: cais/mmlu\nnum_fewshot: 5\nmetric_list: [{metric: acc}]\n",
     "Ansible": "- hosts: all\n  tasks: [{name: install, apt: {name: git}}]\n",
     "OpenAPI": "openapi: 3.0.0\ninfo: {title: api, version: '1'}\npaths: {}\n",
+    "training of something else in sections": "model: {depth: 4}\ntrain: {epochs: 10}\neval: {metric: iou}\nseed: 1\n",
     "a vLLM server": "model: Qwen/Qwen3-8B\nmax_model_len: 8192\ntensor_parallel_size: 2\ngpu_memory_utilization: 0.9\n",
     "an issue template": "name: Bug\ndescription: report\nbody: [{type: textarea, attributes: {label: What}}]\n",
     "one key that trainers know too": "seed: 42\nname: x\n",

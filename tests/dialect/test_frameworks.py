@@ -1,0 +1,116 @@
+"""What single frameworks do in their own way: what they fill in, how their texts refer to each other, what their commands say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stablint.compiling.frameworks import compile_frameworks
+from tests.runs import world
+
+ROOT = Path(__file__).resolve().parents[2]
+LORA = "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\ntemplate: qwen3\ndataset: a\noutput_dir: out\nlearning_rate: 1.0e-4\n"
+TUNE = """output_dir: /tmp/run
+model:
+  _component_: torchtune.models.llama3.lora_llama3_8b
+  lora_rank: 16
+checkpointer:
+  _component_: torchtune.training.FullModelHFCheckpointer
+  checkpoint_dir: ${base}/Meta-Llama-3-8B
+base: /models
+optimizer: {_component_: torch.optim.AdamW, lr: "${rate}"}
+rate: 3e-4
+batch_size: 2
+dtype: bf16
+"""
+XTUNER = """import torch
+from mmengine.optim import AmpOptimWrapper, CosineAnnealingLR, LinearLR
+from torch.optim import AdamW
+from xtuner.model import SupervisedFinetune
+
+max_epochs = 4
+counts = 8
+counts *= 2
+model = dict(type=SupervisedFinetune, llm=dict(pretrained_model_name_or_path="Qwen/Qwen2-7B", torch_dtype=torch.float16))
+optim_wrapper = dict(type=AmpOptimWrapper, optimizer=dict(type=AdamW, lr=2e-5), accumulative_counts=counts)
+param_scheduler = [dict(type=LinearLR, end=0.1 * max_epochs), dict(type=CosineAnnealingLR, end=max_epochs)]
+train_cfg = dict(max_epochs=max_epochs)
+"""
+SECOND = """model: Qwen/Qwen3-4B
+model_class: llm
+peft_config: {name: lora, r: 16}
+dist_config: {name: fsdp2}
+train_dataset: a.yaml
+learning_rate: 1.0e-4
+"""
+FSDP = '{"fsdp_state_dict_type": "FULL_STATE_DICT", "fsdp_transformer_layer_cls_to_wrap": ["LlamaDecoderLayer"]}'
+FACTS: dict[str, tuple[dict[str, str], dict[str, Any], dict[str, Any]]] = {
+    "LLaMA-Factory's rank, and twice the rank": ({"a.yaml": LORA}, {},
+                                                  {"derived.method": "lora", "lora.r": 8, "lora.lora_alpha": 16, "derived.lora_scale": 2.0}),
+    "LLaMA-Factory's length, by release": ({"a.yaml": LORA}, {"releases": ("llamafactory==0.9.0",)}, {"training.max_length": 1024}),
+    "LLaMA-Factory's newer length": ({"a.yaml": LORA}, {}, {"training.max_length": 2048}),
+    "LLaMA-Factory trains float32 weights": ({"a.yaml": LORA + "finetuning_type: full\n"}, {}, {"model.dtype": "float32"}),
+    "LLaMA-Factory's pure bf16": ({"a.yaml": LORA + "finetuning_type: full\npure_bf16: true\n"}, {},
+                                   {"model.dtype": "bfloat16", "derived.compute_dtype": "bfloat16"}),
+    "no adapter, no rank": ({"a.yaml": LORA + "finetuning_type: full\n"}, {}, {"derived.method": "full"}),
+    "its second generation": ({"a.yaml": SECOND}, {}, {"derived.method": "lora", "lora.r": 16, "lora.lora_alpha": 16, "training.bf16": True}),
+    "axolotl's dtype follows its switch": (
+        {"a.yaml": "base_model: Qwen/Qwen3-8B\nbf16: true\nsequence_len: 512\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\ndatasets: []\n"},
+        {}, {"model.dtype": "bfloat16", "training.per_device_eval_batch_size": 2, "training.lr_scheduler_type": "cosine"},
+    ),
+    "torchtune's references": (
+        {"a.yaml": TUNE}, {}, {"model.name_or_path": "/models/Meta-Llama-3-8B", "training.learning_rate": 3e-4, "derived.method": "lora",
+                              "lora.lora_alpha": 16, "derived.compute_dtype": "bfloat16"},
+    ),
+    "what stands behind tune run's file": (
+        {"a.yaml": TUNE, "run.sh": "tune run lora_finetune_single_device --config a.yaml batch_size=8 optimizer.lr=1e-5\n"},
+        {}, {"training.per_device_train_batch_size": 8, "training.learning_rate": 1e-5, "lora.r": 16},
+    ),
+    "xtuner's names, warm-up and augmented number": (
+        {"config.py": XTUNER}, {}, {"training.gradient_accumulation_steps": 16, "training.warmup_ratio": 0.1, "derived.compute_dtype": "float16",
+                                "training.learning_rate": 2e-5, "derived.method": "full"},
+    ),
+    "xtuner's command and the DeepSpeed file that it brings": (
+        {"config.py": XTUNER, "run.sh": "NPROC_PER_NODE=8 xtuner train config.py --deepspeed deepspeed_zero3_offload\n"},
+        {"gpus": ("A100-80GB",)},
+        {"derived.zero_stage": 3, "deepspeed.zero_optimization.offload_param.device": "cpu", "derived.world_size": 8, "derived.compute_dtype": "bfloat16"},
+    ),
+    "litgpt's command": (
+        {"run.sh": "litgpt finetune_lora Qwen/Qwen2-7B --precision 16-true --quantize bnb.nf4 --optimizer.lr 1e-4\n"},
+        {}, {"derived.method": "qlora", "model.name_or_path": "Qwen/Qwen2-7B", "derived.compute_dtype": "float16", "lora.r": 8, "training.learning_rate": 1e-4},
+    ),
+    "litgpt under mixed precision": (
+        {"run.sh": "litgpt pretrain --model_name Qwen2-7B --precision bf16-mixed --train.max_norm 1.0\n"},
+        {}, {"derived.method": "full", "derived.objective": "pretrain", "derived.compute_dtype": "bfloat16", "model.dtype": "float32"},
+    ),
+    "FSDP's options in a file of their own": (
+        {"a.yaml": "output_dir: out\nlearning_rate: 1.0e-5\nbf16: true\nfsdp: full_shard\nfsdp_config: fsdp.json\n",
+         "fsdp.json": FSDP},
+        {}, {"derived.fsdp": True, "fsdp.state_dict_type": "FULL_STATE_DICT"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "said", "facts"), FACTS.values(), ids=FACTS)
+def test_facts(files: dict[str, str], said: dict[str, Any], facts: dict[str, Any], tmp_path: Path) -> None:
+    found = world(tmp_path, files, **said)
+    assert {name: found.value(name) for name in facts} == facts
+
+
+def test_every_default_of_a_framework_says_where_it_was_read() -> None:
+    document = yaml.safe_load((ROOT / "knowledge" / "frameworks.yaml").read_text(encoding="utf-8"))
+    for name, entry in document.items():
+        assert entry["source"].startswith("https://") and entry["read"], name
+        assert all(row["at"] for rows in entry["defaults"].values() for row in rows), name
+
+
+@pytest.mark.parametrize("row", ["{is: 1}", "{at: x}", "{is: 1, as: lora.r, at: x}", "{is: 1, at: x, until: 2}"])
+def test_a_default_without_a_place_or_with_two_values_is_refused(row: str, tmp_path: Path) -> None:
+    (tmp_path / "frameworks.yaml").write_text(
+        f"a: {{source: s, read: [1], defaults: {{lora.r: [{row}]}}}}\n", encoding="utf-8"
+    )
+    with pytest.raises(ValueError, match="a row has one of"):
+        compile_frameworks(tmp_path)
