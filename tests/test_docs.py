@@ -1,0 +1,84 @@
+"""docs/settings.md and docs/library.md show settings, arguments and commands that there are."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import stablint
+from stablint import discover, settings
+from stablint.cli import _COMMANDS, main
+from stablint.conform import faults
+from stablint.directives import directives
+from stablint.schema import Settings
+
+ROOT = Path(__file__).parents[1]
+SETTINGS, LIBRARY = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("settings.md", "library.md"))
+SCHEMA = json.loads((ROOT / "schemas" / "settings.schema.json").read_text(encoding="utf-8"))
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.S)
+
+
+@pytest.mark.parametrize("block", blocks(SETTINGS, "toml"))
+def test_the_settings_shown_are_settings(block, tmp_path):
+    (tmp_path / "stablint.toml").write_text(block, encoding="utf-8")
+    assert list(faults(settings.read(str(tmp_path / "stablint.toml")).values, SCHEMA)) == []
+
+
+def test_every_setting_is_shown(tmp_path):
+    shown = set()
+    for number, block in enumerate(blocks(SETTINGS, "toml")):
+        path = tmp_path / f"{number}.toml"
+        path.write_text(block, encoding="utf-8")
+        shown |= set(settings.read(str(path)).values)
+    assert shown | {"extend"} == {name.replace("_", "-") for name in Settings.model_fields}
+    assert "extend = " in SETTINGS
+
+
+def test_every_argument_of_check_is_described():
+    described = set(re.findall(r"`\*?([a-z_]+)`", "".join(re.findall(r"^\| (`.*?) \|", LIBRARY, re.M))))
+    assert described == set(inspect.signature(stablint.check).parameters)
+
+
+@pytest.mark.parametrize("block", blocks(LIBRARY, "python"))
+def test_the_python_shown_names_what_there_is(block):
+    for node in ast.walk(ast.parse(block)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "stablint":
+            assert hasattr(stablint, node.attr)
+
+
+@pytest.mark.parametrize(
+    "line", [line for text in (SETTINGS, LIBRARY) for block in blocks(text, "sh") for line in block.splitlines()]
+)
+def test_the_commands_shown_take_their_options(line, capsys):
+    words = shlex.split(line, comments=True)
+    assert words[0] == "stablint"
+    command = words[1] if words[1] in _COMMANDS else "check"
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    told = capsys.readouterr().out
+    own = words[: words.index("--")] if "--" in words else words
+    assert all(word in told for word in own if word.startswith("--"))
+
+
+def test_the_comments_shown_are_read(tmp_path):
+    (block,) = blocks(SETTINGS, "yaml")
+    path = str(write(tmp_path, block))
+    found = directives(discover.read(path, path))
+    assert [(directive.fault, directive.words) for directive in found] == [
+        ("", ("T201",)),
+        ("", ("P101", "fp16-risky-model")),
+    ]
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "train.yaml").write_text(text, encoding="utf-8")
+    return folder / "train.yaml"
