@@ -434,6 +434,8 @@ def _releases(parts: list[Part], files: Files, options: Options) -> tuple[Releas
     pins = files.requirements(document.text.path)
     if document.view is not None or document.format == "shell":
         pins = {**pins, **locks.installed(document.text.text, document.text.path)}
+    if not (pins or options.releases):
+        return releases, {}
     asked = dict(options.releases)
     for library, specifier in {**{name: pin.specifier for name, pin in pins.items()}, **asked}.items():
         releases = releases.restrict(library, specifier)

@@ -44,22 +44,24 @@ class Resolver(Policies):
         self.given, self.base = asked, base
         self._folders: dict[str, str | None] = {}
         self._settings: dict[str, Settings] = {}
+        self._whole: dict[str, Policy] = {}  # of folders all of whose files are under the same
         self._policies: dict[tuple[str, tuple[int, ...]], Policy] = {}
         self._houses: dict[tuple[str, ...], House] = {}
         self._baselines: dict[str, dict[tuple[str, str, str], int]] = {}
 
     def at(self, path: str) -> Policy:
         """Raises Wrong for settings that cannot be used."""
-        settings = self.settings_of(os.path.dirname(path))
-        if settings is None:
-            return self._policies.get(("", ())) or self._keep(None, ())
-        rows = settings.get("per-path", ())
-        which = (
-            tuple(n for n, row in enumerate(rows) if matches(path, settings.folder, tuple(row["paths"])))
-            if rows
-            else ()
-        )
-        return self._policies.get((settings.path, which)) or self._keep(settings, which)
+        folder = os.path.dirname(path)
+        known = self._whole.get(folder)
+        if known is not None:
+            return known
+        settings = self.settings_of(folder)
+        if settings is None or not settings.get("per-path"):
+            self._whole[folder] = self._policies.get(_key(settings, ())) or self._keep(settings, ())
+            return self._whole[folder]
+        rows = settings.get("per-path")
+        which = tuple(n for n, row in enumerate(rows) if matches(path, settings.folder, tuple(row["paths"])))
+        return self._policies.get(_key(settings, which)) or self._keep(settings, which)
 
     def asked(self) -> tuple[Policy, ...]:
         return tuple(self._policies.values())
@@ -98,7 +100,7 @@ class Resolver(Policies):
 
     def _keep(self, settings: Settings | None, which: tuple[int, ...]) -> Policy:
         policy = self._bare() if settings is None else self._made(settings, which)
-        self._policies[(settings.path if settings is not None else "", which)] = policy
+        self._policies[_key(settings, which)] = policy
         return policy
 
     def _bare(self) -> Policy:
@@ -184,6 +186,10 @@ class Resolver(Policies):
         said = {library: f"[versions] in {settings.name}" for library, _ in told.releases}
         said["gpu"] = f"[[target]] in {settings.name}"
         return policy._replace(gpus=told.gpus, model=_model(settings), releases=told.releases, said=said)
+
+
+def _key(settings: Settings | None, which: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
+    return (settings.path if settings is not None else "", which)
 
 
 def options_of(given: argparse.Namespace, extra: list[str], paths: list[str]) -> Options:

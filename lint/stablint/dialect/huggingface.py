@@ -277,7 +277,11 @@ def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: 
     return _Reading(trl, scopes, {"training": classes, **adapter}, framework)
 
 
-LINKS: Table[str, str] = {"training.deepspeed": "deepspeed", "training.fsdp_config": "fsdp", "model.name_or_path": "model"}
+LINKS: Table[str, str] = {
+    "training.deepspeed": "deepspeed",
+    "training.fsdp_config": "fsdp",
+    "model.name_or_path": "model",
+}
 
 
 def links(statements: tuple[Statement, ...]) -> tuple[Link, ...]:
