@@ -256,5 +256,9 @@ def test_a_program_with_arguments_of_its_own_is_not_judged_as_trl(tmp_path):
 
 
 def test_an_evaluation_is_no_training(tmp_path):
-    script = "accelerate launch evaluate.py --model_name_or_path gpt2 --bf16 True --deepspeed ds.json --output_dir o --report_to none\n"
-    assert inspected(tmp_path, {"eval.sh": script}).report.runs == ()
+    script = "accelerate launch run.py --model_name_or_path gpt2 --bf16 True --deepspeed ds.json --output_dir o --metric accuracy --answers a.json\n"
+    assert inspected(tmp_path, {"run.sh": script}).report.runs == ()
+    assert (
+        len(inspected(tmp_path, {"run.sh": script.replace("--metric", "--learning_rate 1e-5 --metric")}).report.runs)
+        == 1
+    )

@@ -36,11 +36,16 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
     keys = {spelled(entry.key) for entry in target.flags.entries}
     known = _known_flags(target)
     return (
-        (known >= 3 and (not keys.isdisjoint(_TRAINING_ONLY) or huggingface.is_trl(keys)))
+        (known >= 3 and not _evaluates(keys, known))
         or (programs.of(launcher, script) is not None and (bool(keys) or bool(_config_links(target))))
-        or (known >= 1 and not keys.isdisjoint(_TRAINING_ONLY))
+        or (known >= 1 and bool(keys & huggingface.TELLING) and not _evaluates(keys, known))
         or (bool(_config_links(target)) and _starts_training(launcher, target))
     )
+
+
+def _evaluates(keys: set[str], known: int) -> bool:
+    """Whether nothing among the flags is of training alone, and several are of no trainer that is known."""
+    return keys.isdisjoint(_TRAINING_ONLY) and len(keys) - known >= 2 and not huggingface.is_trl(keys)
 
 
 def _launches_script(launcher: Command, script: Command | None) -> bool:
