@@ -137,7 +137,16 @@ def test_truth_as_the_library_reads_it(tmp_path, flag, expected):
     assert fact(only(tmp_path, f"python t.py {FLAGS} {flag}\n"), f"training.{name}") == expected
 
 
-@pytest.mark.parametrize(("tail", "scope"), [("", "presumed"), (' "$@"', "open"), (" $EXTRA", "open")])
+@pytest.mark.parametrize(
+    ("tail", "scope"),
+    [
+        ("", "presumed"),
+        (' --config "$C"', "open"),
+        (" --config a.yaml", "open"),
+        (' "$@"', "open"),
+        (" $EXTRA", "open"),
+    ],
+)
 def test_arguments_of_the_caller_open_the_scope(tmp_path, tail, scope):
     run = only(tmp_path, f"python t.py {FLAGS} --fp16 True --logging_steps 1{tail}\n")
     assert run.scopes["training"] == scope
@@ -253,6 +262,19 @@ def test_a_program_with_arguments_of_its_own_is_not_judged_as_trl(tmp_path):
     (run,) = found.runs
     assert not any(name.startswith("trl.") for name in run.classes["training"])
     assert not rules(found, "error")
+
+
+# Commands whose settings all stand elsewhere.
+ELSEWHERE = [
+    "tune run --nproc_per_node 8 full_finetune_distributed --config llama3_3/70B_full a=b c=d",
+    'torchrun --nproc_per_node 8 -m pkg.train.sft --config "$1"',
+]
+
+
+@pytest.mark.parametrize("command", ELSEWHERE)
+def test_a_launch_that_hands_over_its_config_is_a_run(tmp_path, command):
+    run = only(tmp_path, f"{command}\n")
+    assert (fact(run, "launch.processes_per_node"), run.scopes["training"]) == (8, "open")
 
 
 def test_an_evaluation_is_no_training(tmp_path):

@@ -8,7 +8,7 @@ from stablint.dialect import huggingface, launch, llamafactory, programs, slurm
 from stablint.dialect.fragment import Block, Fragment, Link, spelled
 from stablint.run.fact import OPEN, Explicit, Place, Statement
 from stablint.run.releases import field, known_key
-from stablint.source.tree import Command, Document, Scalar, Script, Unknown
+from stablint.source.tree import Command, Document, Node, Scalar, Script, Sequence, Unknown
 
 SplitLaunch = Callable[[Command], "tuple[Command, Command | None]"]
 
@@ -40,6 +40,7 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
         or (programs.of(launcher, script) is not None and (bool(keys) or bool(_config_links(target))))
         or (known >= 1 and bool(keys & huggingface.TELLING) and not _evaluates(keys, known))
         or (bool(_config_links(target)) and _starts_training(launcher, target))
+        or (_names_config(target) and script is not None and _speaks_of_training(target))
     )
 
 
@@ -101,7 +102,11 @@ def _starts_training(launcher: Command, target: Command) -> bool:
     named = words[:2] in (("accelerate", "launch"), ("llamafactory-cli", "train")) or (
         words and words[0] in ("torchrun", "deepspeed", "trl")
     )
-    return bool(named) or any("train" in word or "finetune" in word or "sft" in word for word in target.words)
+    return bool(named) or _speaks_of_training(target)
+
+
+def _speaks_of_training(target: Command) -> bool:
+    return any("train" in word or "finetune" in word or "sft" in word for word in target.words)
 
 
 def lower(document: Document, split_launch: SplitLaunch) -> Iterator[Fragment]:
@@ -156,7 +161,7 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
     # `--deepspeed_config` is the flag of DeepSpeed's own parser: whoever has it builds no TrainingArguments, which call it `--deepspeed`.
     foreign = program is None and (_known_flags(target) < 3 or _has_flag(target, "deepspeed_config"))
-    if foreign or any(link.role == "config" for link in configs):
+    if foreign or _names_config(target):
         scopes = dict.fromkeys(scopes, OPEN)
     links = (*fragment.links, *configs, *_unresolved(document, target))
     return fragment._replace(links=links, scopes=scopes)
@@ -182,13 +187,23 @@ def reader(command: Command, split_launch: SplitLaunch) -> str:
     return program.dialect if program is not None else "hf-args"
 
 
+def _first(node: Node) -> Node:
+    """`tune run … --config file key=value`: the words behind the file belong to no flag."""
+    return node.items[0] if isinstance(node, Sequence) and node.items else node
+
+
+def _names_config(command: Command) -> bool:
+    """Whether a whole config is handed over, be it known which or not."""
+    return any(spelled(entry.key) in _CONFIG_FLAGS for entry in command.flags.entries) or bool(_config_links(command))
+
+
 def _config_links(command: Command) -> list[tuple[str, Scalar]]:
     found = [
-        (str(entry.value.value), entry.value)
+        (str(node.value), node)
         for entry in command.flags.entries
         if spelled(entry.key) in _CONFIG_FLAGS
-        and isinstance(entry.value, Scalar)
-        and isinstance(entry.value.value, str)
+        and isinstance(node := _first(entry.value), Scalar)
+        and isinstance(node.value, str)
     ]
     found += [
         (word.value, word)
