@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 import stablint
+from stablint.target.gpu import parse_gpu
 
 
 class Strategy(str, Enum):
@@ -210,6 +211,27 @@ def test_the_report_as_a_pydantic_model():
 def test_wrong_objects_are_refused(objects, error):
     with pytest.raises(error):
         stablint.check(**objects)
+
+
+def test_live_objects_are_held_to_this_machine_and_files_are_not(tmp_path, monkeypatch):
+    card = ("NVIDIA A100-SXM4-80GB x2", parse_gpu("A100-SXM4-80GB x2"))
+    monkeypatch.setattr("stablint.api._of_this_machine", lambda: (card,))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.yaml").write_text(
+        f"model_name_or_path: {QWEN}\noutput_dir: o\nlearning_rate: 1.0e-5\nfp16: true\n"
+    )
+    args = TrainingArguments("out", fp16=True)
+    (found,) = [
+        d for d in stablint.check(training_args=args, model=Model("qwen2", QWEN)).diagnostics if d.code == "P101"
+    ]
+    assert found.targets == (card[0],)
+    assert {f.origin["option"] for f in found.facts if f.name.startswith("target.")} == {f"{card[0]}, of this machine"}
+    other = stablint.check(training_args=args, model=Model("qwen2", QWEN), gpu="H100")
+    assert {target for d in other.diagnostics for target in d.targets} == {"H100"}
+    assert not [d for d in stablint.check("train.yaml").diagnostics if d.targets]
+    assert not [
+        d for d in stablint.check(training_args=args, model=Model("qwen2", QWEN), gpu=()).diagnostics if d.targets
+    ]
 
 
 def test_a_path_that_is_not_there():

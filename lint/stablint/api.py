@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Union
 
 from stablint.assemble import Live, Options
@@ -18,6 +19,7 @@ from stablint.report.model import Diagnostic, Report
 
 if TYPE_CHECKING:
     from stablint.schema.report import ReportDocument
+    from stablint.target.gpu import Gpu
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -34,7 +36,7 @@ class UnsafeConfig(Exception):
 
 def check(
     *paths: Path,
-    gpu: str | Iterable[str] = (),
+    gpu: str | Iterable[str] | None = None,
     model: Any = None,
     releases: Iterable[str] = (),
     facts: Iterable[str] = (),
@@ -49,7 +51,8 @@ def check(
 ) -> Report:
     """Check files, folders and the objects of a running program, which may be mixed.
 
-    `gpu` names one or several targets, "auto" asks this machine. `model` is a name, a folder, a PreTrainedModel or its config;
+    `gpu` names one or several targets, "auto" asks this machine; without it live objects are held to the GPUs of this machine, if it has
+    any, and files to the targets of the settings. `model` is a name, a folder, a PreTrainedModel or its config;
     `training_args` a TrainingArguments or TRL config, `deepspeed` a dict or a file, `trainer` a built trainer instead of all these.
     `releases` are specifiers such as "trl==1.16.0" (with live objects: instead of those installed), `facts` overrides such as
     "training.fp16=true". Beside a loaded model no `peft_config` means that there is no adapter. `config` is a settings file that counts
@@ -74,9 +77,11 @@ def check(
         live: Live | None = None
         if any(one is not None for one in objects) or (model is not None and name is None):
             live = _live(None if name is not None else model, *objects, trainer is not None, not named)
-        wanted = options([gpu] if isinstance(gpu, str) else gpu, name, releases, facts)
+        wanted = options([gpu] if isinstance(gpu, str) else gpu or (), name, releases, facts)
         if live is not None:
             wanted = _as_installed(wanted)
+            if gpu is None and (cards := _of_this_machine()):
+                wanted = wanted._replace(gpus=cards, said={**wanted.said, "gpu": "of this machine"})
         resolver = Resolver(Asked(config=None if config is None else os.fspath(config), isolated=isolated), os.getcwd())
         return inspect(named, wanted._replace(live=live, policies=resolver)).report
     except NoSuchPath as error:
@@ -107,6 +112,14 @@ def _live(
         training_args=training_args, model=known, peft_config=peft_config, quantization_config=quantization_config, deepspeed=deepspeed,
         tokenizer=tokenizer, folder=os.getcwd(), complete=whole, alone=alone,
     )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _of_this_machine() -> tuple[tuple[str, Gpu], ...]:
+    """Asked once a process: it may take two seconds."""
+    from stablint.target.live import machine, targets
+
+    return targets(machine())
 
 
 def _as_installed(wanted: Options) -> Options:

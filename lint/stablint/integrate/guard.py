@@ -24,8 +24,8 @@ class TrainingGuard:
         from stablint.api import assert_safe
 
         assert_safe(
-            training_args=args, model=kwargs.get("model"), tokenizer=kwargs.get("processing_class"), gpu=self.gpu if self.gpu is not None else _here()
-        )  # fmt: skip
+            training_args=args, model=kwargs.get("model"), tokenizer=kwargs.get("processing_class"), gpu=self.gpu
+        )
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
         for name in ("grad_norm", "loss"):
@@ -55,11 +55,3 @@ class TrainingGuard:
 
 def _nothing(*args: Any, **kwargs: Any) -> None:
     return None
-
-
-def _here() -> tuple[str, ...]:
-    """This machine's GPUs where it has some that are known; without, the check goes without a target."""
-    from stablint.target.gpu import parse_gpu
-    from stablint.target.live import machine, targets
-
-    return tuple(name for name, _ in targets(machine()) if parse_gpu(name) is not None)
