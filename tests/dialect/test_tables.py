@@ -82,6 +82,8 @@ MEANINGS = {
         ("torchtune.models.llama3.lora_llama3_8b", False),
     ],
     "bnb-4bit": [("bnb.nf4", True), ("bnb.int8-training", False)],
+    "word-4bit": [("4bit", True), ("8bit", False)],
+    "word-8bit": [("8bit", True), ("4bit", False)],
     "bnb-8bit": [("bnb.int8-training", True), ("bnb.nf4-dq", False)],
     "bnb-type": [("bnb.nf4", "nf4"), ("bnb.fp4-dq", "fp4")],
     "bnb-double": [("bnb.nf4-dq", True), ("bnb.nf4", False)],

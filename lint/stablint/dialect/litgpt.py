@@ -5,7 +5,7 @@ from __future__ import annotations
 from stablint.dialect import huggingface
 from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping, statement
-from stablint.run.fact import CLOSED, OPEN, Statement
+from stablint.run.fact import CLOSED, OPEN, PRESUMED, Statement
 from stablint.source.tree import Command, Entry, Scalar
 
 _ROWS = (
@@ -54,6 +54,8 @@ _OWN = frozenset({"lora_query", "lora_key", "lora_value", "lora_projection", "lo
 _COMMANDS = {"finetune": "lora", "finetune_lora": "lora", "finetune_full": "full", "finetune_adapter": "adapter",
              "finetune_adapter_v2": "adapter", "pretrain": "full"}  # fmt: skip
 
+_SCRIPTS = {"lora": "lora", "full": "full", "adapter": "adapter", "adapter_v2": "adapter"}
+
 
 def recognise(keys: frozenset[str], block: Block) -> int:
     """`train` and `eval` sections with litgpt's own arguments beside them."""
@@ -73,8 +75,11 @@ def lower(block: Block, layer: str = "file") -> Fragment:
         if not (one.fact == "training.optim" and isinstance(one.value, dict))
     ]
     words = block.origin.words if flags and isinstance(block.origin, Command) else ()
+    script = "" if is_command(words) else _script(words)
     if is_command(words):
         statements += _of_command(block, words, layer)
+    elif script:
+        statements.append(_says(block, script, "training.finetuning_type", _SCRIPTS[script], layer))
     elif not flags and (named := next((e for e in block.mapping.entries if e.key == "tokenizer_dir"), None)):
         said = statement(block, named, ("tokenizer_dir",), Row("tokenizer_dir", "training.stage", "text"), layer)
         statements.append(said._replace(value="pt"))  # only `litgpt pretrain` is told where the tokenizer is
@@ -83,7 +88,7 @@ def lower(block: Block, layer: str = "file") -> Fragment:
         one.fact == "training.finetuning_type" and one.value == "lora" for one in statements
     )
     classes = {"lora": ("litgpt.finetune_lora",)} if lora else {}
-    state = OPEN if block.mapping.open else CLOSED
+    state = OPEN if block.mapping.open else PRESUMED if script else CLOSED
     return Fragment(
         "litgpt", block, layer, tuple(statements),
         dict.fromkeys(("training", "lora", "quantization", "model", "deepspeed", "fsdp", "accelerate"), state) | {"data": OPEN},
@@ -91,29 +96,23 @@ def lower(block: Block, layer: str = "file") -> Fragment:
     )  # fmt: skip
 
 
+def _script(words: tuple[str, ...]) -> str:
+    """Its scripts before 0.4: `python finetune/lora.py`."""
+    names = [word.rpartition("/")[2].removesuffix(".py") for word in words if word.endswith(".py")]
+    return next((name for name in names if name in _SCRIPTS), "")
+
+
+def _says(block: Block, word: str, fact: str, value: str, layer: str) -> Statement:
+    """What a word of the command means."""
+    node = Scalar(value, block.start, block.start, "name", False)
+    return statement(block, Entry(word, block.start, block.start, node), (word,), Row(word, fact), layer)
+
+
 def _of_command(block: Block, words: tuple[str, ...], layer: str) -> list[Statement]:
     """`litgpt finetune_lora MODEL`: the command says what is trained, its first argument the model."""
-    node = Scalar(_COMMANDS[words[1]], block.start, block.start, "name", False)
-    found = [
-        statement(
-            block,
-            Entry(words[1], block.start, block.start, node),
-            (words[1],),
-            Row(words[1], "training.finetuning_type"),
-            layer,
-        )
-    ]
+    found = [_says(block, words[1], "training.finetuning_type", _COMMANDS[words[1]], layer)]
     if words[1] == "pretrain":
-        node = Scalar("pt", block.start, block.start, "name", False)
-        found.append(
-            statement(
-                block,
-                Entry(words[1], block.start, block.start, node),
-                (words[1],),
-                Row(words[1], "training.stage"),
-                layer,
-            )
-        )
+        found.append(_says(block, words[1], "training.stage", "pt", layer))
     positionals = [word for word in getattr(block.origin, "positionals", ()) if word.value not in words[:2]]
     if positionals:
         entry = Entry("checkpoint_dir", positionals[0].start, positionals[0].start, positionals[0])

@@ -54,6 +54,9 @@ def of(launcher: Command, script: Command | None) -> Program | None:
     return _by_flags(keys, target)
 
 
+_LITGPT_FLAGS = frozenset({"checkpoint_dir", "out_dir"})
+
+
 def _by_flags(keys: frozenset[str], target: Command) -> Program | None:
     if keys & _SWIFT_FLAGS:
         return Program("ms-swift")
@@ -69,6 +72,12 @@ def _by_flags(keys: frozenset[str], target: Command) -> Program | None:
         from stablint.dialect import openrlhf
 
         return Program("openrlhf") if openrlhf.recognise(keys, target) else None
+    if keys >= _LITGPT_FLAGS and keys & {"precision", "data_dir", "quantize"}:
+        return Program("litgpt")  # its scripts before 0.4: `python finetune/lora.py --checkpoint_dir …`
+    if "model_name" in keys or "enable_fsdp" in keys:
+        from stablint.dialect import llama_cookbook
+
+        return Program("llama-cookbook") if llama_cookbook.recognise(keys, tuple(_all_words(target))) else None
     return None
 
 
@@ -100,6 +109,10 @@ def _lowerer(program: Program) -> Callable[[Block, str], Fragment]:
         from stablint.dialect import torchtune, xtuner
 
         return xtuner.lower_flags if program.dialect == "xtuner" else torchtune.lower_flags
+    if program.dialect == "llama-cookbook":
+        from stablint.dialect import llama_cookbook
+
+        return llama_cookbook.lower
     if program.dialect == "litgpt":
         from stablint.dialect import litgpt
 

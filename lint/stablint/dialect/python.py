@@ -114,6 +114,8 @@ def _defaults_apart(fragment: Fragment) -> Iterator[Fragment]:
 def _framework(names: list[str]) -> str:
     if any(name.startswith("unsloth.") or last_word(name.rpartition(".")[0]) in python_kinds.UNSLOTH for name in names):
         return "unsloth"
+    if any(name.startswith(python_kinds.LIGHTNING) for name in names):
+        return "lightning"
     return "trl" if any(name.startswith("trl.") for name in names) else "transformers"
 
 

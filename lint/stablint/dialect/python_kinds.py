@@ -39,6 +39,7 @@ TRAINERS = frozenset(
         "UnslothTrainer",
     ]
 )
+LIGHTNING = ("pytorch_lightning.", "lightning.")
 _LIBRARIES = ("transformers.", "trl.", "unsloth.", "optimum.")  # other libraries have a Trainer of their own
 # Positional arguments as the classes take them: transformers 5.23.0 trainer.py:379, trl 1.16.0 trainer/*_trainer.py, peft 0.21.2
 # mapping_func.py:105. The ones of preference trainers come after a reference model, those of online ones after reward functions.
@@ -66,6 +67,8 @@ def kind(call: Call) -> str:
         return ""
     if word in QUANTISERS:
         return "quantiser"
+    if word in ("Trainer", "Fabric") and call.name.startswith(LIGHTNING):
+        return "lightning"
     if word in TRAINERS:
         return "trainer" if call.name == word or call.name.startswith(_LIBRARIES) else ""
     if word == "load_dataset":

@@ -87,7 +87,7 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
 
             if xtuner.recognise(document):
                 return (xtuner.lower(document),)
-        found = tuple(python.lower(document)) if python.recognise(document) else ()
+        found = tuple(python.lower(document)) if python.recognise(document) else _constants(document)
         if document.view is not None and document.view.host == "notebook" and not document.view.name:
             found = tuple(f._replace(dialect="notebook") if f.dialect == "python" else f for f in found)
         return found
@@ -105,6 +105,12 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
 
 # Frameworks of which it is known which keys they take (dialect/unread.py).
 _KEYS_KNOWN = frozenset({"llamafactory", "axolotl", "ms-swift", "accelerate", "openrlhf", "trl"})
+
+
+def _constants(document: Document) -> tuple[Fragment, ...]:
+    from stablint.dialect import constants
+
+    return constants.lower(document) if constants.recognise(document) else ()
 
 
 def _with_unread(fragment: Fragment) -> Fragment:

@@ -40,6 +40,7 @@ def _rows(*entries: tuple[str, str, str]) -> dict[str, Row | tuple[Row, ...]]:
 _COMMON = (
     ("model_max_length", "training.max_length", "plain"),
     ("data_path", "data.dataset", "plain"),
+    ("lazy_preprocess", "training.lazy_preprocess", "flag"),
     ("eval_data_path", "data.eval_dataset", "plain"),
 )
 # haotian-liu/LLaVA, llava/train/train.py: `bits` other than 16 loads through bitsandbytes in the dtype that fp16/bf16 name.

@@ -29,6 +29,8 @@ _OWN = (
     ("init_weights", "lora.init_lora_weights", "plain"),
     ("lorap_lr_ratio", "lora.loraplus_lr_ratio", "plain"),
     ("quant_method", "quantization.quant_method", "text"),
+    ("tuner_backend", "training.tuner_backend", "text"),
+    ("teacher_model", "training.teacher_model", "text"),
     ("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
     ("lr", "training.learning_rate", "plain"),
     ("min_lr", "training.min_learning_rate", "plain"),

@@ -61,6 +61,7 @@ _LAUNCHER = Words({}, accelerate.flag_row, None)
 _RARE = {
     "openrlhf": "stablint.dialect.openrlhf", "deepspeed-chat": "stablint.dialect.deepspeed_chat", "litgpt": "stablint.dialect.litgpt",
     "xtuner": "stablint.dialect.xtuner",
+    "llama-cookbook": "stablint.dialect.llama_cookbook",
 }  # fmt: skip
 
 
@@ -86,6 +87,10 @@ def words(document: Document, layer: str, number: int, dialects: tuple[str, ...]
         return _of_generation(shell.reader(command, split_launch), keys, flags=True)
     if isinstance(root, Module) and layer == "file":
         return words_of("xtuner")
+    if isinstance(root, Module) and layer == "call":
+        from stablint.dialect.python_parts import LIGHTNING
+
+        return Words(LIGHTNING)  # keywords of other calls are the library's own names
     if not isinstance(root, Mapping):
         return None
     found = _recognised(Block(document, "document", "", root, root.start, root.end, document.number))

@@ -52,6 +52,8 @@ def _write_precision(kinds: tuple[str, ...]) -> Write:
 
     def writer(value: Any, old: Any) -> Any:
         kind = str(old).partition("-")[2] or "mixed"
+        if kind in ("true", "full") and kinds == ("mixed",) and value in ("float16", "bfloat16"):
+            kind = "mixed"  # autocast is asked for where all weights had one dtype
         if kind not in kinds or value not in _SHORT_DTYPES or (value == "float32" and kind == "mixed"):
             raise Unwritable(f"`{old}` has no counterpart in {value}")
         return f"{_SHORT_DTYPES[value]}-{kind}"
@@ -79,13 +81,14 @@ def _of_what_else(value: Any, old: Any) -> Any:
 
 _READERS: dict[str, Read] = {
     "optimizer": _read_optimizer, "weights": _read_weights, "autocast": _read_autocast,
+    "word-4bit": lambda raw: raw == "4bit", "word-8bit": lambda raw: raw == "8bit" or raw is True,
     "builder": _read_builder, "builder-4bit": _read_builder_bits,
     "bnb-4bit": _bnb(lambda kind: kind[:3] in ("nf4", "fp4")), "bnb-8bit": _bnb(lambda kind: kind.startswith("int8")),
     "bnb-type": _bnb(lambda kind: kind[:3] if kind[:3] in ("nf4", "fp4") else None), "bnb-double": _bnb(lambda kind: kind.endswith("-dq")),
 }  # fmt: skip
 _WRITE: dict[str, Write] = {
     "optimizer": _write_optimizer, "weights": _write_precision(("true", "full")), "autocast": _write_precision(("mixed",)),
-    **dict.fromkeys(("builder", "builder-4bit", "bnb-4bit", "bnb-8bit", "bnb-type", "bnb-double"), _of_what_else),
+    **dict.fromkeys(("word-4bit", "word-8bit", "builder", "builder-4bit", "bnb-4bit", "bnb-8bit", "bnb-type", "bnb-double"), _of_what_else),
 }  # fmt: skip
 CODECS.update(_READERS)
 WRITERS.update(_WRITE)

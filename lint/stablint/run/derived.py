@@ -43,6 +43,7 @@ RULES: dict[str, Rule] = {
     "derived.deepspeed_share": batch.deepspeed_share,
     "derived.eval_batch": batch.eval_batch,
     "derived.global_micro_batch": batch.global_micro_batch,
+    "derived.global_batch_whole": batch.global_batch_whole,
     "derived.generation_batch": batch.generation_batch,
     "derived.generations_eval": batch.generations_eval,
     "derived.half_length": batch.half_length,

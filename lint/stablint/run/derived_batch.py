@@ -74,6 +74,14 @@ def global_micro_batch(w: World) -> Answer:
     return _product(w, ("training.per_device_train_batch_size", "derived.world_size"))
 
 
+def global_batch_whole(w: World) -> Answer:
+    """The next lower global batch that micro batch × processes divide."""
+    names = ("training.global_batch_size", "derived.global_micro_batch")
+    whole, part = (w.value(name) for name in names)
+    known = isinstance(whole, int) and isinstance(part, int) and 0 < part <= whole
+    return Answer(whole // part * part if known else Unknown("batch and processes are not both known"), names)
+
+
 def generation_batch(w: World) -> Answer:
     """GRPO's prompts × generations of one round (trl grpo_config.py, __post_init__): stated, else what the steps of a round come to."""
     stated = w.value("training.generation_batch_size")

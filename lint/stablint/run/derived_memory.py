@@ -14,6 +14,8 @@ GIB = 2**30
 _CONTEXT = 1.0  # CUDA context, kernels and libraries: 0.5 to 2 GiB (accelerate's guide on model memory)
 _GREATEST_LENGTH_PRESUMED = 1024
 _PAIRS = ("dpo", "cpo", "orpo", "simpo", "ipo")  # a row is a chosen and a rejected answer
+_ONLINE = ("grpo", "rloo", "ppo", "online-dpo", "gspo", "dapo", "reinforce")
+_LONG = 4096
 _SHAPE = ("parameters", "layers", "hidden", "intermediate", "heads", "kv_heads", "vocab")
 
 
@@ -153,9 +155,13 @@ def _rows(w: World, batch: int, checkpointing: bool) -> float | None:
 
 def _length(w: World) -> int | None:
     """The longest row, where the run says it."""
+    if w.value("derived.objective") in _ONLINE:
+        return None  # rows are a prompt and what the model answers
     for name in ("training.max_length", "trainer.max_length", "trainer.max_seq_length", "model.max_seq_length"):
         length = w.value(name)
         if isinstance(length, int) and not isinstance(length, bool) and length > 0:
+            if length > _LONG and not w.is_stated(name):
+                return None  # the model's own limit, which rows seldom reach
             positions = w.value("model.max_positions")
             return min(length, positions) if isinstance(positions, int) else length
     return (
@@ -246,8 +252,8 @@ def _adapter_peak(w: World, shape: Shape, rows: float) -> float | None:
 
 
 _PEAK_NAMES = (
-    "training.per_device_train_batch_size", "training.max_length", "derived.checkpointing", "derived.method",
-    "derived.weights_dtype", "model.parameters", "derived.zero_stage", "derived.world_size", "derived.objective", "training.optim", "lora.r",
+    "training.per_device_train_batch_size", "training.max_length", "derived.method", "derived.fsdp", "derived.zero_stage", "derived.world_size",
+    "derived.checkpointing", "derived.weights_dtype", "model.parameters", "derived.objective", "training.optim", "lora.r",
 )  # fmt: skip
 _UNSURE = Unknown("batch, length, sharding or the model's dimensions are not known")
 

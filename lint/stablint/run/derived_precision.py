@@ -7,7 +7,7 @@ from stablint.run.world import Answer, World
 from stablint.source.tree import Unknown
 
 _HALF = ("float16", "bfloat16")
-_AUTOCAST = ("xtuner", "litgpt")  # their own switch is autocast's dtype
+_AUTOCAST = ("xtuner", "litgpt", "lightning")  # their own switch is autocast's dtype
 _ONE_DTYPE = ("torchtune", "litgpt")  # quantised weights are expanded to the dtype that everything else has
 
 
