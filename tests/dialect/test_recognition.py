@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from stablint.dialect import registry
 from stablint.source.json import document as json_document
@@ -79,6 +82,16 @@ def test_a_configuration_is_known_by_its_keys(dialect: str, content: str) -> Non
     assert dialects(content) == [dialect]
 
 
+MORE_OTHERS: dict[str, str] = yaml.safe_load(
+    (Path(__file__).parents[1] / "cases" / "no_training.yaml").read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize("content", MORE_OTHERS.values(), ids=MORE_OTHERS)
+def test_files_of_other_trades_are_left_alone(content: str) -> None:
+    assert dialects(content) == []
+
+
 @pytest.mark.parametrize("content", OTHERS.values(), ids=OTHERS)
 def test_other_files_are_left_alone(content: str) -> None:
     assert dialects(content) == []
@@ -89,6 +102,16 @@ def test_each_document_of_a_stream_is_its_own() -> None:
         "axolotl",
         "trl",
     ]
+
+
+LABELS = '{"learning_rate": "Learning rate", "num_train_epochs": "Epochs", "output_dir": "Folder"}'
+RUN = '{"learning_rate": "2e-5", "num_train_epochs": "{epochs}", "output_dir": "out"}'
+
+
+@pytest.mark.parametrize(("content", "expected"), [(LABELS, []), (RUN, ["hf-args"]), (LABELS, []), (RUN, ["hf-args"])])
+def test_labels_are_no_settings_whatever_was_read_before(content: str, expected: list[str]) -> None:
+    """The same keys have been judged by then: what is remembered of them must not decide what the values say."""
+    assert dialects(content) == expected
 
 
 def test_a_named_dialect_overrides_what_the_keys_say() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from stablint.dialect.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.run.releases import canonical, known_key
-from stablint.source.tree import Mapping
+from stablint.source.tree import Mapping, Scalar
 
 if TYPE_CHECKING:
     from stablint.dialect.scripts import Script
@@ -148,7 +148,10 @@ def recognise(keys: frozenset[str], block: Block) -> int:
         inner = block.mapping.get(section)
         if isinstance(inner, Mapping):
             keys = frozenset(entry.key for entry in inner.entries)
-    if not keys & TELLING and not ("model_name_or_path" in keys and keys & _TRL_DATA):
+    telling = keys & TELLING
+    if not telling and not ("model_name_or_path" in keys and keys & _TRL_DATA):
+        return 0
+    if telling <= _ANY_TRAINER and keys.isdisjoint(_OF_A_RUN) and not any(block.mapping.get(part) for part in SECTIONS):
         return 0
     known = sum(1 for key in keys if _is_known(key))
     if known < 2 or known * 3 < len(keys):
@@ -156,6 +159,38 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     return min(90, 30 + 3 * known)
 
 
+def is_prose(mapping: Mapping) -> bool:
+    """Labels, help texts or a schema: where a number or a switch belongs stand words or a section."""
+    said = [entry.value for entry in mapping.entries if entry.key in _PLAIN]
+    return bool(said) and all(
+        isinstance(node, Mapping)
+        or (
+            isinstance(node, Scalar)
+            and isinstance(node.value, str)
+            and " " in node.value.strip()
+            and "{" not in node.value
+        )
+        or (
+            isinstance(node, Scalar)
+            and isinstance(node.value, str)
+            and node.value[:1].isupper()
+            and node.value.lower() not in _SWITCHES
+        )
+        for node in said
+    )
+
+
+# Settings with a number or a switch for a value.
+_PLAIN = frozenset(
+    ["learning_rate", "num_train_epochs", "max_steps", "warmup_ratio", "warmup_steps", "weight_decay", "bf16", "fp16", "max_grad_norm",
+     "per_device_train_batch_size", "gradient_accumulation_steps"]
+)  # fmt: skip
+_SWITCHES = ("true", "false", "auto", "none", "null")
+# Words of every library that trains anything; alone they tell no trainer of language models.
+_ANY_TRAINER = frozenset(["learning_rate", "weight_decay", "max_steps", "warmup_steps", "optim", "max_grad_norm"])
+_OF_A_RUN = frozenset(
+    ["output_dir", "model_name_or_path", "logging_steps", "save_steps", "eval_steps", "lr_scheduler_type", "use_peft"]
+)
 TELLING = frozenset({
     "learning_rate", "per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps", "fp16", "bf16",
     "lr_scheduler_type", "warmup_ratio", "warmup_steps", "gradient_checkpointing", "optim", "per_device_eval_batch_size",

@@ -68,6 +68,7 @@ DOCUMENTS: dict[str, Dialect] = {
     "fsdp": Dialect(fsdp.recognise, fsdp.lower),
     "hf-args": Dialect(huggingface.recognise, huggingface.lower),
 }
+_HF = DOCUMENTS["hf-args"]
 NAMES = (*DOCUMENTS, "trl", "xtuner", "python", "notebook", "shell")
 _ENOUGH = 30
 
@@ -133,7 +134,7 @@ def _best(block: Block, named: str | None) -> Dialect | None:
     keys = keys_of(block.mapping)
     flat = Mapping not in {type(entry[3]) for entry in block.mapping.entries}
     if flat and keys in _flat:  # keys alone decide where nothing is nested
-        return _flat[keys]
+        return _settings(_flat[keys], block)
     best, score = None, _ENOUGH - 1
     for dialect in DOCUMENTS.values():
         found = dialect.recognise(keys, block)
@@ -141,7 +142,12 @@ def _best(block: Block, named: str | None) -> Dialect | None:
             best, score = dialect, found
     if flat:
         _flat[keys] = best
-    return best
+    return _settings(best, block)
+
+
+def _settings(best: Dialect | None, block: Block) -> Dialect | None:
+    """Nothing where the keys are those of a run, but label or describe them."""
+    return None if best is _HF and huggingface.is_prose(block.mapping) else best
 
 
 _flat: dict[frozenset[str], Dialect | None] = {}

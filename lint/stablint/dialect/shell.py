@@ -160,10 +160,14 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     scopes = dict(fragment.scopes)
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
     # `--deepspeed_config` is the flag of DeepSpeed's own parser: whoever has it builds no TrainingArguments, which call it `--deepspeed`.
-    foreign = program is None and (_known_flags(target) < 3 or _has_flag(target, "deepspeed_config"))
-    if foreign or _names_config(target):
-        scopes = dict.fromkeys(scopes, OPEN)
     links = (*fragment.links, *configs, *_unresolved(document, target))
+    foreign = program is None and _has_flag(target, "deepspeed_config")
+    if foreign:
+        kept = tuple(stated for stated in fragment.statements if stated.fact != "training.deepspeed")
+        fragment = fragment._replace(statements=kept)
+    few = program is None and _known_flags(target) < 3
+    if foreign or few or _names_config(target):
+        scopes = dict.fromkeys(scopes, OPEN)
     return fragment._replace(links=links, scopes=scopes)
 
 

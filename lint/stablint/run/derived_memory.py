@@ -183,6 +183,8 @@ def checkpointing(w: World) -> Answer:
         if value is not None and value is not ABSENT:
             # A framework's own word, as Unsloth's, is some kind of checkpointing.
             return Answer(value if isinstance(value, bool) or is_unknown(value) else True, (name,))
+    if w.stated("fsdp.activation_checkpointing") is True:  # the same, done by FSDP
+        return Answer(True, ("fsdp.activation_checkpointing",))
     return Answer(False, ("training.gradient_checkpointing",))
 
 
