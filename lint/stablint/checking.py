@@ -88,7 +88,7 @@ def _repair(
     for line in done.refused:
         print(f"stablint: {plain(line)} (this is a bug: please report it)", file=sys.stderr)
     if given.diff:
-        changes = _print_patch(done)
+        changes = print_patch(done)
         return CLEAN if given.exit_zero or not (changes or _left(done.inspection, policies)) else FOUND
     # A settings file, which comes with the repository, may let files be read outside of it; only the command line lets them be written.
     roots = Roots(paths, base).of if options.root is None else done.inspection.files.root
@@ -105,7 +105,7 @@ def _repair(
     return _exit_code(given, done.inspection, policies)
 
 
-def _print_patch(done: Repaired) -> bool:
+def print_patch(done: Repaired) -> bool:
     """Whether there is something to change. To a terminal goes what can be shown there, elsewhere every byte as it is."""
     from stablint.fix.patch import patch
 

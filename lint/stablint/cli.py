@@ -74,6 +74,7 @@ def _help(words: list[str]) -> int:
         "  rules              all rules\n"
         "  run -- COMMAND…    check what a launch command will read, then start it\n"
         "  diff A B           what really differs between two runs\n"
+        "  migrate FILE       rewrite it for other releases of the libraries\n"
         "  doctor             this machine: its GPUs and libraries\n\n"
         "`stablint COMMAND --help` lists the options of a command."
     )
@@ -305,6 +306,28 @@ def _diff(words: list[str], extra: list[str]) -> int:
     return run_diff(given, sides[0], sides[1])
 
 
+def _migrate(words: list[str], extra: list[str]) -> int:
+    said = "Rewrite what other releases of the libraries renamed, removed or read by another type, and keep the defaults that they changed."
+    parser = argparse.ArgumentParser("stablint migrate", description=said, allow_abbrev=False)
+    parser.add_argument("paths", nargs="+", metavar="FILE")
+    _run_options(parser)
+    _settings_options(parser)
+    parser.add_argument(
+        "--from", dest="releases_from", action="append", default=[], metavar="PKG==VERSION",
+        help="the release that the files were written for, where no lock or requirements file says it",
+    )  # fmt: skip
+    parser.add_argument("--diff", action="store_true", help="print the changes as a patch and write nothing")
+    given = parser.parse_args(words)
+    from stablint.migrating import run_migrate
+
+    wanted = given.releases
+    if not wanted:
+        parser.error("name the releases to migrate to: --with transformers==VERSION")
+    new = _options(given, given.paths, extra)
+    given.releases = given.releases_from
+    return run_migrate(given, new, _options(given, given.paths, extra))
+
+
 def _doctor(words: list[str], extra: list[str]) -> int:
     said = "This machine: its GPUs, its libraries, and what stablint makes of them."
     parser = argparse.ArgumentParser("stablint doctor", description=said, allow_abbrev=False)
@@ -340,7 +363,8 @@ def _test_hazards(words: list[str], extra: list[str]) -> int:
 
 
 _COMMANDS: dict[str, Callable[[list[str], list[str]], int]] = {
-    "check": _check, "show": _show, "explain": _explain, "rules": _rules, "run": _launch, "diff": _diff, "doctor": _doctor,
+    "check": _check, "show": _show, "explain": _explain, "rules": _rules, "run": _launch, "diff": _diff, "migrate": _migrate,
+    "doctor": _doctor,
     "init": _init, "test-hazards": _test_hazards,
 }  # fmt: skip
 

@@ -46,7 +46,7 @@ def propose(finding: Finding) -> Fix | None:
     if remedy.safety == "manual":
         return Fix("manual", remedy.title, (), remedy.because)
     try:
-        files = _edits(finding, list(_changes(finding, remedy)))
+        files = edits(finding.run, finding.fact, list(_changes(finding, remedy)))
     except Impossible as why:
         return Fix("manual", remedy.title, (), str(why))
     if not files:
@@ -100,16 +100,20 @@ def _through_knobs(name: str, value: Any, world: Any) -> Iterator[Change]:
             yield Change(target, new)
 
 
-def _edits(finding: Finding, changes: list[Change]) -> tuple[FileEdits, ...]:
+def edits(run: Run, beside: str, changes: list[Change]) -> tuple[FileEdits, ...]:
+    """What the changes make of the texts of a run; a new setting stands beside the fact `beside`, where that is of its kind.
+
+    Raises Impossible for a change that a text cannot take.
+    """
     by_file: dict[str, tuple[Document, list[Edit]]] = {}
     for change in changes:
-        for document, edit in _raise(change, finding, changes):
+        for document, edit in _raise(change, run, beside, changes):
             if document.text.text[edit.start : edit.end] == edit.new_text:
                 continue  # it is what stands there already
-            _, edits = by_file.setdefault(document.text.path, (document, []))
-            if edit not in edits:
-                edits.append(edit)
-    return tuple(FileEdits(document.text, _disjoint(edits)) for document, edits in by_file.values())
+            _, made = by_file.setdefault(document.text.path, (document, []))
+            if edit not in made:
+                made.append(edit)
+    return tuple(FileEdits(document.text, _disjoint(made)) for document, made in by_file.values())
 
 
 def _disjoint(edits: list[Edit]) -> tuple[Edit, ...]:
@@ -129,12 +133,12 @@ def _disjoint(edits: list[Edit]) -> tuple[Edit, ...]:
     return tuple(result)
 
 
-def _raise(change: Change, finding: Finding, changes: list[Change]) -> Iterator[tuple[Document, Edit]]:
-    fact = finding.run.explicit.get(change.fact)
+def _raise(change: Change, run: Run, beside: str, changes: list[Change]) -> Iterator[tuple[Document, Edit]]:
+    fact = run.explicit.get(change.fact)
     stated = [s for s in fact.sources if isinstance(s.origin, Explicit)] if fact is not None else []
     places = [s.origin.place for s in stated if isinstance(s.origin, Explicit)]
     if change.to:
-        yield from _rename(change, fact, places, finding)
+        yield from _rename(change, fact, places, run)
     elif change.value is ABSENT:
         for place in places:
             yield (
@@ -145,9 +149,9 @@ def _raise(change: Change, finding: Finding, changes: list[Change]) -> Iterator[
         assert fact is not None
         winner = stated[0]  # of duplicate keys the last
         value = fact.value if change.respell else change.value
-        yield places[0].document, _put(value, winner, finding.run)
+        yield places[0].document, _put(value, winner, run)
     else:
-        yield _insert(change, finding, changes)
+        yield _insert(change, run, beside, changes)
 
 
 def _put(value: Any, winner: Statement, run: Run) -> Edit:
@@ -163,13 +167,11 @@ def _put(value: Any, winner: Statement, run: Run) -> Edit:
     return _required(_writer(place).replace(place.document, place.entry, written), "its text is not a plain value")
 
 
-def _rename(
-    change: Change, fact: Fact | None, places: list[Place], finding: Finding
-) -> Iterator[tuple[Document, Edit]]:
+def _rename(change: Change, fact: Fact | None, places: list[Place], run: Run) -> Iterator[tuple[Document, Edit]]:
     """`fp16: true` → `bf16: true`. Where the new name is there already, it takes the value and the old one goes."""
     if fact is None or not places:
         raise Impossible("it is not written down")
-    new = finding.run.explicit.get(change.to if "." in change.to else f"{change.fact.partition('.')[0]}.{change.to}")
+    new = run.explicit.get(change.to if "." in change.to else f"{change.fact.partition('.')[0]}.{change.to}")
     key = change.to.rpartition(".")[2]
     place = places[0]
     if (
@@ -204,11 +206,11 @@ def _rename(
             )
 
 
-def _insert(change: Change, finding: Finding, changes: list[Change]) -> tuple[Document, Edit]:
+def _insert(change: Change, run: Run, beside: str, changes: list[Change]) -> tuple[Document, Edit]:
     """Beside another setting of the change, else of the same namespace, else beside the last one of the run's own text."""
     namespace = change.fact.partition(".")[0]
-    explicit = finding.run.explicit
-    near = [c.fact for c in changes if c.fact != change.fact] + [finding.fact] + list(explicit)[::-1]
+    explicit = run.explicit
+    near = [c.fact for c in changes if c.fact != change.fact] + [beside] + list(explicit)[::-1]
     same = [name for name in near if name.partition(".")[0] == namespace and name in explicit]
     for name in (*same, *([] if namespace in ("deepspeed", "lora", "quantization", "fsdp") else near)):
         fact = explicit.get(name)
@@ -217,7 +219,7 @@ def _insert(change: Change, finding: Finding, changes: list[Change]) -> tuple[Do
         place = fact.origin.place
         if place.document.format == "python" and name.partition(".")[0] != namespace:
             continue  # another call builds another object
-        wanted = _insertion(change, fact.origin, finding.run)
+        wanted = _insertion(change, fact.origin, run)
         edit = _writer(place).insert(place.document, wanted.after, wanted.key, wanted.value) if wanted else None
         if edit is not None:
             return place.document, edit

@@ -1,0 +1,177 @@
+"""`stablint migrate`: settings that newer releases renamed, removed or read by another type are rewritten, and changed defaults are written down."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from stablint.assemble import Options
+from stablint.cli import CLEAN, FOUND
+from stablint.comparing import compare
+from stablint.discover import NoSuchPath
+from stablint.fix.apply import Repaired, repair
+from stablint.fix.pin import Default, Pinned, pin
+from stablint.fix.write import write_all
+from stablint.hazard import model as hazards
+from stablint.inspect import Inspection, effective, inspect
+from stablint.options import Wrong
+from stablint.outputs import say
+from stablint.report.plain import plain, shown
+from stablint.run.fact import Secret
+from stablint.run.releases import field
+from stablint.run.world import Run
+from stablint.source.edit import apply
+
+_PINNED = ("training.", "lora.", "quantization.", "trainer.")  # namespaces whose defaults belong to a release
+
+
+class Migrated(NamedTuple):
+    done: Repaired  # with the pins in its texts
+    pinned: tuple[Pinned, ...]
+    by_hand: tuple[str, ...]
+    unsaid: tuple[str, ...]  # libraries whose old release nobody names
+
+
+def run_migrate(given: argparse.Namespace, new: Options, old: Options) -> int:
+    """0 where the files are as the new releases want them; 1 where something is left to do by hand, or --diff would change something."""
+    try:
+        made = migrate(given.paths, new, old)
+    except NoSuchPath as error:
+        raise Wrong(f"`{error}` does not exist") from error
+    if given.diff:
+        from stablint.checking import print_patch
+
+        changes = print_patch(made.done)
+        _tell(made, False)
+        return FOUND if changes or made.by_hand else CLEAN
+    from stablint.discover import Roots
+
+    roots = Roots(given.paths, os.getcwd()).of if new.root is None else made.done.inspection.files.root
+    try:
+        write_all(made.done.texts, made.done.before, roots)
+    except (OSError, UnicodeEncodeError) as error:
+        raise Wrong(f"nothing was written: {error}") from error
+    _tell(made, True)
+    return FOUND if made.by_hand else CLEAN
+
+
+def migrate(paths: list[str], new: Options, old: Options) -> Migrated:
+    """The files under `paths` for the releases of `new`; `old` says which they were written for, as far as that is known. Writes nothing.
+
+    Raises discover.NoSuchPath.
+    """
+    base = os.getcwd()
+    rules = tuple(hazard for hazard in hazards.load() if hazard.code.startswith("V"))
+    before = inspect(paths, old, base=base, known=())
+    if not before.runs:
+        raise Wrong(f"{paths[0]}: no training configuration, nothing to migrate")
+    done = repair(paths, new, unsafe=True, base=base, known=rules)
+    pinned: list[Pinned] = []
+    state, tried = done.inspection, set()
+    while True:
+        left = (
+            (run, one)
+            for was, run in _pairs(before, state)
+            for one in _changed(was, run)
+            if (_entry(run), one.fact) not in tried
+        )
+        run, default = next(left, (None, None))
+        if run is None or default is None:
+            break
+        tried.add((_entry(run), default.fact))
+        (one,) = pin(run, [default])
+        trial = _applied(one, done)
+        after = inspect(paths, new, base=base, texts=trial.texts, known=rules)
+        if one.files and _holds(default, _entry(run), after):
+            done, state = trial, after
+        elif one.files:
+            one = one._replace(files=(), why="the value would not stand as it was")
+        pinned.append(one)
+    # The name used longest, which a default is written down under, may have a successor too.
+    last = repair(paths, new, unsafe=True, base=base, texts=done.texts, known=rules)
+    state = last.inspection
+    done = last._replace(texts={**done.texts, **last.texts}, before={**last.before, **done.before})
+    wrong = [d for d in state.report.diagnostics if d.severity == "error" and d.suppressed is None]
+    by_hand = tuple(f"{d.text.name if d.text else ''}: {d.code} {d.message}" for d in wrong)
+    return Migrated(done, tuple(pinned), by_hand, tuple(_unsaid(before, new)))
+
+
+def _pairs(before: Inspection, after: Inspection) -> Iterator[tuple[Run, Run]]:
+    """The runs as they were and as they are, in the order of the files; none where there are not as many as before."""
+    one = [run for run in before.runs if run.target == before.runs[0].target]
+    other = [run for run in after.runs if run.target == after.runs[0].target]
+    yield from zip(one, other, strict=True) if len(one) == len(other) else ()
+
+
+def _changed(was: Run, run: Run) -> Iterator[Default]:
+    """What neither text states and the two releases fill in differently."""
+    for row in compare(was, run).differences:
+        if row.kind != "changed" or not row.name.startswith(_PINNED) or isinstance(row.a.value, Secret):
+            continue
+        library = row.a.origin.get("library", "")
+        if row.a.value is None and not _may_be_null(row.name, run):
+            continue  # what was not set then cannot be unset now
+        if row.a.origin["kind"] == row.b.origin["kind"] == "default" and was.releases.stated(library):
+            yield Default(
+                row.name, row.a.value, f"{library} {was.releases.text(effective(was).choice[library], library)}"
+            )
+
+
+def _may_be_null(name: str, run: Run) -> bool:
+    head, _, key = name.partition(".")
+    for owner in run.classes.get(head, ()):
+        spans = field(owner.removeprefix("?"), key)
+        newest = run.releases.newest(spans.library) if spans is not None else None
+        if spans is not None and newest is not None and spans.exists_at(newest):
+            return "None" in (spans.type_at(newest) or "None")
+    return False
+
+
+def _entry(run: Run) -> tuple[str, int]:
+    return run.anchor.document.path, run.anchor.document.number
+
+
+def _applied(one: Pinned, done: Repaired) -> Repaired:
+    texts, originals = dict(done.texts), dict(done.before)
+    for file in one.files:
+        originals.setdefault(file.text.path, file.text)
+        texts[file.text.path] = file.text._replace(text=apply(file.text.text, file.edits))
+    return done._replace(texts=texts, before=originals)
+
+
+def _holds(default: Default, entry: tuple[str, int], after: Inspection) -> bool:
+    """Whether the run has its old value again, and nothing became an error by that."""
+    same = next((run for run in after.runs if _entry(run) == entry), None)
+    return same is not None and bool(effective(same).fact(default.fact).value == default.value)
+
+
+def _unsaid(before: Inspection, new: Options) -> Iterator[str]:
+    """Without the old release there is no telling which defaults have changed."""
+    for library, _ in new.releases:
+        if not all(run.releases.stated(library) for run in before.runs):
+            yield library
+
+
+def _tell(made: Migrated, written: bool) -> None:
+    verb = "rewritten" if written else "to rewrite"
+    for path in sorted(made.done.texts):
+        say(f"{plain(made.done.texts[path].name)}: {verb}\n") if written else None
+    for one in made.pinned:
+        setting = f"{one.default.fact.partition('.')[2]}: {shown(one.default.value, 40)}"
+        if one.files:
+            say(f"  {plain(setting)} is written down: the default of {one.default.release}\n") if written else None
+        else:
+            print(
+                f"stablint: {plain(setting)} was the default of {one.default.release}; add it by hand: {one.why}",
+                file=sys.stderr,
+            )
+    for line in made.by_hand:
+        print(f"stablint: by hand: {plain(line)}", file=sys.stderr)
+    for library in made.unsaid:
+        print(
+            f'stablint: which defaults of {library} have changed is not known: say --from "{library}==VERSION"',
+            file=sys.stderr,
+        )

@@ -1,0 +1,127 @@
+"""`stablint migrate`: a run written for old releases, rewritten for new ones, stays the run that it was."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from stablint.cli import main
+
+NEW = ["--with", "transformers==5.23.0", "--with", "trl==1.16.0"]
+OLD = ["--from", "transformers==4.44.2", "--from", "trl==0.11.4"]
+
+YAML = """\
+model_name_or_path: facebook/opt-350m
+dataset_name: trl-lib/Capybara
+max_seq_length: 1024   # tokens
+use_peft: true
+output_dir: out
+evaluation_strategy: "no"
+overwrite_output_dir: true
+"""
+PYTHON = """\
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(
+    output_dir="out",
+    max_seq_length=1024,
+    evaluation_strategy="epoch",
+    warmup_ratio=0.03,
+)
+trainer = SFTTrainer(model="facebook/opt-350m", args=args, train_dataset=rows, eval_dataset=rows, tokenizer=tok)
+"""
+SHELL = """\
+torchrun --nproc_per_node 8 train.py \\
+    --model_name_or_path facebook/opt-350m \\
+    --evaluation_strategy steps \\
+    --learning_rate 2e-5 \\
+    --output_dir out
+"""
+JSON = '{"model_name_or_path": "facebook/opt-350m", "output_dir": "out", "learning_rate": 2e-5, "evaluation_strategy": "no"}\n'
+
+
+def write_files(folder: Path, files: dict[str, str]) -> None:
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+CASES = {
+    "train.yaml": (YAML, ["max_length: 1024   # tokens\n", 'eval_strategy: "no"\n'], ["max_seq_length", "evaluation_strategy", "overwrite_output_dir"]),
+    "train.py": (
+        PYTHON,
+        ["max_length=1024", 'eval_strategy="epoch"', "warmup_steps=0.03", "processing_class=tok", "learning_rate=5e-05,  # the default of transformers 4.44.2"],
+        ["max_seq_length", "evaluation_strategy", "warmup_ratio", "tokenizer="],
+    ),
+    "train.sh": (SHELL, ["--eval_strategy steps"], ["evaluation_strategy"]),
+    "train.json": (JSON, ['"eval_strategy": "no"'], ["evaluation_strategy"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_format_is_rewritten_in_place(name: str, there: Path) -> None:
+    content, wanted, gone = CASES[name]
+    write_files(there, {name: content})
+    main(["migrate", name, *OLD, *NEW])
+    after = (there / name).read_text(encoding="utf-8")
+    assert [text for text in wanted if text not in after] == []
+    assert [text for text in gone if text in after] == []
+    main(["migrate", name, *OLD, *NEW])
+    assert (there / name).read_text(encoding="utf-8") == after, "a second time changes nothing"
+
+
+def test_a_patch_writes_nothing(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_files(there, {"train.yaml": YAML})
+    assert main(["migrate", "train.yaml", *OLD, *NEW, "--diff"]) == 1
+    assert (there / "train.yaml").read_text(encoding="utf-8") == YAML
+    assert "+max_length: 1024" in capsys.readouterr().out
+
+
+def test_without_the_old_release_no_default_is_made_up(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_files(there, {"train.py": PYTHON})
+    main(["migrate", "train.py", *NEW])
+    assert "# the default of" not in (there / "train.py").read_text(encoding="utf-8")
+    assert "--from" in capsys.readouterr().err
+
+
+def test_the_old_release_may_stand_in_a_requirements_file(there: Path) -> None:
+    write_files(there, {"train.py": PYTHON, "requirements.txt": "transformers==4.44.2\ntrl==0.11.4\n"})
+    main(["migrate", "train.py", *NEW])
+    assert "# the default of transformers 4.44.2" in (there / "train.py").read_text(encoding="utf-8")
+
+
+def test_it_must_be_said_to_which_releases(there: Path) -> None:
+    write_files(there, {"train.py": PYTHON})
+    with pytest.raises(SystemExit) as end:
+        main(["migrate", "train.py"])
+    assert end.value.code == 2
+
+
+def test_the_real_class_takes_what_comes_out(there: Path) -> None:
+    """Of the releases that are installed here."""
+    trl, transformers = pytest.importorskip("trl"), pytest.importorskip("transformers")
+    write_files(there, {"train.py": PYTHON})
+    main(
+        [
+            "migrate",
+            "train.py",
+            *OLD,
+            "--with",
+            f"transformers=={transformers.__version__}",
+            "--with",
+            f"trl=={trl.__version__}",
+        ]
+    )
+    module = ast.parse((there / "train.py").read_text(encoding="utf-8"))
+    call = next(
+        node for node in ast.walk(module) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "SFTConfig"
+    )
+    made = trl.SFTConfig(**{word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg})
+    assert (made.max_length, made.learning_rate) == (1024, 5e-5)
