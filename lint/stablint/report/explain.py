@@ -11,7 +11,7 @@ from stablint.report.words import wrapped
 
 _WIDTH = 100
 
-_BITES = {
+BITES = {
     "parse": "when the file is read",
     "start": "when the run starts",
     "save": "when a checkpoint is written or read",
@@ -61,14 +61,15 @@ def render(hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]] = (),
     lines = [
         f"{style.paint('bold', hazard['title'])}",
         f"{style.paint(hazard['severity'], hazard['severity'])} {hazard['code']} {hazard['id']}",
-        f"bites {_BITES.get(hazard['bites_at'], hazard['bites_at'])}",
+        f"bites {BITES.get(hazard['bites_at'], hazard['bites_at'])}",
     ]
-    for title, body in _sections(hazard, recipes):
+    for title, body in sections(hazard, recipes):
         lines += ["", style.paint("bold", title), *(f"  {line}".rstrip() for line in body)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _sections(hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[str]]]:
+def sections(hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[str]]]:
+    """Headings and lines. Lists are written as Markdown writes them, examples are indented as code."""
     yield "Why", _paragraphs(hazard["why"])
     yield "Reported when", [*_conditions(hazard["when"]), *_versions(hazard.get("versions") or {})]
     yield "Fine when", _paragraphs(hazard["fine_when"])

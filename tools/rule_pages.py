@@ -1,0 +1,94 @@
+"""Write docs/rules/: a page for every hazard, from its file; with --check, only say whether they are up to date."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stablint.report.explain import BITES, sections
+from stablint.schema.hazard import CATEGORIES
+
+ROOT = Path(__file__).resolve().parent.parent
+HAZARDS, PAGES = ROOT / "knowledge" / "hazards", ROOT / "docs" / "rules"
+_HEAD = "<!-- Made by tools/rule_pages.py from knowledge/hazards/{place}: change it there. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """Every page by its path under docs/rules."""
+    made, rows = {}, []
+    for path in sorted(HAZARDS.rglob("*.yaml")):
+        hazard = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        made[f"{hazard['code']}.md"] = page(hazard, path.relative_to(HAZARDS).as_posix())
+        rows.append(hazard)
+    made["README.md"] = index(rows)
+    return made
+
+
+def page(hazard: dict[str, Any], place: str) -> str:
+    lines = [
+        f"# {hazard['title']}",
+        "",
+        f"`{hazard['code']}` `{hazard['id']}` · {hazard['severity']} · bites {BITES[hazard['bites_at']]}",
+    ]
+    for title, body in sections(hazard, ()):
+        lines += ["", f"## {title}", "", *_markdown(title, body)]
+    return _HEAD.format(place=place) + "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _markdown(title: str, body: list[str]) -> Iterator[str]:
+    if title.startswith("For example"):
+        yield from ("```text", *body, "```")
+    elif title == "Evidence":
+        for line in body:
+            yield f"- <{line}>" if line.startswith("https://") else line
+    else:
+        yield from body
+
+
+def index(hazards: list[dict[str, Any]]) -> str:
+    lines = [
+        "<!-- Made by tools/rule_pages.py. -->",
+        "# Rules",
+        "",
+        f"{len(hazards)} of them. `stablint explain CODE` prints a page; `stablint rules` lists them.",
+    ]
+    for letter, name in CATEGORIES.items():
+        chosen = sorted((one for one in hazards if one["code"][0] == letter), key=lambda one: str(one["code"]))
+        lines += ["", f"## {name}", "", "| code | rule | severity | evidence |", "|---|---|---|---|"]
+        lines += [
+            f"| [{one['code']}]({one['code']}.md) | {one['title']} | {one['severity']} | {one['evidence']['grade']} |"
+            for one in chosen
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a page is out of date")
+    check = parser.parse_args().check
+    wanted = pages()
+    PAGES.mkdir(parents=True, exist_ok=True)
+    there = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
+    stale = sorted(name for name in {*wanted, *there} if wanted.get(name) != there.get(name))
+    if check:
+        if stale:
+            print(
+                f"out of date: {', '.join(stale[:10])}{' …' if len(stale) > 10 else ''}; run python tools/rule_pages.py",
+                file=sys.stderr,
+            )
+        return int(bool(stale))
+    for name in stale:
+        if name in wanted:
+            (PAGES / name).write_text(wanted[name], encoding="utf-8", newline="\n")
+        else:
+            (PAGES / name).unlink()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
