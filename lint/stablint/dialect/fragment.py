@@ -46,6 +46,7 @@ class Fragment(NamedTuple):
     framework: str = ""
     weak: bool = False  # says nothing of training itself: a run only if a file that it names does
     presumed: bool = False  # the caller may say otherwise
+    pins: Table[str, str] = {}
 
 
 class Row(NamedTuple):

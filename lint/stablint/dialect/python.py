@@ -46,7 +46,7 @@ def lower(document: Document) -> Iterator[Fragment]:
             dialect=own if fragment.dialect == "python" else fragment.dialect,
             framework=framework if fragment.entry else "",
             scopes=_scopes(kind, call, lora, mapping.open),
-            statements=tuple(map(_either, fragment.statements)),
+            statements=tuple(_either(_member(one)) for one in fragment.statements),
         )
         yield from _defaults_apart(fragment)
 
@@ -80,6 +80,19 @@ def _with_positional(call: Call, kind: str) -> Mapping:
     more = len(call.positional) > len(names) and kind == "arguments"
     arguments = call.arguments
     return arguments._replace(entries=(*named, *arguments.entries), open=arguments.open or more)
+
+
+def _member(one: Statement) -> Statement:
+    """A member of an enumeration as the word that it stands for: `TaskType.CAUSAL_LM`, `IntervalStrategy.STEPS`."""
+    raw = one.raw
+    if not isinstance(raw, str) or not raw[-1:].isupper() or "." not in raw:
+        return one
+    owner, _, name = raw.rpartition(".")
+    owner = owner.rpartition(".")[2]
+    if not (name.isupper() and name.replace("_", "").isalnum() and owner[:1].isupper() and not owner.isupper()):
+        return one
+    word = name if owner in ("TaskType", "PeftType") else name.lower()
+    return one._replace(value=word, raw=word)
 
 
 def _either(one: Statement) -> Statement:

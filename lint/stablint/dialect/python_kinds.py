@@ -64,7 +64,7 @@ def kind(call: Call) -> str:
     if word in ARGUMENTS:
         return "arguments" if _is_ours(call.name, word) else ""
     if call.parsed:
-        return ""
+        return "program" if _trains([entry.key for entry in call.arguments.entries]) else ""
     if word in QUANTISERS:
         return "quantiser"
     if word in ("Trainer", "Fabric") and call.name.startswith(LIGHTNING):
@@ -89,6 +89,30 @@ _METHODS = {
     "DeepSpeedPlugin": "plugin",
     "prepare_model_for_kbit_training": "kbit",
 }
+
+
+# What programs that train language models let their callers set; the second are those of no other training.
+_SETTINGS = frozenset(
+    [
+        "learning_rate", "lr", "num_epochs", "num_train_epochs", "epochs", "batch_size", "batch_size_training", "train_batch_size",
+        "per_device_train_batch_size", "weight_decay", "max_grad_norm", "gradient_clipping", "gradient_clipping_threshold", "warmup_steps",
+        "num_warmup_steps", "warmup_ratio", "lr_scheduler_type", "max_steps", "max_train_steps", "save_steps", "optimizer",
+    ]
+)  # fmt: skip
+_OF_LANGUAGE_MODELS = frozenset(
+    [
+        "gradient_accumulation_steps", "gradient_checkpointing", "mixed_precision", "fp16", "bf16", "use_fp16", "deepspeed", "zero_stage",
+        "use_peft", "use_lora", "lora_r", "lora_rank", "lora_alpha", "lora_dropout", "lora_target_modules", "target_modules", "max_seq_length",
+        "max_seq_len", "model_max_length", "model_name_or_path", "quantization", "sharding_strategy", "fsdp_activation_checkpointing",
+        "fsdp_cpu_offload",
+    ]
+)  # fmt: skip
+
+
+def _trains(names: list[str]) -> bool:
+    settings = len(_SETTINGS.intersection(names))
+    special = len(_OF_LANGUAGE_MODELS.intersection(names))
+    return special >= 3 or (special >= 1 and settings >= 2)
 
 
 def _is_ours(name: str, word: str) -> bool:

@@ -29,9 +29,12 @@ CODEC_OF = {row.fact: row.codec for row in (*huggingface.ROWS.values(), *_QUANTI
 def _arguments(block: Block, call: Call) -> Fragment:
     own = python_kinds.ARGUMENTS[last_word(call.name)]
     classes = (own,) if own == huggingface.BASE else (own, huggingface.BASE)
-    # What a subclass of the program's own adds is read by the program, not by the library.
-    other = (lambda key: _field_row(classes, key)) if call.parsed else argument_row
-    statements = tuple(lower_mapping(block, ARGUMENT_ROWS, "call", other))
+    foreign = frozenset(key for key in call.own if not set(known_key(key)) & set(classes))
+    if foreign:  # what a subclass of the program's own adds is read by the program, not by the library
+        mapping = block.mapping
+        kept = tuple(entry for entry in mapping.entries if entry.key not in foreign)
+        block = block._replace(mapping=mapping._replace(entries=kept))
+    statements = tuple(lower_mapping(block, ARGUMENT_ROWS, "call", argument_row))
     return Fragment(
         "python", block, "call", statements, {}, {"training": classes}, huggingface.links(statements), entry=True
     )
@@ -43,12 +46,6 @@ ARGUMENT_ROWS = {key: row for key, row in huggingface.ROWS.items() if row.fact.s
 def argument_row(key: str) -> Row | None:
     """A keyword that no release of the class knows is still that class's: it is what an unknown argument looks like."""
     return huggingface.training_row(key) or Row(key, "training." + key)
-
-
-def _field_row(classes: tuple[str, ...], key: str) -> Row | None:
-    """A field that the subclass inherits; one of its own may bear a name that some other class of the libraries has."""
-    owners = known_key(key.partition(".")[0])
-    return huggingface.training_row(key) if any(owner in classes for owner in owners) else None
 
 
 _ADAPTER_ROWS = {name: Row(name, "lora." + name, "member") for name in ("peft_type", "task_type")}
@@ -164,6 +161,11 @@ def _environment(block: Block, call: Call) -> Fragment:
     )
 
 
+def _program(block: Block, call: Call) -> Fragment:
+    """A program that trains as its caller says: it is one of ours, and says nothing itself."""
+    return Fragment("python", block, "call", (), {}, {}, weak=True)
+
+
 def _engine(block: Block, call: Call) -> Fragment:
     """`deepspeed.initialize(config=…)` and accelerate's DeepSpeedPlugin: a config as a dict or a path."""
     keys = ("config", "config_params", "hf_ds_config")
@@ -235,5 +237,5 @@ LOWER = {
     "data": _data,
     "arguments": _arguments, "adapter": _adapter, "quantiser": _quantiser, "loader": _loader, "unsloth-adapter": _unsloth_adapter,
     "trainer": _trainer, "own-trainer": _own_trainer, "checkpointing": _checkpointing, "accelerator": _accelerator, "kbit": _kbit,
-    "environment": _environment, "deepspeed": _engine, "plugin": _engine, "lightning": _lightning,
+    "program": _program, "environment": _environment, "deepspeed": _engine, "plugin": _engine, "lightning": _lightning,
 }  # fmt: skip

@@ -28,21 +28,22 @@ def groups(fragments: tuple[Fragment, ...]) -> Iterator[list[Fragment]]:
         return
     calls = _Calls(fragments)
     if not calls.trainers:
-        heads = calls.of("arguments") or calls.numbers[:1]
-        for head in heads:
-            others = [n for n in calls.numbers if n != head and n not in calls.of("arguments")]
-            yield calls.group(head, _unclear(calls, others, set()))
+        others = [n for n in calls.numbers if calls.kinds[n] != "arguments"]
+        for head in calls.final(calls.of("arguments")):
+            yield calls.group(_unclear(calls, [head, *others], set()))
+        if len(others) == len(calls.numbers):
+            yield calls.group(_unclear(calls, others, set()))
         return
     claims = {trainer: calls.reached(trainer) for trainer in calls.trainers}
     claimed = set().union(*claims.values())
     free = [n for n in calls.of("arguments") if calls.start(n) not in claimed]
     taken: set[int] = set()
     for trainer in calls.trainers:
-        own = [n for n in calls.of("arguments") if calls.start(n) in claims[trainer]]
+        own = calls.final([n for n in calls.of("arguments") if calls.start(n) in claims[trainer]])
         for arguments in own or [n for n in free if len(calls.trainers) == 1 or n not in taken] or [-1]:
             taken.add(arguments)
             members = list(_members(calls, trainer, claims))
-            yield calls.group(arguments, [trainer, *members]) if arguments >= 0 else calls.group(trainer, members)
+            yield calls.group([*([arguments] if arguments >= 0 else []), trainer, *members])
 
 
 class _Calls:
@@ -52,8 +53,9 @@ class _Calls:
         self.fragments: dict[int, list[Fragment]] = {}
         for fragment in fragments:
             self.fragments.setdefault(fragment.block.number, []).append(fragment)
-        self.numbers = list(self.fragments)
-        self.kinds = {number: kind(self.call(number)) for number in self.numbers}
+        self.kinds = {number: kind(self.call(number)) for number in self.fragments}
+        # A program's own options are only worth a word where nothing else is.
+        self.numbers = [number for number in self.fragments if self.kinds[number] != "program"] or list(self.fragments)
         self.trainers = [n for n in self.numbers if self.kinds[n] in ("trainer", "own-trainer")]
 
     def call(self, number: int) -> Call:
@@ -66,6 +68,11 @@ class _Calls:
 
     def of(self, *kinds: str) -> list[int]:
         return [number for number in self.numbers if self.kinds[number] in kinds]
+
+    def final(self, numbers: list[int]) -> list[int]:
+        """Without those that others are made from (`dataclasses.replace`)."""
+        bases = {call.receiver.start for n in numbers if isinstance((call := self.call(n)).receiver, Call)}
+        return [number for number in numbers if self.start(number) not in bases]
 
     def reached(self, number: int) -> set[int]:
         """Where the calls start that are arguments of this call, directly or through others; a reference model's are not its own."""
@@ -83,10 +90,10 @@ class _Calls:
         call = self.call(number)
         return call.arguments.get("model") or (call.positional[0] if call.positional else None)
 
-    def group(self, head: int, others: Iterable[int | Fragment]) -> list[Fragment]:
-        found = list(self.fragments[head])
-        for other in others:
-            found += self.fragments[other] if isinstance(other, int) else [other]
+    def group(self, members: Iterable[int | Fragment]) -> list[Fragment]:
+        found: list[Fragment] = []
+        for member in members:
+            found += self.fragments[member] if isinstance(member, int) else [member]
         return found
 
 

@@ -34,13 +34,14 @@ def documents(text: Text, parse: Parse, kind_of: Callable[[str], str]) -> tuple[
         return (Document(text, "notebook", 0, None, _refused(text)),)
     if read.language not in ("", "python", "ipython", "python3"):
         return (Document(text, "notebook", 0, None),)
-    whole = _Whole(read)
-    module = _python(text, whole)
+    module, whole = _python(text, read)
     found = [module]
     constants = _constants(module)
     for span in whole.shell:
         if _starts(span):
-            found += documents_of(text, _command(span, constants), "shell", len(found), parse)
+            commands = documents_of(text, _command(span, constants), "shell", len(found), parse)
+            if not (span.guessed and any(document.problems for document in commands)):
+                found += commands
     for written in whole.written:
         kind = kind_of(written.name)
         if kind != "notebook":
@@ -66,6 +67,7 @@ class _Whole:
         for cell in read.cells:
             if cell.number in broken:
                 binds_only(cell, builder)
+                self.shell.append(Span(cell, 0, len(cell.source), guessed=True))
                 continue
             parts = divide(cell, builder)
             self.shell += parts.shell
@@ -73,16 +75,16 @@ class _Whole:
         self.view = builder.view("notebook")
 
 
-def _python(text: Text, whole: _Whole) -> Document:
-    """The Python of all cells. A cell that is none is left out, and what it seems to define is unknown."""
+def _python(text: Text, read: Notebook) -> tuple[Document, _Whole]:
+    """The Python of all cells. A cell that is none is left out, and what it seems to define is unknown; it may be shell."""
     from stablint.source import python
 
-    view = whole.view
-    document = python.document(Text(text.path, text.name, view.source))
+    whole = _Whole(read)
+    document = python.document(Text(text.path, text.name, whole.view.source))
     if document.root is None and document.problems[0].kind == "syntax-error":
-        view = _Whole(whole.read, frozenset(cell.number for cell in whole.read.cells if _is_broken(cell))).view
-        document = python.document(Text(text.path, text.name, view.source))
-    return outward(document, text, view, 0)
+        whole = _Whole(read, frozenset(cell.number for cell in read.cells if _is_broken(cell)))
+        document = python.document(Text(text.path, text.name, whole.view.source))
+    return outward(document, text, whole.view, 0), whole
 
 
 def _is_broken(cell: Cell) -> bool:

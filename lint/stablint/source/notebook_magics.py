@@ -52,6 +52,7 @@ class Span(NamedTuple):
     end: int
     prefix: str = ""
     expands: bool = False  # `{name}` of Python
+    guessed: bool = False  # a cell that is no Python, and may be another language
 
 
 class Written(NamedTuple):

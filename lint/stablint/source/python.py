@@ -40,6 +40,7 @@ def module(source: str) -> Module | Problem:
     values = Values(source, Places(source), names)
     calls = [call for found in names.calls if (call := values.call(found)) is not None]
     calls += values.filled()
+    calls += values.caller.programs()
     environment = values.environment()
     if environment is not None:
         calls.append(environment)

@@ -6,6 +6,7 @@ The value is then the program's own default, marked as such: whoever starts the 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from stablint.source.python_arithmetic import CONVERSIONS, agree, converted
@@ -38,6 +39,7 @@ class Option(NamedTuple):
     scope: Scope
     store: str  # the action
     type: str
+    place: int
 
 
 class Caller:
@@ -45,7 +47,7 @@ class Caller:
         self.values = values
         self._options: dict[str, list[Option]] | None = None
         self._sites: dict[str, list[FoundCall]] | None = None
-        self._parsed: dict[tuple[int, int], Node] = {}
+        self._parsed: dict[int, Node] = {}
 
     # Parameters
 
@@ -150,8 +152,21 @@ class Caller:
                 keywords.get("default"), found.scope,
                 str(action.value) if isinstance(action, ast.Constant) else "",
                 kind.id if isinstance(kind, ast.Name) else "",
+                self.values.places.start(found.node),
             )
         )  # fmt: skip
+
+    def programs(self) -> Iterator[Call]:
+        """What a program lets its caller set: the options of its parser, and the fields of each of its dataclasses."""
+        options = self._listed()
+        if options:
+            at = next(iter(options.values()))[0].place
+            yield _settable("argparse.options", list(options), at)
+        for scope in self.values.names.scopes:
+            node = scope.node
+            if isinstance(node, ast.ClassDef) and any("dataclass" in ast.dump(item) for item in node.decorator_list):
+                names = [name for name, bindings in scope.bindings.items() if bindings[0].kind == "value"]
+                yield _settable("dataclass.options", names, self.values.places.start(node))
 
     # Dataclasses that a parser fills
 
@@ -185,16 +200,28 @@ class Caller:
         parts = dotted(node)
         if parts is None:
             return None
-        key = (id(node), 0)
-        if key not in self._parsed:
-            entries, name = self._fields(node, scope)
+        if id(node) not in self._parsed:
+            fields, name = self.fields(node, scope)
             values = self.values
             start, end = values.places.start(node), values.places.end(node)
-            arguments = Mapping(tuple(entries.values()), end, end)
-            self._parsed[key] = Call(name, arguments, (), start, end, start, end, parts[-1], None, True)
-        return self._parsed[key]
+            entries = tuple(_as_default(entry) for entry in fields.values())
+            self._parsed[id(node)] = Call(
+                name,
+                Mapping(entries, end, end),
+                (),
+                start,
+                end,
+                start,
+                end,
+                parts[-1],
+                None,
+                True,
+                own=frozenset(fields),
+            )
+        return self._parsed[id(node)]
 
-    def _fields(self, node: ast.expr, scope: Scope, depth: int = 0) -> tuple[dict[str, Entry], str]:
+    def fields(self, node: ast.expr, scope: Scope, depth: int = 0) -> tuple[dict[str, Entry], str]:
+        """The fields that classes of this file give a class, with their defaults, and the library's class that they extend."""
         name = called_name(node, scope)
         found = scope.find(node.id) if isinstance(node, ast.Name) else None
         inner = found[1][0].scope if found is not None and len(found[1]) == 1 else None
@@ -202,17 +229,15 @@ class Caller:
             return {}, name
         entries: dict[str, Entry] = {}
         for base in inner.node.bases:
-            more, above = self._fields(base, found[0], depth + 1)
+            more, above = self.fields(base, found[0], depth + 1)
             entries |= more
             name = above if "." in above else name
         values = self.values
         for field, bindings in inner.bindings.items():
             binding = bindings[0]
             if len(bindings) == 1 and binding.kind == "value" and binding.value is not None:
-                default = presumed(self._default_of(binding.value, inner), field)
-                start = values.places.start(binding.node)
-                unknown = values.unknown(binding.value, f"`{field}` comes from the command line")
-                entries[field] = Entry(field, start, values.places.end(binding.node), default or unknown)
+                start, end = values.places.start(binding.node), values.places.end(binding.node)
+                entries[field] = Entry(field, start, end, self._default_of(binding.value, inner))
         return entries, name
 
     def _default_of(self, value: ast.expr, scope: Scope) -> Node:
@@ -224,6 +249,24 @@ class Caller:
                 given = factory.body
             return self.values.unknown(value, "it must be given") if given is None else self.values.value(given, scope)
         return self.values.value(value, scope)
+
+
+def _settable(name: str, keys: list[str], at: int) -> Call:
+    unknown = Scalar(Unknown("the caller sets it"), at, at, "unknown", False)
+    entries = tuple(Entry(key, at, at, unknown) for key in keys)
+    return Call(name, Mapping(entries, at, at), (), at, at, at, at, None, None, True)
+
+
+# Every launch names another one: the default is an example.
+_NAMES_OF_MODELS = frozenset(["model_name_or_path", "model_name", "model_id", "model_path", "base_model", "model"])
+
+
+def _as_default(entry: Entry) -> Entry:
+    """A field of an object that a parser fills."""
+    found = None if entry.key in _NAMES_OF_MODELS else presumed(entry.value, entry.key)
+    node = entry.value
+    unknown = Scalar(Unknown(f"`{entry.key}` comes from the command line"), node.start, node.end, "unknown", False)
+    return entry._replace(value=found or unknown)
 
 
 def presumed(value: Node, name: str) -> Node | None:

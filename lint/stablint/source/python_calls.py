@@ -42,10 +42,18 @@ class Calls(Constants):
         if name == "dict" and not node.args and scope.find("dict") is None:
             return self.weigh(Mapping(tuple(entries), start, end, is_open), [entry.value for entry in entries])
         positional = tuple(self.value(argument, scope) for argument in node.args)
+        own: dict[str, Entry] = {}
+        added: set[str] = set()
+        if self._is_local_class(node.func, scope):
+            own, name = self.caller.fields(node.func, scope)
+            said = {entry.key for entry in entries}
+            entries = [*(entry for key, entry in own.items() if key not in said), *entries]
         found = self.targets.get(id(node))
         target = found.target if found else None
         if target is not None and is_class(name):
-            entries += self.stored(target, end, scope)
+            stored = self.stored(target, end, scope)
+            added = {entry.key for entry in stored} - {entry.key for entry in entries}  # any attribute can be set
+            entries += stored
         arguments = Mapping(tuple(entries), function, end, is_open)
         method = node.func if isinstance(node.func, ast.Attribute) else None
         begins = function - len(method.attr) if method is not None and dotted(method) is None else start
@@ -53,9 +61,14 @@ class Calls(Constants):
         receiver = holder if isinstance(holder, Call) else None
         conditional = found is not None and found.conditional
         result = Call(
-            name, arguments, positional, start, end, begins, function, target, receiver, conditional=conditional
-        )
+            name, arguments, positional, start, end, begins, function, target, receiver,
+            conditional=conditional, own=frozenset((*own, *added)),
+        )  # fmt: skip
         return self.weigh(result, [*positional, *(entry.value for entry in entries)])
+
+    def _is_local_class(self, function: ast.expr, scope: Scope) -> bool:
+        found = scope.find(function.id) if isinstance(function, ast.Name) else None
+        return found is not None and len(found[1]) == 1 and found[1][0].kind == "class"
 
     def _keywords(self, node: ast.Call, scope: Scope) -> tuple[list[Entry], bool]:
         entries: list[Entry] = []

@@ -124,7 +124,8 @@ class Values(Calls):
             return node
         stored = self.stored(binding.node.id, self.places.end(binding.value), owner)
         arguments = node.arguments._replace(entries=(*node.arguments.entries, *stored))
-        return node._replace(arguments=arguments) if stored else node
+        own = node.own | {entry.key for entry in stored}
+        return node._replace(arguments=arguments, own=own) if stored else node
 
     def _named(self, node: ast.expr, value: Node) -> Node:
         """What a name stands for, as the place of the name has it."""

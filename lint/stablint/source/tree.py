@@ -89,6 +89,7 @@ class Call(NamedTuple):
     receiver: "Node | None" = None
     parsed: bool = False
     conditional: bool = False  # a branch or a loop makes it
+    own: frozenset[str] = frozenset()  # fields that a class of the program's own adds to the library's
 
 
 Node = Union[Scalar, Sequence, Mapping, Call]

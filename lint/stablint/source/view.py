@@ -102,7 +102,20 @@ def outward(document: Document, text: Text, view: View, number: int) -> Document
     mover = Mover(lambda at: start_in_file(view, at), lambda at: end_in_file(view, at))
     problems = tuple(mover.problem(problem) for problem in document.problems)
     root = None if document.root is None else mover.node(document.root)
-    return Document(text, document.format, number, root, problems, view)
+    inside = view if document.view is None else _nested(view, document.view)
+    return Document(text, document.format, number, root, problems, inside)
+
+
+def _nested(outer: View, view: View) -> View:
+    """A view of a view (a here-document in a cell) as one of the file."""
+    builder = Builder()
+    for piece in view.pieces:
+        if _is_plain(piece):
+            builder.take(outer.source, outer.pieces, piece.at, piece.till)
+        else:
+            at = start_in_file(outer, piece.at)
+            builder.put(view.source[piece.start : piece.end], at, max(at, end_in_file(outer, piece.till)))
+    return builder.view(outer.host, view.name)
 
 
 def start_in_file(view: View, offset: int) -> int:

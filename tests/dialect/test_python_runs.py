@@ -1,0 +1,159 @@
+"""Python programs → runs: which calls belong together, what the caller decides, what depends on the GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from stablint.run.fact import is_unknown
+from tests.runs import inspected, runs, world
+
+HEAD = """\
+import torch
+from transformers import AutoModelForCausalLM as M, BitsAndBytesConfig as B, Trainer, TrainingArguments as A
+from peft import LoraConfig, get_peft_model
+"""
+
+
+def facts(tmp_path, source: str, *names: str, **said) -> list[object]:
+    found = world(tmp_path, {"train.py": source}, **said)
+    values = [found.value(name) for name in names]
+    return ["?" if is_unknown(value) else value for value in values]
+
+
+# A program, a fact, and its value; "?" for what must stay unknown.
+FACTS = [
+    ("args = A('out', learning_rate=1e-4)\n", "training.output_dir", "out"),
+    ("args = A('out')\nargs.fp16 = True\n", "training.fp16", True),
+    ("import dataclasses\na = A('out', seed=1)\nargs = dataclasses.replace(a, seed=2)\nTrainer(None, args)\n", "training.seed", 2),
+    ("c = {'seed': 1}\nc['seed'] = 3\nA('out', **c)\n", "training.seed", 3),
+    ("A('out', deepspeed={'zero_optimization': {'stage': 3}})\n", "deepspeed.zero_optimization.stage", 3),
+    ("import deepspeed\nA('out')\ndeepspeed.initialize(config={'bf16': {'enabled': True}})\n", "deepspeed.bf16.enabled", True),
+    ("import os\nos.environ['NCCL_P2P_DISABLE'] = '1'\nA('out')\n", "launch.env.NCCL_P2P_DISABLE", "1"),
+    ("import os\nif x:\n  os.environ['A'] = '1'\nA('out')\n", "launch.env.A", "?"),
+    ("from peft import TaskType\nA('out')\nLoraConfig(task_type=TaskType.CAUSAL_LM)\n", "lora.task_type", "CAUSAL_LM"),
+    ("m = M.from_pretrained('a/b')\nt = Trainer(m, A('out'))\nn = M.from_pretrained('c/d')\n", "model.name_or_path", "a/b"),
+    ("from trl import SFTTrainer, SFTConfig\nSFTTrainer('a/b', SFTConfig('out'))\nn = M.from_pretrained('c/d')\n", "model.name_or_path", "a/b"),
+    (
+        "from trl import DPOTrainer, DPOConfig\nm = M.from_pretrained('a/b')\n"
+        "r = M.from_pretrained('c/d')\nDPOTrainer(m, r, DPOConfig('out'))\n",
+        "model.name_or_path", "a/b",
+    ),
+    (
+        "if x:\n  m = M.from_pretrained('a/b', load_in_4bit=True)\nelse:\n"
+        "  m = M.from_pretrained('a/b')\nTrainer(m, A('out'))\n",
+        "quantization.load_in_4bit", "?",
+    ),
+    (
+        "if x:\n  m = M.from_pretrained('a/b', load_in_4bit=True)\nelse:\n"
+        "  m = M.from_pretrained('a/b')\nTrainer(m, A('out'))\n",
+        "model.name_or_path", "a/b",
+    ),
+    ("m = M.from_pretrained('a/b')\nm = get_peft_model(m, LoraConfig(r=4))\nother = LoraConfig(r=8)\nTrainer(model=m, args=A('out'))\n", "lora.r", 4),
+    ("def load(name):\n  return M.from_pretrained(name)\nm = load('a/b')\nTrainer(m, A('out'))\n", "model.name_or_path", "a/b"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "name", "expected"), FACTS)
+def test_facts(tmp_path, source, name, expected):
+    assert facts(tmp_path, HEAD + source, name) == [expected]
+
+
+def test_a_branch_that_makes_the_adapter_is_presumed(tmp_path):
+    source = "m = M.from_pretrained('a/b')\nif x:\n  m = get_peft_model(m, LoraConfig(r=4))\nTrainer(m, A('out'))\n"
+    (run,) = runs(tmp_path, {"train.py": HEAD + source})
+    assert run.explicit["lora.r"].presumed
+
+
+BF16 = "from unsloth import is_bfloat16_supported as ok\nA('out', bf16=ok(), fp16=not ok())\n"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "expected"), [((), ["?", "?"]), (["A100-80GB"], [True, False]), (["T4"], [False, True])]
+)
+def test_what_depends_on_the_gpu(tmp_path, gpus, expected):
+    assert facts(tmp_path, HEAD + BF16, "training.bf16", "training.fp16", gpus=gpus) == expected
+
+
+def test_torchs_own_question_is_only_sure_of_a_yes(tmp_path):
+    source = (
+        HEAD
+        + "d = torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16\nA('out')\nB(bnb_4bit_compute_dtype=d)\n"
+    )
+    name = "quantization.bnb_4bit_compute_dtype"
+    assert facts(tmp_path, source, name, gpus=["A100-80GB"]) == ["bfloat16"]
+    assert facts(tmp_path, source, name, gpus=["T4"]) == ["?"]
+
+
+ARGPARSE = HEAD + (
+    "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default='1e-4')\np.add_argument('--fp16', action='store_true')\n"
+    "args = p.parse_args()\nTrainer(None, A('out', learning_rate=args.lr, fp16=args.fp16))\n"
+)
+
+
+def test_defaults_of_a_parser_are_presumed(tmp_path):
+    (run,) = runs(tmp_path, {"train.py": ARGPARSE})
+    fact = run.explicit["training.learning_rate"]
+    assert (fact.value, fact.presumed) == (1e-4, True)
+    assert run.explicit["training.fp16"].value is False
+
+
+def test_a_command_that_starts_the_program_sets_them(tmp_path):
+    files = {"train.py": ARGPARSE, "run.sh": "python train.py --lr 3e-5\n"}
+    (run,) = runs(tmp_path, files)
+    fact = run.explicit["training.learning_rate"]
+    assert (fact.value, fact.presumed, run.explicit["training.fp16"].presumed) == (3e-5, True, True)
+    assert fact.origin.place.document.text.name == "run.sh"
+
+
+DATACLASSES = (
+    "import transformers\nfrom dataclasses import dataclass, field\nfrom transformers import HfArgumentParser, Trainer\n"
+    "@dataclass\nclass ModelArguments:\n  model_name_or_path: str = field(default='a/b')\n  lora_r: int = 8\n"
+    "@dataclass\nclass TrainingArguments(transformers.TrainingArguments):\n  optim: str = field(default='adamw_torch')\n  use_lora: bool = True\n"
+    "parser = HfArgumentParser((ModelArguments, TrainingArguments))\nmodel_args, training_args = parser.parse_args_into_dataclasses()\n"
+    "training_args.extra = 1\n"
+    "from peft import LoraConfig\nTrainer(model=x, args=training_args, peft_config=LoraConfig(r=model_args.lora_r))\n"
+)
+
+
+def test_dataclasses_that_a_parser_fills(tmp_path):
+    (run,) = runs(tmp_path, {"train.py": DATACLASSES})
+    assert run.explicit["training.optim"].value == "adamw_torch" and run.explicit["training.optim"].presumed
+    assert run.explicit["lora.r"].value == 8 and run.explicit["lora.r"].presumed
+    assert run.scopes["training"] == "open"
+    assert not {"training.use_lora", "training.extra"} & set(run.explicit)
+
+
+def test_a_class_of_ones_own_may_have_more_fields(tmp_path):
+    source = "import transformers\nclass Mine(transformers.TrainingArguments):\n  more: int = 1\nTrainer = 1\nargs = Mine('out', more=2, seed=3)\n"
+    (run,) = runs(tmp_path, {"train.py": source})
+    assert run.explicit["training.seed"].value == 3 and "training.more" not in run.explicit
+
+
+def test_two_trainers_are_two_runs(tmp_path):
+    source = HEAD + (
+        "a = M.from_pretrained('a/b')\nt = Trainer(a, A('one', seed=1))\n"
+        "b = M.from_pretrained('c/d')\nu = Trainer(b, A('two', seed=2))\n"
+    )
+    found = {
+        run.explicit["training.seed"].value: run.explicit["model.name_or_path"].value
+        for run in runs(tmp_path, {"train.py": source})
+    }
+    assert found == {1: "a/b", 2: "c/d"}
+
+
+def parser(*options: str) -> str:
+    return "import argparse\np = argparse.ArgumentParser()\n" + "".join(f"p.add_argument('{one}')\n" for one in options)
+
+
+@pytest.mark.parametrize(
+    ("source", "status"),
+    [
+        (parser("--learning_rate", "--lora_r", "--batch_size"), "checked"),
+        (parser("--lr", "--epochs", "--batch-size"), "skipped"),
+        ("from transformers import AutoTokenizer\nAutoTokenizer.from_pretrained('a')\n", "skipped"),
+        ("import lightning as L\nL.Trainer(max_epochs=1)\n", "skipped"),
+    ],
+)
+def test_recognition(tmp_path, source, status):
+    (found,) = inspected(tmp_path, {"x.py": source}).report.files
+    assert found.status == status
