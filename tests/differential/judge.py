@@ -7,6 +7,7 @@ import os
 import pprint
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +32,8 @@ class Judge:
 
     def __init__(self) -> None:
         interpreter = os.environ.get("STABLINT_ORACLE", sys.executable)
+        if interpreter == sys.executable and find_spec("trl") is None:
+            raise NoOracle("trl is not installed here, and STABLINT_ORACLE names no interpreter")
         path = os.environ.get("STABLINT_ORACLE_PATH", "")
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "STABLINT"))}
         environment |= {"PYTHONPATH": path} if path else {}
@@ -100,13 +103,14 @@ _HAZARDS = {hazard.id: hazard for hazard in model.load()}
 
 
 def says_more(rule: str) -> bool:
-    """Does the hazard go beyond the constructors, by its own words: it bites later, or what it cites runs elsewhere?"""
+    """Does the hazard go beyond the constructors, by its own words: it bites later, or what it cites first runs elsewhere?"""
     hazard = _HAZARDS.get(rule)
     if hazard is None:
         return False
     if hazard.bites_at not in ("parse", "start"):
         return True
-    return not any(any(part in source for part in JUDGED) for source in _TEXTS[rule]["evidence"]["sources"])
+    main, *_ = _TEXTS[rule]["evidence"]["sources"]
+    return not any(part in main for part in JUDGED)
 
 
 def stablint_says(kind: str, given: dict[str, Any], versions: dict[str, str], folder: str) -> Verdict:

@@ -222,7 +222,7 @@ def write(codec: str, value: Any, old: Any = None) -> Any:
 def _write_dtype(value: Any, old: Any) -> Any:
     """`torch.bfloat16` for `torch.float16`, `bf16` for `fp16`."""
     known = read_dtype(old) if isinstance(old, str) else None
-    if value not in DTYPE_SPELLINGS or known not in DTYPE_SPELLINGS:
+    if not isinstance(value, str) or value not in DTYPE_SPELLINGS or known not in DTYPE_SPELLINGS:
         return value
     if old.startswith("torch."):
         return "torch." + value

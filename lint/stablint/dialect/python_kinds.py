@@ -86,6 +86,8 @@ _OTHERS = {"os.environ": "environment", "deepspeed.initialize": "deepspeed"}
 _METHODS = {
     "gradient_checkpointing_enable": "checkpointing",
     "Accelerator": "accelerator",
+    "AcceleratorState": "accelerator",
+    "PartialState": "accelerator",
     "DeepSpeedPlugin": "plugin",
     "prepare_model_for_kbit_training": "kbit",
 }

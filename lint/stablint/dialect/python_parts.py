@@ -127,14 +127,9 @@ def _checkpointing(block: Block, call: Call) -> Fragment:
 
 def _accelerator(block: Block, call: Call) -> Fragment:
     rows = {"mixed_precision": Row("mixed_precision", "accelerate.mixed_precision", "dtype")}
-    return Fragment(
-        "python",
-        block,
-        "call",
-        tuple(lower_mapping(block, rows, "call", lambda key: Row(key, "accelerate." + key))),
-        {},
-        {},
-    )
+    statements = [*lower_mapping(block, rows, "call", lambda key: Row(key, "accelerate." + key))]
+    statements.append(_named(block, call, "accelerate.accelerator", True))
+    return Fragment("python", block, "call", tuple(statements), {}, {})
 
 
 def _own_trainer(block: Block, call: Call) -> Fragment:

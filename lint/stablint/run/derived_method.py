@@ -119,6 +119,11 @@ def trl_trainer(w: World) -> Answer:
     return Answer(w.run.framework not in _OWN_TRAINERS)
 
 
+def accelerator_made(w: World) -> Answer:
+    """Does code at hand make accelerate's state by itself?"""
+    return Answer(w.is_stated("accelerate.accelerator"), ("accelerate.accelerator",))
+
+
 def adalora_pruning_end(w: World) -> Answer:
     """The step at which AdaLoRA stops to reduce ranks (peft tuners/adalora/config.py, __post_init__)."""
     names = ("lora.total_step", "lora.tfinal")
