@@ -1,0 +1,158 @@
+"""The tool that reads which keys a framework's reader takes: small made-up packages and a made-up repository in, keys and spans out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.releases import repository
+from tools.releases.package import Package
+from tools.releases.readers import FRAMEWORKS, flags_of
+
+ROOT = Path(__file__).parent.parent.parent
+
+ARGUMENTS = """
+from dataclasses import dataclass, field
+from transformers import Seq2SeqTrainingArguments
+
+@dataclass
+class Part:
+    inherited: int = 1
+
+@dataclass
+class ModelArguments(Part):
+    model_name_or_path: str = field(default=None)
+    derived: str = field(init=False)
+
+@dataclass
+class TrainingArguments(Seq2SeqTrainingArguments):
+    own: bool = False
+
+@dataclass
+class Other:
+    elsewhere: int = 1
+"""
+MODEL = """
+from pydantic import AliasChoices, BaseModel, Field
+
+class Inner(BaseModel):
+    version: int | None = Field(validation_alias=AliasChoices("inner_version", "version"), default=None)
+
+class Base(BaseModel):
+    base_model: str
+
+class AxolotlInputConfig(Base):
+    model_config = {"populate_by_name": True}
+    renamed: dict | None = Field(default=None, alias="model_config")
+    inner: Inner | None = None
+    free: dict[str, int] | None = None
+    several: list[Inner] | None = None
+
+    def check(cls, data):
+        if data.get("handled") or data["also_handled"]:
+            raise ValueError
+        return data
+"""
+PLUGIN = """
+from axolotl.integrations.base import BasePlugin
+
+class MadePlugin(BasePlugin):
+    def get_input_args(self):
+        return "axolotl.integrations.made.MadeArgs"
+"""
+PLUGIN_ARGS = """
+from pydantic import BaseModel
+
+class MadeArgs(BaseModel):
+    made_switch: bool | None = None
+    base_model: str | None = None
+"""
+PARSER = """
+parser.add_argument("--train.micro-batch", type=int)
+parser.add_argument("-o", "--out", "--output", default=None)
+parser.add_argument("positional")
+"""
+
+
+def test_dataclasses_give_their_fields_and_those_of_their_bases() -> None:
+    found = FRAMEWORKS["llamafactory"].read(Package("llamafactory", {"hparams/all.py": ARGUMENTS}))
+    assert list(found["train"]["fields"]) == ["inherited", "model_name_or_path", "own"]
+    assert found["train"]["bases"] == ["transformers.Seq2SeqTrainingArguments"]
+    assert "own" not in found["infer"]["fields"]
+
+
+def test_a_model_gives_names_aliases_sections_what_it_handles_and_what_plugins_add() -> None:
+    files = {
+        "utils/schemas/config.py": MODEL,
+        "integrations/made/__init__.py": PLUGIN,
+        "integrations/made/args.py": PLUGIN_ARGS,
+    }
+    fields = FRAMEWORKS["axolotl"].read(Package("axolotl", files))["config"]["fields"]
+    assert set(fields) == {
+        "base_model", "renamed", "model_config", "inner", "inner.version", "inner.inner_version", "free", "several", "handled", "also_handled",
+        "made_switch",
+    }  # fmt: skip
+    assert fields["made_switch"] == {"plugin": "axolotl.integrations.made"}
+    assert fields["base_model"] == {}
+
+
+def test_flags_of_a_parser() -> None:
+    assert list(flags_of(PARSER)) == ["out", "output", "train.micro_batch"]
+
+
+def test_a_command_of_openrlhf_is_a_reader(tmp_path: Path) -> None:
+    found = FRAMEWORKS["openrlhf"].read(Package("openrlhf", {"cli/train_sft.py": PARSER, "trainer/sft.py": PARSER}))
+    assert list(found) == ["train_sft"]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A repository with two releases, a candidate, and a newest commit that no release has."""
+
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *arguments], check=True, capture_output=True)
+
+    git("init", "--quiet")
+    place = tmp_path / "src" / "llamafactory" / "hparams" / "all.py"
+    place.parent.mkdir(parents=True)
+    for text, tag in ((ARGUMENTS, "v1.0"), (ARGUMENTS.replace("own", "renewed"), "v1.1"), (ARGUMENTS, "v1.2rc1")):
+        place.write_text(text, encoding="utf-8")
+        git("add", ".")
+        git("commit", "--quiet", "-m", tag)
+        git("tag", tag)
+    place.write_text(ARGUMENTS.replace("own", "ahead"), encoding="utf-8")
+    git("commit", "--quiet", "-am", "newest")
+    return tmp_path
+
+
+def test_final_releases_are_those_with_a_tag(clone: Path) -> None:
+    assert repository.tags(clone) == {"1.0": "v1.0", "1.1": "v1.1"}
+    assert repository.sources(clone, "v1.0", "src/llamafactory") == {"hparams/all.py": ARGUMENTS}
+    assert repository.sources(clone, "v1.0", "src/nothing") == {}
+
+
+def test_every_release_of_a_clone_becomes_spans(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    target = tmp_path_factory.mktemp("keys")
+    command = [
+        sys.executable,
+        "tools/read_keys.py",
+        "llamafactory",
+        "--repository",
+        str(clone),
+        "--head",
+        "1.2.dev0",
+        "--into",
+        str(target),
+    ]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    document = json.loads((target / "llamafactory.json").read_text(encoding="utf-8"))
+    assert document["releases"] == ["1.0", "1.1", "1.2.dev0"]
+    fields = document["classes"]["train"]["fields"]
+    assert fields["own"] == [{"since": "1.0", "last": "1.0"}]
+    assert fields["renewed"] == [{"since": "1.1", "last": "1.1"}]
+    assert fields["ahead"] == [{"since": "1.2.dev0"}]
