@@ -93,5 +93,5 @@ def test_flags_of_a_command_that_names_its_program(command: str, expected: set[s
 def test_a_command_that_ray_reads_is_not_judged_by_the_arguments_of_another_parser(tmp_path: Path) -> None:
     ray = {"run.sh": "megatron rlhf --use_ray true --config groups.yaml\n"}
     plain = {"run.sh": "megatron rlhf --rlhf_type grpo --groups 2 --model a\n"}
-    assert "swift-unknown-argument" not in rules(inspected(tmp_path / "ray", ray))
-    assert "swift-unknown-argument" in rules(inspected(tmp_path / "plain", plain))
+    assert "framework-argument-unfamiliar" not in rules(inspected(tmp_path / "ray", ray))
+    assert "framework-argument-unfamiliar" in rules(inspected(tmp_path / "plain", plain))
