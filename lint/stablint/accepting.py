@@ -13,6 +13,8 @@ from stablint.policy import Policies
 from stablint.report.model import Diagnostic
 from stablint.report.plain import plain
 
+_LINES = 5  # at most so many lines about what is gone
+
 
 def write_baseline(policies: Policies, found: Inspection, base: str) -> int:
     """Accept all that is found now, each finding in the file that --baseline or its settings name."""
@@ -33,7 +35,7 @@ def write_baseline(policies: Policies, found: Inspection, base: str) -> int:
             raise Wrong(str(error)) from error
         except OSError as error:
             raise Wrong(f"--write-baseline: {path}: {error.strerror}") from error
-        count, name = sum(d.suppressed is None for d in group), plain(os.path.relpath(path))
+        count, name = sum(d.suppressed is None for d in group), plain(_shown(path, base))
         how = (
             ""
             if any(policy.baseline_file == path for policy in policies.asked())
@@ -48,13 +50,32 @@ def _checked(found: Inspection, base: str) -> set[str]:
 
 
 def tell_stale(policies: Policies, found: Inspection, base: str) -> None:
+    """What the baselines hold in vain: a line for each, or for each rule where there are many."""
     known = {id(policy.baseline): policy.baseline for policy in policies.asked() if policy.baseline}
     checked = _checked(found, base)
     rows = [row for baseline in known.values() for row in stale(baseline, found.report.diagnostics, checked)]
-    for (path, rule, _), count in rows:
-        times = f" ({count} times)" if count > 1 else ""
-        name = os.path.relpath(path, base).replace(os.sep, "/")
-        print(
-            f"stablint: baseline: {plain(name)}: {rule} is not found any more{times}; --write-baseline takes it out",
-            file=sys.stderr,
-        )
+    if len(rows) <= _LINES:
+        lines = [
+            f"{rule} in {_shown(path, base)}{f' ({count} times)' if count > 1 else ''}"
+            for (path, rule, _), count in rows
+        ]
+    else:
+        lines = [f"{rule} in {len(paths)} file{'' if len(paths) == 1 else 's'}" for rule, paths in _by_rule(rows)]
+    for line in lines:
+        print(f"stablint: baseline: not found any more: {plain(line)}", file=sys.stderr)
+    if lines:
+        print("stablint: baseline: --write-baseline takes them out", file=sys.stderr)
+
+
+def _by_rule(rows: list[tuple[tuple[str, str, str], int]]) -> list[tuple[str, set[str]]]:
+    rules: dict[str, set[str]] = {}
+    for (path, rule, _), _count in rows:
+        rules.setdefault(rule, set()).add(path)
+    return sorted(rules.items())
+
+
+def _shown(path: str, base: str) -> str:
+    try:
+        return os.path.relpath(path, base).replace(os.sep, "/")
+    except ValueError:  # another drive of Windows
+        return path.replace(os.sep, "/")
