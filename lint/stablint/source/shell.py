@@ -63,7 +63,7 @@ def _read(text: Text) -> tuple[Document, list[tuple[Inner, str]]]:
     reader.know(options)
     reader.go_through(items(lexer.tokens))
     commands = tuple(sorted(reader.commands, key=lambda command: command.start))
-    problems = sorted({*lexer.problems, *reader.problems}, key=lambda problem: problem.start)
+    problems = sorted(dict.fromkeys([*lexer.problems, *reader.problems]), key=lambda problem: problem.start)
     names = tuple(entry for entry in reader.once.values() if entry is not None)
     script = Script(commands, Mapping(names, 0, len(source)), options)
     return Document(text, "shell", 0, script, tuple(problems)), reader.writer.written
