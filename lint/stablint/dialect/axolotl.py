@@ -95,6 +95,8 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     found = keys & _TELLING
     if "base_model" in keys and len(found) >= 3:
         return 95
+    if {"base_model", "datasets", "learning_rate"} <= keys:
+        return 91
     return (
         91 if "micro_batch_size" in keys and "rl" in keys else 60 if {"micro_batch_size", "sequence_len"} <= keys else 0
     )
