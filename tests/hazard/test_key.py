@@ -50,6 +50,7 @@ WORDS: list[tuple[str, str, str, Any]] = [
     (LLAMAFACTORY + "learnig_rate: 1\n", "keys.llamafactory.learnig_rate", "suggestion", "learning_rate"),
     (LLAMAFACTORY + "zzzzzz: 1\n", "keys.llamafactory.zzzzzz", "suggestion", None),
     (LLAMAFACTORY + "zzzzzz: 1\n", "keys.llamafactory.zzzzzz", "hint", ""),
+    (AXOLOTL + "adam_eps: 1\n", "keys.axolotl.adam_eps", "suggestion", "adam_epsilon"),
     (LLAMAFACTORY + "zzzzzz: 1\n", "keys.llamafactory.zzzzzz", "library", "llamafactory"),
     (LLAMAFACTORY + "visual_inputs: 1\n", "keys.llamafactory.visual_inputs", "removed_in", "0.9.0"),
     (LLAMAFACTORY + "dpo_loss: a\npref_loss: b\n", "keys.llamafactory.dpo_loss", "suggestion", None),
@@ -73,3 +74,16 @@ def test_readers_of_two_files_of_one_run_do_not_mix(tmp_path: Path) -> None:
     world = Checked(run).newest
     assert KeyWorld(world, "keys.llamafactory.no_such_key").value("item.library") == "llamafactory"
     assert KeyWorld(world, "keys.accelerate.neither_this").value("item.library") == "accelerate"
+
+
+def test_the_first_gone_flag_speaks_for_the_others(tmp_path: Path) -> None:
+    command = (
+        "swift sft --model m --sft_type lora --output_dir out --dataset a --lora_target_modules ALL --template_type t\n"
+    )
+    (run,) = runs(tmp_path, {"a.sh": command})
+    world = Checked(run).newest
+    company = {
+        name: KeyWorld(world, f"keys.ms-swift.{name}").value("item.company")
+        for name in ("sft_type", "lora_target_modules")
+    }
+    assert company == {"sft_type": 2, "lora_target_modules": -1}

@@ -15,7 +15,8 @@ from stablint.run.world import World
 
 
 class KeyWorld(ItemWorld):
-    """Words of its own: `library`, `stated` (is its release), `reader`, `plugin` (that would read it), `belongs` (where it would be read), `since`, `hint`."""
+    """Words of its own: `library`, `stated` (is its release), `plugin` (that would read it), `belongs` (where it would be read), `since`,
+    `company` (how many others are gone as well), `hint` and `meant` (remarks in brackets)."""
 
     def __init__(self, world: World, name: str) -> None:
         super().__init__(world, name)
@@ -115,7 +116,21 @@ class KeyWorld(ItemWorld):
             if name.startswith(above + dot) and "." not in name[len(above) + len(dot) :]
         }
         near = [name for name in get_close_matches(last, list(beside), 3, 0.83) if beside[name] not in stated]
-        return near[0] if near else None
+        if near:
+            return near[0]
+        # `adam_eps` for `adam_epsilon`, `max_length` for `max_len`
+        longer = sorted((name for name in beside if _begins(name, last) and beside[name] not in stated), key=len)
+        return longer[0] if longer and all(name.startswith(longer[0]) for name in longer) else None
+
+    def key_company(self) -> int:
+        """How many other keys of the text are gone as well; -1 where one of them stands before this one and speaks for all."""
+        head = self.name[: len(self.name) - len(self.spelled)]
+        gone = [
+            name
+            for name in self.run.explicit
+            if name.startswith(head) and (name == self.name or KeyWorld(self._world, name).key_removed() is not None)
+        ]
+        return len(gone) - 1 if gone[:1] == [self.name] else -1
 
     def key_belongs(self) -> str | None:
         """The section in which the same name is read; `the top level` where it stands in one."""
@@ -149,6 +164,11 @@ class KeyWorld(ItemWorld):
         return f" (now `{suggestion}`?)" if suggestion is not None else ""
 
 
+def _begins(name: str, key: str) -> bool:
+    shorter, longer = sorted((name, key), key=len)
+    return len(shorter) >= 7 and longer.startswith(shorter)
+
+
 def _of_base(one: Reader, name: str) -> bool:
     return bool(one.bases) and any(owner in one.bases for owner in known_key(name))
 
@@ -158,6 +178,7 @@ WORDS: dict[str, Callable[[KeyWorld], Any]] = {
     "stated": KeyWorld.key_stated,
     "plugin": KeyWorld.key_plugin,
     "belongs": KeyWorld.key_belongs,
+    "company": KeyWorld.key_company,
     "since": KeyWorld.key_since,
     "removed_in": KeyWorld.key_removed,
     "suggestion": KeyWorld.key_suggestion,
