@@ -200,7 +200,9 @@ def _status(path: str, files: Files, documents: tuple[Document, ...], fragments:
     name = files.name(path)
     if fragments:
         format = fragments[0].block.document.format
-        dialect = format if format in ("python", "shell") else fragments[0].dialect
+        dialect = fragments[0].dialect
+        if format == "shell" or (format == "python" and dialect != "xtuner"):
+            dialect = format
         if discover.kind_of(path) == "notebook":
             dialect = "notebook"
         return FileStatus(name, dialect, "checked", None)

@@ -46,6 +46,15 @@ dist_config: {name: fsdp2}
 train_dataset: a.yaml
 learning_rate: 1.0e-4
 """
+FIRST = """from xtuner.v1.config import AdamWConfig, LRConfig
+from xtuner.v1.rl.loss import GRPOLossConfig
+from xtuner.v1.train.rl_trainer import RLColocateTrainerConfig
+
+optim = AdamWConfig(lr=1e-6, foreach=False)
+schedule = LRConfig(lr_type="constant", warmup_ratio=0)
+loss = GRPOLossConfig(policy_loss_cfg={})
+trainer = RLColocateTrainerConfig(load_from="Qwen/Qwen3-8B", train_batch_size=512, work_dir="out")
+"""
 FSDP = '{"fsdp_state_dict_type": "FULL_STATE_DICT", "fsdp_transformer_layer_cls_to_wrap": ["LlamaDecoderLayer"]}'
 FACTS: dict[str, tuple[dict[str, str], dict[str, Any], dict[str, Any]]] = {
     "LLaMA-Factory's rank, and twice the rank": ({"a.yaml": LORA}, {},
@@ -77,6 +86,10 @@ FACTS: dict[str, tuple[dict[str, str], dict[str, Any], dict[str, Any]]] = {
         {"config.py": XTUNER, "run.sh": "NPROC_PER_NODE=8 xtuner train config.py --deepspeed deepspeed_zero3_offload\n"},
         {"gpus": ("A100-80GB",)},
         {"derived.zero_stage": 3, "deepspeed.zero_optimization.offload_param.device": "cpu", "derived.world_size": 8, "derived.compute_dtype": "bfloat16"},
+    ),
+    "xtuner's first major release": (
+        {"config.py": FIRST}, {},
+        {"training.learning_rate": 1e-6, "derived.objective": "grpo", "derived.effective_batch": 512, "model.name_or_path": "Qwen/Qwen3-8B"},
     ),
     "litgpt's command": (
         {"run.sh": "litgpt finetune_lora Qwen/Qwen2-7B --precision 16-true --quantize bnb.nf4 --optimizer.lr 1e-4\n"},

@@ -83,7 +83,9 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
     if document.format == "python":
         from stablint.dialect import python
 
-        if isinstance(document.root, Module) and document.root.names.get("model") is not None:
+        if isinstance(root, Module) and (
+            root.names.get("model") is not None or any(c.name[:7] == "xtuner." for c in root.calls)
+        ):
             from stablint.dialect import xtuner
 
             if xtuner.recognise(document):

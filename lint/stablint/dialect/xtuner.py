@@ -11,7 +11,7 @@ from stablint.dialect import huggingface
 from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
 from stablint.dialect.fragment import Block, Fragment, Row, last_word, lower_mapping, statement
 from stablint.run.fact import CLOSED, OPEN, Statement
-from stablint.source.tree import Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
+from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
 _LLM = (
     ("pretrained_model_name_or_path", "model.name_or_path", "text"),
@@ -67,6 +67,31 @@ ROWS: dict[str, Row | tuple[Row, ...]] = {
         Row("optim_wrapper.optimizer.betas", "training.adam_beta2", "second"),
     ),
 }
+# xtuner 1.x: calls of config classes (xtuner/v1/config, xtuner/v1/train). What the model's own class and the environment say stays open.
+FIRST: dict[str, Row] = {
+    f"{owner}.{key}": Row(f"{owner}.{key}", fact, codec)
+    for owner, key, fact, codec in (
+        ("AdamWConfig", "lr", "training.learning_rate", "plain"),
+        ("AdamWConfig", "weight_decay", "training.weight_decay", "plain"),
+        ("AdamWConfig", "max_grad_norm", "training.max_grad_norm", "plain"),
+        ("AdamWConfig", "eps", "training.adam_epsilon", "plain"),
+        ("MuonConfig", "lr", "training.learning_rate", "plain"),
+        ("MuonConfig", "weight_decay", "training.weight_decay", "plain"),
+        ("LRConfig", "lr_type", "training.lr_scheduler_type", "plain"),
+        ("LRConfig", "warmup_ratio", "training.warmup_ratio", "plain"),
+        ("TrainerConfig", "load_from", "model.name_or_path", "text"),
+        ("TrainerConfig", "global_batch_size", "training.global_batch_size", "plain"),
+        ("TrainerConfig", "total_epoch", "training.num_train_epochs", "plain"),
+        ("TrainerConfig", "total_step", "training.max_steps", "plain"),
+        ("TrainerConfig", "work_dir", "training.output_dir", "text"),
+        ("RLColocateTrainerConfig", "load_from", "model.name_or_path", "text"),
+        ("RLColocateTrainerConfig", "train_batch_size", "training.global_batch_size", "plain"),
+        ("RLColocateTrainerConfig", "work_dir", "training.output_dir", "text"),
+        ("RLDisaggregatedTrainerConfig", "load_from", "model.name_or_path", "text"),
+        ("RLDisaggregatedTrainerConfig", "train_batch_size", "training.global_batch_size", "plain"),
+    )
+}
+_OF_FIRST = frozenset(key.partition(".")[0] for key in FIRST) | {"GRPOLossConfig"}
 # Classes of xtuner/model by what they train for; the others fine-tune on whole texts.
 _OBJECTIVES = {"DPO": "dpo", "ORPO": "orpo", "RewardModel": "rm"}
 
@@ -77,6 +102,8 @@ def recognise(document: Document) -> int:
     if not isinstance(module, Module):
         return 0
     names = module.names
+    if len({last_word(call.name) for call in _first_calls(module)}) >= 2:
+        return 95
     typed = [name for name in ("model", "optim_wrapper", "training_args") if _type(names.get(name)) is not None]
     return 95 if len(typed) >= 2 and "model" in typed else 0
 
@@ -91,9 +118,36 @@ def _word(node: Node | None) -> str:
     return last_word(found.value) if isinstance(found, Scalar) and isinstance(found.value, str) else ""
 
 
+def _first_calls(module: Module) -> list[Call]:
+    return [call for call in module.calls if call.name.startswith("xtuner.v1.") and last_word(call.name) in _OF_FIRST]
+
+
+def _lower_first(document: Document, module: Module) -> Fragment:
+    calls = _first_calls(module)
+    block = Block(document, "document", "", module.names, calls[0].start, calls[-1].end, document.number)
+    statements: list[Statement] = []
+    for call in calls:
+        owner = last_word(call.name)
+        for entry in call.arguments.entries:
+            row = FIRST.get(f"{owner}.{entry.key}")
+            if row is not None:
+                statements.append(statement(block, entry, (owner, entry.key), row, "file"))
+        if owner == "GRPOLossConfig":
+            entry = Entry(
+                owner, call.name_start, call.name_end, Scalar("grpo", call.name_start, call.name_end, "name", False)
+            )
+            statements.append(statement(block, entry, (owner,), Row(owner, "training.stage"), "file"))
+    return Fragment(
+        "xtuner", block, "file", tuple(statements), dict.fromkeys(("training", "lora", "quantization", "model"), OPEN), {},
+        huggingface.links(tuple(statements)), entry=True, framework="xtuner-v1",
+    )  # fmt: skip
+
+
 def lower(document: Document) -> Fragment:
     module = document.root
     assert isinstance(module, Module)
+    if _first_calls(module):
+        return _lower_first(document, module)
     names = module.names
     block = Block(document, "document", "", names, names.start, names.end, document.number)
     statements = tuple(_statements(block, names))

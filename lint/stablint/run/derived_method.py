@@ -109,6 +109,8 @@ _OWN_TRAINERS = (
     "openrlhf",
     "deepspeed-chat",
     "xtuner",
+    "xtuner-v1",
+    "llamafactory-v1",
     "torchtune",
     "litgpt",
 )
