@@ -283,7 +283,7 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     for name, gpu in options.gpus:
         where = f"{name}, {options.said['gpu']}" if options.said.get("gpu") else f"--gpu {name}"
         facts = {key: Fact(key, value, Supplied(where)) for key, value in gpu.facts().items()}
-        chosen = _on(explicit, facts) if main.block.kind == "call" else explicit
+        chosen = _on(explicit, facts) if main.block.kind == "call" or run.framework == "ms-swift-2" else explicit
         yield run._replace(supplied={**base, **facts}, target=name, explicit=chosen)
 
 

@@ -75,7 +75,7 @@ MEANINGS = {
         ("SGD", "sgd"),
     ],
     "weights": [("bf16-true", "bfloat16"), ("16-true", "float16"), ("32-true", "float32")],
-    "autocast": [("bf16-mixed", "bfloat16"), ("16-mixed", "float16"), ("32-true", None)],
+    "autocast": [("bf16-mixed", "bfloat16"), ("16-mixed", "float16"), ("32-true", "float32")],
     "builder": [("torchtune.models.llama3.lora_llama3_8b", "lora"), ("torchtune.models.llama3.llama3_8b", "full")],
     "builder-4bit": [
         ("torchtune.models.llama3.qlora_llama3_8b", True),

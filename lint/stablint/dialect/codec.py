@@ -176,8 +176,11 @@ def read_flash_word(raw: Any) -> Any:
 
 
 def read_swift_dtype(raw: Any) -> Any:
-    """ms-swift 2.x asks the model's own table, then the card, where it says AUTO."""
-    return Unknown("ms-swift chooses it by model and card") if raw == "AUTO" else read_dtype(raw)
+    """ms-swift 2.x asks the model's own table, then the card, where it says AUTO (v2.6.1, swift/llm/utils/argument.py)."""
+    return Unknown("ms-swift chooses it by model and card", _BY_CARD) if raw == "AUTO" else read_dtype(raw)
+
+
+_BY_CARD = ("target.gpu.native_bf16", Unknown("ms-swift's table of models decides"), "float16")
 
 
 def read_member(raw: Any) -> Any:

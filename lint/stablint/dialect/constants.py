@@ -103,7 +103,8 @@ def lower(document: Document) -> tuple[Fragment, ...]:
         statements = tuple(lower_mapping(block, rows, "call", other))
         links = huggingface.links(statements)
         scopes = {"training": OPEN, "lora": OPEN}
-        fragments.append(Fragment("python", block, "call", statements, scopes, {}, links, entry=number == 0))
+        classes = {"training": (huggingface.BASE,)} if number == 0 else {}
+        fragments.append(Fragment("python", block, "call", statements, scopes, classes, links, entry=number == 0))
     return tuple(fragments)
 
 

@@ -96,7 +96,15 @@ TRL_ONLY = frozenset({
 })  # fmt: skip
 # Arguments of FastChat's, Qwen's, LLaVA's and open-instruct's scripts, one of which each of their commands has (scripts.py).
 SCRIPTS_HAVE = frozenset(
-    {"model_max_length", "lazy_preprocess", "q_lora", "vision_tower", "with_tracking", "dataset_mixer_list"}
+    {
+        "model_max_length",
+        "lazy_preprocess",
+        "q_lora",
+        "vision_tower",
+        "with_tracking",
+        "dataset_mixer_list",
+        "precision",
+    }
 )
 _ENTRY_COMMANDS = {
     "sft": "SFTConfig",
@@ -110,6 +118,14 @@ _ENTRY_COMMANDS = {
 
 # Sections of a script's own file that hold nothing but arguments of the config class.
 SECTIONS = ("training_args", "training_arguments")
+# A section of a program's own configuration: that program hands some of it on.
+LOOSE = "training"
+# Names that no other library has for its settings: several of them in a section tell where they go.
+_ITS_OWN = frozenset({
+    "per_device_train_batch_size", "per_device_eval_batch_size", "gradient_accumulation_steps", "lr_scheduler_type", "load_best_model_at_end",
+    "num_train_epochs", "warmup_ratio", "save_total_limit", "eval_strategy", "evaluation_strategy", "save_strategy", "fp16", "bf16", "optim",
+})  # fmt: skip
+_LORA_WORDS = {"alpha": "lora_alpha", "rank": "r", "dropout": "lora_dropout"}
 
 _rows: dict[str, Row | None] = {}
 
@@ -127,7 +143,9 @@ def _is_known(key: str) -> bool:
 
 def _make_row(key: str) -> Row | None:
     head, dot, rest = key.partition(".")
-    if head in SECTIONS and dot:  # a script's own file: the arguments are handed on as they stand
+    if head == "lora" and dot:  # beside such a section
+        return Row(key, "lora." + _LORA_WORDS.get(rest, rest))
+    if (head in SECTIONS or head == LOOSE) and dot:  # a script's own file: the arguments are handed on as they stand
         row = ROWS.get(rest) or training_row(rest)
         return Row(key, row.fact, row.codec) if row is not None else None
     if head == "peft_config" and dot:
@@ -148,6 +166,9 @@ def recognise(keys: frozenset[str], block: Block) -> int:
         inner = block.mapping.get(section)
         if isinstance(inner, Mapping):
             keys = frozenset(entry.key for entry in inner.entries)
+    own = block.mapping.get(LOOSE)
+    if isinstance(own, Mapping) and len(inside := frozenset(entry.key for entry in own.entries) & _ITS_OWN) >= 4:
+        return 30 + 3 * len(inside)
     telling = keys & TELLING
     if not telling and not ("model_name_or_path" in keys and keys & _TRL_DATA):
         return 0
@@ -285,7 +306,7 @@ def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: 
     trl = config_class is not None or is_trl(keys)
     unknown = sum(1 for key in keys if key not in TRL_ONLY and not _is_known(key))
     # TRL's own parser takes no key that nobody knows: such flags, and more than one such key, are another program's, which may set more.
-    foreign = unknown >= (1 if flags else 2)
+    foreign = unknown >= (1 if flags else 2) or LOOSE in keys
     classes: tuple[str, ...] = (BASE,)
     if config_class:
         classes = (config_class, BASE)
@@ -308,7 +329,7 @@ def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: 
         "trainer": OPEN,
     }
     adapter = {"lora": ("peft.LoraConfig",)} if "peft_config" in keys else {}
-    framework = "trl" if trl else "" if not keys.isdisjoint(SECTIONS) else "transformers"
+    framework = "trl" if trl else "" if LOOSE in keys or not keys.isdisjoint(SECTIONS) else "transformers"
     return _Reading(trl, scopes, {"training": classes, **adapter}, framework)
 
 

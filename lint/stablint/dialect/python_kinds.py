@@ -82,12 +82,14 @@ def kind(call: Call) -> str:
     return _OTHERS.get(call.name) or _METHODS.get(word, "")
 
 
-_OTHERS = {"os.environ": "environment", "deepspeed.initialize": "deepspeed"}
+_OTHERS = {"os.environ": "environment", "deepspeed.initialize": "deepspeed", "tokenizer.set": "tokenizer"}
 _METHODS = {
     "gradient_checkpointing_enable": "checkpointing",
     "Accelerator": "accelerator",
     "AcceleratorState": "accelerator",
     "PartialState": "accelerator",
+    "DataCollatorForLanguageModeling": "collator",
+    "DataCollatorForCompletionOnlyLM": "collator",
     "DeepSpeedPlugin": "plugin",
     "prepare_model_for_kbit_training": "kbit",
 }

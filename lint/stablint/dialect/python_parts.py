@@ -126,10 +126,12 @@ def _checkpointing(block: Block, call: Call) -> Fragment:
 
 
 def _accelerator(block: Block, call: Call) -> Fragment:
+    """A program's own loop: what it asks of accelerate makes a run that a file of accelerate's may contradict."""
     rows = {"mixed_precision": Row("mixed_precision", "accelerate.mixed_precision", "dtype")}
     statements = [*lower_mapping(block, rows, "call", lambda key: Row(key, "accelerate." + key))]
+    asks = any(one.fact == "accelerate.gradient_accumulation_steps" for one in statements)
     statements.append(_named(block, call, "accelerate.accelerator", True))
-    return Fragment("python", block, "call", tuple(statements), {}, {})
+    return Fragment("python", block, "call", tuple(statements), {}, {}, entry=asks)
 
 
 def _own_trainer(block: Block, call: Call) -> Fragment:
@@ -228,7 +230,26 @@ def _data(block: Block, call: Call) -> Fragment:
     return Fragment("python", block, "call", tuple(lower_mapping(block, rows, "call", lambda key: None)), {}, {})
 
 
+def _tokenizer(block: Block, call: Call) -> Fragment:
+    """Which special token the program makes another one of."""
+    rows = {key: Row(key, "tokenizer.pad_token_is", "text") for key in ("pad_token", "pad_token_id")}
+    statements = [
+        one._replace(value=one.value.removesuffix("_id")) if isinstance(one.value, str) else one
+        for one in lower_mapping(block, rows, "call", lambda key: None)
+    ]
+    return Fragment("python", block, "call", tuple(statements), {}, {})
+
+
+def _collator(block: Block, call: Call) -> Fragment:
+    statements = [_named(block, call, "data.collator", last_word(call.name))]
+    said = list(lower_mapping(block, {"mlm": Row("mlm", "data.mlm", "flag")}, "call", lambda key: None))
+    # transformers' own masks tokens at random unless told otherwise, TRL's for completions never does by itself
+    statements += said or [_named(block, call, "data.mlm", last_word(call.name) == "DataCollatorForLanguageModeling")]
+    return Fragment("python", block, "call", tuple(statements), {}, {})
+
+
 LOWER = {
+    "tokenizer": _tokenizer, "collator": _collator,
     "data": _data,
     "arguments": _arguments, "adapter": _adapter, "quantiser": _quantiser, "loader": _loader, "unsloth-adapter": _unsloth_adapter,
     "trainer": _trainer, "own-trainer": _own_trainer, "checkpointing": _checkpointing, "accelerator": _accelerator, "kbit": _kbit,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
 from stablint.dialect.fragment import Row, Rows
 from stablint.dialect.huggingface import BASE, ROWS
 from stablint.run.fact import Statement
@@ -108,6 +109,22 @@ OPEN_INSTRUCT = Script(
 )  # fmt: skip
 
 
+# Scripts around Lightning's Trainer: `--precision` takes its words (lightning fabric/connector.py, _PRECISION_INPUT).
+LIGHTNING_ROWS = _rows(
+    ("precision", "training.amp_dtype", "autocast"),
+    ("train_batch_size", "training.per_device_train_batch_size", "plain"),
+    ("train_epochs", "training.num_train_epochs", "plain"),
+    ("max_epochs", "training.num_train_epochs", "plain"),
+)
+LIGHTNING = Script(
+    "lightning",
+    frozenset({"precision"}),
+    {**ROWS, **LIGHTNING_ROWS},
+    "lora.use_peft",
+    library=False,
+)
+
+
 def script(keys: frozenset[str], *, flags: bool) -> Script | None:
     """The script that the settings belong to; None where they are the library's alone."""
     if len(keys & OPEN_INSTRUCT.telling) >= 2 and keys & {
@@ -117,4 +134,4 @@ def script(keys: frozenset[str], *, flags: bool) -> Script | None:
         "train_file",
     }:
         return OPEN_INSTRUCT
-    return next((one for one in (LLAVA, QWEN, FASTCHAT) if keys & one.telling), None) if flags else None
+    return next((one for one in (LLAVA, QWEN, FASTCHAT, LIGHTNING) if keys & one.telling), None) if flags else None

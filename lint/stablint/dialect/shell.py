@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from collections.abc import Mapping as Table
 
 from stablint.dialect import huggingface, launch, llamafactory, programs, slurm
 from stablint.dialect.fragment import Block, Fragment, Link, spelled
@@ -156,6 +157,8 @@ def _training(document: Document, launcher: Command, target: Command, index: int
         # some names are TRL's, but the arguments are the program's own: what it fills in for the others is not known
         known = tuple(f"?{name}" if name.startswith("trl.") else name for name in fragment.classes.get("training", ()))
         fragment = fragment._replace(dialect="hf-args", framework="", classes={**fragment.classes, "training": known})
+    if program is None:
+        fragment = fragment._replace(classes=_by_script(target, fragment.classes))
     fragment = fragment._replace(statements=tuple(_truth(stated) for stated in fragment.statements))
     scopes = dict(fragment.scopes)
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
@@ -169,6 +172,16 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     if foreign or few or _names_config(target):
         scopes = dict.fromkeys(scopes, OPEN)
     return fragment._replace(links=links, scopes=scopes)
+
+
+def _by_script(target: Command, classes: Table[str, tuple[str, ...]]) -> Table[str, tuple[str, ...]]:
+    """Where the flags leave several of TRL's classes, a script that is called like one of TRL's own (`grpo.py`) tells which."""
+    possible = classes.get("training", ())
+    if len(possible) < 2 or not possible[0].startswith("?"):
+        return classes
+    names = {word.rpartition("/")[2].removesuffix(".py") for word in _script_words(target) if word.endswith(".py")}
+    found = next((huggingface.entry_class(("trl", name)) for name in sorted(names)), None)
+    return {**classes, "training": (found, huggingface.BASE)} if found and f"?{found}" in possible else classes
 
 
 def _has_flag(target: Command, name: str) -> bool:

@@ -85,7 +85,8 @@ def _component(block: Block, section: str) -> str:
 def lower(block: Block, layer: str = "file") -> Fragment:
     """Training without an optimizer is none: evaluation, generation and quantisation recipes leave everything open."""
     block = block._replace(mapping=_resolved(block.mapping, block.mapping))
-    statements = tuple(_known(block, lower_mapping(block, ROWS, layer, lambda key: None))) + tuple(_named(block, layer))
+    rows = _known(block, lower_mapping(block, ROWS, layer, lambda key: None))
+    statements = (*rows, *_named(block, layer), *_components(block, layer))
     whole = block.kind == "document" and block.mapping.get("optimizer") is not None
     state = CLOSED if whole else OPEN
     lora = any(one.fact == "training.finetuning_type" and one.value == "lora" for one in statements)
@@ -157,6 +158,21 @@ def _named(block: Block, layer: str) -> Iterator[Statement]:
             entry = next(entry for entry in part.entries if entry.key == "_component_")
             said = statement(block, entry, (section, "_component_"), Row("_component_", fact, "text"), layer)
             yield said._replace(value=word)
+
+
+def _components(block: Block, layer: str) -> Iterator[Statement]:
+    """Every section's class or function, under a name of its own: they move between releases."""
+    for entry in block.mapping.entries:
+        if isinstance(entry.value, Mapping):
+            inner = next((one for one in entry.value.entries if one.key == "_component_"), None)
+            if inner is not None:
+                yield statement(
+                    block,
+                    inner,
+                    (entry.key, "_component_"),
+                    Row("_component_", f"component.{entry.key}", "text"),
+                    layer,
+                )
 
 
 def _resolved(mapping: Mapping, root: Mapping) -> Mapping:

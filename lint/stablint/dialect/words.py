@@ -20,9 +20,9 @@ _OPTIMIZERS = {
 _SHORT = {"AdamW": "adamw_torch", "SGD": "sgd"}
 # Lightning's `precision`: dtype of the weights, dtype of autocast (lightning fabric/connector.py, _PRECISION_INPUT).
 _PRECISION = {
-    "bf16-true": ("bfloat16", None), "16-true": ("float16", None), "32-true": ("float32", None), "64-true": ("float64", None),
+    "bf16-true": ("bfloat16", None), "16-true": ("float16", None), "32-true": ("float32", "float32"), "64-true": ("float64", None),
     "bf16-mixed": ("float32", "bfloat16"), "16-mixed": ("float32", "float16"), "bf16": ("float32", "bfloat16"), "16": ("float32", "float16"),
-    "32": ("float32", None), "32-full": ("float32", None),
+    "32": ("float32", "float32"), "32-full": ("float32", "float32"),
 }  # fmt: skip
 _SHORT_DTYPES = {"bfloat16": "bf16", "float16": "16", "float32": "32"}
 
@@ -52,6 +52,8 @@ def _write_precision(kinds: tuple[str, ...]) -> Write:
 
     def writer(value: Any, old: Any) -> Any:
         kind = str(old).partition("-")[2] or "mixed"
+        if kinds == ("mixed",) and value == "float32":
+            return "32-true"
         if kind in ("true", "full") and kinds == ("mixed",) and value in ("float16", "bfloat16"):
             kind = "mixed"  # autocast is asked for where all weights had one dtype
         if kind not in kinds or value not in _SHORT_DTYPES or (value == "float32" and kind == "mixed"):

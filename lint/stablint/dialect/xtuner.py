@@ -105,7 +105,12 @@ def recognise(document: Document) -> int:
     if len({last_word(call.name) for call in _first_calls(module)}) >= 2:
         return 95
     typed = [name for name in ("model", "optim_wrapper", "training_args") if _type(names.get(name)) is not None]
-    return 95 if len(typed) >= 2 and "model" in typed else 0
+    model = names.get("model")
+    whole = isinstance(model, Mapping) and isinstance(model.get("llm"), Mapping) and names.get(_NAMED) is not None
+    return 95 if (len(typed) >= 2 and "model" in typed) or whole else 0
+
+
+_NAMED = "pretrained_model_name_or_path"  # the name that all of its published configs begin with
 
 
 def _type(node: Node | None) -> Node | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from stablint import knowledge
 from stablint.run.fact import PRESUMED, Explicit, Fact
-from stablint.run.pep440 import Key
+from stablint.run.pep440 import Key, release_key
 from stablint.run.releases import FieldSpans, Rename, field, field_names, renamed
 from stablint.run.world import NO_TURNS, Turns, World
 
@@ -245,6 +246,20 @@ def _default(item: ItemWorld) -> Any:
     return item.spans(lambda spans, release: spans.default_at(release)[1])
 
 
+def _component_now(item: ItemWorld) -> Any:
+    """Where a torchtune component is found now; nothing where it has not moved."""
+    value = item._fact.value
+    if not isinstance(value, str):
+        return None
+    moved = knowledge.load("components")
+    module, _, name = value.rpartition(".")
+    found = moved.get(value) or moved.get(f"{module}.*")
+    chosen = item.choice.get("torchtune")
+    if found is None or (chosen is not None and chosen < release_key(found["since"])):
+        return None
+    return found["to"].replace("*", name)
+
+
 _WORDS: dict[str, Callable[[ItemWorld], Any]] = {
     "name": lambda item: item.name.rpartition(".")[2],
     "key": lambda item: item.spelled,
@@ -259,6 +274,7 @@ _WORDS: dict[str, Callable[[ItemWorld], Any]] = {
     "below": lambda item: item.bound(("lt",)),
     "renamed_to": _renamed_to,
     "moved_to": _moved_to,
+    "component_now": _component_now,
     "removed_in": lambda item: _text(item, "removed_in"),
     "deprecated_in": lambda item: _text(item, "deprecated_in"),
     "suggestion": _suggestion,

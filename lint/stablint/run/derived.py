@@ -46,6 +46,7 @@ RULES: dict[str, Rule] = {
     "derived.global_micro_batch": batch.global_micro_batch,
     "derived.global_batch_whole": batch.global_batch_whole,
     "derived.generation_batch": batch.generation_batch,
+    "derived.generations_fitting": batch.generations_fitting,
     "derived.generations_eval": batch.generations_eval,
     "derived.half_length": batch.half_length,
     "derived.deepspeed": batch.deepspeed,

@@ -96,6 +96,19 @@ def generation_batch(w: World) -> Answer:
     return _product(w, ("training.per_device_train_batch_size", "derived.world_size", accumulation))
 
 
+def generations_fitting(w: World) -> Answer:
+    """The largest group that divides a micro batch of all processes, or else the whole round."""
+    wanted = w.value("training.num_generations")
+    names = ("training.num_generations", "derived.global_micro_batch", "derived.generation_batch")
+    for name in names[1:]:
+        batch = w.value(name)
+        if isinstance(batch, int) and isinstance(wanted, int) and batch >= 2:
+            fitting = next((group for group in range(min(wanted, batch), 1, -1) if batch % group == 0), 0)
+            if fitting:
+                return Answer(fitting, names)
+    return Answer(Unknown("no group fits, or the batch is not known"), names)
+
+
 def generations_eval(w: World) -> Answer:
     own = w.value("training.num_generations_eval")
     name = "training.num_generations_eval" if own not in (ABSENT, None) else "training.num_generations"

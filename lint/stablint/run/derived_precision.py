@@ -32,7 +32,8 @@ def compute_dtype(w: World) -> Answer:
         return Answer(Unknown("fp16 and bf16 are both on"), ("training.fp16", "training.bf16"))
     for name, value, dtype in (("training.fp16", fp16, "float16"), ("training.bf16", bf16, "bfloat16")):
         if value is True:
-            return Answer(dtype, (name,))
+            asked = not w.is_stated(name) and w.is_stated("model.dtype") and w.value("model.dtype") == dtype
+            return Answer(dtype, ("model.dtype",) if asked else (name,))  # the framework turns it on for that dtype
     if "auto" in (fp16, bf16):  # axolotl asks the card: bf16 where it is native, else fp16 (its normalize_config)
         native = w.value("target.gpu.native_bf16")
         value = Unknown("the card decides") if not isinstance(native, bool) else "bfloat16" if native else "float16"

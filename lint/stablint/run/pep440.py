@@ -157,6 +157,11 @@ def _is_dev(key: Key) -> bool:
     return suffix[0] == _DEV or (len(suffix) > 3 and suffix[3] < 0)
 
 
+def final_of(key: Key) -> Key:
+    """The release that a development version was on the way to; any other version itself."""
+    return (*key[: -len(_suffix(key))], _FINAL) if _suffix(key)[0] == _DEV else key
+
+
 def _is_early(key: Key) -> bool:
     """A pre-release or a development version."""
     return _suffix(key)[0] < _FINAL or _is_dev(key)

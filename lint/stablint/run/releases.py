@@ -14,7 +14,7 @@ from typing import Any
 from stablint.knowledge import load
 from stablint.run.fact import ABSENT
 from stablint.run.names import Rename, canonical, known_key, renamed, spellings_of
-from stablint.run.pep440 import Key, clauses, matcher, minor_of, release_key, text_of
+from stablint.run.pep440 import Key, clauses, final_of, matcher, minor_of, release_key, text_of
 from stablint.source.tree import Unknown
 
 __all__ = [
@@ -84,7 +84,7 @@ class Releases:
         exact = [release_key(v) for op, v in parts if op in ("==", "===") and not v.endswith(".*")]
         before = self._members.get(library)
         if exact:
-            left: tuple[Key, ...] = (exact[0],) if test(exact[0]) else ()
+            left: tuple[Key, ...] = (_snapshot(library, exact[0]) or (exact[0],)) if test(exact[0]) else ()
             for op, version in parts:
                 if op in ("==", "==="):
                     _write_down(library, exact, [version])
@@ -137,6 +137,14 @@ def _all_keys(library: str) -> list[Key]:
     keys = [release_key(version) for version in versions]
     _write_down(library, keys, versions)
     return keys
+
+
+def _snapshot(library: str, key: Key) -> tuple[Key, ...]:
+    """A development version lies somewhere between the release before it and its own, where that one came: it may behave like either."""
+    final = final_of(key)
+    listed = _all_keys(library) if final != key else []
+    before = [other for other in listed if other < key]
+    return (max(before), final) if before and final in listed else ()
 
 
 def _newest_of_minors(library: str, keys: list[Key]) -> tuple[Key, ...]:

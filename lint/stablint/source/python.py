@@ -42,8 +42,7 @@ def module(source: str) -> Module | Problem:
     calls += values.filled()
     calls += values.caller.programs()
     environment = values.environment()
-    if environment is not None:
-        calls.append(environment)
+    calls += [call for call in (environment, values.tokenizer()) if call is not None]
     calls.sort(key=lambda call: (call.name_start, call.end))
     entries = []
     for name, bindings in names.module.bindings.items():

@@ -19,6 +19,9 @@ _DEEPEST = 40  # expressions within expressions, names followed included
 _MOST_WORK = 100_000  # nodes that following names may come to
 
 
+_SPECIAL_TOKENS = frozenset({"pad_token", "pad_token_id"})
+
+
 class Values(Calls):
     """Reads expressions of one module. Every expression is read once."""
 
@@ -61,6 +64,26 @@ class Values(Calls):
             return None
         first, last = entries[0].key_start, entries[-1].value.end
         return Call("os.environ", Mapping(tuple(entries), first, last), (), first, last, first, first)
+
+    def tokenizer(self) -> Call | None:
+        """`tokenizer.pad_token = tokenizer.eos_token`, as a call of the name `tokenizer.set` with the other token's name as the value."""
+        entries = []
+        for stores in self.names.stores.values():
+            for store in stores:
+                if (
+                    store.node.attr in _SPECIAL_TOKENS
+                    and isinstance(store.value, ast.Attribute)
+                    and not store.conditional
+                ):
+                    end = self.places.end(store.node)
+                    node = Scalar(
+                        store.value.attr, self.places.start(store.value), self.places.end(store.value), "name", False
+                    )
+                    entries.append(Entry(store.node.attr, end - len(store.node.attr), end, node))
+        if not entries:
+            return None
+        first, last = entries[0].key_start, entries[-1].value.end
+        return Call("tokenizer.set", Mapping(tuple(entries), first, last), (), first, last, first, first)
 
     def value(self, node: ast.expr, scope: Scope) -> Node:
         key = id(node)
