@@ -13,7 +13,7 @@ import pytest
 
 import stablint
 from stablint import discover, settings
-from stablint.cli import _COMMANDS, main
+from stablint.cli import COMMANDS, main
 from stablint.conform import faults
 from stablint.directives import directives
 from stablint.schema import Settings
@@ -61,7 +61,7 @@ def test_the_python_shown_names_what_there_is(block):
 def test_the_commands_shown_take_their_options(line, capsys):
     words = shlex.split(line, comments=True)
     assert words[0] == "stablint"
-    command = words[1] if words[1] in _COMMANDS else "check"
+    command = words[1] if words[1] in COMMANDS else "check"
     with pytest.raises(SystemExit):
         main([command, "--help"])
     told = capsys.readouterr().out

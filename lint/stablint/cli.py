@@ -7,7 +7,6 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable
 
 from stablint import __version__
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from stablint.assemble import Options
 
 CLEAN, FOUND, WRONG = 0, 1, 2
+COMMANDS = ("check", "show", "explain", "rules", "run", "diff", "migrate", "doctor", "init", "test-hazards")
 _SEVERITIES = ("info", "warning", "error")
 _FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 
@@ -23,9 +23,8 @@ _FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "ju
 def script() -> None:
     """The console script. The process ends with its answer: it neither looks for cycles among a thousand parsed files nor takes them apart."""
     gc.disable()
-    if isinstance(
-        sys.stdout, io.TextIOWrapper
-    ):  # help texts go there unasked, and hold more than every console can show
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Help texts go there unasked, and hold more than every console can show.
         sys.stdout.reconfigure(errors="backslashreplace")
     code = main()
     try:
@@ -44,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
         words, extra = words[:cut], words[cut + 1 :]
     else:
         extra = []
-    command = words[0] if words and words[0] in _COMMANDS else "check"
+    command = words[0] if words and words[0] in COMMANDS else "check"
     if words[:1] == [command]:
         words = words[1:]
     elif not words or words[0] in ("-h", "--help", "--version"):
@@ -52,7 +51,11 @@ def main(arguments: list[str] | None = None) -> int:
     from stablint.options import Wrong
 
     try:
-        return _COMMANDS[command](words, extra)
+        if command == "check":
+            return _check(words, extra)
+        from stablint.commands import run_command
+
+        return run_command(command, words, extra)
     except Wrong as error:
         return _refuse(str(error))
     except BrokenPipeError:  # the reader has seen enough
@@ -75,7 +78,9 @@ def _help(words: list[str]) -> int:
         "  run -- COMMAND…    check what a launch command will read, then start it\n"
         "  diff A B           what really differs between two runs\n"
         "  migrate FILE       rewrite it for other releases of the libraries\n"
-        "  doctor             this machine: its GPUs and libraries\n\n"
+        "  doctor             this machine: its GPUs and libraries\n"
+        "  init               write a commented stablint.toml\n"
+        "  test-hazards DIR   run the examples of rules of your own\n\n"
         "`stablint COMMAND --help` lists the options of a command."
     )
     return CLEAN if words else WRONG
@@ -89,7 +94,7 @@ def _refuse(message: str) -> int:
     return WRONG
 
 
-def _run_options(parser: argparse.ArgumentParser) -> None:
+def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gpu",
         action="append",
@@ -121,7 +126,7 @@ def _run_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _settings_options(parser: argparse.ArgumentParser) -> None:
+def settings_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="FILE",
@@ -130,7 +135,7 @@ def _settings_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--isolated", action="store_true", help="read no settings file")
 
 
-def _options(given: argparse.Namespace, paths: list[str], extra: list[str]) -> Options:
+def project_options(given: argparse.Namespace, paths: list[str], extra: list[str]) -> Options:
     """What the command line says, and the settings of the project under it."""
     from stablint.project import options_of
 
@@ -168,8 +173,8 @@ def _check(words: list[str], extra: list[str]) -> int:
         "stablint check", description="Lint training configurations.", allow_abbrev=False, formatter_class=_wide
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files and folders; - reads standard input")
-    _run_options(parser)
-    _settings_options(parser)
+    run_options(parser)
+    settings_options(parser)
     parser.add_argument(
         "--stdin-filename",
         metavar="NAME",
@@ -222,151 +227,11 @@ def _check(words: list[str], extra: list[str]) -> int:
     from stablint.checking import run_check
 
     words_of = [given.stdin_filename or "stdin" if path == "-" else path for path in given.paths]
-    return run_check(given, _options(given, words_of, extra))
+    return run_check(given, project_options(given, words_of, extra))
 
 
 _GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")
 
-
-def _show(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "stablint show", description="Every effective setting, and where it comes from.", allow_abbrev=False
-    )
-    parser.add_argument("paths", nargs="+", metavar="FILE")
-    _run_options(parser)
-    _settings_options(parser)
-    parser.add_argument("--output-format", choices=("full", "json"), default="full")
-    given = parser.parse_args(words)
-    from stablint.showing import run_show
-
-    return run_show(given, _options(given, given.paths, extra))
-
-
-def _explain(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "stablint explain", description="Why a finding is one, and the evidence.", allow_abbrev=False
-    )
-    parser.add_argument("rules", nargs="+", metavar="CODE|ID")
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    _settings_options(parser)
-    given = parser.parse_args(words)
-    from stablint.showing import run_explain
-
-    return run_explain(given)
-
-
-def _rules(words: list[str], extra: list[str]) -> int:
-    said = "All rules, those of the house included that the settings name."
-    parser = argparse.ArgumentParser("stablint rules", description=said, allow_abbrev=False)
-    parser.add_argument("--output-format", choices=("full", "json"), default="full")
-    _settings_options(parser)
-    given = parser.parse_args(words)
-    from stablint.showing import run_rules
-
-    return run_rules(given)
-
-
-def _launch(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "stablint run", usage="stablint run [options] -- COMMAND…", allow_abbrev=False,
-        description="Check what a launch command will read, then start it; with an error in it nothing is started.",
-    )  # fmt: skip
-    _run_options(parser)
-    _settings_options(parser)
-    parser.add_argument("--force", action="store_true", help="start it whatever is found")
-    parser.add_argument("--quiet", action="store_true", help="print findings only")
-    given = parser.parse_args(words)
-    from stablint.launching import run_launch
-
-    return run_launch(given, _options(given, ["."], []), extra)
-
-
-def _diff(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "stablint diff", description="What really differs between two runs, by effective setting.", allow_abbrev=False
-    )
-    parser.add_argument("a", metavar="A")
-    parser.add_argument("b", metavar="B")
-    _run_options(parser)
-    _settings_options(parser)
-    for side in ("a", "b"):
-        said = f"the release of a library for {side.upper()} only"
-        parser.add_argument(
-            f"--with-{side}", dest=f"releases_{side}", action="append", default=[], metavar="PKG==VERSION", help=said
-        )
-    parser.add_argument("--output-format", choices=("full", "json"), default="full")
-    parser.add_argument("--exit-code", action="store_true", help="exit with 1 if something differs")
-    given = parser.parse_args(words)
-    from stablint.comparing import run_diff
-
-    both, sides = list(given.releases), []
-    for own in (given.releases_a, given.releases_b):
-        given.releases = [*both, *own]
-        sides.append(_options(given, [given.a, given.b], extra))
-    return run_diff(given, sides[0], sides[1])
-
-
-def _migrate(words: list[str], extra: list[str]) -> int:
-    said = "Rewrite what other releases of the libraries renamed, removed or read by another type, and keep the defaults that they changed."
-    parser = argparse.ArgumentParser("stablint migrate", description=said, allow_abbrev=False)
-    parser.add_argument("paths", nargs="+", metavar="FILE")
-    _run_options(parser)
-    _settings_options(parser)
-    parser.add_argument(
-        "--from", dest="releases_from", action="append", default=[], metavar="PKG==VERSION",
-        help="the release that the files were written for, where no lock or requirements file says it",
-    )  # fmt: skip
-    parser.add_argument("--diff", action="store_true", help="print the changes as a patch and write nothing")
-    given = parser.parse_args(words)
-    from stablint.migrating import run_migrate
-
-    wanted = given.releases
-    if not wanted:
-        parser.error("name the releases to migrate to: --with transformers==VERSION")
-    new = _options(given, given.paths, extra)
-    given.releases = given.releases_from
-    return run_migrate(given, new, _options(given, given.paths, extra))
-
-
-def _doctor(words: list[str], extra: list[str]) -> int:
-    said = "This machine: its GPUs, its libraries, and what stablint makes of them."
-    parser = argparse.ArgumentParser("stablint doctor", description=said, allow_abbrev=False)
-    parser.add_argument("--torch", action="store_true", help="import torch and ask it as well")
-    parser.add_argument("--output-format", choices=("full", "json"), default="full")
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    given = parser.parse_args(words)
-    from stablint.doctoring import run_doctor
-
-    return run_doctor(given)
-
-
-def _init(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "stablint init", description="Write a commented stablint.toml.", allow_abbrev=False
-    )
-    parser.add_argument("folder", nargs="?", default=".", metavar="FOLDER")
-    given = parser.parse_args(words)
-    from stablint.initialise import run_init
-
-    return run_init(given.folder)
-
-
-def _test_hazards(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "stablint test-hazards", description="Run the examples of hazards of the house.", allow_abbrev=False
-    )
-    parser.add_argument("folders", nargs="+", metavar="DIR")
-    given = parser.parse_args(words)
-    from stablint.house import run_test_hazards
-
-    return run_test_hazards(given.folders)
-
-
-_COMMANDS: dict[str, Callable[[list[str], list[str]], int]] = {
-    "check": _check, "show": _show, "explain": _explain, "rules": _rules, "run": _launch, "diff": _diff, "migrate": _migrate,
-    "doctor": _doctor,
-    "init": _init, "test-hazards": _test_hazards,
-}  # fmt: skip
 
 if __name__ == "__main__":
     script()

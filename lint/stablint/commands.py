@@ -1,0 +1,153 @@
+"""The commands beside `check`: their words, and who answers them. Loaded when one of them is called."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from stablint.cli import project_options, run_options, settings_options
+
+
+def _show(words: list[str], extra: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        "stablint show", description="Every effective setting, and where it comes from.", allow_abbrev=False
+    )
+    parser.add_argument("paths", nargs="+", metavar="FILE")
+    run_options(parser)
+    settings_options(parser)
+    parser.add_argument("--output-format", choices=("full", "json"), default="full")
+    given = parser.parse_args(words)
+    from stablint.showing import run_show
+
+    return run_show(given, project_options(given, given.paths, extra))
+
+
+def _explain(words: list[str], extra: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        "stablint explain", description="Why a finding is one, and the evidence.", allow_abbrev=False
+    )
+    parser.add_argument("rules", nargs="+", metavar="CODE|ID")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    settings_options(parser)
+    given = parser.parse_args(words)
+    from stablint.showing import run_explain
+
+    return run_explain(given)
+
+
+def _rules(words: list[str], extra: list[str]) -> int:
+    said = "All rules, those of the house included that the settings name."
+    parser = argparse.ArgumentParser("stablint rules", description=said, allow_abbrev=False)
+    parser.add_argument("--output-format", choices=("full", "json"), default="full")
+    settings_options(parser)
+    given = parser.parse_args(words)
+    from stablint.showing import run_rules
+
+    return run_rules(given)
+
+
+def _launch(words: list[str], extra: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        "stablint run", usage="stablint run [options] -- COMMAND…", allow_abbrev=False,
+        description="Check what a launch command will read, then start it; with an error in it nothing is started.",
+    )  # fmt: skip
+    run_options(parser)
+    settings_options(parser)
+    parser.add_argument("--force", action="store_true", help="start it whatever is found")
+    parser.add_argument("--quiet", action="store_true", help="print findings only")
+    given = parser.parse_args(words)
+    from stablint.launching import run_launch
+
+    return run_launch(given, project_options(given, ["."], []), extra)
+
+
+def _diff(words: list[str], extra: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        "stablint diff", description="What really differs between two runs, by effective setting.", allow_abbrev=False
+    )
+    parser.add_argument("a", metavar="A")
+    parser.add_argument("b", metavar="B")
+    run_options(parser)
+    settings_options(parser)
+    for side in ("a", "b"):
+        said = f"the release of a library for {side.upper()} only"
+        parser.add_argument(
+            f"--with-{side}", dest=f"releases_{side}", action="append", default=[], metavar="PKG==VERSION", help=said
+        )
+    parser.add_argument("--output-format", choices=("full", "json"), default="full")
+    parser.add_argument("--exit-code", action="store_true", help="exit with 1 if something differs")
+    given = parser.parse_args(words)
+    from stablint.comparing import run_diff
+
+    both, sides = list(given.releases), []
+    for own in (given.releases_a, given.releases_b):
+        given.releases = [*both, *own]
+        sides.append(project_options(given, [given.a, given.b], extra))
+    return run_diff(given, sides[0], sides[1])
+
+
+def _migrate(words: list[str], extra: list[str]) -> int:
+    said = "Rewrite what other releases of the libraries renamed, removed or read by another type, and keep the defaults that they changed."
+    parser = argparse.ArgumentParser("stablint migrate", description=said, allow_abbrev=False)
+    parser.add_argument("paths", nargs="+", metavar="FILE")
+    run_options(parser)
+    settings_options(parser)
+    parser.add_argument(
+        "--from", dest="releases_from", action="append", default=[], metavar="PKG==VERSION",
+        help="the release that the files were written for, where no lock or requirements file says it",
+    )  # fmt: skip
+    parser.add_argument("--diff", action="store_true", help="print the changes as a patch and write nothing")
+    given = parser.parse_args(words)
+    from stablint.migrating import run_migrate
+
+    wanted = given.releases
+    if not wanted:
+        parser.error("name the releases to migrate to: --with transformers==VERSION")
+    new = project_options(given, given.paths, extra)
+    given.releases = given.releases_from
+    return run_migrate(given, new, project_options(given, given.paths, extra))
+
+
+def _doctor(words: list[str], extra: list[str]) -> int:
+    said = "This machine: its GPUs, its libraries, and what stablint makes of them."
+    parser = argparse.ArgumentParser("stablint doctor", description=said, allow_abbrev=False)
+    parser.add_argument("--torch", action="store_true", help="import torch and ask it as well")
+    parser.add_argument("--output-format", choices=("full", "json"), default="full")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    given = parser.parse_args(words)
+    from stablint.doctoring import run_doctor
+
+    return run_doctor(given)
+
+
+def _init(words: list[str], extra: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        "stablint init", description="Write a commented stablint.toml.", allow_abbrev=False
+    )
+    parser.add_argument("folder", nargs="?", default=".", metavar="FOLDER")
+    given = parser.parse_args(words)
+    from stablint.initialise import run_init
+
+    return run_init(given.folder)
+
+
+def _test_hazards(words: list[str], extra: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        "stablint test-hazards", description="Run the examples of hazards of the house.", allow_abbrev=False
+    )
+    parser.add_argument("folders", nargs="+", metavar="DIR")
+    given = parser.parse_args(words)
+    from stablint.house import run_test_hazards
+
+    return run_test_hazards(given.folders)
+
+
+_COMMANDS: dict[str, Callable[[list[str], list[str]], int]] = {
+    "show": _show, "explain": _explain, "rules": _rules, "run": _launch, "diff": _diff, "migrate": _migrate, "doctor": _doctor,
+    "init": _init, "test-hazards": _test_hazards,
+}  # fmt: skip
+
+
+def run_command(command: str, words: list[str], extra: list[str]) -> int:
+    """`words` are those behind the command, `extra` those behind two dashes."""
+    return _COMMANDS[command](words, extra)
