@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stablint.fix.patch import Patch, patch
@@ -109,6 +109,7 @@ LINE = st.sampled_from(["a: 1\n", "b: 2\n", "\n", "c: 3\r\n", SECRET + "\n", "d:
 
 
 @given(st.lists(LINE, min_size=1, max_size=12), st.lists(LINE, min_size=1, max_size=12))
+@example([SECRET + "\n"], [SECRET + "\n", "a: 1\n"])
 def test_any_two_texts(tmp_path_factory, before, after):
     old, new = Text("/t", "t", "".join(before)), Text("/t", "t", "".join(after))
     if old.text == new.text:

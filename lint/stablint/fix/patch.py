@@ -77,6 +77,8 @@ def _hunks(a: list[str], b: list[str], secret: Callable[[str], bool]) -> list[_H
         if not below and i2 < begins:
             return None
         hunk = _Hunk((i1 - above, i2 + below), (j1 - above, j2 + below), ((i1, i2, j1, j2),))
+        if hunk.old == (1, 1):  # behind a first line with a secret: git takes `-1,0` for the beginning of the file
+            return None
         if found and found[-1].old[1] >= hunk.old[0]:
             last = found.pop()
             hunk = _Hunk((last.old[0], hunk.old[1]), (last.new[0], hunk.new[1]), (*last.changes, *hunk.changes))
