@@ -36,7 +36,9 @@ ALLOWED = {
     "baseline": {"report"},
     "unused": {"source", "directives", "policy", "hazard", "report"},
     "suppress": {"source", "comments", "directives", "policy", "baseline", "unused", "hazard", "report"},
+    "judging": {"source", "assemble", "hazard", "run", "rulebook"},
     "inspect": {
+        "judging",
         "source",
         "discover",
         "referrers",
@@ -47,7 +49,6 @@ ALLOWED = {
         "diagnose",
         "report",
         "policy",
-        "rulebook",
         "suppress",
     },
     "stablint": {"api"},

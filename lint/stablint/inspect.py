@@ -12,12 +12,10 @@ from stablint import discover
 from stablint.assemble import Files, Options, assemble
 from stablint.dialect.fragment import Fragment
 from stablint.hazard import model as hazards
-from stablint.hazard.checker import check
-from stablint.hazard.memo import Memo
+from stablint.judging import judge, rules_of
 from stablint.report.model import FileStatus, Report, RunSummary
 from stablint.report.place import locate
-from stablint.run.fact import CLOSED, Explicit, Fact, Place, Secret, Statement
-from stablint.run.releases import Releases
+from stablint.run.fact import Explicit, Secret
 from stablint.run.world import Run
 from stablint.source.tree import Document, Problem, Text
 
@@ -27,10 +25,6 @@ _TELLING = re.compile(
 )
 # Files that mean little without the run that reads them.
 _HELPERS = frozenset({"deepspeed", "accelerate", "fsdp"})
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # only loaded where there are settings
-    from stablint.rulebook import Rulebook
 
 Watch = Callable[[Iterable[tuple[str, bool]], int], Iterable[tuple[str, bool]]]
 
@@ -93,7 +87,7 @@ def inspect(
     if more:
         names = {status.file for status in statuses.values()}
         runs = tuple(run for run in runs if not names.isdisjoint(run.files))
-    findings, undetermined, internal = _check(runs, problems, _rules(options, files, known))
+    findings, undetermined, internal = judge(runs, problems, rules_of(options, files, known))
     if more:  # what is wrong with them alone was not asked for
         findings = [finding for finding in findings if _touches(finding, statuses)]
         undetermined = [item for item in undetermined if item.run.anchor.document.text.path in statuses]
@@ -148,7 +142,7 @@ def _settled(
     }
     names = {path: files.name(path) for path in entries}
     outcome = suppress.settle(report, {**spoken, **linked}, names, policies, known, (*every, *(known or ()), *house))
-    findings, _, internal = _check((), outcome.problems, _rules(options, files, known))
+    findings, _, internal = judge((), outcome.problems, rules_of(options, files, known))
     more = (*outcome.report.diagnostics, *diagnose.diagnostics(findings))
     return outcome.report._replace(
         diagnostics=tuple(sorted(more, key=diagnose.order)), internal_errors=(*report.internal_errors, *internal)
@@ -210,85 +204,6 @@ def _status(path: str, files: Files, documents: tuple[Document, ...], fragments:
     if broken is not None:
         return FileStatus(name, None, "unreadable", broken.message)
     return FileStatus(name, None, "skipped", "no training configuration")
-
-
-def _check(
-    runs: tuple[Run, ...], problems: list[tuple[Document, Problem]], known: tuple[hazards.Hazard, ...] | Rulebook
-) -> tuple[list[hazards.Finding], list[hazards.Open], list[str]]:
-    """`known` are the rules, or a book of them where files have different ones."""
-    findings: list[hazards.Finding] = []
-    undetermined: list[hazards.Open] = []
-    internal: list[str] = []
-    memos: dict[int, Memo] = {}
-    parts: dict[int, tuple[tuple[hazards.Hazard, ...], tuple[hazards.Hazard, ...]]] = {}
-    for run, broken in [(_broken(d, p), True) for d, p in problems] + [(run, False) for run in runs]:
-        rules = known if isinstance(known, tuple) else known.of(run)
-        if id(rules) not in parts:
-            of_files = tuple(h for h in rules if h.at.startswith("file."))
-            parts[id(rules)] = (of_files, tuple(h for h in rules if not h.at.startswith("file.")))
-        which = parts[id(rules)][0 if broken else 1]
-        memo = memos.setdefault(id(rules), Memo()) if len(runs) > 1 and not broken else None
-        try:
-            found, waiting = check(run, which, memo)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            found, waiting = _one_by_one(run, which, internal, error)
-        findings += found
-        undetermined += waiting
-    if isinstance(known, tuple):
-        return findings, undetermined, internal
-    return known.kept(findings), known.waiting(undetermined), internal
-
-
-def _rules(
-    options: Options, files: Files, known: tuple[hazards.Hazard, ...] | None
-) -> tuple[hazards.Hazard, ...] | Rulebook:
-    """Those that were given, those of the policies, or those of the knowledge."""
-    if known is not None or options.policies is None:
-        return hazards.load() if known is None else known
-    from stablint.rulebook import Rulebook
-
-    for path in files.linked:  # they may be under settings of their own
-        options.policies.at(path)
-    book = Rulebook(options.policies, hazards.load())
-    same = book.same_for_all()
-    return book if same is None else same
-
-
-def _one_by_one(
-    run: Run, known: tuple[hazards.Hazard, ...], internal: list[str], first: Exception
-) -> tuple[list[hazards.Finding], list[hazards.Open]]:
-    """A hazard raised: name it, and let the others report."""
-    findings: list[hazards.Finding] = []
-    undetermined: list[hazards.Open] = []
-    for hazard in known:
-        try:
-            found, waiting = check(run, (hazard,))
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            internal.append(f"{hazard.id} in {run.id}: {type(error).__name__}: {error}")
-            continue
-        findings += found
-        undetermined += waiting
-    if not internal:
-        internal.append(f"{run.id}: {type(first).__name__}: {first}")
-    return findings, undetermined
-
-
-def _broken(document: Document, problem: Problem) -> Run:
-    """A pseudo run whose facts are what is wrong with the text itself."""
-    flag = (
-        re.match(r"--?([\w-]+)", document.text.text[problem.start : problem.end + 60])
-        if document.format == "shell"
-        else None
-    )
-    setting = flag[1] if flag is not None else problem.kind
-    place = Place(document, setting, problem.start, max(problem.end, problem.start), None, (setting,))
-    origin = Explicit(place, "file", 0)
-    explicit = {
-        name: Fact(name, value, origin, (Statement(name, value, value, origin),))
-        for name, value in (("file.problem", problem.kind), ("file.problem_text", problem.message))
-    }
-    name = document.text.name
-    return Run(name, (name,), (), place, explicit, {}, {"file": CLOSED}, {}, Releases.known(), "")
 
 
 def _summary(run: Run) -> RunSummary:
