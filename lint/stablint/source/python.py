@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from stablint.source.tree import Document, Entry, Mapping, Module, Node, Problem, Scalar, Sequence, Text, Unknown
+
+if TYPE_CHECKING:
+    from stablint.source.python_scope import FoundCall
 
 LARGEST = 1_000_000
 """Characters of the longest module that is read: `ast` takes some hundred times as much memory."""
@@ -38,7 +43,7 @@ def module(source: str) -> Module | Problem:
         return tree
     names = Names(tree)
     values = Values(source, Places(source), names)
-    calls = [call for found in names.calls if (call := values.call(found)) is not None]
+    calls = [call for found in names.calls if _may_tell(found) and (call := values.call(found)) is not None]
     calls += values.filled()
     calls += values.caller.programs()
     environment = values.environment()
@@ -54,6 +59,23 @@ def module(source: str) -> Module | Problem:
             ):
                 entries.append(Entry(name, values.places.start(binding.node), values.places.end(binding.node), node))
     return Module(tuple(calls), Mapping(tuple(entries), 0, len(source)))
+
+
+# More than half of all calls; no library that trains has any of them. Options of parsers are read where they are used.
+_SILENT = frozenset(
+    [
+        "print", "len", "range", "isinstance", "hasattr", "super", "sum", "min", "max", "any", "all", "zip", "enumerate", "sorted", "append", "extend",
+        "join", "format", "strip", "rstrip", "lstrip", "split", "startswith", "endswith", "lower", "upper", "items", "keys", "values",
+        "info", "warning", "warning_rank_0", "debug", "error", "add_argument", "field", "open", "write", "read", "index", "size", "view", "item",
+        "detach", "cpu", "numpy", "tolist", "unsqueeze", "squeeze", "reshape", "mean", "exists", "makedirs", "sub", "match", "search",
+    ]
+)  # fmt: skip
+
+
+def _may_tell(found: FoundCall) -> bool:
+    function = found.node.func
+    word = getattr(function, "attr", None) or getattr(function, "id", "")
+    return word not in _SILENT
 
 
 def _is_constant(node: Node) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stablint.source.python_arithmetic import CONVERSIONS, agree, converted
 from stablint.source.python_constants import defaulted
-from stablint.source.python_scope import Binding, FoundCall, Scope, called_name, dotted
+from stablint.source.python_scope import Binding, FoundCall, Scope, called_name, default_of, dotted, parameters_of
 from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ class Caller:
         unknown = values.unknown(node, f"`{values.spelled(node)}` is a parameter")
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or owner.parent is None:
             return unknown
-        if owner.parent.kind == "class" or name not in _plain_parameters(function):
+        if owner.parent.kind == "class" or name not in parameters_of(function):
             return unknown
-        default = _default(function, name)
+        default = default_of(function, name)
         sites = self.sites(function.name)
         if not sites or len(sites) > _MOST_SITES:
             return unknown if default is None or sites else self._presumed(default, owner.parent, name, unknown)
@@ -285,18 +285,3 @@ def presumed(value: Node, name: str) -> Node | None:
 
 def _makes_parser(call: ast.Call, scope: Scope) -> bool:
     return called_name(call.func, scope).rpartition(".")[2] in _PARSERS
-
-
-def _plain_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
-    arguments = function.args
-    return {parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-
-
-def _default(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.expr | None:
-    arguments = function.args
-    ordered = [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args)]
-    pairs: list[tuple[str, ast.expr | None]] = list(zip(ordered[::-1], arguments.defaults[::-1], strict=False))
-    pairs += [
-        (parameter.arg, value) for parameter, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    ]
-    return dict(pairs).get(name)

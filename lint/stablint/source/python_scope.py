@@ -130,3 +130,19 @@ def position_of(node: ast.AST) -> Position:
 
 def end_of(node: ast.AST) -> Position:
     return (getattr(node, "end_lineno", 0) or 0, getattr(node, "end_col_offset", 0) or 0)
+
+
+def parameters_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """Those that have a name of their own: no `*args`, no `**kwargs`."""
+    arguments = function.args
+    return {parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+
+
+def default_of(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.expr | None:
+    arguments = function.args
+    ordered = [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args)]
+    pairs: list[tuple[str, ast.expr | None]] = list(zip(ordered[::-1], arguments.defaults[::-1], strict=False))
+    pairs += [
+        (parameter.arg, value) for parameter, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    ]
+    return dict(pairs).get(name)
