@@ -49,6 +49,12 @@ FACTS = [
         "model.name_or_path", "a/b",
     ),
     ("m = M.from_pretrained('a/b')\nm = get_peft_model(m, LoraConfig(r=4))\nother = LoraConfig(r=8)\nTrainer(model=m, args=A('out'))\n", "lora.r", 4),
+    ("from trl import SFTTrainer, SFTConfig\nSFTTrainer('Qwen/Qwen3-0.6B', SFTConfig('out'))\n", "model.name_or_path", "Qwen/Qwen3-0.6B"),
+    ("from transformers import IntervalStrategy as I\nA('out', save_strategy=I.STEPS)\n", "training.save_strategy", "steps"),
+    ("def main(seed=3, r=None):\n  A('out', seed=seed)\n  LoraConfig(r=r)\nimport fire\nfire.Fire(main)\n", "training.seed", 3),
+    ("def main(seed=3, r=None):\n  A('out', seed=seed)\n  LoraConfig(r=r)\nimport fire\nfire.Fire(main)\n", "lora.r", "?"),
+    ("if x:\n  m = M.from_pretrained('a/b', quantization_config=B(load_in_4bit=True))\nelse:\n  m = M.from_pretrained('a/b')\nTrainer(m, A('out'))\n",
+     "quantization.load_in_4bit", "?"),
     ("def load(name):\n  return M.from_pretrained(name)\nm = load('a/b')\nTrainer(m, A('out'))\n", "model.name_or_path", "a/b"),
 ]  # fmt: skip
 

@@ -5,6 +5,7 @@ A file that builds the trainer itself says everything about adapters; one that o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from stablint.dialect import huggingface, python_kinds
@@ -13,7 +14,7 @@ from stablint.dialect.fragment import Block, Fragment, last_word
 from stablint.dialect.python_parts import CODEC_OF, LOWER
 from stablint.dialect.python_runs import defaults_of, reached
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
-from stablint.source.tree import Call, Document, Entry, Mapping, Module, Unknown
+from stablint.source.tree import Call, Document, Entry, Mapping, Module, Scalar, Unknown
 
 _SILENT = frozenset({"data", "environment", "tokenizer", "collator"})  # they mean nothing by themselves
 
@@ -82,16 +83,20 @@ def _with_positional(call: Call, kind: str) -> Mapping:
     return arguments._replace(entries=(*named, *arguments.entries), open=arguments.open or more)
 
 
+# The class is written in mixed case, its member in capitals.
+_MEMBER = re.compile(r"(?:\w+\.)*([A-Z]\w*[a-z]\w*)\.([A-Z][A-Z0-9_]*)\Z")
+
+
 def _member(one: Statement) -> Statement:
     """A member of an enumeration as the word that it stands for: `TaskType.CAUSAL_LM`, `IntervalStrategy.STEPS`."""
-    raw = one.raw
-    if not isinstance(raw, str) or not raw[-1:].isupper() or "." not in raw:
+    raw, origin = one.raw, one.origin
+    if not isinstance(raw, str) or "." not in raw or not isinstance(origin, Explicit) or origin.place.entry is None:
         return one
-    owner, _, name = raw.rpartition(".")
-    owner = owner.rpartition(".")[2]
-    if not (name.isupper() and name.replace("_", "").isalnum() and owner[:1].isupper() and not owner.isupper()):
+    node = origin.place.entry.value
+    found = _MEMBER.match(raw) if isinstance(node, Scalar) and node.form in ("attribute", "name") else None
+    if found is None:
         return one
-    word = name if owner in ("TaskType", "PeftType") else name.lower()
+    word = found[2] if found[1] in ("TaskType", "PeftType") else found[2].lower()
     return one._replace(value=word, raw=word)
 
 

@@ -170,10 +170,19 @@ def _unclear(calls: _Calls, numbers: list[int], certain: set[int]) -> Iterator[i
         if what not in _PARTS or number not in rivals:
             yield number
         elif len(rivals) == 1:
+            if what == "quantiser" and _of_some(calls, number, [n for n in numbers if calls.kinds[n] == "loader"]):
+                yield _common(calls.fragments[number], 2, "loader")
+                continue
             for fragment in calls.fragments[number]:
                 yield fragment._replace(presumed=fragment.presumed or calls.call(number).conditional)
         elif number == rivals[0]:
             yield _common([f for n in rivals for f in calls.fragments[n]], len(rivals), what)
+
+
+def _of_some(calls: _Calls, number: int, loaders: list[int]) -> bool:
+    """Whether only some of the calls that may load the model are given it."""
+    given = [n for n in loaders if calls.start(number) in calls.reached(n)]
+    return 0 < len(given) < len(loaders)
 
 
 def _common(fragments: list[Fragment], count: int, what: str) -> Fragment:

@@ -99,7 +99,7 @@ class Caller:
         return None if default is None else self.values.value(default, outer)
 
     def _presumed(self, default: ast.expr, scope: Scope, name: str, unknown: Scalar) -> Node:
-        return presumed(self.values.value(default, scope), name) or unknown
+        return _filled_in(self.values.value(default, scope), name) or unknown
 
     # argparse
 
@@ -127,7 +127,7 @@ class Caller:
         if isinstance(value, Scalar) and isinstance(value.value, str) and option.type in CONVERSIONS:
             meant = converted(option.type, value.value)
             value = value if meant is None else value._replace(value=meant)
-        return presumed(value, name) or unknown
+        return _filled_in(value, name) or unknown
 
     def _listed(self) -> dict[str, list[Option]]:
         if self._options is None:
@@ -263,10 +263,16 @@ _NAMES_OF_MODELS = frozenset(["model_name_or_path", "model_name", "model_id", "m
 
 def _as_default(entry: Entry) -> Entry:
     """A field of an object that a parser fills."""
-    found = None if entry.key in _NAMES_OF_MODELS else presumed(entry.value, entry.key)
+    found = None if entry.key in _NAMES_OF_MODELS else _filled_in(entry.value, entry.key)
     node = entry.value
     unknown = Scalar(Unknown(f"`{entry.key}` comes from the command line"), node.start, node.end, "unknown", False)
     return entry._replace(value=found or unknown)
+
+
+def _filled_in(value: Node, name: str) -> Node | None:
+    """A default; None and the empty text wait for the caller to fill them in."""
+    empty = isinstance(value, Scalar) and (value.value is None or value.value == "")
+    return None if empty else presumed(value, name)
 
 
 def presumed(value: Node, name: str) -> Node | None:
