@@ -18,6 +18,7 @@ NAMES = [
     ("/data/models--Qwen--Qwen2-7B/snapshots/0123456789abcdef0123", "qwen2", 7.62, "unsafe", None),
     ("Qwen2-1.5B-Instruct", "qwen2", 1.54, "risky", None),
     ("Qwen2", "qwen2", None, "risky", None),
+    ("trl-internal-testing/tiny-Qwen2ForCausalLM-2.5", "qwen2", None, "risky", None),
     ("Qwen1.5-14B-Chat", "qwen2", 14.2, "unknown", None),
     ("saves/Qwen2.5-72B-Instruct/lora", "qwen2", 72.7, "risky", None),
     ("qwen2_5-7b", "qwen2", 7.62, "risky", None),

@@ -8,7 +8,7 @@ from typing import Any
 from stablint import knowledge
 from stablint.run.fact import PRESUMED, Explicit, Fact
 from stablint.run.pep440 import Key, release_key
-from stablint.run.releases import FieldSpans, Rename, field, field_names, renamed
+from stablint.run.releases import FieldSpans, Rename, class_exists_at, field, field_names, renamed
 from stablint.run.world import NO_TURNS, Turns, World
 
 # `--trust_remote_code`, `lora_r` …: a dialect's own table gave such a key its meaning; only fields of the class are seen against it.
@@ -109,7 +109,8 @@ class ItemWorld(World):
             return None  # which trainer reads the file is not known, and not all of them ever had it
         for _, spans in self._found:
             release = self.release(spans.library)
-            if release is None or spans.exists_at(release):
+            # A class that has left the library, or moved within it, takes what it takes where it is now.
+            if release is None or spans.exists_at(release) or not class_exists_at(spans.library_class, release):
                 return False
         if self.scope(self.name) == PRESUMED and not any(owner.startswith("transformers.") for owner, _ in self._found):
             return None  # `max_seq_length` of somebody's own script is its own

@@ -33,7 +33,12 @@ _QUANTISED = (  # the tokens of a name, joined
 
 
 def tokens(text: str) -> Tokens:
-    """Words, version numbers and sizes: letters and digits are parted unless a digit comes first (`7b`, `8x7b`, `4bit`)."""
+    """Words, version numbers and sizes: letters and digits are parted unless a digit comes first (`7b`, `8x7b`, `4bit`).
+
+    A class's head says nothing of the family: `tiny-Qwen2ForCausalLM-2.5`.
+    """
+    if "For" in text:
+        text = re.sub(r"For[A-Z][A-Za-z]*", "", text)
     text = re.sub(
         r"(?<![_\d])(?<!_\d)(\d)_(?=\d)(?!\d+[bm])|(?<=-)(\d)_(?=\d+[bm])", r"\1\2.", text.lower()
     )  # qwen2_5, Qwen-1_8B
