@@ -18,7 +18,7 @@ NAMES = [
     ("/data/models--Qwen--Qwen2-7B/snapshots/0123456789abcdef0123", "qwen2", 7.62, "unsafe", None),
     ("Qwen2-1.5B-Instruct", "qwen2", 1.54, "risky", None),
     ("Qwen2", "qwen2", None, "risky", None),
-    ("trl-internal-testing/tiny-Qwen2ForCausalLM-2.5", "qwen2", None, "risky", None),
+    ("trl-internal-testing/tiny-Qwen3ForCausalLM", "qwen3", None, "unknown", None),
     ("Qwen1.5-14B-Chat", "qwen2", 14.2, "unknown", None),
     ("saves/Qwen2.5-72B-Instruct/lora", "qwen2", 72.7, "risky", None),
     ("qwen2_5-7b", "qwen2", 7.62, "risky", None),
@@ -77,7 +77,16 @@ NAMES = [
 ]
 # Names of no known family: a size is a size, and nothing else is told.
 STRANGERS = [("someone/foo-13b", 13.0), ("Qwen4-7B", 7.0), ("deepseek-r1-7b", 7.0), ("my-opt-run-7b", 7.0)]
-NO_NAMES = ["foo", "output/checkpoint-500", "${MODEL}", "", "saves/alpaca-run", "./", "/"]
+NO_NAMES = [
+    "foo",
+    "trl-internal-testing/tiny-Qwen2ForCausalLM-2.5",
+    "output/checkpoint-500",
+    "${MODEL}",
+    "",
+    "saves/alpaca-run",
+    "./",
+    "/",
+]
 
 # name → modules that LoRA finds, and one that it does not
 TARGETS = [
