@@ -68,7 +68,11 @@ def _is_script(names: Mapping) -> bool:
 
 def _settings(names: Mapping) -> list[tuple[str, Mapping]]:
     """Dicts that say rate, batch and length of a training, and those beside them that say an adapter."""
-    dicts = [(entry.key, entry.value) for entry in names.entries if isinstance(entry.value, Mapping)]
+    dicts = [
+        (entry.key, entry.value)
+        for entry in names.entries
+        if isinstance(entry.value, Mapping) and not huggingface.is_prose(entry.value)
+    ]
     found = [
         (name, value)
         for name, value in dicts

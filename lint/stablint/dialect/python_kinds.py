@@ -5,7 +5,7 @@ from __future__ import annotations
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import last_word
 from stablint.run.objective import OBJECTIVES
-from stablint.source.tree import Call
+from stablint.source.tree import Call, Mapping
 
 ARGUMENTS = {
     "TrainingArguments": huggingface.BASE,
@@ -64,7 +64,9 @@ def kind(call: Call) -> str:
     if word in ARGUMENTS:
         return "arguments" if _is_ours(call.name, word) else ""
     if call.parsed:
-        return "program" if _trains([entry.key for entry in call.arguments.entries]) else ""
+        # A setting is no table: a table of labels, say, has the settings' names too.
+        plain = [entry.key for entry in call.arguments.entries if type(entry.value) is not Mapping]
+        return "program" if _trains(plain) else ""
     if word in QUANTISERS:
         return "quantiser"
     if word in ("Trainer", "Fabric") and call.name.startswith(LIGHTNING):

@@ -135,9 +135,13 @@ class ItemWorld(World):
         return its_own and any(self.names(owner) for owner in self._owners)
 
     def _in_its_call(self) -> bool:
-        """Is it a keyword of the class's own call? Other calls lend their keywords to facts of the same namespace."""
-        word = self._origin.reader.rpartition(".")[2] if self._origin is not None else ""
-        return bool(word) and any(owner.rpartition(".")[2] == word for owner in self._owners)
+        """Is it a keyword of the class's own call? Other calls lend their keywords to facts of the same namespace, and other
+        packages have a `TrainingArguments` of their own."""
+        package, dot, word = (self._origin.reader if self._origin is not None else "").rpartition(".")
+        package = package.partition(".")[0]
+        return bool(word) and any(
+            owner.rpartition(".")[2] == word and (not dot or owner.startswith(package + ".")) for owner in self._owners
+        )
 
     def item_choices(self) -> list[Any] | None:
         choices = self.spans(lambda spans, release: spans.choices_at(release))
