@@ -174,8 +174,20 @@ def lower(document: Document) -> Fragment:
     )  # fmt: skip
 
 
+# The names that all of its configs give these settings first; what the parts below make of them wins.
+_CONSTANTS = {
+    "max_length": Row("max_length", "training.max_length"),
+    "batch_size": Row("batch_size", "training.per_device_train_batch_size"),
+    "accumulative_counts": Row("accumulative_counts", "training.gradient_accumulation_steps"),
+    "lr": Row("lr", "training.learning_rate"),
+}
+
+
 def _statements(block: Block, names: Mapping) -> Iterator[Statement]:
-    yield from lower_mapping(block, ROWS, "file", _other)
+    read = list(lower_mapping(block, ROWS, "file", _other))
+    yield from read
+    stated = {one.fact for one in read}
+    yield from (one for one in lower_mapping(block, _CONSTANTS, "file", lambda key: None) if one.fact not in stated)
     model, wrapper = names.get("model"), names.get("optim_wrapper")
     objective = _OBJECTIVES.get(_word(model))
     if objective is not None and isinstance(model, Mapping):

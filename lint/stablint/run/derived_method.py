@@ -164,6 +164,41 @@ def lora_targets_found(w: World) -> Answer:
     return Answer(Unknown("targets or modules are not known"), names)
 
 
+# What a linear layer of a block is for, by the names that it has in the models of transformers.
+_PARTS = {
+    "q": ("q_proj", "query", "q", "q_lin", "wq", "query_proj"),
+    "k": ("k_proj", "key", "k", "k_lin", "wk", "key_proj"),
+    "v": ("v_proj", "value", "v", "v_lin", "wv", "value_proj"),
+    "qkv": ("qkv_proj", "query_key_value", "W_pack", "c_attn", "Wqkv", "wqkv", "qkv"),
+    "o": ("o_proj", "out_proj", "o", "dense", "out_lin", "wo"),
+    "gate": ("gate_proj", "wi_0", "w1"),
+    "up": ("up_proj", "wi_1", "w3", "fc1", "dense_h_to_4h", "c_fc", "lin1"),
+    "gate_up": ("gate_up_proj",),
+    "down": ("down_proj", "wo", "w2", "fc2", "dense_4h_to_h", "lin2"),
+}  # fmt: skip
+
+
+def lora_targets_meant(w: World) -> Answer:
+    """The wanted layers by the names that they have in this model; unknown where one of them has no counterpart."""
+    names = ("lora.target_modules", "model.linear_modules")
+    wanted, there = (w.value(name) for name in names)
+    unknown = Answer(Unknown("which layers are meant is not known"), names)
+    if not isinstance(wanted, list) or not isinstance(there, list):
+        return unknown
+    meant: list[str] = []
+    for word in wanted:
+        part = next((part for part, words in _PARTS.items() if word in words), None)
+        fused = {"q": "qkv", "k": "qkv", "v": "qkv", "gate": "gate_up", "up": "gate_up"}.get(part or "", "")
+        # a model that fuses the three has no layer of the part's own; one that does not has all three
+        single = ("q", "k", "v") if part == "qkv" else ("gate", "up") if part == "gate_up" else (part,)
+        found = [one for each in single for one in there if one in _PARTS.get(each or "", ())]
+        found = found or [one for one in there if one in _PARTS.get(fused, ())]
+        if not found:
+            return unknown
+        meant += [one for one in found if one not in meant]
+    return Answer(meant, names) if meant else unknown
+
+
 def lora_target_pattern(w: World) -> Answer:
     """The only entry of the list of targets."""
     names = ("lora.target_modules",)

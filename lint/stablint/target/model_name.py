@@ -19,8 +19,8 @@ _STEPS = (
 )
 _SIZE = r"(\d+x)?\d+(\.\d+)?[bmt]|\d+b\d"
 _QUANTISED = (  # the tokens of a name, joined
-    (r"-gptq-|-128g-|-32g-|-int-[48]-", "gptq"),
     (r"-awq-", "awq"),
+    (r"-gptq-|-128g-|-32g-|-int-[48]-", "gptq"),
     (r"-aqlm-", "aqlm"),
     (r"-eetq-", "eetq"),
     (r"-hqq-", "hqq"),
