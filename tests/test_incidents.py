@@ -1,0 +1,29 @@
+"""What other people's runs have died of is found, and repaired where it says so; the healthy twins stay in peace."""
+
+from __future__ import annotations
+
+import pytest
+
+from incidents import Incident, incidents, judge
+
+CASES = list(incidents())
+
+
+@pytest.mark.parametrize("incident", [one for one in CASES if one.kind == "fault"], ids=lambda one: one.id)
+def test_the_fault_is_found(incident: Incident, tmp_path):
+    verdict = judge(incident, tmp_path)
+    assert verdict.found
+    assert len(verdict.loud) <= 4
+    assert verdict.repaired or not incident.repaired
+
+
+@pytest.mark.parametrize("incident", [one for one in CASES if one.kind == "innocent"], ids=lambda one: one.id)
+def test_the_innocent_is_left_in_peace(incident: Incident, tmp_path):
+    verdict = judge(incident, tmp_path)
+    assert not verdict.found
+    assert len(verdict.loud) <= 1
+
+
+def test_every_incident_names_its_thread_and_its_own_words():
+    assert len({one.id for one in CASES}) == len(CASES)
+    assert all(one.thread.startswith("https://github.com/") and one.told.endswith(".") for one in CASES)
