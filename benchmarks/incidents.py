@@ -13,9 +13,9 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from incidents import Incident, Verdict, incidents, judge
+from tests.incidents import Incident, Verdict, incidents, judge
 
 RECALL, REPAIRED, WARNINGS, FINDINGS = 0.92, 0.80, 1.0, 4.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from incidents import Incident, incidents, judge
+from tests.incidents import Incident, incidents, judge
 
 CASES = list(incidents())
 
