@@ -157,7 +157,7 @@ def _training(document: Document, launcher: Command, target: Command, index: int
         # some names are TRL's, but the arguments are the program's own: what it fills in for the others is not known
         known = tuple(f"?{name}" if name.startswith("trl.") else name for name in fragment.classes.get("training", ()))
         fragment = fragment._replace(dialect="hf-args", framework="", classes={**fragment.classes, "training": known})
-    if program is None:
+    elif program is None:
         fragment = fragment._replace(classes=_by_script(target, fragment.classes))
     fragment = fragment._replace(statements=tuple(_truth(stated) for stated in fragment.statements))
     scopes = dict(fragment.scopes)
