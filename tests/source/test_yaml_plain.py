@@ -115,6 +115,7 @@ LINE = st.one_of(
 @given(st.lists(LINE, max_size=8).map("\n".join))
 @example("a:\n- b\n- c: 1\n  d: 2\ne: 3")
 @example("a: [ 1 ,b ] #c\n")
+@example("a:\n-  ")
 def test_the_two_readers_never_differ(content: str) -> None:
     tree = yaml_plain.read(content)
     if tree is not None:

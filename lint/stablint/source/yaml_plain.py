@@ -71,6 +71,8 @@ def read(source: str) -> Mapping | None:
             elif level.names is not None or indent != level.indent:
                 return None
             rest = body[2:].lstrip(" ")
+            if not rest:
+                return None
             inner = indent + len(body) - len(rest)
             start = at + inner
             key, colon, value = rest.partition(":")
