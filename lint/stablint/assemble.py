@@ -208,6 +208,10 @@ def _join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
             from stablint.dialect.python_runs import groups, launched
 
             found = launched(next(groups(tuple(found))), [part.fragment.block for part in parts])
+        if link.reader:
+            from stablint.dialect.unread import read_by
+
+            found = [read_by(f, link.reader) for f in found]
         if link.role in ("deepspeed", "accelerate") or found[0].dialect in ("deepspeed", "accelerate"):
             linked.add(found[0].dialect)
         parts = [*parts, *(Part(f, f.presumed) for f in found)]

@@ -168,4 +168,4 @@ def parse(content: Text, kind: str) -> tuple[Document, ...]:
         return notebook.documents(content, parse, kind_of)
     from stablint.source import shell
 
-    return shell.documents(content, parse)
+    return shell.documents(content, parse, lambda wanted, beside: locate(wanted, beside, root_of(beside)))

@@ -1,4 +1,5 @@
-"""axolotl's YAML. It casts what pydantic can cast (`1e-4` is a number there) and fills its own defaults into TrainingArguments."""
+"""axolotl's YAML, and flags that override it. It casts what pydantic can cast (`1e-4` is a number there) and fills its own defaults into
+TrainingArguments."""
 
 from __future__ import annotations
 
@@ -107,8 +108,20 @@ def _row(key: str) -> Row:
     return huggingface.training_row(key) or Row(key, "training." + key)
 
 
+# Arguments of its command line that are no keys of the file (axolotl 0.18.0, cli/args.py and cli/main.py), and the launcher's.
+_OF_THE_COMMAND = frozenset(
+    {"launcher", "cloud", "sweep", "debug", "debug_text_only", "debug_num_examples", "prompter", "shard", "num_processes", "main_process_port"}
+)  # fmt: skip
+
+
+def _flag(key: str) -> Row | None:
+    return None if key in _OF_THE_COMMAND or key.startswith("no_") else _row(key)
+
+
 def lower(block: Block, layer: str = "file") -> Fragment:
-    statements = tuple(lower_mapping(block, ROWS, layer, _row))
+    """A file, or the flags of `axolotl train FILE --learning-rate 1e-4`: `load_cfg` puts them over the file's keys (cli/config.py)."""
+    flags = block.kind == "flags"
+    statements = tuple(lower_mapping(block, ROWS, layer, _flag if flags else _row, flags=flags))
     said = {one.fact: one.value for one in statements}
     classes: dict[str, tuple[str, ...]] = {}
     if said.get("training.adapter"):

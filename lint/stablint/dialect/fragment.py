@@ -32,6 +32,7 @@ class Link(NamedTuple):
     path: str
     place: Place
     folder: str = ""  # from which the path counts, where a script has gone there
+    reader: str = ""  # the command that reads it, where that says which keys it takes: "trl sft"
 
 
 class Fragment(NamedTuple):

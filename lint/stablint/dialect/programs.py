@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from stablint.dialect import huggingface, llamafactory
+from stablint.dialect import axolotl, huggingface, llamafactory
 from stablint.dialect.fragment import Block, Fragment, spelled
 from stablint.source.tree import Command
 
@@ -28,6 +28,21 @@ _LITGPT = frozenset(
 _LLAMAFACTORY_FLAGS = frozenset({"finetuning_type", "lora_target", "quantization_bit", "cutoff_len"})
 
 
+# Commands of the frameworks' own entry points that train; the others load, merge, serve or measure what was trained.
+_TRAIN: dict[str, frozenset[str]] = {
+    "axolotl": frozenset({"train"}),
+    "swift": _SWIFT,
+    "megatron": _SWIFT,
+    "litgpt": _LITGPT,
+}
+
+
+def trains(target: Command) -> bool:
+    """False for `swift infer`, `axolotl merge-lora`, whatever flags they have."""
+    name, command = (*(word.rpartition("/")[2] for word in target.words[:2]), "", "")[:2]
+    return not command or name not in _TRAIN or command in _TRAIN[name]
+
+
 def of(launcher: Command, script: Command | None) -> Program | None:
     """The program that reads the flags; None where nothing tells it, and the flags may be anybody's."""
     target = script or launcher
@@ -39,6 +54,8 @@ def of(launcher: Command, script: Command | None) -> Program | None:
         return Program("ms-swift", words[1]) if len(words) > 1 and words[1] in _SWIFT else None
     if words[:2] == ("xtuner", "train"):
         return Program("xtuner")
+    if words[:2] == ("axolotl", "train") or "axolotl.cli.train" in target.words:
+        return Program("axolotl")
     if tuple(launcher.words[:2]) == ("tune", "run"):
         return Program("torchtune")
     if words[:1] == ("litgpt",) and words[1:2] and words[1] in _LITGPT:
@@ -97,6 +114,8 @@ def lower(block: Block, program: Program | None) -> Fragment:
 def _lowerer(program: Program) -> Callable[[Block, str], Fragment]:
     if program.dialect == "llamafactory":
         return llamafactory.lower
+    if program.dialect == "axolotl":
+        return axolotl.lower
     if program.dialect == "ms-swift":
         from stablint.dialect import swift
 

@@ -35,6 +35,8 @@ def recognise(document: Document, split_launch: SplitLaunch) -> int:
 def _is_training(launcher: Command, script: Command | None) -> bool:
     target = script or launcher
     keys = {spelled(entry.key) for entry in target.flags.entries}
+    if not programs.trains(target):
+        return False
     known = _known_flags(target)
     return (
         (known >= 3 and not _evaluates(keys, known))
@@ -153,6 +155,8 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     program = programs.of(launcher, target)
     fragment = programs.lower(block, program)
     configs = _config_links_of(document, target, index)
+    if program is not None and program.dialect == "trl":
+        configs = tuple(link._replace(reader=block.name) if link.role == "config" else link for link in configs)
     if program is None and fragment.dialect == "trl" and _own_parser(target):
         # some names are TRL's, but the arguments are the program's own: what it fills in for the others is not known
         known = tuple(f"?{name}" if name.startswith("trl.") else name for name in fragment.classes.get("training", ()))

@@ -71,6 +71,16 @@ def _recipe(fragment: Fragment, keys: frozenset[str]) -> Fragment:
     )
 
 
+def read_by(fragment: Fragment, command: str) -> Fragment:
+    """The file that `trl sft --config FILE` reads: the command's classes have all of its keys, or `accelerate launch` gets them."""
+    names = _commands("trl", command)
+    if not names or fragment.dialect not in ("trl", "hf-args") or fragment.block.kind != "document":
+        return fragment
+    whole = huggingface.lower(fragment.block, fragment.layer, names[0])
+    found = tuple(unread(fragment.block, "trl", names, fragment.layer, facts="keys.trl-file"))
+    return whole._replace(statements=(*whole.statements, *found), classes={**whole.classes, "keys.trl-file": names})
+
+
 def _read(stated: tuple[Statement, ...], found: tuple[Statement, ...], names: tuple[str, ...]) -> tuple[Statement, ...]:
     """Without what a key says that no release ever read, whatever it means elsewhere: it is dropped."""
     readers = [known for name in names if (known := reader(name)) is not None]
@@ -103,6 +113,8 @@ def _commands(dialect: str, words: str) -> tuple[str, ...]:
 
 
 def _is_other_form(fragment: Fragment, keys: frozenset[str]) -> bool:
+    if fragment.dialect == "axolotl":  # what its command line does not know it hands to the launcher
+        return fragment.block.kind == "flags"
     programs = _PROGRAMS.get(fragment.dialect)
     if programs is not None and fragment.block.kind == "flags":
         words = (word.rpartition("/")[2] for word in fragment.block.name.split())
@@ -114,9 +126,10 @@ def _is_other_form(fragment: Fragment, keys: frozenset[str]) -> bool:
 
 
 def unread(
-    block: Block, framework: str, names: tuple[str, ...], layer: str, *, flags: bool = False
+    block: Block, framework: str, names: tuple[str, ...], layer: str, *, flags: bool = False, facts: str = ""
 ) -> Iterator[Statement]:
     """A key with an underscore or a dot in front is a remark or an anchor's home, no setting."""
+    facts = facts or f"keys.{framework}"
     readers = [found for name in names if (found := reader(name)) is not None]
     plugins = _plugins(block)
     for path, entry in _entries(block.mapping, (), readers):
@@ -131,7 +144,7 @@ def unread(
             continue
         if any(one.owned(key, plugins or ()) for one in readers) or _is_handled(framework, key, readers):
             continue
-        yield statement(block, entry, path, Row(key, f"keys.{framework}.{key}"), layer)
+        yield statement(block, entry, path, Row(key, f"{facts}.{key}"), layer)
 
 
 _LAUNCH = "accelerate.launch"

@@ -15,6 +15,7 @@ from stablint.source.shell_inner import scripts_in, started_by
 from stablint.source.shell_inner import text_of as words_of
 from stablint.source.shell_launch import split_launch
 from stablint.source.shell_run import Runner
+from stablint.source.shell_sourced import DEEPEST, SOURCES, Locate, brought, nowhere, sourced
 from stablint.source.shell_tokens import Body, Word
 from stablint.source.shell_values import Chunk, Definition, Field, one_field, text_of
 from stablint.source.shell_view import Inner, placed_tokens
@@ -38,9 +39,9 @@ _SPACE = re.compile(r"\s*")
 _DEEPEST_SCRIPT = 3  # `bash -c "bash -c …"`
 
 
-def documents(text: Text, parse: Parse) -> tuple[Document, ...]:
-    """The script, and the configurations that it writes, which `parse` reads."""
-    script, written = _read(text)
+def documents(text: Text, parse: Parse, locate: Locate = nowhere) -> tuple[Document, ...]:
+    """The script, and the configurations that it writes, which `parse` reads. `locate` finds the files that it reads into itself."""
+    script, written = _read(text, locate)
     numbered = [script]
     for content, format in written:
         numbered += inner_documents(content, format, text, len(numbered), parse)
@@ -52,13 +53,13 @@ def document(text: Text) -> Document:
     return _read(text)[0]
 
 
-def _read(text: Text) -> tuple[Document, list[tuple[Inner, str]]]:
+def _read(text: Text, locate: Locate = nowhere) -> tuple[Document, list[tuple[Inner, str]]]:
     source = text.text
     if len(source) > LARGEST:
         problem = Problem("too-large", f"longer than {LARGEST // 1_000_000} million characters", 0, 0)
         return Document(text, "shell", 0, None, (problem,)), []
     lexer = Lexer(source)
-    reader = _Reader(text, lexer)
+    reader = _Reader(text, lexer, locate)
     options = header(source)
     reader.know(options)
     reader.go_through(items(lexer.tokens))
@@ -70,8 +71,9 @@ def _read(text: Text) -> tuple[Document, list[tuple[Inner, str]]]:
 
 
 class _Reader(Runner):
-    def __init__(self, text: Text, lexer: Lexer) -> None:
+    def __init__(self, text: Text, lexer: Lexer, locate: Locate = nowhere, depth: int = 0) -> None:
         super().__init__()
+        self.text, self.locate, self.depth = text, locate, depth
         self.source = text.text
         # orphans of a broken continuation
         self.explained = {_next_word(self.source, problem.end) for problem in lexer.problems}
@@ -94,6 +96,8 @@ class _Reader(Runner):
         texts = [words_of(field) for field in fields]
         if texts[0] == "cd":
             self.go_to(fields)
+        elif texts[0] in SOURCES and self.depth < DEEPEST:
+            self.read_in(fields)
         for inner in scripts_in(fields, texts) if self.inside < _DEEPEST_SCRIPT else ():
             self.inner(inner)
         start = environment[0].key_start if environment else words[0].start
@@ -128,6 +132,23 @@ class _Reader(Runner):
             start = node.end - len(text)
             for name in _SLURM.get(entry.key, ()):
                 self.state.hold(name, Definition((Chunk(text, start, node.end),), start, node.end, True))
+
+    def read_in(self, fields: list[Field]) -> None:
+        """`source file`: its variables are this script's from here on."""
+        text = sourced(fields, self.text, text_of(self.state.held.get(_FOLDER)) or "", self.locate)
+        if text is None or len(text.text) > LARGEST:
+            return
+        lexer = Lexer(text.text)
+        other = _Reader(text, lexer, self.locate, self.depth + 1)
+        before = dict(self.state.held)
+        other.state.held.update(before)
+        other.go_through(items(lexer.tokens))
+        for name, held in other.state.held.items():
+            if name not in (_FOLDER, _BEFORE) and held is not before.get(name):
+                self.assign(name, brought(held, fields[1]), None)
+        for name in other.exports:
+            self.exports[name] = (fields[1].start, fields[1].end)
+            self.environment = None
 
     def inner(self, content: Inner) -> None:
         """The commands of `bash -c "…"` and `eval`."""

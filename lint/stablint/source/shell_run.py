@@ -227,7 +227,7 @@ class Runner:
             self.assign(name, held, entry)
         return entry
 
-    def assign(self, name: str, held: Held, entry: Entry | None) -> None:
+    def assign(self, name: str, held: Held | None, entry: Entry | None) -> None:
         self.hold(name, held)
         fresh = name not in self.once and not self.state.blocks and not self.active
         self.once[name] = entry if fresh else None

@@ -46,13 +46,14 @@ class Field(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """What a variable holds; start and end are those of its value in the text, quotes included."""
+    """What a variable holds; start and end are those of its value in the text, quotes included. `foreign`: another file says it."""
 
     chunks: tuple[Chunk, ...]
     start: int
     end: int
     editable: bool
     presumed: bool = False
+    foreign: bool = False
 
 
 class Items(NamedTuple):
@@ -125,9 +126,7 @@ def one_field(field: Field) -> Definition:
 
 def from_caller(held: Held | None) -> bool:
     """Whether it is up to the caller alone what a variable holds: `$1`, or nothing in the file sets it."""
-    if held is None:
-        return True
-    return isinstance(held, Unknown) and (held.reason.endswith((GIVEN, _UNSET)) or held.reason == _CALLED)
+    return held is None or (type(held) is Unknown and (held[0].endswith((GIVEN, _UNSET)) or held[0] == _CALLED))
 
 
 class Variables:
@@ -220,7 +219,8 @@ class Variables:
             return [Chunk(_reason(piece.text, held), piece.start, piece.end, many=many)]
         text = text_of(held)
         if text is not None and whole and (piece.quoted or not any(blank in text for blank in _BLANKS)):
-            one = Chunk(text, held.start, held.end, "name", held.editable, presumed=held.presumed)
+            place = piece if held.foreign else held
+            one = Chunk(text, place.start, place.end, "name", held.editable, presumed=held.presumed)
             return [one] if text or piece.quoted else []
         many = not piece.quoted
         return [

@@ -1,0 +1,106 @@
+"""Files that a command brings together: what it overrides in its file, what its file may say, and what it reads into itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stablint.run.fact import ABSENT, Explicit, is_unknown
+from tests.runs import inspected, rules, runs
+
+AXOLOTL = """\
+base_model: Qwen/Qwen2-7B-Instruct
+datasets: [{path: d, type: alpaca}]
+sequence_len: 2048
+micro_batch_size: 2
+gradient_accumulation_steps: 4
+num_epochs: 1
+learning_rate: 1e-5
+optimizer: adamw_torch
+bf16: true
+output_dir: ./o
+"""
+RECIPE = "model_name_or_path: Qwen/Qwen2-7B-Instruct\ndataset_name: d\nlearning_rate: 2.0e-5\nmax_length: 2048\noutput_dir: o\n"
+
+
+def fact(run: Any, name: str) -> Any:
+    found = run.explicit.get(name)
+    return ABSENT if found is None else "?" if is_unknown(found.value) else found.value
+
+
+OVERRIDES = [
+    "axolotl train c.yaml --learning-rate 3e-5 --micro-batch-size 8 --trl.beta 0.2 --launcher torchrun",
+    "axolotl train c.yaml --learning_rate=3e-5 --micro_batch_size=8 --trl.beta=0.2 -- --nproc_per_node 2",
+    "accelerate launch -m axolotl.cli.train c.yaml --learning_rate 3e-5 --micro_batch_size 8 --trl.beta 0.2",
+    "python -m axolotl.cli.train c.yaml --learning-rate 3e-5 --micro-batch-size 8 --trl.beta 0.2",
+]
+
+
+@pytest.mark.parametrize("command", OVERRIDES)
+def test_flags_of_axolotl_are_keys_of_its_file(tmp_path, command):
+    (run,) = runs(tmp_path, {"train.sh": command, "c.yaml": AXOLOTL})
+    assert (run.framework, run.dialects[0]) == ("axolotl", "axolotl")
+    said = {"learning_rate": 3e-5, "per_device_train_batch_size": 8, "num_train_epochs": 1, "beta": 0.2}
+    assert {name: fact(run, f"training.{name}") for name in said} == said
+    assert fact(run, "training.launcher") is ABSENT
+
+
+def test_other_commands_of_axolotl_train_nothing(tmp_path):
+    (run,) = runs(tmp_path, {"p.sh": "axolotl preprocess c.yaml --learning-rate 3e-5", "c.yaml": AXOLOTL})
+    assert (run.files, fact(run, "training.learning_rate")) == (("c.yaml",), 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "expected"),
+    [
+        (RECIPE, set()),
+        (RECIPE + "num_train_epoch: 3\n", {"trl-unknown-file-key"}),
+        (RECIPE + "beta: 0.1\n", {"trl-unfamiliar-file-key"}),
+        (RECIPE + "num_processes: 4\nenv: {A: 1}\naccelerate_config: zero2\n", set()),
+        (RECIPE + "num_train_epochs: 3\nlora_r: 8\ndataset_train_split: train\n", set()),
+    ],
+)
+def test_a_file_of_trl_s_command_has_that_command_s_arguments(tmp_path, recipe, expected):
+    found = inspected(tmp_path, {"train.sh": "trl sft --config sft.yaml --learning_rate 1e-5", "sft.yaml": recipe})
+    (run,) = found.runs
+    assert {rule for rule in rules(found) if rule.startswith(("trl-un", "recipe-"))} == expected
+    assert run.classes["training"][0] == "trl.SFTConfig"
+    assert (run.scopes["training"], fact(run, "training.learning_rate")) == ("closed", 1e-5)
+
+
+def test_another_script_s_file_may_have_more(tmp_path):
+    found = inspected(tmp_path, {"train.sh": "python my_sft.py --config sft.yaml", "sft.yaml": RECIPE + "beta: 0.1\n"})
+    assert not {rule for rule in rules(found) if rule.startswith("trl-un")}
+
+
+# What a script does with `common.sh`, and the rate that is known then.
+SOURCED = [
+    ("source common.sh", 3e-5),
+    (". ./common.sh", 3e-5),
+    ('source "$(dirname "$0")/common.sh"', 3e-5),
+    ('HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"\nsource "${HERE}/common.sh"', 3e-5),
+    ("source common.sh\nLR=1e-6", 1e-6),
+    ("LR=1e-6\nsource common.sh", 3e-5),
+    ("source missing.sh", "?"),
+    ("source $1", "?"),
+    ("source ../common.sh", "?"),
+    ("if [ -n \"$X\" ]; then source common.sh; fi", "?"),
+    ("(source common.sh)", "?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "rate"), SOURCED)
+def test_what_a_script_reads_into_itself(tmp_path, head, rate):
+    launch = "python t.py --model_name_or_path Qwen/Qwen2-7B --output_dir o --learning_rate $LR --fp16 True ${MORE[@]}"
+    common = "#!/bin/bash\nexport LR=3e-5 OMP_NUM_THREADS=8\nMORE=(--num_train_epochs 3)\nsource common.sh\n"
+    found = runs(tmp_path, {"train.sh": f"{head}\n{launch}\n", "common.sh": common})
+    (run,) = found
+    assert fact(run, "training.learning_rate") == rate
+    if rate == 3e-5:
+        assert (fact(run, "launch.env.OMP_NUM_THREADS"), fact(run, "training.num_train_epochs")) == ("8", 3)
+        origin = run.explicit["training.learning_rate"].origin
+        assert isinstance(origin, Explicit)
+        text, place = origin.place.document.text.text, origin.place
+        assert text[place.start : place.end] == "$LR"
+        assert place.entry is not None and not place.entry.value.editable
