@@ -123,6 +123,17 @@ def test_cells_are_counted_with_those_of_words():
     assert place is not None and (place.cell, place.source[place.start : place.end]) == (2, "1")
 
 
+def test_notebooks_of_format_three_have_their_cells_in_worksheets():
+    words = {"cell_type": "heading", "level": 1, "source": ["T"]}
+    code = [{"cell_type": "code", "input": [text], "language": "python", "outputs": []} for text in ("a = 1", "f(v=a)")]
+    sheets = [{"cells": [words, code[0]], "metadata": {}}, {"cells": [code[1]]}]
+    text = json.dumps({"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": sheets})
+    node = call(python(text), "f").arguments.get("v")
+    assert isinstance(node, Scalar) and node.value == 1
+    place = seen(python(text).text, node.start, node.end)
+    assert place is not None and (place.cell, place.source[place.start : place.end]) == (2, "1")
+
+
 COMMANDS = [
     ("!torchrun train.py --lr 1e-4", [("torchrun", "train.py")]),
     ("%%bash\npip install x\npython train.py", [("pip", "install", "x"), ("python", "train.py")]),
@@ -166,7 +177,7 @@ def test_a_file_that_is_only_partly_known_is_not_read(cell):
     ("text", "kind"),
     [
         ("", "syntax-error"), ("{", "syntax-error"), ('{"cells": [}', "syntax-error"), ("{}", "not-a-notebook"), ("[]", "not-a-notebook"),
-        ('{"cells": {}}', "not-a-notebook"), ('{"nbformat": 3, "worksheets": []}', "not-a-notebook"), ('{"cells": []} x', "syntax-error"),
+        ('{"cells": {}}', "not-a-notebook"), ('{"nbformat": 3, "worksheets": {}}', "not-a-notebook"), ('{"cells": []} x', "syntax-error"),
         ('{"cells": [{"cell_type": "code", "source": 3}]}', "not-a-notebook"), ('{"cells": ' + "[" * 100_000 + "]" * 100_000 + "}", "too-deep"),
     ],
 )  # fmt: skip

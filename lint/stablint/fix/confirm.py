@@ -41,13 +41,19 @@ def _notebook(before: str, after: str) -> str:
         old, new = json.loads(before), json.loads(after)
     except ValueError:
         return "it would not be JSON any more"
-    if len(old["cells"]) != len(new["cells"]):
+    if len(_cells(old)) != len(_cells(new)):
         return "the cells would be others"
     for notebook in (old, new):
-        for cell in notebook["cells"]:
+        for cell in _cells(notebook):
             if cell.get("cell_type") == "code":
-                cell["source"] = None
+                cell["source" if "source" in cell else "input"] = None
     return "" if repr(old) == repr(new) else "more than the source of cells would change"
+
+
+def _cells(notebook: Any) -> list[dict[str, Any]]:
+    """Of nbformat 4, and of 2 and 3, where they stand in worksheets."""
+    found: list[dict[str, Any]] = list(notebook.get("cells", ()))
+    return found + [cell for sheet in notebook.get("worksheets", ()) for cell in sheet.get("cells", ())]
 
 
 def _yaml(before: str, after: str, edits: list[Edit]) -> str:

@@ -1,6 +1,7 @@
 """The cells of a notebook file, each with the places of its text in the file. Outputs are stepped over without being looked at.
 
-The format is that of nbformat 4: a JSON object with a list `cells`; a cell's `source` is one string or a list of lines.
+The format is that of nbformat 4: a JSON object with a list `cells`; a cell's `source` is one string or a list of lines. In nbformat 2 and 3 the
+lists stand in `worksheets`, and a code cell's text is its `input`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _ESCAPE = re.compile(
 
 
 class NoNotebook(ValueError):
-    """JSON, but no notebook of format 4."""
+    """JSON, but no notebook."""
 
 
 class Cell(NamedTuple):
@@ -50,12 +51,12 @@ def notebook(text: str) -> Notebook:
     for key in walker.members():
         if key == "cells" and walker.space() == "[":
             cells = tuple(cell for cell in walker.cells() if cell.kind == "code")
+        elif key == "worksheets" and walker.space() == "[":
+            cells = tuple(cell for cell in walker.worksheets() if cell.kind == "code")
         else:
             value = walker.value()
             if key == "metadata":
                 language = _language(value)
-            elif key == "nbformat" and isinstance(value, int) and value < 4:
-                raise NoNotebook(f"a notebook of format {value}; Jupyter of today writes format 4")
     if walker.space():
         raise ValueError("text behind the end")
     if cells is None:
@@ -123,14 +124,29 @@ class _Walker:
             if self.goes_on("]"):
                 return
 
-    def cells(self) -> Iterator[Cell]:
-        for index, _ in enumerate(self.items()):
+    def worksheets(self) -> Iterator[Cell]:
+        """The cells of all worksheets, counted through."""
+        before = 0
+        for _ in self.items():
+            if self.space() != "{":
+                self.value()
+                continue
+            for key in self.members():
+                if key != "cells" or self.space() != "[":
+                    self.value()
+                    continue
+                for cell in self.cells(before):
+                    before = cell.number
+                    yield cell
+
+    def cells(self, before: int = 0) -> Iterator[Cell]:
+        for index, _ in enumerate(self.items(), before):
             if self.space() != "{":
                 self.value()
                 continue
             kind, strings = "", []
             for key in self.members():
-                if key == "source":
+                if key in ("source", "input"):
                     strings = list(self.strings())
                 else:
                     value = self.value()
