@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from stablint.hazard.checker import Checked
+from stablint.hazard.checked import Checked
 from stablint.inspect import Inspection, inspect
 from stablint.options import options
 from stablint.run.world import Run, World

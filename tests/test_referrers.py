@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from stablint.assemble import Options
+from stablint.assemble.asked import Options
 from stablint.inspect import inspect
 from stablint.referrers import referrers
 

@@ -13,7 +13,8 @@ from types import SimpleNamespace
 import pytest
 
 import stablint
-from stablint import assemble, baseline, outputs, settings
+from stablint import baseline, outputs, settings
+from stablint.assemble import files
 from stablint.cli import main
 from stablint.report.sarif import _artifact
 from stablint.source import globs
@@ -128,7 +129,7 @@ def test_line_numbers_of_crlf_are_those_of_editors(tmp_path, monkeypatch, capsys
 def windows(monkeypatch):
     """The modules that make or compare paths, with the `os` of Windows."""
     fake = SimpleNamespace(sep="\\", path=ntpath, getcwd=lambda: "C:\\repo", name="nt", environ={})
-    for module in (globs, baseline, settings, assemble, outputs):
+    for module in (globs, baseline, settings, files, outputs):
         monkeypatch.setattr(module, "os", fake)
     globs._compiled.cache_clear()
     yield fake
@@ -151,9 +152,9 @@ def test_globs_of_settings(windows, glob, path, expected):
 
 
 def test_files_are_shown_with_forward_slashes(windows):
-    files = assemble.Files(lambda path: "C:\\repo", "C:\\repo")
-    assert files.name("C:\\repo\\a\\b.yaml") == "a/b.yaml"
-    assert files.name("D:\\other\\b.yaml") == "D:/other/b.yaml"
+    named = files.Files(lambda path: "C:\\repo", "C:\\repo")
+    assert named.name("C:\\repo\\a\\b.yaml") == "a/b.yaml"
+    assert named.name("D:\\other\\b.yaml") == "D:/other/b.yaml"
     assert settings.shown_path("C:\\repo\\a\\stablint.toml", "C:\\repo") == "a/stablint.toml"
     assert _artifact("D:/other/b c.yaml") == {"uri": "file:///D:/other/b%20c.yaml"}
 

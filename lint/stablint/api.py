@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Union
 
-from stablint.assemble import Live, Options
+from stablint.assemble.asked import Live, Options
 from stablint.inspect import inspect
 from stablint.integrate.guard import TrainingGuard
 from stablint.options import options

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from stablint.assemble import Options
+from stablint.assemble.asked import Options
 from stablint.cli import CLEAN, FOUND, WRONG
 from stablint.discover import NoSuchPath, Roots
 from stablint.inspect import Inspection, inspect

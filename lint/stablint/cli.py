@@ -12,7 +12,7 @@ from stablint import __version__
 
 TYPE_CHECKING = False  # `typing` is not worth its price here
 if TYPE_CHECKING:
-    from stablint.assemble import Options
+    from stablint.assemble.asked import Options
 
 CLEAN, FOUND, WRONG = 0, 1, 2
 COMMANDS = ("check", "show", "explain", "rules", "run", "diff", "migrate", "doctor", "init", "test-hazards")

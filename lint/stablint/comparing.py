@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from stablint.assemble import Options
+from stablint.assemble.asked import Options
 from stablint.cli import CLEAN, FOUND
 from stablint.diagnose import reported
 from stablint.discover import NoSuchPath

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stablint.hazard.checker import value_text
 from stablint.hazard.model import Finding, Open
+from stablint.hazard.wording import value_text
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
 from stablint.report.place import locate
 from stablint.run.fact import ABSENT, LIVE, Default, Derived, Explicit, Fact, Place, Supplied, is_unknown

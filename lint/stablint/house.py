@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from stablint.assemble import Options
+from stablint.assemble.asked import Options
 from stablint.hazard.model import Hazard, from_row, load
 from stablint.options import Wrong, options
 

@@ -9,7 +9,9 @@ from collections.abc import Mapping as Table
 from typing import Any, NamedTuple
 
 from stablint import discover
-from stablint.assemble import Files, Options, assemble
+from stablint.assemble.asked import Options
+from stablint.assemble.files import Files
+from stablint.assemble.runs import assemble
 from stablint.dialect.fragment import Fragment
 from stablint.hazard import model as hazards
 from stablint.judging import judge, rules_of
@@ -246,6 +248,6 @@ def _summaries(runs: tuple[Run, ...]) -> Iterator[RunSummary]:
 
 def effective(run: Run) -> Any:
     """The run's world at the newest releases, for `show`."""
-    from stablint.hazard.checker import Checked
+    from stablint.hazard.checked import Checked
 
     return Checked(run).newest

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from stablint.assemble import Files, Options
+from stablint.assemble.asked import Options
+from stablint.assemble.files import Files
 from stablint.hazard import model as hazards
 from stablint.hazard.checker import check
 from stablint.hazard.memo import Memo

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stablint import knowledge
-from stablint.assemble import Options
+from stablint.assemble.asked import Options
 from stablint.cli import FOUND, WRONG
 from stablint.inspect import Inspection, inspect
 from stablint.options import Wrong

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stablint.assemble import Options
+from stablint.assemble.asked import Options
 from stablint.cli import CLEAN, FOUND
 from stablint.comparing import compare
 from stablint.discover import NoSuchPath

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from stablint.assemble import Options
+from stablint.assemble.asked import Options
 from stablint.dialect.codec import read_plain
 from stablint.run.releases import Releases
 

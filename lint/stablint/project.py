@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stablint import settings as files
-from stablint.assemble import Options
+from stablint.assemble.asked import Options
 from stablint.hazard.model import Hazard, load
 from stablint.options import Wrong, options
 from stablint.policy import Accepted, Policies, Policy

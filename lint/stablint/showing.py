@@ -7,11 +7,11 @@ import os
 from typing import Any
 
 from stablint import knowledge
-from stablint.assemble import Options
+from stablint.assemble.asked import Options
 from stablint.cli import CLEAN
 from stablint.diagnose import reported
 from stablint.discover import NoSuchPath
-from stablint.hazard.checker import value_text
+from stablint.hazard.wording import value_text
 from stablint.inspect import effective, inspect
 from stablint.options import Wrong
 from stablint.outputs import hand_over, say, wants_color

@@ -16,7 +16,7 @@ import yaml
 
 from stablint.dialect import axolotl, codec, huggingface, litgpt, llamafactory, swift, torchtune, xtuner
 from stablint.dialect.fragment import Row, Rows
-from stablint.hazard.checker import Checked
+from stablint.hazard.checked import Checked
 from tests.runs import inspected
 
 Facts = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stablint.hazard.checker import Checked
+from stablint.hazard.checked import Checked
 from stablint.hazard.key import KeyWorld
 from tests.runs import runs
 

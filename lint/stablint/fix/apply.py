@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stablint.assemble import Options
+from stablint.assemble.asked import Options
 from stablint.fix.confirm import objection
 from stablint.hazard.model import Hazard
 from stablint.inspect import Inspection, inspect

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from stablint.assemble import Live
+from stablint.assemble.asked import Live
 from stablint.dialect import deepspeed as deepspeed_json
 from stablint.dialect import peft, python, python_kinds, python_parts
 from stablint.dialect.fragment import Block, Fragment, Row, is_secret

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Union
 
 from stablint.source.tree import Document, Entry, Unknown
@@ -91,3 +92,8 @@ class Secret(str):
 
 def is_unknown(value: Value) -> bool:
     return type(value) is Unknown
+
+
+def facts_of(values: Mapping[str, Any], origin: Origin) -> dict[str, Fact]:
+    """Facts of one origin, by name; what is None is not known."""
+    return {name: Fact(name, value, origin) for name, value in values.items() if value is not None}

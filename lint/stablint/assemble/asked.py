@@ -1,0 +1,35 @@
+"""What the command line or the library call says about every run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from stablint.run.fact import Fact
+
+if TYPE_CHECKING:  # only loaded where there is something to suppress, or a GPU to know
+    from stablint.dialect.fragment import Fragment
+    from stablint.policy import Policies
+    from stablint.target.gpu import Gpu
+
+
+class Live(NamedTuple):
+    """Objects of a running program: what they state, as fragments, and what else is known of them."""
+
+    fragments: tuple[Fragment, ...]
+    facts: tuple[Fact, ...]
+
+
+class Options(NamedTuple):
+    """What is asked for beside the files; the same for every run of a check."""
+
+    gpus: tuple[tuple[str, Gpu], ...] = ()
+    model: str | None = None
+    releases: tuple[tuple[str, str], ...] = ()
+    sets: tuple[tuple[str, Any], ...] = ()
+    extra_flags: tuple[str, ...] = ()
+    dialect: str | None = None
+    root: str | None = None
+    skip_unrecognised: bool = False  # files are named by a machine, training configurations or not
+    live: Live | None = None
+    policies: Policies | None = None  # what settings files and baselines say
+    said: dict[str, str] = {}  # noqa: RUF012  library, or "gpu" → where it was said, if not by --with and --gpu

@@ -1,0 +1,77 @@
+"""The documents of the files that a check reads, each file once, and what is known beside them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from stablint import discover, locks
+from stablint.dialect import registry
+from stablint.dialect.fragment import Fragment
+from stablint.run.fact import Derived, Fact, facts_of
+from stablint.source.tree import Document
+from stablint.target import model as models
+
+
+class Files:
+    """The documents of the files that were read, each file once; linked files are read when they are asked for."""
+
+    def __init__(self, root: Callable[[str], str], base: str) -> None:
+        """`root`: of a file, the folder below which the files lie that it may name."""
+        self.root, self.base = root, base
+        self._prefix = os.path.join(os.path.normpath(base), "")
+        self._documents: dict[str, tuple[Document, ...]] = {}
+        self._fragments: dict[tuple[str, str | None], tuple[Fragment, ...]] = {}
+        self._models: dict[str, dict[str, Fact]] = {}
+        self._folders: dict[tuple[str, str], str | None] = {}
+        self._requirements: dict[str, dict[str, locks.Pin]] = {}
+        self.linked: set[str] = set()  # files that another one names
+
+    def add(self, path: str, documents: tuple[Document, ...]) -> None:
+        self._documents[path] = documents
+        for document in documents:
+            if document.view is not None and document.view.name:
+                self._documents[document.path] = (*self._documents.get(document.path, ()), document)
+
+    def documents(self, path: str, format: str | None = None) -> tuple[Document, ...]:
+        if path not in self._documents:
+            self.add(path, discover.read(path, self.name(path), format))
+        return self._documents[path]
+
+    def fragments(self, path: str, dialect: str | None = None) -> tuple[Fragment, ...]:
+        key = (path, dialect)
+        if key not in self._fragments:
+            self._fragments[key] = tuple(f for d in self.documents(path) for f in registry.lower(d, dialect))
+        return self._fragments[key]
+
+    def written(self, wanted: str, beside: Document) -> str | None:
+        """The text in the same file that becomes a file of this name when that one runs."""
+        path = f"{beside.text.path}\0{wanted.removeprefix('./')}"
+        return path if path in self._documents else None
+
+    def described(self, name: str) -> dict[str, Fact]:
+        """What is known of a model of this name; the same dictionary for every run that names it."""
+        if name not in self._models:
+            self._models[name] = facts_of(models.describe(name) or {}, Derived(("model.name_or_path",)))
+        return self._models[name]
+
+    def folder_of(self, wanted: str, beside: str) -> str | None:
+        """A local model folder of this name, if there is one."""
+        key = (wanted, os.path.dirname(beside))
+        if key not in self._folders:
+            path = discover.locate(wanted, beside, self.root(beside))
+            self._folders[key] = path if path is not None and os.path.isdir(path) else None
+        return self._folders[key]
+
+    def requirements(self, beside: str) -> dict[str, locks.Pin]:
+        folder = os.path.dirname(beside)
+        return (
+            self._requirements[folder]
+            if folder in self._requirements
+            else locks.stated(folder, self.root(beside), self._requirements)
+        )
+
+    def name(self, path: str) -> str:
+        if path.startswith(self._prefix):
+            return path[len(self._prefix) :].replace(os.sep, "/")
+        return path.replace(os.sep, "/")

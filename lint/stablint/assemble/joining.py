@@ -1,0 +1,127 @@
+"""Which fragments belong together: those of one command or trainer, what they name, and what lies beside them."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from stablint import discover
+from stablint.assemble.files import Files
+from stablint.dialect.fragment import Fragment
+
+
+class Part(NamedTuple):
+    fragment: Fragment
+    presumed: bool = (
+        False  # nothing names it: it lies beside the only run of its folder; or the caller may say otherwise
+    )
+
+
+def with_live(seeds: list[list[Part]], live: tuple[Fragment, ...]) -> list[list[Part]]:
+    """Live arguments make the run, and files that make none of their own join it; other live objects join the runs of the files."""
+    own = [Part(fragment) for fragment in live]
+    entries = [parts for parts in seeds if parts[0].fragment.entry]
+    rest = [parts for parts in seeds if not parts[0].fragment.entry]
+    if entries and not any("training" in fragment.classes for fragment in live):
+        return [*([*parts, *own] for parts in entries), *rest]
+    return [[*own, *(part for parts in rest for part in parts)], *entries]
+
+
+def seeds_of(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
+    """The parts that each make a run, before anything that they name has joined."""
+    if not fragments:
+        return []
+    if any(fragment.block.document.view is not None for fragment in fragments):
+        by_document: dict[int, list[Fragment]] = {}
+        for fragment in fragments:
+            by_document.setdefault(fragment.block.document.number, []).append(fragment)
+        return [parts for found in by_document.values() for parts in _of_document(tuple(found))]
+    return _of_document(fragments)
+
+
+def _of_document(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
+    format = fragments[0].block.document.format
+    if format == "python":
+        from stablint.dialect.python_runs import groups
+
+        return [[Part(f, f.presumed) for f in group] for group in groups(fragments)]
+    if format == "shell":
+        by_command: dict[int, list[Part]] = {}
+        for fragment in fragments:
+            by_command.setdefault(fragment.block.number, []).append(Part(fragment, fragment.presumed))
+        return list(by_command.values())
+    return [[Part(fragment)] for fragment in fragments]
+
+
+ROLE_DIALECT = {"deepspeed": "deepspeed", "accelerate": "accelerate", "fsdp": "fsdp"}
+
+
+def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
+    """Follow the links of every part, and of what they lead to."""
+    linked: set[str] = set()
+    pending = [link for part in parts for link in part.fragment.links]
+    seen: set[tuple[str, str]] = set()
+    while pending:
+        link = pending.pop(0)
+        if link.role == "model":
+            continue
+        document = link.place.document
+        beside = document.text.path
+        path = files.written(link.path, document)
+        if path is None and link.folder:
+            path = discover.locate(os.path.join(link.folder, link.path), beside, files.root(beside))
+        path = path or discover.locate(link.path, beside, files.root(beside))
+        if path is None or (link.role, path) in seen or os.path.isdir(path):
+            continue
+        seen.add((link.role, path))
+        found = [
+            f
+            for f in files.fragments(path, ROLE_DIALECT.get(link.role))
+            if f.dialect not in ("model", "peft") or link.role != "config"
+        ]
+        if not found:
+            continue
+        if path != document.path:
+            files.linked.add(path)
+        if link.role == "script" and found[0].block.kind == "call":
+            from stablint.dialect.python_runs import groups, launched
+
+            found = launched(next(groups(tuple(found))), [part.fragment.block for part in parts])
+        if link.reader:
+            from stablint.dialect.unread import read_by
+
+            found = [read_by(f, link.reader) for f in found]
+        if link.role in ("deepspeed", "accelerate") or found[0].dialect in ("deepspeed", "accelerate"):
+            linked.add(found[0].dialect)
+        parts = [*parts, *(Part(f, f.presumed) for f in found)]
+        pending += [inner for f in found for inner in f.links]
+    inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))
+    facts = [statement[0] for statements in inline for statement in statements]
+    if any(fact.startswith("deepspeed.") for fact in facts):
+        linked.add("deepspeed")
+    return parts, frozenset(linked)
+
+
+def with_neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tuple[list[Part], frozenset[str]]]:
+    """An accelerate or DeepSpeed file that nothing names, beside the only run of its folder, is presumed to launch that run."""
+    result = list(joined)
+    for helper in ("accelerate", "deepspeed"):
+        if not any(parts[0].fragment.dialect == helper for parts, _ in result):
+            continue
+        folders: dict[str, list[int]] = {}
+        for number, (parts, _) in enumerate(result):
+            folders.setdefault(os.path.dirname(parts[0].fragment.block.document.text.path), []).append(number)
+        dropped: set[int] = set()
+        for numbers in folders.values():
+            helpers = [n for n in numbers if result[n][0][0].fragment.dialect == helper]
+            entries = [n for n in numbers if result[n][0][0].fragment.entry]
+            if len(helpers) != 1 or len(entries) != 1:
+                continue
+            parts, linked = result[entries[0]]
+            if helper in linked or any(part.fragment.dialect == helper for part in parts):
+                continue
+            more, _ = result[helpers[0]]
+            result[entries[0]] = ([*parts, *(Part(p.fragment, True) for p in more)], linked | {helper})
+            dropped.add(helpers[0])
+        result = [run for number, run in enumerate(result) if number not in dropped]
+    return result

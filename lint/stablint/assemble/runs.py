@@ -1,0 +1,146 @@
+"""Documents → runs: fragments that belong together, settled into facts, with what is supplied beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from stablint.assemble.asked import Options
+from stablint.assemble.files import Files
+from stablint.assemble.joining import ROLE_DIALECT, Part, join, seeds_of, with_live, with_neighbours
+from stablint.assemble.supply import (
+    SHIPS,
+    extra_flags_of,
+    governed,
+    model_facts,
+    on_target,
+    releases_of,
+    shipped_with,
+    stated_target,
+)
+from stablint.dialect.fragment import Block, Fragment
+from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Explicit, Fact, Place, Statement, Supplied
+from stablint.run.settle import settle
+from stablint.run.world import Run
+from stablint.source.tree import Call
+
+
+def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[Run]:
+    """One run per document, command or trainer; a fragment that some other file names makes none of its own."""
+    seeds: list[list[Part]] = []
+    for path in paths:
+        seeds += seeds_of(files.fragments(path, options.dialect))
+    if options.live is not None:
+        seeds = with_live(seeds, options.live.fragments)
+    joined = [join(parts, files) for parts in seeds]
+    joined = [
+        (parts, linked)
+        for parts, linked in joined
+        if any(part.fragment.entry and not part.fragment.weak for part in parts) or not parts[0].fragment.weak
+    ]
+    alone = [
+        (parts, linked)
+        for parts, linked in joined
+        if not (parts[0].fragment.block.document.path in files.linked and parts[0].fragment.block.kind != "flags")
+    ]
+    for parts, linked in with_neighbours(alone):
+        yield from _runs(parts, linked, files, options)
+
+
+def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> Iterator[Run]:
+    options = governed(options, parts[0].fragment.block.document.text.path)
+    releases, said = releases_of(parts, files, options)
+    groups: list[tuple[Iterable[Statement], bool]] = [(part.fragment.statements, part.presumed) for part in parts]
+    groups.append((extra_flags_of(options.extra_flags), False))
+    groups.append(([Statement(name, value, value, Supplied(f"--set {name}")) for name, value in options.sets], False))
+    explicit = settle(groups)
+    main = parts[0].fragment
+    anchor = _anchor(main, explicit)
+    base = model_facts(parts, explicit, files, options)
+    framework = _framework(parts)
+    brought = shipped_with(framework, explicit, parts) if framework in SHIPS else {}
+    if brought:
+        base = {**base, **brought}
+    if "target.gpu.name" in explicit or "target.gpu.count" in explicit:
+        base = stated_target(explicit, base, bool(options.gpus))
+    if options.live is not None and any(part.fragment.block.document.format == LIVE for part in parts):
+        base = {**base, **{fact.name: fact for fact in options.live.facts}}
+        linked |= {part.fragment.dialect for part in parts if part.fragment.dialect in ROLE_DIALECT}
+    texts = [part.fragment.block.document.text.name for part in parts if part.fragment.block.document.format != LIVE]
+    run = Run(
+        id=_id(main.block),
+        files=tuple(dict.fromkeys(texts)),
+        dialects=tuple(dict.fromkeys(part.fragment.dialect for part in parts)),
+        anchor=anchor,
+        explicit=explicit,
+        supplied=base,
+        scopes=_scopes(parts, linked),
+        classes=_classes(parts),
+        releases=releases,
+        said=said,
+        framework=framework,
+        linked=linked | {"deepspeed"} if brought else linked,
+    )
+    if not options.gpus:
+        yield run
+    for name, gpu in options.gpus:
+        where = f"{name}, {options.said['gpu']}" if options.said.get("gpu") else f"--gpu {name}"
+        facts = {key: Fact(key, value, Supplied(where)) for key, value in gpu.facts().items()}
+        chosen = on_target(explicit, facts) if main.block.kind == "call" or run.framework == "ms-swift-2" else explicit
+        yield run._replace(supplied={**base, **facts}, target=name, explicit=chosen)
+
+
+def _id(block: Block) -> str:
+    """`train.py:12`, `tune.ipynb:cell 4:2`"""
+    text, start, cell = block.document.text.text, block.start, ""
+    if block.document.view is not None:
+        from stablint.source.view import seen
+
+        place = seen(block.document, start, start)
+        if place is not None:
+            text, start, cell = place.source, place.start, f"cell {place.cell}:"
+    return f"{block.document.text.name}:{cell}{text.count(chr(10), 0, start) + 1}"
+
+
+def _framework(parts: list[Part]) -> str:
+    """Unsloth patches the others; else the first that is named."""
+    named = [part.fragment.framework for part in parts if part.fragment.framework]
+    return "unsloth" if "unsloth" in named else named[0] if named else ""
+
+
+def _anchor(main: Fragment, explicit: dict[str, Fact]) -> Place:
+    name = explicit.get("model.name_or_path")
+    if name is not None and isinstance(name.origin, Explicit) and name.origin.place.document is main.block.document:
+        return name.origin.place
+    block = main.block
+    if block.kind == "document" and block.mapping.entries:
+        entry = block.mapping.entries[0]
+        return Place(block.document, entry.key, entry.key_start, entry.key_end, entry, (entry.key,))
+    word = block.name.rpartition(".")[2] or block.name
+    if isinstance(block.origin, Call):
+        return Place(block.document, word, block.origin.name_start, block.origin.name_end)
+    return Place(block.document, word, block.start, min(block.end, block.start + len(word)))
+
+
+def _scopes(parts: list[Part], linked: frozenset[str]) -> dict[str, str]:
+    """The widest claim of any part: what one part says it owns, absence in the others does not open again."""
+    order = (CLOSED, PRESUMED, OPEN)
+    scopes: dict[str, str] = {}
+    for part in parts:
+        for namespace, scope in part.fragment.scopes.items():
+            known = scopes.get(namespace)
+            if known is None or order.index(scope) < order.index(known):
+                scopes[namespace] = PRESUMED if part.presumed and scope == CLOSED else scope
+    if "deepspeed" in linked:
+        scopes.setdefault("deepspeed", CLOSED)
+    return scopes
+
+
+def _classes(parts: list[Part]) -> dict[str, tuple[str, ...]]:
+    classes: dict[str, tuple[str, ...]] = {}
+    for part in parts:
+        for namespace, names in part.fragment.classes.items():
+            if namespace not in classes or (
+                classes[namespace][:1] == ("transformers.TrainingArguments",) and len(names) > 1
+            ):
+                classes[namespace] = names
+    return classes

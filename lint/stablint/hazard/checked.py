@@ -1,0 +1,95 @@
+"""One run in the worlds that it may meet: a choice of releases each, the newest first."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from stablint.hazard.item import ItemWorld
+from stablint.run.derived import RULES
+from stablint.run.releases import Releases, known_libraries
+from stablint.run.world import Run, Turns, World
+
+_WORLDS = 64  # at most so many combinations of releases are looked at
+
+
+_choices: dict[int, tuple[Releases, dict[str, Any]]] = {}
+
+
+def _newest(releases: Releases) -> dict[str, Any]:
+    """The newest release of every library; the same object for the same releases, so that worlds share what they know."""
+    found = _choices.get(id(releases))
+    if found is None or found[0] is not releases:
+        choice = {
+            library: newest for library in known_libraries(releases) if (newest := releases.newest(library)) is not None
+        }
+        found = _choices[id(releases)] = (releases, choice)
+    return found[1]
+
+
+class Checked:
+    """One run with its worlds: the newest releases first, others when a verdict depends on the release."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._worlds: dict[tuple[tuple[str, Any], ...], World] = {}
+        self._news: dict[str, bool] = {}
+        self._views: dict[tuple[int, str], ItemWorld] = {}
+        self._intervals: dict[Turns, list[tuple[dict[str, Any], World]]] = {}
+        self.newest = World(run, RULES, _newest(run.releases))
+
+    def world(self, choice: dict[str, Any]) -> World:
+        key = tuple(sorted(choice.items()))
+        if key not in self._worlds:
+            self._worlds[key] = World(self.run, RULES, choice)
+        return self._worlds[key]
+
+    def view(self, world: World, item: str) -> World:
+        """The world in which `item` is that fact."""
+        if not item:
+            return world
+        key = (id(world), item)
+        if key not in self._views:
+            self._views[key] = _key_world(world, item) if item[:5] == "keys." else ItemWorld(world, item)
+        return self._views[key]
+
+    def is_news(self, item: str) -> bool:
+        """Is there anything to say of the key itself: unknown, renamed, on its way out?"""
+        if item not in self._news:
+            view = self.view(self.newest, item)
+            self._news[item] = isinstance(view, ItemWorld) and (
+                view.item_unknown() is not False or view.rename() is not None
+            )
+        return self._news[item]
+
+    def others(self, at: Turns) -> list[tuple[dict[str, Any], World]]:
+        """One world for every combination of release intervals between the turns, newest first, with the interval that each library is in."""
+        if at not in self._intervals:
+            self._intervals[at] = list(self._others(at))
+        return self._intervals[at]
+
+    def _others(self, at: Turns) -> Iterator[tuple[dict[str, Any], World]]:
+        intervals: dict[str, list[tuple[Any, Any]]] = {}
+        for library in sorted({library for library, _ in at}):
+            allowed = self.run.releases.allowed(library)
+            cuts = sorted(key for name, key in at if name == library)
+            groups: list[list[Any]] = []
+            for release in allowed:
+                place = sum(cut <= release for cut in cuts)
+                if groups and groups[-1][0] == place:
+                    groups[-1][2] = release
+                else:
+                    groups.append([place, release, release])
+            if groups:
+                intervals[library] = [(first, last) for _, first, last in reversed(groups)]
+        for combination in itertools.islice(itertools.product(*intervals.values()), _WORLDS):
+            chosen = dict(zip(intervals, combination, strict=True))
+            yield chosen, self.world({**self.newest.choice, **{library: last for library, (_, last) in chosen.items()}})
+
+
+def _key_world(world: World, item: str) -> ItemWorld:
+    """What frameworks read of their keys is loaded only where some may be unread."""
+    from stablint.hazard.key import KeyWorld
+
+    return KeyWorld(world, item)

@@ -1,0 +1,107 @@
+"""What is said of a hazard that holds: at what weight, at which place, with which facts and which repair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stablint.hazard.checked import Checked
+from stablint.hazard.condition import deciding, evaluate
+from stablint.hazard.model import Finding, Hazard, Remedy
+from stablint.hazard.wording import fill
+from stablint.run.fact import ABSENT, PRESUMED, Derived, Explicit, Fact, Place
+from stablint.run.provenance import leaves
+from stablint.run.world import World
+
+_RANK = {"info": 0, "warning": 1, "error": 2}
+
+
+def finding(
+    hazard: Hazard, checked: Checked, world: World, item: str, releases: dict[str, str], partly: bool
+) -> Finding:
+    names = list(dict.fromkeys(name for name in deciding(hazard.when, world) if not name.startswith("item.")))
+    facts = tuple(world.fact(name) for name in names)
+    presumed = [fact for fact in facts if fact.presumed]
+    severity, notes = hazard.severity, []
+    if presumed:
+        severity = min(severity, "warning", key=_RANK.__getitem__)
+        notes.append(_presumption(presumed))
+    if partly:
+        # Flags of somebody's own script were written for the releases of their time, which that project pins.
+        least = "info" if item and world.scope(item) == PRESUMED else "warning"
+        severity = min(severity, least, key=_RANK.__getitem__)
+    fact, place, absent = _place(hazard, world, names, item)
+    shown = _leaf_facts(world, facts)
+    return Finding(
+        hazard,
+        checked.run,
+        world,
+        severity,
+        fill(hazard.message, world),
+        place,
+        fact,
+        absent,
+        shown,
+        _remedy(hazard, world),
+        releases,
+        tuple(notes),
+        item,
+    )
+
+
+def _presumption(facts: list[Fact]) -> str:
+    if any(fact.name == "derived.method" for fact in facts):
+        return "if every weight is trained: no adapter is set in the files at hand"
+    return "unless set elsewhere: " + ", ".join(f"`{fact.name}`" for fact in facts[:3])
+
+
+def _leaf_facts(world: World, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """The facts that were read, each followed by the explicit ones that it came from."""
+    found: dict[str, Fact] = {}
+    for fact in facts:
+        found.setdefault(fact.name, fact)
+        for leaf in leaves(world, fact.name):
+            found.setdefault(leaf.name, leaf)
+    return tuple(found.values())
+
+
+def _place(hazard: Hazard, world: World, names: list[str], item: str) -> tuple[str, Place, bool]:
+    """Where the text decides it: the first explicit leaf of `at`, of the other facts read, else the run's anchor."""
+    wanted = item if hazard.at == "item" and item else hazard.at
+    for leaf in leaves(world, wanted):
+        if isinstance(leaf.origin, Explicit):
+            place = leaf.origin.place
+            return leaf.name, _at_key(place) if wanted == item and _about_keys(hazard.when) else place, False
+    fact = world.fact(wanted)
+    if fact.value is not ABSENT and not isinstance(fact.origin, Derived):
+        return wanted, world.run.anchor, True
+    for name in names:
+        for leaf in leaves(world, name):
+            if isinstance(leaf.origin, Explicit):
+                return leaf.name, leaf.origin.place, False
+    return wanted, world.run.anchor, True
+
+
+def _at_key(place: Place) -> Place:
+    """Where a value is written elsewhere, behind a name, what is wrong with its key stands at the key."""
+    entry = place.entry
+    if entry is not None and place.start < entry.key_start:
+        return place._replace(start=entry.key_start, end=entry.key_end)
+    return place
+
+
+def _about_keys(conditions: list[list[Any]]) -> bool:
+    """Whether the key itself is what a hazard is about: unknown, renamed, removed."""
+    return any(
+        one[0] == "unknown-key" or one[1] in ("item.renamed_to", "item.removed_in", "item.moved_to")
+        if not isinstance(one[1], list)
+        else _about_keys(one[1])
+        for one in conditions
+    )
+
+
+def _remedy(hazard: Hazard, world: World) -> Remedy | None:
+    """The first whose condition is true; one whose condition is not known is not offered."""
+    for remedy in hazard.remedies:
+        if all(evaluate(condition, world) is True for condition in remedy.when):
+            return remedy
+    return None

@@ -1,0 +1,145 @@
+"""One hazard in one run, over the releases that the run may meet: found, undetermined, or neither."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stablint.hazard.checked import Checked
+from stablint.hazard.condition import Verdict, evaluate, every, facts_read, turns
+from stablint.hazard.finding import finding
+from stablint.hazard.model import Finding, Hazard, Open
+from stablint.run.fact import is_unknown
+from stablint.run.pep440 import matcher
+from stablint.run.provenance import leaves
+from stablint.run.world import NO_TURNS, Turns, World
+
+
+def examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | None:
+    newest = checked.view(checked.newest, item)
+    if settled_false(hazard, newest):
+        return None
+    verdict = verdict_of(hazard, newest)
+    if item and verdict is False:
+        return None  # a setting that some older release did not have is no news
+    at = all_turns(hazard, newest)
+    if not at:
+        if verdict is True:
+            return finding(hazard, checked, newest, item, {}, False)
+        return _open(hazard, newest, ()) if verdict is None else None
+    seen: list[tuple[dict[str, Any], World, Verdict]] = []
+    for _ in range(3):  # another world may turn at releases that the newest one never asked about
+        seen = [
+            (interval, view := checked.view(world, item), verdict_of(hazard, view))
+            for interval, world in checked.others(at)
+        ]
+        more = at.union(*(all_turns(hazard, view) for _, view, _ in seen))
+        if more == at:
+            break
+        at = more
+    return _over_releases(hazard, checked, item, seen)
+
+
+def settled_false(hazard: Hazard, world: World) -> bool:
+    """Is a condition false whatever the release? Most hazards end here, at their first condition."""
+    patterns = []
+    for condition in hazard.when:
+        if condition[0] == "matches":  # the first use of a pattern costs more than all the rest
+            patterns.append(condition)
+        elif evaluate(condition, world) is False and not turns([condition], world):
+            return True
+    return any(evaluate(condition, world) is False and not turns([condition], world) for condition in patterns)
+
+
+def all_turns(hazard: Hazard, world: World) -> Turns:
+    return turns(hazard.when, world) | _range_turns(hazard, world)
+
+
+def verdict_of(hazard: Hazard, world: World) -> Verdict:
+    in_range = _in_range(hazard, world)
+    if in_range is False:
+        return False
+    verdict = every(hazard.when, world)
+    return in_range if verdict is True else verdict
+
+
+def _in_range(hazard: Hazard, world: World) -> Verdict:
+    verdict: Verdict = True
+    for library, specifier in hazard.versions.items():
+        chosen = world.choice.get(library)
+        if chosen is None:
+            verdict = None
+        elif not matcher(specifier)(chosen):
+            return False
+    return verdict
+
+
+def _range_turns(hazard: Hazard, world: World) -> Turns:
+    found = NO_TURNS
+    for library, specifier in hazard.versions.items():
+        allowed = world.run.releases.allowed(library)
+        inside = [matcher(specifier)(key) for key in allowed]
+        found |= frozenset((library, allowed[n]) for n in range(1, len(allowed)) if inside[n] != inside[n - 1])
+    return found
+
+
+def _over_releases(
+    hazard: Hazard, checked: Checked, item: str, seen: list[tuple[dict[str, Any], World, Verdict]]
+) -> Finding | Open | None:
+    """True in all: as declared. True in some, the newest among them: at most a warning. True in older ones only: undetermined."""
+    true = [(interval, view) for interval, view, verdict in seen if verdict is True]
+    if seen and all(verdict is True for _, _, verdict in seen):
+        return finding(hazard, checked, seen[0][1], item, {}, False)
+    libraries = sorted({library for interval, _, _ in seen for library in interval})
+    if true and seen[0][2] is True:
+        return finding(hazard, checked, seen[0][1], item, _releases(true, seen, libraries, checked), True)
+    if true:
+        unstated = tuple(
+            f"versions.{library}" for library in libraries if len(checked.run.releases.allowed(library)) > 1
+        )
+        return Open(hazard, checked.run, unstated) if unstated else None
+    unknown = [view for _, view, verdict in seen if verdict is None]
+    return _open(hazard, unknown[0], ()) if unknown else None
+
+
+def _releases(
+    true: list[tuple[dict[str, Any], Any]], seen: list[Any], libraries: list[str], checked: Checked
+) -> dict[str, str]:
+    """The releases in which it holds, as a specifier a library; libraries that make no difference are left out."""
+    texts = {}
+    for library in libraries:
+        intervals = sorted({interval[library] for interval, _ in true})
+        if len(intervals) == len({interval[library] for interval, _, _ in seen}):
+            continue
+        allowed = checked.run.releases.allowed(library)
+        first, last = intervals[0][0], intervals[-1][1]
+        text = checked.run.releases.text
+        parts = ([f">={text(first)}"] if first != allowed[0] else []) + (
+            [f"<={text(last)}"] if last != allowed[-1] else []
+        )
+        texts[library] = ",".join(parts)
+    return {library: text for library, text in texts.items() if text}
+
+
+def _open(hazard: Hazard, world: World, extra: tuple[str, ...]) -> Open | None:
+    """Worth telling: something explicit speaks for it, nothing against it, and all that is unknown could be supplied."""
+    needs: set[str] = set(extra)
+    spoken = False
+    for condition in hazard.when:
+        found = evaluate(condition, world)
+        if found is True:
+            spoken = spoken or any(_rests_on_text(world, name) for name in facts_read([condition]))
+            continue
+        for name in facts_read([condition]):
+            if is_unknown(world.fact(name).value):
+                more = world.needs(name)
+                if more is None:
+                    return None
+                needs |= more
+    for library in hazard.versions:
+        if world.choice.get(library) is None:
+            needs.add(f"versions.{library}")
+    return Open(hazard, world.run, tuple(sorted(needs))) if spoken and needs else None
+
+
+def _rests_on_text(world: World, name: str) -> bool:
+    return any(True for _ in leaves(world, name))

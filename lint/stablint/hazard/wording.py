@@ -1,0 +1,51 @@
+"""A hazard's sentences, filled with the values of a run."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from stablint.run.fact import ABSENT, Explicit, Secret, is_unknown
+from stablint.run.provenance import leaves
+from stablint.run.world import World
+
+_FIELD = re.compile(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z_]+))?\}")
+
+
+def fill(template: str, world: World) -> str:
+    """`{fact}` is the deciding leaf as spelled with its value, `{fact:value}` the value, `{item:word}` a word about the item."""
+    return _FIELD.sub(lambda found: _word(found[1], found[2], world), template)
+
+
+def _word(name: str, form: str | None, world: World) -> str:
+    if form == "value":
+        return value_text(world.fact(name).value)
+    if form is not None:
+        return _word(f"{name}.{form}", None, world)
+    if name.startswith("item."):
+        value = world.fact(name).value
+        return "" if value is None or is_unknown(value) else value_text(value)
+    leaf = next(iter(leaves(world, name)), None)
+    if name == "item" and leaf is not None and isinstance(leaf.origin, Explicit):
+        return leaf.origin.place.setting
+    if leaf is None or not isinstance(leaf.origin, Explicit):
+        return f"{name.partition('.')[2] or name}: {value_text(world.fact(name).value)}"
+    raw = leaf.sources[0].raw if leaf.sources else leaf.value
+    setting = leaf.origin.place.setting
+    return setting if isinstance(raw, (dict, list)) and len(str(raw)) > 40 else f"{setting}: {value_text(raw)}"
+
+
+def value_text(value: Any) -> str:
+    if isinstance(value, Secret):
+        return "(not shown)"
+    if is_unknown(value):
+        return "unknown"
+    if value is ABSENT:
+        return "absent"
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) >= 0.001 and abs(value) < 1e6 else f"{value:g}"
+    if isinstance(value, list):
+        return ", ".join(value_text(one) for one in value)
+    return str(value)
