@@ -163,3 +163,33 @@ def parser(*options: str) -> str:
 def test_recognition(tmp_path, source, status):
     (found,) = inspected(tmp_path, {"x.py": source}).report.files
     assert found.status == status
+
+
+POSITIONAL = [
+    ("BitsAndBytesConfig(False, True)", "quantization.load_in_4bit", True),
+    ("GPTQConfig(4)", "quantization.bits", 4),
+    ('FastLanguageModel.from_pretrained("Qwen/Qwen2-7B", 2048, None, True)', "quantization.load_in_4bit", True),
+    ('FastLanguageModel.from_pretrained("Qwen/Qwen2-7B", 2048)', "model.name_or_path", "Qwen/Qwen2-7B"),
+    ('FastLanguageModel.get_peft_model(m, 16, ["q_proj"], 64)', "lora.lora_alpha", 64),
+    ("prepare_model_for_kbit_training(m, False)", "training.gradient_checkpointing", False),
+    ('TrainingArguments("o")', "training.output_dir", "o"),
+]
+_HEAD = """\
+from transformers import BitsAndBytesConfig, GPTQConfig, TrainingArguments
+from peft import prepare_model_for_kbit_training
+from unsloth import FastLanguageModel
+"""
+
+
+@pytest.mark.parametrize(("call", "name", "value"), POSITIONAL)
+def test_arguments_that_are_given_by_their_place(tmp_path, call, name, value):
+    (run,) = runs(tmp_path, {"train.py": f"{_HEAD}m = load()\nargs = TrainingArguments(output_dir='o')\nx = {call}\n"})[
+        :1
+    ]
+    assert run.explicit[name].value == value
+
+
+@pytest.mark.parametrize("call", ['LoraConfig("CAUSAL_LM")', "LoraConfig(*given)", "LoraConfig(**given)"])
+def test_an_adapter_with_arguments_of_unknown_names_has_no_known_defaults(tmp_path, call):
+    (run,) = runs(tmp_path, {"train.py": f"from peft import LoraConfig\nconfig = {call}\n"})
+    assert run.scopes["lora"] == "open"

@@ -72,13 +72,17 @@ def _is_own_trainer(call: Call) -> bool:
     return last_word(call.name).endswith("Trainer") and call.start != call.end
 
 
+# Of their positional arguments every one is a setting.
+_SETTINGS = frozenset({"arguments", "adapter", "quantiser", "unsloth-adapter"})
+
+
 def _with_positional(call: Call, kind: str) -> Mapping:
     """The arguments with the names of those that are given by their place; what has no name that we know may be any other."""
-    names = python_kinds.positional(kind, last_word(call.name))
-    if not call.positional or not names:
+    if not call.positional:
         return call.arguments
+    names = python_kinds.positional(kind, call.name)
     named = [Entry(name, node.start, node.start, node) for name, node in zip(names, call.positional, strict=False)]
-    more = len(call.positional) > len(names) and kind == "arguments"
+    more = len(call.positional) > len(names) and kind in _SETTINGS
     arguments = call.arguments
     return arguments._replace(entries=(*named, *arguments.entries), open=arguments.open or more)
 

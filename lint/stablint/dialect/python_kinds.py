@@ -50,13 +50,33 @@ _SECOND = {
 }  # fmt: skip
 
 
-def positional(kind: str, word: str) -> tuple[str, ...]:
+# transformers 4.57.6 and 5.23.0 utils/quantization_config.py, peft 0.21.2 utils/other.py, unsloth 2026.8 models/loader.py and llama.py.
+_OF_QUANTISER = {
+    "BitsAndBytesConfig": ("load_in_8bit", "load_in_4bit", "llm_int8_threshold", "llm_int8_skip_modules", "llm_int8_enable_fp32_cpu_offload",
+                           "llm_int8_has_fp16_weight", "bnb_4bit_compute_dtype", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant",
+                           "bnb_4bit_quant_storage"),
+    "GPTQConfig": ("bits", "tokenizer", "dataset", "group_size"),
+    "AwqConfig": ("bits", "group_size"),
+    "HqqConfig": ("nbits", "group_size"),
+}  # fmt: skip
+_UNSLOTH_LOADS = ("model_name", "max_seq_length", "dtype", "load_in_4bit")
+_UNSLOTH_ADAPTS = ("model", "r", "target_modules", "lora_alpha", "lora_dropout", "bias")
+
+
+def positional(kind: str, name: str) -> tuple[str, ...]:
     """The names of the first positional arguments of a call; those behind them are not known."""
+    word = last_word(name)
     if kind == "arguments":
         return ("output_dir",)
     if kind == "trainer":
         return _SECOND.get(word, ("model",))
-    return ("model", "peft_config") if kind == "unsloth-adapter" else ()
+    if kind == "quantiser":
+        return _OF_QUANTISER.get(word, ())
+    if kind == "loader":
+        return _UNSLOTH_LOADS if last_word(name.rpartition(".")[0]) in UNSLOTH else ()
+    if kind == "kbit":
+        return ("model", "use_gradient_checkpointing")
+    return _UNSLOTH_ADAPTS if kind == "unsloth-adapter" else ()
 
 
 def kind(call: Call) -> str:

@@ -69,13 +69,13 @@ def _quantiser(block: Block, call: Call) -> Fragment:
 
 def _loader(block: Block, call: Call) -> Fragment:
     statements = list(lower_mapping(block, _LOADER_ROWS, "call", lambda key: Row(key, "model." + key)))
-    if call.positional and isinstance(call.positional[0], Scalar):
+    entry_point = last_word(call.name.rpartition(".")[0]) in python_kinds.UNSLOTH
+    if not entry_point and call.positional and isinstance(call.positional[0], Scalar):
         node = call.positional[0]
         entry = Entry("model_name", node.start, node.start, node)
         statements.append(
             statement(block, entry, ("from_pretrained",), Row("from_pretrained", "model.name_or_path", "text"), "call")
         )
-    entry_point = last_word(call.name.rpartition(".")[0]) in python_kinds.UNSLOTH
     classes = {"model": ("unsloth.from_pretrained",)} if entry_point else {}
     return Fragment(
         "unsloth" if entry_point else "python",

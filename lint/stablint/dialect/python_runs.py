@@ -82,7 +82,7 @@ class _Calls:
             for entry in call.arguments.entries
             if entry.key not in ("ref_model", "reward_model", "value_model")
         ]
-        names = positional("trainer", call.name.rpartition(".")[2])
+        names = positional("trainer", call.name)
         nodes += [node for index, node in enumerate(call.positional) if names[index : index + 1] != ("ref_model",)]
         return reached(nodes)
 
