@@ -184,6 +184,8 @@ COMMANDS = [
     ("a $(b 'c)' \"d)\" # e)\n) f", ["a"]),
     ("#!/bin/bash\n#SBATCH --nodes 1\na", ["a"]),
     ("# ends in \\\na", ["a"]),
+    ("f() {\n a\n b\n}\nbash -c 'c'", ["a", "b", "bash", "c"]),  # a function is part of the script that it stands in
+    ("f() {\n a\n b\n}\nbash -c 'g() { c; }; f'", ["a", "b", "bash", "c"]),
 ]
 
 

@@ -55,6 +55,14 @@ _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=", re.ASCII)
 _PASSED = frozenset({"do", "!", "coproc"})
 
 
+class Script(NamedTuple):
+    """Items, with what is assigned in the loops that begin at a number, and where a block that begins there ends."""
+
+    items: list[Item]
+    loops: dict[int, dict[str, bool]]
+    ends: dict[int, int]
+
+
 class _Blocks:
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -241,6 +249,17 @@ def assigned_in_loops(script: list[Item]) -> dict[int, dict[str, bool]]:
 
 _CHANGING = frozenset({"read", "unset", "mapfile", "readarray", "let", "getopts"})
 _COUNTED = re.compile(r"(?:\+\+|--)([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))", re.ASCII)
+
+
+def script_of(script: list[Item]) -> Script:
+    ends: dict[int, int] = {}
+    stack: list[int] = []
+    for number, item in enumerate(script):
+        if isinstance(item, Open):
+            stack.append(number)
+        elif isinstance(item, Close) and stack:
+            ends[stack.pop()] = number
+    return Script(script, assigned_in_loops(script), ends)
 
 
 def _changes(item: Simple) -> Iterator[tuple[str, bool]]:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from stablint.source.shell_blocks import (
     Arm,
-    Close,
     Item,
     Open,
+    Script,
     Simple,
     Then,
-    assigned_in_loops,
     assigned_name,
     assignment,
     changed_by,
+    script_of,
 )
 from stablint.source.shell_conditions import Test, examine
 from stablint.source.shell_pieces import GIVEN
@@ -40,14 +40,12 @@ class Runner:
         self.exports: dict[str, tuple[int, int]] = {}
         self.environment: tuple[Entry, ...] | None = ()
         self.once: dict[str, Entry | None] = {}  # None: set again, or not at top level
-        self.functions: dict[str, tuple[int, int]] = {}
+        self.functions: dict[str, tuple[Script, int, int]] = {}
         self.called: set[str] = set()
         self.active: list[str] = []
         self.locals: list[dict[str, Held | None]] = []
         self.calls = 0
-        self.script: list[Item] = []
-        self.loops: dict[int, dict[str, bool]] = {}
-        self.ends: dict[int, int] = {}
+        self.script = Script([], {}, {})
         self.tests: list[Test | None] = []  # of the condition that is open
         self.test: Test | None = None  # what stands in front of `&&`
 
@@ -56,21 +54,22 @@ class Runner:
 
     def go_through(self, script: list[Item]) -> None:
         """The commands in order; functions that nothing in the script calls come last."""
-        outer = self.script, self.loops, self.ends
-        self.script, self.loops, self.ends = script, assigned_in_loops(script), _ends(script)
+        outer, self.script = self.script, script_of(script)
         self._run(0, len(script))
-        for name in [name for name in self.functions if name not in self.called]:
+        for name in [
+            name for name, body in self.functions.items() if body[0] is self.script and name not in self.called
+        ]:
             self._call(name, None, 0)
-        self.script, self.loops, self.ends = outer
+        self.script = outer
 
     def _run(self, at: int, end: int) -> None:
         while at < end:
-            item = self.script[at]
+            item = self.script.items[at]
             if isinstance(item, Simple):
                 self._simple(item)
             elif isinstance(item, Open) and item.kind == "function":
-                close = self.ends.get(at, end)
-                self.functions[item.variable] = (at + 1, close)
+                close = self.script.ends.get(at, end)
+                self.functions[item.variable] = (self.script, at + 1, close)
                 self.called.discard(item.variable)
                 at = close
             elif isinstance(item, Open):
@@ -96,7 +95,7 @@ class Runner:
         if once:
             self.hold(item.variable, one_field(fields[0]))
             return
-        for name, given in self.loops.get(at, {}).items():
+        for name, given in self.script.loops.get(at, {}).items():
             before = self.state.held.get(name)
             if given and text_of(before) == "":
                 self.hold(name, Unknown(f"`${name}`{GIVEN}"))
@@ -247,10 +246,14 @@ class Runner:
 
     def _call(self, name: str, fields: list[Field] | None, start: int) -> None:
         """The body of a function; `fields` is None where nothing in the script calls it."""
-        first, end = self.functions[name]
+        script, first, end = self.functions[name]
         self.called.add(name)
         self.calls += end - first
-        if name in self.active or len(self.active) >= _DEEPEST_CALL or self.calls > _MOST_CALLS + len(self.script):
+        if (
+            name in self.active
+            or len(self.active) >= _DEEPEST_CALL
+            or self.calls > _MOST_CALLS + len(self.script.items)
+        ):
             return
         before = {position: self.state.held.get(position) for position in ("@", *_POSITIONS)}
         if fields is not None:
@@ -262,7 +265,9 @@ class Runner:
         self.active.append(name)
         self.locals.append({})
         self.state.enter("branch" if fields is None else "group", "function")
+        outer, self.script = self.script, script
         self._run(first, end)
+        self.script = outer
         self.state.leave()
         self.active.pop()
         for local, held in (*self.locals.pop().items(), *before.items()):
@@ -286,15 +291,3 @@ class Runner:
 
 def _exporting(words: tuple[Word | Array, ...]) -> bool:
     return any(isinstance(word, Word) and word.plain().startswith("-") and "x" in word.plain() for word in words)
-
-
-def _ends(script: list[Item]) -> dict[int, int]:
-    """Where every block that begins ends."""
-    found: dict[int, int] = {}
-    stack: list[int] = []
-    for number, item in enumerate(script):
-        if isinstance(item, Open):
-            stack.append(number)
-        elif isinstance(item, Close) and stack:
-            found[stack.pop()] = number
-    return found
