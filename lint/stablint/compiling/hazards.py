@@ -69,6 +69,7 @@ def _remedy(data: dict[str, Any]) -> dict[str, Any]:
     return {
         "title": data["title"], "when": [condition(c) for c in data.get("when") or []], "safety": data["safety"], "because": data.get("because") or "",
         "set": data.get("set") or {}, "unset": _listed(data.get("unset")), "swap": _pairs(data.get("swap")), "respell": _listed(data.get("respell")),
+        "move": _listed(data.get("move")), "mend": bool(data.get("mend")),
     }  # fmt: skip
 
 

@@ -4,38 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from stablint import knowledge
 from stablint.dialect.codec import Unwritable
+from stablint.fix.shipped import exchanged
 from stablint.fix.wording import Insertion, insertion, row_of, said
+from stablint.fix.writing import Change, Impossible, Made, required, writer
 from stablint.hazard.model import Finding, Remedy
 from stablint.report.model import FileEdits, Fix
 from stablint.run.fact import ABSENT, Explicit, Fact, Place, Statement, is_unknown
 from stablint.run.world import Run
 from stablint.source.tree import Document, Edit, Verbatim
 
-_WRITERS = {
-    "yaml": "stablint.source.yaml_edit",
-    "json": "stablint.source.json_edit",
-    "python": "stablint.source.python_edit",
-    "shell": "stablint.source.shell_edit",
-}
 _FIELD = re.compile(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)\}\Z")
-
-
-class Impossible(Exception):
-    """A change that cannot be written into the text; the fix becomes advice."""
-
-
-class Change(NamedTuple):
-    """One change at the level of facts: `value` is ABSENT to remove the setting; `to` renames it."""
-
-    fact: str
-    value: Any = None
-    to: str = ""
-    respell: bool = False
 
 
 def propose(finding: Finding) -> Fix | None:
@@ -46,12 +28,26 @@ def propose(finding: Finding) -> Fix | None:
     if remedy.safety == "manual":
         return Fix("manual", remedy.title, (), remedy.because)
     try:
-        files = edits(finding.run, finding.fact, list(_changes(finding, remedy)))
+        files = _written(finding, remedy)
     except Impossible as why:
         return Fix("manual", remedy.title, (), str(why))
     if not files:
         return Fix("manual", remedy.title, (), "the text has no place to write it")
     return Fix(remedy.safety, remedy.title, files, remedy.because)
+
+
+def _written(finding: Finding, remedy: Remedy) -> tuple[FileEdits, ...]:
+    if remedy.mend:
+        from stablint.fix.mend import mended
+
+        return mended(finding.place, finding.hazard.id)
+    changes = list(_changes(finding, remedy))
+    if not remedy.move:
+        return edits(finding.run, finding.fact, changes)
+    from stablint.fix.moved import moved
+
+    made = (one for name in remedy.move for one in moved(finding, finding.item if name == "item" else name))
+    return _by_file(made)
 
 
 def _changes(finding: Finding, remedy: Remedy) -> Iterator[Change]:
@@ -105,14 +101,18 @@ def edits(run: Run, beside: str, changes: list[Change]) -> tuple[FileEdits, ...]
 
     Raises Impossible for a change that a text cannot take.
     """
+    changes = exchanged(run, changes)
+    return _by_file(one for change in changes for one in _raise(change, run, beside, changes))
+
+
+def _by_file(edits: Made) -> tuple[FileEdits, ...]:
     by_file: dict[str, tuple[Document, list[Edit]]] = {}
-    for change in changes:
-        for document, edit in _raise(change, run, beside, changes):
-            if document.text.text[edit.start : edit.end] == edit.new_text:
-                continue  # it is what stands there already
-            _, made = by_file.setdefault(document.text.path, (document, []))
-            if edit not in made:
-                made.append(edit)
+    for document, edit in edits:
+        if document.text.text[edit.start : edit.end] == edit.new_text:
+            continue  # it is what stands there already
+        _, made = by_file.setdefault(document.text.path, (document, []))
+        if edit not in made:
+            made.append(edit)
     return tuple(FileEdits(document.text, _disjoint(made)) for document, made in by_file.values())
 
 
@@ -133,7 +133,7 @@ def _disjoint(edits: list[Edit]) -> tuple[Edit, ...]:
     return tuple(result)
 
 
-def _raise(change: Change, run: Run, beside: str, changes: list[Change]) -> Iterator[tuple[Document, Edit]]:
+def _raise(change: Change, run: Run, beside: str, changes: list[Change]) -> Made:
     fact = run.explicit.get(change.fact)
     stated = [s for s in fact.sources if isinstance(s.origin, Explicit)] if fact is not None else []
     places = [s.origin.place for s in stated if isinstance(s.origin, Explicit)]
@@ -143,7 +143,7 @@ def _raise(change: Change, run: Run, beside: str, changes: list[Change]) -> Iter
         for place in places:
             yield (
                 place.document,
-                _required(_writer(place).remove(place.document, place.entry), "it cannot be removed there"),
+                required(writer(place).remove(place.document, place.entry), "it cannot be removed there"),
             )
     elif stated:
         assert fact is not None
@@ -164,10 +164,10 @@ def _put(value: Any, winner: Statement, run: Run) -> Edit:
         raise Impossible(str(why)) from None
     if place.document.format == "python" and isinstance(written, str) and written.startswith("torch."):
         written = Verbatim(written)
-    return _required(_writer(place).replace(place.document, place.entry, written), "its text is not a plain value")
+    return required(writer(place).replace(place.document, place.entry, written), "its text is not a plain value")
 
 
-def _rename(change: Change, fact: Fact | None, places: list[Place], run: Run) -> Iterator[tuple[Document, Edit]]:
+def _rename(change: Change, fact: Fact | None, places: list[Place], run: Run) -> Made:
     """`fp16: true` → `bf16: true`. Where the new name is there already, it takes the value and the old one goes."""
     if fact is None or not places:
         raise Impossible("it is not written down")
@@ -183,26 +183,26 @@ def _rename(change: Change, fact: Fact | None, places: list[Place], run: Run) ->
         there = new.origin.place
         yield (
             there.document,
-            _required(_writer(there).replace(there.document, there.entry, fact.value), "its text is not a plain value"),
+            required(writer(there).replace(there.document, there.entry, fact.value), "its text is not a plain value"),
         )
         if isinstance(fact.value, bool):
             yield (
                 place.document,
-                _required(
-                    _writer(place).replace(place.document, place.entry, not fact.value), "its text is not a plain value"
+                required(
+                    writer(place).replace(place.document, place.entry, not fact.value), "its text is not a plain value"
                 ),
             )
         else:
             yield (
                 place.document,
-                _required(_writer(place).remove(place.document, place.entry), "it cannot be removed there"),
+                required(writer(place).remove(place.document, place.entry), "it cannot be removed there"),
             )
         return
     for place in places:
         if place.entry is not None and place.entry.key.replace("-", "_") != key:
             yield (
                 place.document,
-                _required(_writer(place).rename(place.document, place.entry, key), "it cannot be renamed there"),
+                required(writer(place).rename(place.document, place.entry, key), "it cannot be renamed there"),
             )
 
 
@@ -220,7 +220,7 @@ def _insert(change: Change, run: Run, beside: str, changes: list[Change]) -> tup
         if place.document.format == "python" and name.partition(".")[0] != namespace:
             continue  # another call builds another object
         wanted = _insertion(change, fact.origin, run)
-        edit = _writer(place).insert(place.document, wanted.after, wanted.key, wanted.value) if wanted else None
+        edit = writer(place).insert(place.document, wanted.after, wanted.key, wanted.value) if wanted else None
         if edit is not None:
             return place.document, edit
     raise Impossible("there is no place beside which it could be written")
@@ -235,20 +235,3 @@ def _insertion(change: Change, beside: Explicit, run: Run) -> Insertion | None:
     if namespace == "deepspeed" or "." in name or len(place.path) > 1 or place.entry is None:
         return None
     return Insertion(name, change.value, place.entry)
-
-
-def _writer(place: Place) -> Any:
-    if place.document.format not in _WRITERS:
-        raise Impossible("it is set in a running program: change it where the object is built")
-    verbs = import_module(_WRITERS[place.document.format])
-    if place.document.view is not None:
-        from stablint.fix.within import Within
-
-        return Within(verbs)
-    return verbs
-
-
-def _required(edit: Edit | None, why: str) -> Edit:
-    if edit is None:
-        raise Impossible(why)
-    return edit

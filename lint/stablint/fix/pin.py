@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from stablint.fix.change import Change, Impossible, edits
+from stablint.fix.change import edits
+from stablint.fix.writing import Change, Impossible
 from stablint.report.model import FileEdits
 from stablint.run.world import Run
 from stablint.source.tree import Edit, Text

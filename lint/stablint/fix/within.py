@@ -36,11 +36,17 @@ class Within:
     def rename(self, document: Document, entry: Entry, key: str) -> Edit | None:
         return self._through("rename", document, entry, key)
 
+    def retype(self, document: Document, entry: Entry, old: str, new: str) -> Edit | None:
+        return self._through("retype", document, entry, old, new)
+
+    def imported(self, document: Document, entry: Entry, package: str, name: str) -> Edit | None:
+        return self._through("imported", document, entry, package, name)
+
     def _through(self, verb: str, document: Document, entry: Entry, *arguments: Any) -> Edit | None:
         view = document.view
         assert view is not None
-        inner, there = _inner(document, view, entry)
-        edit = None if there is None else getattr(self.verbs, verb)(inner, there, *arguments)
+        within, there = inner(document, view, entry)
+        edit = None if there is None else getattr(self.verbs, verb)(within, there, *arguments)
         if edit is None or _touches_foreign(document.text.text, view, edit):
             return None
         out = _in_notebook(document.text.text, view, edit) if view.host == "notebook" else _plainly(view, edit)
@@ -51,7 +57,7 @@ class _Outside(Exception):
     """A place that the view does not show."""
 
 
-def _inner(document: Document, view: View, entry: Entry) -> tuple[Document, Entry | None]:
+def inner(document: Document, view: View, entry: Entry) -> tuple[Document, Entry | None]:
     """The view as a file of its own, and the entry in it."""
     found = discover.parse(Text(document.text.path, document.text.name, view.source), document.format)
 

@@ -18,6 +18,8 @@ class Remedy(NamedTuple):
     unset: list[str]
     swap: list[list[str]]
     respell: list[str]
+    move: list[str]
+    mend: bool
 
 
 class Hazard(NamedTuple):

@@ -125,6 +125,8 @@ def _remedy(remedy: Mapping[str, Any]) -> Iterator[str]:
         yield f"  rename `{old}` to `{new}`"
     for fact in remedy.get("respell") or ():
         yield f"  write `{fact}` as the type that its library takes"
+    for fact in remedy.get("move") or ():
+        yield f"  say `{fact}` where the newer release has it"
 
 
 def _recipes(recipes: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -52,6 +52,8 @@ class Remedy(Strict):
     unset: tuple[SettableFact, ...] = ()
     swap: dict[SettableFact, SettableFact] = Field({}, description="rename the setting in place, its value kept")
     respell: dict[SettableFact, Any] | tuple[SettableFact, ...] = Field((), description="same meaning, right type")
+    move: tuple[SettableFact, ...] = Field((), description="to where a newer release has the setting, or what became of its value")
+    mend: bool = Field(False, description="the text itself is mended, where something is wrong with that (letter F)")
     safety: Applicability
     because: Words | None = Field(None, description="why it is not safe")
 
@@ -59,8 +61,9 @@ class Remedy(Strict):
     def _honest(self) -> Remedy:
         if self.safety == "unsafe" and not self.because:
             raise ValueError("a remedy that is unsafe says `because` of what")
-        if self.safety != "manual" and not (self.set or self.unset or self.swap or self.respell):
-            raise ValueError(f"a remedy that is {self.safety} changes something: set, unset, swap or respell")
+        changes = self.set or self.unset or self.swap or self.respell or self.move or self.mend
+        if self.safety != "manual" and not changes:
+            raise ValueError(f"a remedy that is {self.safety} changes something: set, unset, swap, respell, move or mend")
         return self
 
 
