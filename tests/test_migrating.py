@@ -77,6 +77,26 @@ def test_every_format_is_rewritten_in_place(name: str, there: Path) -> None:
     assert (there / name).read_text(encoding="utf-8") == after, "a second time changes nothing"
 
 
+RECIPE = """\
+model_name_or_path: gpt2
+torch_dtype: bfloat16
+dataset_mixer: {a/b: 1.0}
+preprocessing_num_workers: 12
+max_seq_length: 1024
+use_peft: false
+output_dir: out
+"""
+
+
+def test_a_recipe_with_keys_of_its_own_script_is_taken_for_one_of_trl(there: Path) -> None:
+    """`check` leaves `max_seq_length` alone there, since that script may have it; who asks to migrate the file means it."""
+    write_files(there, {"recipe.yaml": RECIPE})
+    assert main(["check", "recipe.yaml", "--select", "V", *NEW]) == 0
+    main(["migrate", "recipe.yaml", *NEW])
+    after = (there / "recipe.yaml").read_text(encoding="utf-8")
+    assert after == RECIPE.replace("torch_dtype", "dtype").replace("max_seq_length", "max_length")
+
+
 def test_a_patch_writes_nothing(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_files(there, {"train.yaml": YAML})
     assert main(["migrate", "train.yaml", *OLD, *NEW, "--diff"]) == 1

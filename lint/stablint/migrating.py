@@ -64,6 +64,7 @@ def migrate(paths: list[str], new: Options, old: Options) -> Migrated:
     Raises discover.NoSuchPath.
     """
     base = os.getcwd()
+    new, old = new._replace(assumed=True), old._replace(assumed=True)
     rules = tuple(hazard for hazard in hazards.load() if hazard.code.startswith("V"))
     before = inspect(paths, old, base=base, known=())
     if not before.runs:

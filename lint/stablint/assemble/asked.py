@@ -30,6 +30,7 @@ class Options(NamedTuple):
     dialect: str | None = None
     root: str | None = None
     skip_unrecognised: bool = False  # files are named by a machine, training configurations or not
+    assumed: bool = False  # a recipe that looks like one of TRL's is taken for one: migrate was asked to rewrite it
     live: Live | None = None
     policies: Policies | None = None  # what settings files and baselines say
     said: dict[str, str] = {}  # noqa: RUF012  library, or "gpu" → where it was said, if not by --with and --gpu

@@ -73,7 +73,7 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         anchor=anchor,
         explicit=explicit,
         supplied=base,
-        scopes=_scopes(parts, linked),
+        scopes=_scopes(parts, linked, options.assumed),
         classes=_classes(parts),
         releases=releases,
         said=said,
@@ -121,12 +121,14 @@ def _anchor(main: Fragment, explicit: dict[str, Fact]) -> Place:
     return Place(block.document, word, block.start, min(block.end, block.start + len(word)))
 
 
-def _scopes(parts: list[Part], linked: frozenset[str]) -> dict[str, str]:
+def _scopes(parts: list[Part], linked: frozenset[str], assumed: bool) -> dict[str, str]:
     """The widest claim of any part: what one part says it owns, absence in the others does not open again."""
     order = (CLOSED, PRESUMED, OPEN)
     scopes: dict[str, str] = {}
     for part in parts:
+        its_own = assumed and part.fragment.dialect == "trl" and part.fragment.block.kind == "document"
         for namespace, scope in part.fragment.scopes.items():
+            scope = CLOSED if its_own and scope == PRESUMED else scope
             known = scopes.get(namespace)
             if known is None or order.index(scope) < order.index(known):
                 scopes[namespace] = PRESUMED if part.presumed and scope == CLOSED else scope

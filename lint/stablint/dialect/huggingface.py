@@ -330,8 +330,9 @@ def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: 
         "trainer": OPEN,
     }
     adapter = {"lora": ("peft.LoraConfig",)} if "peft_config" in keys else {}
+    model = {"model": ("trl.ModelConfig",)} if trl else {}
     framework = "trl" if trl else "" if LOOSE in keys or not keys.isdisjoint(SECTIONS) else "transformers"
-    return _Reading(trl, scopes, {"training": classes, **adapter}, framework)
+    return _Reading(trl, scopes, {"training": classes, **adapter, **model}, framework)
 
 
 LINKS: Table[str, str] = {
