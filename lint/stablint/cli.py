@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stablint.assemble.asked import Options
 
 CLEAN, FOUND, WRONG = 0, 1, 2
-COMMANDS = ("check", "show", "explain", "rules", "run", "diff", "migrate", "doctor", "init", "test-hazards")
+COMMANDS = ("check", "show", "explain", "rules", "run", "diff", "migrate", "doctor", "init", "test-hazards", "knowledge")
 _SEVERITIES = ("info", "warning", "error")
 _FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 
@@ -80,7 +80,8 @@ def _help(words: list[str]) -> int:
         "  migrate FILE       rewrite it for other releases of the libraries\n"
         "  doctor             this machine: its GPUs and libraries\n"
         "  init               write a commented stablint.toml\n"
-        "  test-hazards DIR   run the examples of rules of your own\n\n"
+        "  test-hazards DIR   run the examples of rules of your own\n"
+        "  knowledge audit    what of the rules' sources and examples must be looked at again\n\n"
         "`stablint COMMAND --help` lists the options of a command."
     )
     return CLEAN if words else WRONG

@@ -142,9 +142,64 @@ def _test_hazards(words: list[str], extra: list[str]) -> int:
     return run_test_hazards(given.folders)
 
 
+def _knowledge(words: list[str], extra: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        "stablint knowledge",
+        description="For those who keep hazards: ours in a checkout, or their own.",
+        allow_abbrev=False,
+    )
+    tasks = parser.add_subparsers(metavar="TASK", required=True)
+    said = (
+        "What of the knowledge somebody must look at again: sources that are none, move, or are of a release long past; ranges that "
+        "nothing falls into any more; models and cards without evidence; hazards that no example pins. Reads what is in the "
+        "checkout and asks no network; with --wheels it opens the places that the sources name."
+    )
+    audit = tasks.add_parser("audit", help="what must be looked at again", description=said, allow_abbrev=False)
+    audit.add_argument(
+        "folders", nargs="*", metavar="DIR", help="folders of hazards of the house, instead of stablint's own knowledge"
+    )
+    audit.add_argument(
+        "--only",
+        action="append",
+        choices=("sources", "ranges", "models", "examples"),
+        help="only this part; repeat it for several",
+    )
+    audit.add_argument(
+        "--rule",
+        dest="rules",
+        action="append",
+        default=[],
+        metavar="CODE|ID",
+        help="only this hazard; repeat it for several",
+    )
+    audit.add_argument(
+        "--wheels", metavar="DIR",
+        help="open the cited places in the wheels, source archives and clones below this folder, "
+        "and look for them in the newest release there",
+    )  # fmt: skip
+    audit.add_argument(
+        "--write", action="store_true",
+        help="keep what stood in the places in knowledge/citations.json: the next audit needs the newest archives only",
+    )  # fmt: skip
+    audit.add_argument(
+        "--show", choices=("info", "warning", "error"), default="info", help="from this severity on (default: info)"
+    )
+    audit.add_argument(
+        "--fail-on",
+        choices=("info", "warning", "error"),
+        default="error",
+        help="exit with 1 from this severity on (default: error)",
+    )
+    audit.add_argument("--output-format", choices=("full", "json"), default="full")
+    given = parser.parse_args(words)
+    from stablint.audit.command import run_audit
+
+    return run_audit(given)
+
+
 _COMMANDS: dict[str, Callable[[list[str], list[str]], int]] = {
     "show": _show, "explain": _explain, "rules": _rules, "run": _launch, "diff": _diff, "migrate": _migrate, "doctor": _doctor,
-    "init": _init, "test-hazards": _test_hazards,
+    "init": _init, "test-hazards": _test_hazards, "knowledge": _knowledge,
 }  # fmt: skip
 
 

@@ -13,10 +13,10 @@ from stablint.target.model_name import tokens
 _TYPE_KEYS = frozenset(
     "class custom_code layers linear linear_before_5 embeddings moe router expert_parameters attention since fp16 note".split()  # noqa: SIM905
 )
-_LINE_KEYS = frozenset("name also only_first type dtype is_moe needs_size quantised fp16 sizes".split())  # noqa: SIM905
+_LINE_KEYS = frozenset("name also only_first type dtype is_moe needs_size quantised fp16 sizes source".split())  # noqa: SIM905
 _SIZE_KEYS = tuple(SIZE)
 _OTHER_SIZE_KEYS = frozenset(
-    "published experts_per_token expert_width shared_experts dense_layers checkpoints".split()  # noqa: SIM905
+    "published source experts_per_token expert_width shared_experts dense_layers checkpoints".split()  # noqa: SIM905
 )
 _JUDGEMENTS = frozenset(("unsafe", "risky", "fine"))
 
