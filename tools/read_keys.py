@@ -26,6 +26,8 @@ def read(framework: Framework, sources: Callable[[str], dict[str, str]]) -> span
     """One release, from the first of the places that holds readers; None where none does."""
     for folder in framework.folders:
         files = sources(folder)
+        if files and framework.beside:
+            files |= {f"+{framework.beside}/{path}": text for path, text in sources(framework.beside).items()}
         readers = framework.read(Package(folder.rpartition("/")[2], files)) if files else {}
         classes = {
             name: {"kind": "keys", "module": "", "bases": reader["bases"], "settled": {}, "fields": reader["fields"]}

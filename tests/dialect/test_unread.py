@@ -17,6 +17,8 @@ AXOLOTL = "base_model: m\nsequence_len: 8\nmicro_batch_size: 1\ndatasets: [{path
 SWIFT = "model: m\ntuner_type: lora\ndataset: [a]\noutput_dir: out\nlearning_rate: 1.0e-4\n"
 ACCELERATE = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_processes: 8\n"
 RECIPE = "model_name_or_path: m\ndataset_name: d\nlearning_rate: 1.0e-5\nmax_steps: 3\nuse_peft: true\n"
+TORCHTUNE = "model: {_component_: torchtune.models.llama3.lora_llama3_8b, lora_rank: 8}\noptimizer: {_component_: torch.optim.AdamW, lr: 1e-4}\nbatch_size: 1\n"
+LITGPT = "checkpoint_dir: m\nout_dir: o\nprecision: bf16-true\ntrain: {epochs: 1}\noptimizer: AdamW\n"
 LATER = {"keys.axolotl.plugins"}  # taken, but not by every release
 CASES = {
     "a key that nobody has": (LLAMAFACTORY + "max_seq_length: 8\n", {"keys.llamafactory.max_seq_length"}),
@@ -36,6 +38,15 @@ CASES = {
     "accelerate's top level": (ACCELERATE + "zero_stage: 3\n", {"keys.accelerate.zero_stage"}),
     "what accelerate rewrites": (ACCELERATE + "fp16: true\ndynamo_backend: 'NO'\n", set()),
     "a section of accelerate": (ACCELERATE + "fsdp_config: {fsdp_offload_parms: true, offload_params: true}\n", {"keys.accelerate-launch.fsdp_offload_parms"}),
+    "an argument that a component does not have": (TORCHTUNE.replace("lora_rank", "lora_r"), {"keys.torchtune.models.llama3.lora_llama3_8b.lora_r"}),
+    "a component with any arguments": (TORCHTUNE + "metric_logger: {_component_: torchtune.training.metric_logging.WandBLogger, any: 1}\n", set()),
+    "components of others": (TORCHTUNE + "loss: {_component_: mine.Loss, any: 1}\n", set()),
+    "what a recipe takes out of a data set": (TORCHTUNE + "dataset: {a: {_component_: torchtune.datasets.packed, weight: 1}}\n", set()),
+    "components in a list": (TORCHTUNE + "dataset: [{_component_: torchtune.datasets.PackedDataset, p: 1}]\n", {"keys.torchtune.datasets.PackedDataset.p"}),
+    "a slip of what recipes ask for": (TORCHTUNE + "max_step_per_epoch: 1\n", {"keys.torchtune-recipe.max_step_per_epoch"}),
+    "a key of one's own recipe": (TORCHTUNE + "my_own_key: 1\n", set()),
+    "a field that litgpt's dataclass does not have": (LITGPT.replace("epochs", "epoch"), {"keys.litgpt.train.epoch"}),
+    "what litgpt's classes take": (LITGPT + "data: {class_path: A, init_args: {any: 1}}\n", set()),
     "a slip in a recipe": (RECIPE + "gradient_acumulation_steps: 8\n", {"keys.recipe.gradient_acumulation_steps"}),
     "other marks between the words": (RECIPE + "warmupRatio: 0.1\nnum-train-epochs: 1\n", {"keys.recipe.warmupRatio", "keys.recipe.num-train-epochs"}),
     "a script's own key": (RECIPE + "my_dataset_folder: a\n", set()),
@@ -58,7 +69,12 @@ def keys(content: str) -> set[str]:
 @pytest.mark.parametrize(("content", "expected"), CASES.values(), ids=CASES)
 def test_only_keys_that_may_be_unread_are_told(content: str, expected: set[str]) -> None:
     before = next(
-        (base for base in (LLAMAFACTORY, AXOLOTL, SWIFT, ACCELERATE, RECIPE) if content.startswith(base)), "{}"
+        (
+            base
+            for base in (LLAMAFACTORY, AXOLOTL, SWIFT, ACCELERATE, RECIPE, TORCHTUNE, LITGPT)
+            if content.startswith(base)
+        ),
+        "{}",
     )
     assert keys(content) - keys(before) - LATER == expected
 

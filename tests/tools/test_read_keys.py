@@ -109,6 +109,49 @@ def test_a_command_of_openrlhf_is_a_reader(tmp_path: Path) -> None:
     assert list(found) == ["train_sft"]
 
 
+COMPONENTS = """
+from functools import partial
+from .inside import Hidden, made
+
+def lora(rank: int, *, alpha: float = 1) -> int: ...
+def anything(source, **kwargs): ...
+def _private(a): ...
+qlora = partial(lora, quantize=True)
+"""
+INSIDE = """
+class Base:
+    def __init__(self, path, size=1): ...
+class Hidden(Base): ...
+class made(Base):
+    def __init__(self, path, **kwargs): ...
+"""
+
+
+def test_components_give_their_parameters_where_they_take_no_others() -> None:
+    files = {
+        "models/__init__.py": COMPONENTS,
+        "models/inside.py": INSIDE,
+        "+recipes/full.py": 'cfg.lr, cfg.get("dtype")',
+    }
+    found = FRAMEWORKS["torchtune"].read(Package("torchtune", files))
+    assert set(found["components"]["fields"]) == {
+        "models.lora.rank", "models.lora.alpha", "models.qlora.rank", "models.qlora.alpha", "models.Hidden.path", "models.Hidden.size",
+        "models.inside.Hidden.path", "models.inside.Hidden.size", "models.inside.Base.path", "models.inside.Base.size",
+    }  # fmt: skip
+    assert set(found["recipe"]["fields"]) == {"lr", "dtype"}
+
+
+def test_a_command_of_litgpt_takes_what_its_function_takes() -> None:
+    args = "from dataclasses import dataclass\n@dataclass\nclass TrainArgs:\n    epochs: int = 1\n"
+    setup = (
+        "from litgpt.args import TrainArgs\ndef setup(out_dir: str, train: TrainArgs = TrainArgs(), data=None): ...\n"
+    )
+    found = FRAMEWORKS["litgpt"].read(Package("litgpt", {"args.py": args, "finetune/full.py": setup}))
+    assert {name: set(reader["fields"]) for name, reader in found.items()} == {
+        "finetune_full": {"out_dir", "train", "train.epochs", "data"}
+    }
+
+
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """A repository with two releases, a candidate, and a newest commit that no release has."""

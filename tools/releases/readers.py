@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from . import components
 from .classes import class_found, read_class
 from .package import Found, Package
 
@@ -23,6 +24,7 @@ class Framework(NamedTuple):
     oldest: str
     folders: tuple[str, ...]  # where the readers may stand in the repository, newest place first
     read: Callable[[Package], Readers]
+    beside: str = ""  # another folder with what reads the keys: its files are the package's under `+folder/`
 
 
 def _dataclasses(package: Package, names: tuple[str, ...], paths: tuple[str, ...]) -> dict[str, Any]:
@@ -177,4 +179,6 @@ FRAMEWORKS = {
     "ms-swift": Framework("ms-swift", "2.0", ("swift",), _swift),
     "openrlhf": Framework("openrlhf", "0.1", ("openrlhf", "examples"), _openrlhf),
     "accelerate": Framework("accelerate", "0.20", ("src/accelerate",), _accelerate),
+    "torchtune": Framework("torchtune", "0.1", ("torchtune",), components.torchtune, "recipes"),
+    "litgpt": Framework("litgpt", "0.4", ("litgpt",), components.litgpt),
 }  # fmt: skip

@@ -21,12 +21,12 @@ def misspelled(keys: frozenset[str]) -> tuple[str, ...]:
             for key in keys
             if key not in huggingface.TRL_ONLY and key not in huggingface.ROWS and not known_key(key)
         ]
-        near = tuple(sorted(key for key in unknown if any(_resembles(key, name) for name in load("keys")["keys"])))
+        near = tuple(sorted(key for key in unknown if any(resembles(key, name) for name in load("keys")["keys"])))
         found = _found[keys] = near if len(unknown) - len(near) <= 1 else ()
     return found
 
 
-def _resembles(key: str, name: str) -> bool:
+def resembles(key: str, name: str) -> bool:
     """One or two letters wrong, missing, too many or in each other's place; the same letters with other marks between the words."""
     if abs(len(key) - len(name)) > 3 or len(key) < 6 or (key[:2] != name[:2] and key[-3:] != name[-3:]):
         return False

@@ -20,7 +20,9 @@ READERS = {
     "accelerate": ("accelerate.ClusterConfig", "accelerate.SageMakerConfig"),
     "openrlhf": (),  # the command that is named
     "trl": (),
-}
+    "torchtune": ("torchtune.components",),
+    "litgpt": ("litgpt.finetune_lora", "litgpt.finetune_full", "litgpt.finetune_adapter", "litgpt.finetune_adapter_v2", "litgpt.pretrain"),
+}  # fmt: skip
 # Arguments that LLaMA-Factory reads with a class of another package (USE_MCA), of which nothing is known here.
 _OTHER_ARGUMENTS = frozenset(
     {"tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size", "sequence_parallel"}
@@ -33,6 +35,8 @@ _OTHER_FORMS = frozenset({"cmd", "args", "train", "rollout", "teacher"})
 _PROGRAMS = {
     "llamafactory": ("llamafactory-cli", "lmf", "train_bash.py", "llamafactory.cli"),
     "ms-swift": ("swift", "megatron", "swift.cli.sft", "swift.cli.pt", "swift.cli.rlhf"),
+    "litgpt": ("litgpt",),  # older scripts are not read by its command line
+    "torchtune": (),
 }
 
 
@@ -43,10 +47,19 @@ def with_unread(fragment: Fragment) -> Fragment:
     if block.kind == "document" and fragment.dialect in ("trl", "hf-args"):
         return _recipe(fragment, keys)
     names = READERS[fragment.dialect] or _commands(fragment.dialect, block.name)
+    if fragment.dialect == "litgpt" and block.kind == "flags":
+        names = _litgpt_command(block.name) or names
     if not names or block.mapping.open or block.kind == "call" or _is_other_form(fragment, keys):
         return fragment
-    found = tuple(unread(block, fragment.dialect, names, fragment.layer, flags=block.kind == "flags"))
+    if fragment.dialect == "torchtune":
+        from stablint.dialect.torchtune_keys import arguments
+
+        found = tuple(arguments(block, names[0], fragment.layer))
+    else:
+        found = tuple(unread(block, fragment.dialect, names, fragment.layer, flags=block.kind == "flags"))
     owners = {f"keys.{fragment.dialect}": names}
+    if fragment.dialect == "torchtune":
+        owners["keys.torchtune-recipe"] = ("torchtune.recipe",)
     if fragment.dialect == "accelerate" and block.kind == "document":
         found += tuple(_options(block, fragment.layer))
         owners["keys.accelerate-launch"] = (_LAUNCH,)
@@ -110,6 +123,13 @@ def _commands(dialect: str, words: str) -> tuple[str, ...]:
     return tuple(
         f"{dialect}.{last}" for word in words.split() if (last := word.rpartition(".")[2]).startswith("train_")
     )
+
+
+def _litgpt_command(words: str) -> tuple[str, ...]:
+    """`litgpt finetune` is a shorter name of `litgpt finetune_lora`."""
+    command = (*words.split()[1:2], "")[0]
+    name = f"litgpt.{'finetune_lora' if command == 'finetune' else command}"
+    return (name,) if name in READERS["litgpt"] else ()
 
 
 def _is_other_form(fragment: Fragment, keys: frozenset[str]) -> bool:
@@ -199,6 +219,8 @@ def _plugins(block: Block) -> tuple[str, ...] | None:
 
 def _is_handled(framework: str, key: str, readers: list[Reader]) -> bool:
     """What a framework rewrites before its reader sees it."""
+    if framework == "litgpt":
+        return key == "config"
     if framework == "trl":
         return key in ("config", "accelerate_config", "env")
     if (

@@ -108,6 +108,9 @@ class KeyWorld(ItemWorld):
             for name in synonyms(self.spelled, one.library):
                 if (name in known or _of_base(one, name)) and name not in stated:
                     return name
+            for name in synonyms(last, one.library) if above else ():  # within the same section
+                if f"{above}.{name}" in known:
+                    return name
         from difflib import get_close_matches
 
         beside = {

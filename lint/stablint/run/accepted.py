@@ -17,7 +17,7 @@ from stablint.run.releases import known_keys
 class Reader:
     """One reader: `llamafactory.train`, `axolotl.config`, `openrlhf.train_sft`."""
 
-    __slots__ = ("_ahead", "_keys", "_present", "_releases", "_texts", "always", "bases", "library", "name")
+    __slots__ = ("_ahead", "_keys", "_present", "_releases", "_since", "_texts", "always", "bases", "library", "name")
 
     def __init__(self, name: str, content: dict[str, Any]) -> None:
         self.name = name
@@ -29,14 +29,36 @@ class Reader:
         self._releases: list[Key] = [tuple(key) for key, _ in content["releases"]]
         self._texts: list[str] = [text or text_of(tuple(key)) for key, text in content["releases"]]
         self._ahead: list[int] = content["ahead"]
+        self._since: dict[str, int] | None = None
 
     def ever(self, key: str) -> bool:
         """Did any release take it?"""
         return key in self._keys
 
+    def ever_taken(self) -> tuple[str, ...]:
+        return tuple(self._keys)
+
     def has_below(self, section: str) -> bool:
         """Are the keys of a nested section known?"""
-        return any(key.startswith(section + ".") for key in self._keys)
+        return section in self._sections()
+
+    def as_long_as_its_section(self, key: str) -> bool:
+        """Does every release that knows the section take the key in it?"""
+        spans = self._keys.get(key, ())
+        first = self._sections().get(key.rpartition(".")[0], -1)
+        return len(spans) == 1 and spans[0][1] < 0 and spans[0][0] <= first
+
+    def _sections(self) -> dict[str, int]:
+        """Every section of which keys are known, with the first release that knows one."""
+        if self._since is None:
+            self._since = {}
+            for key, spans in self._keys.items():
+                first = spans[0][0]
+                section = key.rpartition(".")[0]
+                while section:
+                    self._since[section] = min(first, self._since.get(section, first))
+                    section = section.rpartition(".")[0]
+        return self._since
 
     def owned(self, key: str, active: tuple[str, ...]) -> bool:
         """Does one of these plugins read it?"""
