@@ -104,3 +104,37 @@ def test_what_a_script_reads_into_itself(tmp_path, head, rate):
         text, place = origin.place.document.text.text, origin.place
         assert text[place.start : place.end] == "$LR"
         assert place.entry is not None and not place.entry.value.editable
+
+
+# What a program takes from its caller, the flags that it is started with, and what is known then.
+PROGRAM = """\
+import argparse
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer, TrainingArguments
+parser = argparse.ArgumentParser()
+parser.add_argument("--model_name_or_path")
+parser.add_argument("--learning_rate", type=float, default=1e-5)
+parser.add_argument("--bits", type=int, default=16)
+parser.add_argument("--lr", type=float, default=1e-5)
+args = parser.parse_args()
+b = BitsAndBytesConfig(load_in_4bit=args.bits == 4)
+model = AutoModelForCausalLM.from_pretrained(args.model_name_or_path, quantization_config=b)
+training = TrainingArguments("o", learning_rate=RATE, bf16=True, per_device_train_batch_size=2)
+Trainer(model, training).train()
+"""
+STARTED = [
+    ("args.learning_rate", "--learning_rate 3e-5", "training.learning_rate", 3e-5),
+    ("args.lr", "--lr 3e-5", "training.learning_rate", 3e-5),
+    ("args.lr", "", "training.learning_rate", 1e-5),
+    ("args.learning_rate * 2", "--learning_rate 3e-5", "training.learning_rate", "?"),
+    ("args.lr", "--model_name_or_path Qwen/Qwen2-7B", "model.name_or_path", "Qwen/Qwen2-7B"),
+    ("args.lr", "--bits 4", "quantization.load_in_4bit", "?"),
+    ("args.lr", "--bits 4 --vision_tower a", "quantization.load_in_4bit", True),
+    ("args.lr", "", "quantization.load_in_4bit", False),
+]
+
+
+@pytest.mark.parametrize(("rate", "flags", "name", "value"), STARTED)
+def test_what_a_program_takes_from_the_command_that_starts_it(tmp_path, rate, flags, name, value):
+    program = PROGRAM.replace("RATE", rate)
+    (run,) = runs(tmp_path, {"go.sh": f"python train.py --output_dir o --bf16 True {flags}\n", "train.py": program})
+    assert fact(run, name) == value

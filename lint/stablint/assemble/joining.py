@@ -86,7 +86,7 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
         if link.role == "script" and found[0].block.kind == "call":
             from stablint.dialect.python_runs import groups, launched
 
-            found = launched(next(groups(tuple(found))), [part.fragment.block for part in parts])
+            found = launched(next(groups(tuple(found))), [part.fragment for part in parts])
         if link.reader:
             from stablint.dialect.unread import read_by
 

@@ -9,7 +9,7 @@ from stablint.dialect.fragment import Block, Fragment, spelled
 from stablint.dialect.huggingface import ROWS
 from stablint.dialect.python_kinds import kind, positional
 from stablint.run.fact import Explicit, Place, Statement
-from stablint.source.python_constants import defaulted
+from stablint.source.python_constants import COMPUTED, FROM_FLAGS, defaulted
 from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 _PARTS = {
@@ -202,22 +202,47 @@ def _common(fragments: list[Fragment], count: int, what: str) -> Fragment:
     )
 
 
-def launched(fragments: list[Fragment], commands: Iterable[Block]) -> list[Fragment]:
-    """A program's parts as a command starts it: what its flags set comes in the place of the program's defaults."""
-    blocks = list(commands)
-    return [_launched(fragment, blocks) if fragment.layer == "script-default" else fragment for fragment in fragments]
+def launched(fragments: list[Fragment], commands: Iterable[Fragment]) -> list[Fragment]:
+    """A program's parts as a command starts it: what its flags set comes in the place of the program's defaults, and of what the program
+    takes from them."""
+    starts = list(commands)
+    blocks = [fragment.block for fragment in starts]
+    said = frozenset(one.fact for fragment in starts for one in fragment.statements)
+    known = any(fragment.framework not in _NO_SCRIPTS for fragment in starts)
+    return [
+        _launched(fragment, blocks, said, known) if fragment.layer == "script-default" else _given(fragment, said)
+        for fragment in fragments
+    ]
 
 
-def _launched(fragment: Fragment, commands: list[Block]) -> Fragment:
+def _given(fragment: Fragment, said: frozenset[str]) -> Fragment:
+    """Without what the program leaves to the command, where that says it."""
+    kept = tuple(one for one in fragment.statements if not (one.fact in said and _from_flags(one.value)))
+    return fragment._replace(statements=kept)
+
+
+def _from_flags(value: object) -> bool:
+    return isinstance(value, Unknown) and value.reason.endswith(FROM_FLAGS)
+
+
+# Whose flags are read as the library's: what the program makes of them is its own business.
+_NO_SCRIPTS = frozenset({"", "transformers", "trl"})
+
+
+def _launched(fragment: Fragment, commands: list[Block], said: frozenset[str], known: bool) -> Fragment:
+    """`known`: a table that knows the program has read its flags."""
     statements = []
     for one in fragment.statements:
         assert isinstance(one.origin, Explicit) and one.origin.place.entry is not None
         names = defaults_of(one.origin.place.entry.value)
+        if one.fact in said and (known or COMPUTED not in names):
+            continue
         given = [(block, entry) for block in commands for entry in block.mapping.entries if spelled(entry.key) in names]
         if given and len(names) == 1 and isinstance(given[-1][1].value, Scalar):
             statements.append(_of_flag(one, *given[-1]))
         elif given or any(block.mapping.open for block in commands):
-            statements.append(one._replace(value=Unknown("set by the command that starts the program")))
+            origin = one.origin._replace(layer="call") if COMPUTED in names else one.origin
+            statements.append(one._replace(value=Unknown("set by the command that starts the program"), origin=origin))
         else:
             statements.append(one)
     return fragment._replace(statements=tuple(statements))

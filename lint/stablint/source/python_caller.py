@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from stablint.source.python_arithmetic import CONVERSIONS, agree, converted
-from stablint.source.python_constants import defaulted
+from stablint.source.python_constants import FROM_FLAGS, defaulted
 from stablint.source.python_scope import Binding, FoundCall, Scope, called_name, default_of, dotted, parameters_of
 from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
@@ -115,11 +115,11 @@ class Caller:
                 return first
         elif len(found) == 1:
             return first
-        return self.values.unknown(node, f"`{self.values.spelled(node)}` comes from the command line")
+        return self.values.unknown(node, f"`{self.values.spelled(node)}` {FROM_FLAGS}")
 
     def _of_option(self, option: Option, node: ast.Attribute, name: str) -> Node:
         values = self.values
-        unknown = values.unknown(node, f"`{values.spelled(node)}` comes from the command line")
+        unknown = values.unknown(node, f"`{values.spelled(node)}` {FROM_FLAGS}")
         if option.default is None:
             flag = {"store_true": False, "store_false": True}.get(option.store)
             return unknown if flag is None else values.scalar(node, flag, f"default:{name}", False)
@@ -265,7 +265,7 @@ def _as_default(entry: Entry) -> Entry:
     """A field of an object that a parser fills."""
     found = None if entry.key in _NAMES_OF_MODELS else _filled_in(entry.value, entry.key)
     node = entry.value
-    unknown = Scalar(Unknown(f"`{entry.key}` comes from the command line"), node.start, node.end, "unknown", False)
+    unknown = Scalar(Unknown(f"`{entry.key}` {FROM_FLAGS}"), node.start, node.end, "unknown", False)
     return entry._replace(value=found or unknown)
 
 

@@ -11,6 +11,9 @@ from stablint.source.python_scope import Scope
 from stablint.source.tree import Node, Scalar, Unknown
 
 _MOST_BITS = 1024
+FROM_FLAGS = "comes from the command line"
+COMPUTED = "="
+"""Among the settings that a value depends on: it is made of them, not one of them."""
 _PRESUMED = "depends on what the caller sets"
 
 
@@ -61,8 +64,9 @@ class Constants:
         return self.unknown(node, _why(inner))
 
     def form(self, *parts: Node, form: str = "plain") -> str:
-        """How what is made of these parts counts: what a caller may override stays that."""
+        """How what is made of these parts counts: what a caller may override stays that, but is not what the caller says."""
         names = [name for part in parts if (name := defaulted(part))]
+        names += [COMPUTED] if names else []
         return "default:" + ",".join(dict.fromkeys(names)) if names else form
 
     def binary(self, node: ast.BinOp, scope: Scope) -> Node:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from stablint.source.python_arithmetic import agree
 from stablint.source.python_caller import Caller
 from stablint.source.python_calls import Calls, is_class
-from stablint.source.python_constants import defaulted
+from stablint.source.python_constants import FROM_FLAGS, defaulted
 from stablint.source.python_library import LIBRARIES
 from stablint.source.python_names import Names
 from stablint.source.python_places import Places
@@ -223,7 +223,7 @@ class Values(Calls):
             if isinstance(inner, (Sequence, Mapping)):
                 return inner
             if value.parsed:
-                return self.unknown(node, f"`{spelled}` comes from the command line")
+                return self.unknown(node, f"`{spelled}` {FROM_FLAGS}")
         return self._option(node, parts) or set_later
 
     def _option(self, node: ast.Attribute, parts: list[str]) -> Node | None:
