@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stablint.assemble.asked import Options
 
 CLEAN, FOUND, WRONG = 0, 1, 2
-COMMANDS = ("check", "show", "explain", "rules", "run", "diff", "migrate", "doctor", "init", "test-hazards", "knowledge")
+COMMANDS = ("check", "show", "explain", "rules", "run", "diff", "migrate", "doctor", "init", "test-hazards", "knowledge")  # fmt: skip
 _SEVERITIES = ("info", "warning", "error")
 _FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 
