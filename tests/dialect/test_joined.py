@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stablint.run.fact import ABSENT, Explicit, is_unknown
-from tests.runs import inspected, rules, runs
+from tests.runs import inspected, rules, runs, world
 
 AXOLOTL = """\
 base_model: Qwen/Qwen2-7B-Instruct
@@ -138,3 +138,44 @@ def test_what_a_program_takes_from_the_command_that_starts_it(tmp_path, rate, fl
     program = PROGRAM.replace("RATE", rate)
     (run,) = runs(tmp_path, {"go.sh": f"python train.py --output_dir o --bf16 True {flags}\n", "train.py": program})
     assert fact(run, name) == value
+
+
+OPEN_INSTRUCT = "--with_tracking --add_bos --mixer_list d 1.0 --model_name_or_path Qwen/Qwen2-7B --learning_rate 5e-7 --output_dir o"
+PROGRAMS = [
+    ("open_instruct/finetune.py", "", ("full", "sft")),
+    ("open_instruct/dpo_tune_cache.py", "", ("full", "dpo")),
+    ("open_instruct/dpo_tune_cache.py", "--use_lora", ("lora", "dpo")),
+    ("open_instruct/dpo_tune_cache.py", "--use_lora --use_qlora", ("qlora", "dpo")),
+    ("open_instruct/grpo_fast.py", "--beta 0", ("full", "grpo")),
+]
+
+
+@pytest.mark.parametrize(("program", "flags", "expected"), PROGRAMS)
+def test_open_instruct_s_programs_say_what_they_train_for(tmp_path, program, flags, expected):
+    source = "from peft import LoraConfig\nif args.use_lora:\n    config = LoraConfig(r=args.lora_rank)\n"
+    found = world(tmp_path, {"go.sh": f"accelerate launch {program} {OPEN_INSTRUCT} {flags}\n", program: source})
+    assert (found.value("derived.method"), found.value("derived.objective")) == expected
+
+
+@pytest.mark.parametrize(
+    ("more", "objective"), [("", "sft"), ("loss_type: dpo_norm\n", "dpo"), ("dpo_beta: 0.1\n", "dpo")]
+)
+def test_open_instruct_s_files_say_it_by_their_keys(tmp_path, more, objective):
+    recipe = "model_name_or_path: m\nwith_tracking: true\nuse_slow_tokenizer: true\ndataset_mixer: {a: 1.0}\nlearning_rate: 1.0e-5\n"
+    assert world(tmp_path, {"t.yaml": recipe + more}).value("derived.objective") == objective
+
+
+LLAVA = "deepspeed llava/train/train_mem.py --model_name_or_path a/b --vision_tower c --output_dir o --learning_rate 1e-5 --bf16 True"
+
+
+@pytest.mark.parametrize(
+    ("flags", "method"), [("", "full"), ("--lora_enable True", "lora"), ("--lora_enable True --bits 4", "qlora")]
+)
+def test_llava_s_switches(tmp_path, flags, method):
+    source = (
+        "from peft import LoraConfig\nfrom transformers import BitsAndBytesConfig\nparser = HfArgumentParser()\n"
+        "if training_args.lora_enable:\n    config = LoraConfig(r=training_args.lora_r)\n"
+        "b = BitsAndBytesConfig(load_in_4bit=training_args.bits == 4)\n"
+    )
+    found = world(tmp_path, {"go.sh": f"{LLAVA} {flags}\n", "llava/train/train_mem.py": source})
+    assert found.value("derived.method") == method

@@ -272,6 +272,7 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None) ->
     if reading is None:
         reading = _readings[known] = _read(keys, flags, config_class, block.mapping.open)
     if script is not None:  # it has dataclasses of its own, whichever names TRL has too
+        statements = (*statements, *script.stage(block, layer))
         return Fragment(
             "hf-args", block, layer, statements, reading.scopes, script.switched_on(statements), links(statements),
             entry=True, framework=script.name,

@@ -210,19 +210,21 @@ def launched(fragments: list[Fragment], commands: Iterable[Fragment]) -> list[Fr
     said = frozenset(one.fact for fragment in starts for one in fragment.statements)
     known = any(fragment.framework not in _NO_SCRIPTS for fragment in starts)
     return [
-        _launched(fragment, blocks, said, known) if fragment.layer == "script-default" else _given(fragment, said)
+        _launched(fragment, blocks, said, known)
+        if fragment.layer == "script-default"
+        else _given(fragment, said, known)
         for fragment in fragments
     ]
 
 
-def _given(fragment: Fragment, said: frozenset[str]) -> Fragment:
-    """Without what the program leaves to the command, where that says it."""
-    kept = tuple(one for one in fragment.statements if not (one.fact in said and _from_flags(one.value)))
+def _given(fragment: Fragment, said: frozenset[str], known: bool) -> Fragment:
+    """Without what the program leaves to the command, where that says it; of a program that a table knows without all that is unclear."""
+    kept = tuple(one for one in fragment.statements if not (one.fact in said and _is_left(one.value, known)))
     return fragment._replace(statements=kept)
 
 
-def _from_flags(value: object) -> bool:
-    return isinstance(value, Unknown) and value.reason.endswith(FROM_FLAGS)
+def _is_left(value: object, known: bool) -> bool:
+    return isinstance(value, Unknown) and (known or value.reason.endswith(FROM_FLAGS))
 
 
 # Whose flags are read as the library's: what the program makes of them is its own business.

@@ -5,22 +5,44 @@ FastChat's and Qwen's finetune.py, LLaVA's train.py and the many scripts that gr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from collections.abc import Mapping as Table
 from typing import NamedTuple
 
 from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
-from stablint.dialect.fragment import Row, Rows
+from stablint.dialect.fragment import Block, Row, Rows, spelled, statement
 from stablint.dialect.huggingface import BASE, ROWS
-from stablint.run.fact import Statement
+from stablint.run.fact import Explicit, Place, Statement
 
 
 class Script(NamedTuple):
-    """`telling`: flags that the library does not have; one of them tells the script. `lora`: the flag without which no adapter is made."""
+    """`telling`: flags that the library does not have; one of them tells the script. `lora`: the flag without which no adapter is made.
+
+    `stages`: words that say what is trained for, the names of the program's files and of arguments that only one of them has.
+    """
 
     name: str
     telling: frozenset[str]
     rows: Rows
     lora: str
     library: bool = True  # it parses TrainingArguments
+    stages: Table[str, str] = {}
+
+    def stage(self, block: Block, layer: str) -> Iterator[Statement]:
+        """What is trained for, by the program that is started, else by its own arguments."""
+        words = block.name.split() if block.kind == "flags" else []
+        named = next((word for word in words if word.rpartition("/")[2] in self.stages), "")
+        if named:
+            place = Place(block.document, named, block.start, block.end, None, (named,))
+            value = self.stages[named.rpartition("/")[2]]
+            yield Statement("training.stage", value, named, Explicit(place, layer, block.number))
+            return
+        for entry in block.mapping.entries if block.kind == "document" else ():
+            key = spelled(entry.key)
+            if key in self.stages:
+                said = statement(block, entry, (entry.key,), Row(key, "training.stage", "plain"), layer)
+                yield said._replace(value=self.stages[key])
+                return
 
     def switched_on(self, statements: tuple[Statement, ...]) -> dict[str, tuple[str, ...]]:
         """The classes of what these flags switch on."""
@@ -106,6 +128,11 @@ OPEN_INSTRUCT = Script(
     {**ROWS, **OPEN_INSTRUCT_ROWS},
     "lora.use_peft",
     library=False,
+    stages={
+        "finetune.py": "sft", "dpo_tune_cache.py": "dpo", "dpo_tune.py": "dpo", "dpo.py": "dpo", "reward_modeling.py": "reward",
+        **dict.fromkeys(("grpo_fast.py", "grpo_vllm_thread_ray_gtrl.py"), "grpo"), **dict.fromkeys(("ppo_fast.py", "ppo_vllm_thread_ray_gtrl.py"), "ppo"),
+        **dict.fromkeys(("loss_type", "beta", "dpo_loss_type", "dpo_beta"), "dpo"),  # the other programs that read a file have none of them
+    },
 )  # fmt: skip
 
 
@@ -130,6 +157,7 @@ def script(keys: frozenset[str], *, flags: bool) -> Script | None:
     if len(keys & OPEN_INSTRUCT.telling) >= 2 and keys & {
         "dataset_mixer",
         "dataset_mixer_list",
+        "mixer_list",
         "dataset_name",
         "train_file",
     }:

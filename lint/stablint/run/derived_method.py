@@ -13,6 +13,8 @@ from stablint.source.tree import Unknown
 _PROMPT = ("PREFIX_TUNING", "PROMPT_TUNING", "P_TUNING", "MULTITASK_PROMPT_TUNING", "CPT")
 
 _STAGED = ("llamafactory", "torchtune", "xtuner", "litgpt")  # frameworks that say or fill in what is trained for
+# Programs that make no adapter unless their own switch is on (dialect/scripts.py).
+_SWITCHES = ("llava", "qwen-finetune", "open-instruct")
 _STAGES = {"sft": "sft", "dpo": "dpo", "kto": "kto", "ppo": "ppo", "rm": "reward", "pt": "pretrain"}
 
 
@@ -48,6 +50,8 @@ def method(w: World) -> Answer:
         return _adapted(w, "lora", "lora.use_peft")
     if switch is False:
         return Answer("full", ("lora.use_peft",))
+    if w.run.framework in _SWITCHES and w.run.scopes.get("lora", OPEN) != OPEN:
+        return Answer("full", ("lora.use_peft",), presumed=w.run.scopes.get("lora") == PRESUMED)
     # TRL's ModelConfig switches adapters on by use_peft alone, where TRL certainly reads the file.
     owner = "trl" in w.run.dialects and w.run.scopes.get("lora") == CLOSED
     if not owner:
@@ -91,7 +95,11 @@ def objective(w: World) -> Answer:
         trainer.endswith("Trainer") and trainer[:-7] + "Config" in OBJECTIVES
     ):  # TRL's older trainers took TrainingArguments
         return Answer(OBJECTIVES[trainer[:-7] + "Config"], ("derived.config_class",))
-    if is_unknown(name) and "?trl.SFTConfig" not in w.run.classes.get("training", ()):
+    if (
+        is_unknown(name)
+        and w.run.framework != "open-instruct"
+        and "?trl.SFTConfig" not in w.run.classes.get("training", ())
+    ):
         return Answer(name, ("derived.config_class",))
     return Answer("sft", ("derived.config_class",), presumed=True)
 
