@@ -7,13 +7,11 @@ finder and session are used to fetch the file alone, so that the index, mirrors 
 from __future__ import annotations
 
 import fnmatch
-import re
 import subprocess
 import sys
-import tarfile
-import zipfile
-from collections.abc import Iterator
 from pathlib import Path
+
+from stablint.audit.archives import members
 
 _FETCH_SOURCE = """
 import hashlib, pathlib, sys
@@ -34,9 +32,6 @@ with command.main_context():
         sys.exit(f"{links[0].filename}: hash does not match the index")
     pathlib.Path(folder, links[0].filename).write_bytes(answer.content)
 """
-
-
-_LAID_OVER = re.compile(r"[^/]+\.data/(?:purelib|platlib)/")
 
 
 class FetchError(Exception):
@@ -81,24 +76,10 @@ def fetch(library: str, version: str, folder: Path, source: bool = False) -> Pat
     return path
 
 
-def _members(path: Path) -> Iterator[tuple[str, bytes]]:
-    if path.suffix == ".whl":
-        with zipfile.ZipFile(path) as wheel:
-            for name in wheel.namelist():
-                if name.endswith(".py"):  # the wheel's data folder is laid over the same place
-                    yield _LAID_OVER.sub("", name), wheel.read(name)
-        return
-    with tarfile.open(path) as source:
-        for member in source:
-            stream = source.extractfile(member) if member.isfile() and member.name.endswith(".py") else None
-            if stream is not None:
-                yield member.name.split("/", 1)[-1], stream.read()
-
-
 def sources(path: Path, package: str, skip: tuple[str, ...] = ()) -> dict[str, str]:
     """Path inside the import package → text, without the files that match a pattern of `skip`."""
     found: dict[str, str] = {}
-    for name, data in _members(path):
+    for name, data in members(path):
         top, _, inner = name.partition("/")
         if top == package and inner and not any(fnmatch.fnmatch(inner, pattern) for pattern in skip):
             found[inner] = data.decode("utf-8", errors="replace")

@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from stablint.audit.citation import cited
+
 from .checks import Check
 
 _WORD = re.compile(r"[a-z][a-z0-9_]*")
-_SHORT = re.compile(r"^(?P<library>[a-z]+) v?(?P<release>[0-9.]+) (?P<file>[\w/.-]+\.py)(:(?P<line>\d+))?")
-_ADDRESS = re.compile(
-    r"github\.com/[\w.-]+/(?P<library>[\w.-]+)/blob/v?(?P<release>[0-9.]+)/(?P<file>[\w/.-]+\.py)(#L(?P<line>\d+))?"
-)
 
 
 class Cited(NamedTuple):
@@ -43,12 +41,10 @@ def hazards(folder: Path) -> list[Known]:
 
 
 def _cited(source: str) -> Cited | None:
-    match = _SHORT.match(source) or _ADDRESS.search(source)
-    if match is None:
+    place = cited(source)
+    if place is None or not place.release:
         return None
-    library = match["library"].lower()
-    file = match["file"].rpartition(f"{library}/")[2]  # src/peft/tuners/… and tuners/… alike
-    return Cited(library, match["release"], file, int(match["line"] or 0))
+    return Cited(place.library, place.release, place.path.partition("/")[2], place.line)
 
 
 def covering(check: Check, library: str, release: str, known: list[Known]) -> list[str]:

@@ -35,6 +35,7 @@ class Subject(NamedTuple):
     hazards: dict[str, Hazard]
     examples: dict[str, list[dict[str, Any]]]
     data: list[Saying]
+    base: str  # what files are below
     root: Path | None  # of our own knowledge
 
 
@@ -53,6 +54,7 @@ def run_audit(given: argparse.Namespace) -> int:
     if given.write and reader is not None and subject.root is not None:
         path = subject.root / opened.RECORD
         opened.store(path, (opened.load(path) if given.rules else {}) | reader.record)
+    doubts = [one._replace(file=os.path.relpath(os.path.join(subject.base, one.file))) for one in doubts]
     shown = [one for one in doubts if _RANK[one.severity] >= _RANK[given.show]]
     if given.output_format == "json":
         hand_over(to_json(document(shown, subject, reader)))
@@ -69,15 +71,18 @@ def _own() -> Subject:
             "the knowledge is audited where it is written: in a checkout of stablint, or name a folder of hazards"
         )
     texts = list(hazard_texts(root / "hazards", root))
-    return Subject(texts, {one.id: one for one in load()}, knowledge.load("examples"), list(of_data(root)), root)
+    return Subject(
+        texts, {one.id: one for one in load()}, knowledge.load("examples"), list(of_data(root)), str(root), root
+    )
 
 
 def _house(folders: list[str]) -> Subject:
     from stablint.house import house
 
     rules = house(folders)
-    texts = [text for folder in folders for text in hazard_texts(Path(folder), Path(folder))]
-    return Subject(texts, {one.id: one for one in rules.hazards}, rules.examples, [], None)
+    base = os.path.commonpath([os.path.realpath(folder) for folder in folders])
+    texts = [text for folder in folders for text in hazard_texts(Path(os.path.realpath(folder)), Path(base))]
+    return Subject(texts, {one.id: one for one in rules.hazards}, rules.examples, [], base, None)
 
 
 def _only(subject: Subject, rules: list[str]) -> Subject:
@@ -134,4 +139,4 @@ def _summary(doubts: list[Doubt], shown: int, subject: Subject, reader: opened.R
     read = ""
     if reader is not None:
         read = f" Of {reader.count.named} places in libraries' sources {reader.count.opened} were opened, {reader.count.newest} looked up in a newer release."
-    return f"{len(subject.texts)} hazards: {counts}{hidden}.{read}"
+    return f"{len(subject.texts)} hazard{'' if len(subject.texts) == 1 else 's'}: {counts}{hidden}.{read}"

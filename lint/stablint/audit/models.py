@@ -20,15 +20,10 @@ def of_models(root: Path) -> Iterator[Doubt]:
         file = path.relative_to(root).as_posix()
         for line in content.get("lines", ()):
             start = line_of(text, f"- name: {line['name']}\n")
-            for label in _without_checkpoint(line):
-                yield Doubt(
-                    "no-evidence",
-                    WARNING,
-                    file,
-                    start,
-                    line["name"],
-                    f"its size `{label}` names neither a checkpoint nor a source",
-                )
+            bare = list(_without_checkpoint(line))
+            if bare:
+                said = f"neither a checkpoint nor a source for its size {', '.join(bare)}"
+                yield Doubt("no-evidence", WARNING, file, start, line["name"], said)
         for name, facts in content.get("types", {}).items():
             if not (facts.get("class") or facts.get("custom_code")):
                 yield Doubt(

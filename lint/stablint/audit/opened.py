@@ -59,7 +59,8 @@ class Reader:
             if known is None:
                 yield _doubt("no-place", ERROR, saying, "nothing stands in that line")
                 return
-            if saying.words and not any(word in around(text, place.line) for word in saying.words):
+            said = f"{place.path} {around(text, place.line)}".lower()
+            if saying.words and not any(word.lower() in said for word in saying.words):
                 yield _doubt("beside", INFO, saying, "nothing around that line speaks of the hazard's settings")
         elif self._shelf.files(place.library, place.release):
             if any(

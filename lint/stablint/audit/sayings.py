@@ -16,6 +16,10 @@ _NAME = re.compile(r"\b(?:[a-z0-9]+_\w+|[A-Za-z0-9]+[a-z][A-Z]\w+)\b")  # as pro
 _QUOTED = re.compile(r"[`'\"]([^`'\"]+)[`'\"]")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}")
 _LETTERS = 3  # of a word that says something
+_OF_CONDITIONS = frozenset(
+    "not set absent default any all item items integer one enum contains matches type length multiple between true false null "  # noqa: SIM905
+    "unknown key exists file training model".split()
+)
 _OURS = ("derived", "item", "target", "versions", "file", "keys")  # names that no library's source has
 
 
@@ -71,7 +75,7 @@ def _words(hazard: dict[str, Any]) -> frozenset[str]:
     for quoted in _QUOTED.findall(said):
         found.update(_IDENTIFIER.findall(quoted))
     found.update(word for word in hazard["id"].split("-") if len(word) > _LETTERS)
-    return frozenset(word for word in found if _IDENTIFIER.fullmatch(word))
+    return frozenset(word for word in found if _IDENTIFIER.fullmatch(word)) - _OF_CONDITIONS
 
 
 def of_data(root: Path) -> Iterator[Saying]:
