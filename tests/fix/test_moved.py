@@ -115,3 +115,20 @@ def test_a_setting_that_became_part_of_another(tmp_path: Path, before: str, afte
     head = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 1.0e-5\nbf16: true\n"
     done = mended(tmp_path, "train.yaml", head + before, releases=["transformers==5.23.0"], dialect="hf-args")
     assert result(done, head + before) == head + after
+
+
+SECTIONS = {
+    "into the block that is there": (
+        '{"zero_optimization": {"stage": 3}, "stage3_max_live_parameters": 1e9}',
+        '{"zero_optimization": {"stage": 3, "stage3_max_live_parameters": 1000000000}}',
+    ),
+    "which may stand on lines of its own": (
+        '{\n  "overlap_comm": true,\n  "zero_optimization": {\n    "stage": 2\n  }\n}\n',
+        '{\n  "zero_optimization": {\n    "stage": 2,\n    "overlap_comm": true\n  }\n}\n',
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), SECTIONS.values(), ids=SECTIONS)
+def test_a_key_that_slipped_out_of_its_section_of_deepspeeds_file(tmp_path: Path, before: str, after: str) -> None:
+    assert result(mended(tmp_path, "ds.json", before), before) == after

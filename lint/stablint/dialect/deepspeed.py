@@ -74,7 +74,11 @@ _TOP = frozenset(
 # `stage3_…` keys of zero_optimization that pydantic also takes under their field names (deepspeed runtime/zero/config.py, `alias`).
 _SHORT = ("prefetch_bucket_size", "param_persistence_threshold", "max_live_parameters", "max_reuse_distance", "model_persistence_threshold",
           "gather_16bit_weights_on_model_save", "use_all_reduce_for_fetch_params", "module_granularity_threshold")  # fmt: skip
-ROWS = {f"zero_optimization.{name}": Row(name, f"deepspeed.zero_optimization.stage3_{name}") for name in _SHORT}
+ROWS = {
+    key: Row(key, f"deepspeed.zero_optimization.stage3_{name}")
+    for name in _SHORT
+    for key in (f"zero_optimization.{name}",)
+}
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:

@@ -126,7 +126,9 @@ def rows_for(fact: str, known: Words, prefix: str = "") -> Iterator[Row]:
     `prefix` is what the neighbours put before FSDP's options (`fsdp_`).
     """
     flat = [(key, row) for key, rows in known.rows.items() for row in ((rows,) if isinstance(rows, Row) else rows)]
-    same = [(key, row) for key, row in flat if row.fact == fact]
+    same = [
+        (key, row) for key, row in flat if row.fact == fact and known.rows is not deepspeed.ROWS
+    ]  # those are only read
     yield from (row for key, row in same if huggingface.ROWS.get(key) is not row)
     yield from (row for key, row in same if huggingface.ROWS.get(key) is row and _takes(known, key))
     name = fact.partition(".")[2]

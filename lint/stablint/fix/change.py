@@ -41,13 +41,15 @@ def _written(finding: Finding, remedy: Remedy) -> tuple[FileEdits, ...]:
         from stablint.fix.mend import mended
 
         return mended(finding.place, finding.hazard.id)
-    changes = list(_changes(finding, remedy))
     if not remedy.move:
-        return edits(finding.run, finding.fact, changes)
-    from stablint.fix.moved import moved
+        return edits(finding.run, finding.fact, list(_changes(finding, remedy)))
+    from stablint.fix.moved import moved, sectioned
 
-    made = (one for name in remedy.move for one in moved(finding, finding.item if name == "item" else name))
-    return _by_file(made)
+    names = [finding.item if name == "item" else name for name in remedy.move]
+    changes = [change for name in names for change in sectioned(finding, name)]
+    if changes:
+        return edits(finding.run, finding.fact, changes)
+    return _by_file(one for name in names for one in moved(finding, name))
 
 
 def _changes(finding: Finding, remedy: Remedy) -> Iterator[Change]:
@@ -71,6 +73,8 @@ def _changes(finding: Finding, remedy: Remedy) -> Iterator[Change]:
 
 
 def _resolved(wanted: Any, world: Any) -> Any:
+    if isinstance(wanted, list):
+        return [_resolved(one, world) for one in wanted]
     found = _FIELD.match(wanted) if isinstance(wanted, str) else None
     if found is None:
         return wanted

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import yaml
 
-from stablint.fix.writing import Impossible, Made, required, writer
+from stablint.fix.writing import Change, Impossible, Made, required, writer
 from stablint.hazard.item import ItemWorld
 from stablint.hazard.model import Finding
-from stablint.run.fact import Explicit, Fact, Place, is_unknown
+from stablint.run.fact import ABSENT, Explicit, Fact, Place, is_unknown
 from stablint.run.names import Rename, renamed
 from stablint.run.pep440 import Key
 from stablint.run.releases import field
@@ -28,6 +28,15 @@ class _Home(NamedTuple):
     word: str
     name: str
     default: object
+
+
+def sectioned(finding: Finding, name: str) -> list[Change]:
+    """A key of DeepSpeed's file goes into the section where it is read; nothing where it has slipped out of none."""
+    fact, section = finding.run.explicit.get(name), ItemWorld(finding.world, name).word("belongs")
+    if fact is None or not section or is_unknown(fact.value):
+        return []
+    value = int(fact.value) if isinstance(fact.value, float) and fact.value.is_integer() else fact.value  # 5e7
+    return [Change(name, ABSENT), Change(f"deepspeed.{section}.{name.rpartition('.')[2]}", value)]
 
 
 def moved(finding: Finding, name: str) -> Made:

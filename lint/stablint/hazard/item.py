@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stablint import knowledge
+from stablint.hazard.nearest import clearly_nearest, nearest
 from stablint.run.fact import PRESUMED, Explicit, Fact
 from stablint.run.pep440 import Key, release_key
 from stablint.run.releases import FieldSpans, Rename, class_exists_at, field, field_names, renamed
@@ -217,16 +218,21 @@ def _from_spans(item: ItemWorld) -> str | None:
     return item.run.releases.text(gone[0]) if gone and item.item_unknown() is True else None
 
 
-def _suggestion(item: ItemWorld) -> str | None:
-    """The field whose name is nearest, among those of the chosen release. difflib is imported only for a key that is none."""
-    if item.item_unknown() is not True:
-        return None
-    from difflib import get_close_matches
+def _suggestion(item: ItemWorld, choose: Callable[..., str | None] = nearest) -> str | None:
+    """The field whose name is nearest, among those of the chosen release."""
+    near = choose(item.spelled, _siblings(item), 0.8) if item.item_unknown() is True else None
+    return near.rpartition(".")[2] if near else None
 
+
+def _siblings(item: ItemWorld) -> list[str]:
     prefix = item.spelled.rpartition(".")[0]
-    known = [name for owner in item._owners for name in item.names(owner) if name.rpartition(".")[0] == prefix]
-    near = get_close_matches(item.spelled, known, 1, 0.8)
-    return near[0].rpartition(".")[2] if near else None
+    return [name for owner in item._owners for name in item.names(owner) if name.rpartition(".")[0] == prefix]
+
+
+def _meant(item: ItemWorld) -> str | None:
+    """The choice whose name is clearly nearest to a value that is none."""
+    choices = [one for one in item.item_choices() or [] if isinstance(one, str)]
+    return clearly_nearest(str(item._fact.value).strip().lower(), choices, 0.75)
 
 
 def _belongs(item: ItemWorld) -> str | None:
@@ -284,6 +290,8 @@ _WORDS: dict[str, Callable[[ItemWorld], Any]] = {
     "deprecated_in": lambda item: _text(item, "deprecated_in"),
     "suggestion": _suggestion,
     "belongs": _belongs,
+    "meant": _meant,
+    "correction": lambda item: _suggestion(item, clearly_nearest),
     "library": lambda item: item._owners[0].partition(".")[0] if item._owners else None,
     "hint": lambda item: f" (is `{meant}` meant?)" if (meant := _suggestion(item)) else "",
 }

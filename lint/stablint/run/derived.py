@@ -70,8 +70,10 @@ RULES: dict[str, Rule] = {
     "derived.peak_share": _later("derived_peak", "peak_share"),
     "derived.peak_gib": _later("derived_peak", "peak_gib"),
     "derived.peak_checkpointed_gib": _later("derived_peak", "peak_checkpointed_gib"),
+    "derived.peak_checkpointed_share": _later("derived_peak", "peak_checkpointed_share"),
     "derived.peak_single_gib": _later("derived_peak", "peak_single_gib"),
     "derived.peak_single_share": _later("derived_peak", "peak_single_share"),
     "derived.peak_smallest_gib": _later("derived_peak", "peak_smallest_gib"),
+    "derived.fitting_length": _later("derived_peak", "fitting_length"),
     "target.gpu.total_memory_gib": _later("derived_memory", "total_memory_gib"),
 }

@@ -14,6 +14,8 @@ _GREATEST_LENGTH_PRESUMED = 1024
 _PAIRS = ("dpo", "cpo", "orpo", "simpo", "ipo")  # a row is a chosen and a rejected answer
 _ONLINE = ("grpo", "rloo", "ppo", "online-dpo", "gspo", "dapo", "reinforce")
 _LONG = 4096
+_STEP = 256  # tokens
+_ROOMY = 0.85  # share of a card beyond which little is left for buffers (hazard peak-close-to-card)
 _LENGTHS = (
     "training.max_length",
     "trainer.max_length",
@@ -42,9 +44,9 @@ _ROW_NAMES = (
 )  # fmt: skip
 
 
-def _rows(w: World, batch: int, checkpointing: bool) -> float | None:
-    """Bytes of activations and logits for a batch whose rows are as long as they may be."""
-    shape, length = _shape(w), _length(w)
+def _rows(w: World, batch: int, checkpointing: bool, length: int | None = None) -> float | None:
+    """Bytes of activations and logits for a batch whose rows are as long as they may be, or as long as said."""
+    shape, length = _shape(w), length or _length(w)
     if shape is None or length is None or w.value("model.is_moe") is True:
         return None
     tokens = batch * length * (2 if w.value("derived.objective") in _PAIRS else 1)
@@ -108,8 +110,8 @@ def row_gib(w: World) -> Answer:
     return Answer(found / GIB if found is not None else Unknown("length or dimensions are not known"), _ROW_NAMES)
 
 
-def _peak(w: World, batch: int, checkpointing: bool) -> float | None:
-    rows, shape = _rows(w, batch, checkpointing), _shape(w)
+def _peak(w: World, batch: int, checkpointing: bool, length: int | None = None) -> float | None:
+    rows, shape = _rows(w, batch, checkpointing, length), _shape(w)
     if rows is None or shape is None:
         return None
     if w.value("derived.method") == "full":
@@ -173,9 +175,7 @@ def peak_gib(w: World) -> Answer:
 
 def peak_share(w: World) -> Answer:
     """Peak over the memory of a card."""
-    peak, memory = w.value("derived.peak_gib"), w.value("target.gpu.most_memory_gib")
-    known = isinstance(peak, float) and isinstance(memory, (int, float)) and memory > 0
-    return Answer(peak / memory if known else _UNSURE, ("derived.peak_gib", "target.gpu.most_memory_gib"))
+    return _share(w, "derived.peak_gib")
 
 
 def fsdp_offloaded(w: World) -> Answer:
@@ -200,14 +200,36 @@ def peak_single_gib(w: World) -> Answer:
 
 def peak_single_share(w: World) -> Answer:
     """Peak with one row at a time over the memory of a card."""
-    peak, memory = w.value("derived.peak_single_gib"), w.value("target.gpu.most_memory_gib")
+    return _share(w, "derived.peak_single_gib")
+
+
+def peak_checkpointed_share(w: World) -> Answer:
+    """Peak with gradient checkpointing over the memory of a card."""
+    return _share(w, "derived.peak_checkpointed_gib")
+
+
+def _share(w: World, name: str) -> Answer:
+    peak, memory = w.value(name), w.value("target.gpu.most_memory_gib")
     known = isinstance(peak, float) and isinstance(memory, (int, float)) and memory > 0
-    return Answer(peak / memory if known else _UNSURE, ("derived.peak_single_gib", "target.gpu.most_memory_gib"))
+    return Answer(peak / memory if known else _UNSURE, (name, "target.gpu.most_memory_gib"))
 
 
 def peak_smallest_gib(w: World) -> Answer:
     """The same with one row at a time and gradient checkpointing."""
     return _answer(w, _peak(w, 1, True))
+
+
+def fitting_length(w: World) -> Answer:
+    """The most tokens a row may have, in whole steps of 256, for the batch to fit on the card as it is, with some room left."""
+    asked, length, memory = _asked(w), _length(w), w.value("target.gpu.most_memory_gib")
+    names = ("training.max_length", "target.gpu.most_memory_gib")
+    if asked is None or length is None or not isinstance(memory, (int, float)):
+        return Answer(_UNSURE, names)
+    for shorter in range((length - 1) // _STEP * _STEP, 0, -_STEP):
+        peak = _peak(w, *asked, shorter)
+        if peak is not None and peak / GIB + _CONTEXT < memory * _ROOMY:
+            return Answer(shorter, names)
+    return Answer(Unknown("no length fits"), names)
 
 
 def _peak_names(w: World) -> tuple[str, ...]:

@@ -52,7 +52,9 @@ class Remedy(Strict):
     unset: tuple[SettableFact, ...] = ()
     swap: dict[SettableFact, SettableFact] = Field({}, description="rename the setting in place, its value kept")
     respell: dict[SettableFact, Any] | tuple[SettableFact, ...] = Field((), description="same meaning, right type")
-    move: tuple[SettableFact, ...] = Field((), description="to where a newer release has the setting, or what became of its value")
+    move: tuple[SettableFact, ...] = Field(
+        (), description="to where a newer release has the setting, or what became of its value"
+    )
     mend: bool = Field(False, description="the text itself is mended, where something is wrong with that (letter F)")
     safety: Applicability
     because: Words | None = Field(None, description="why it is not safe")
@@ -63,7 +65,9 @@ class Remedy(Strict):
             raise ValueError("a remedy that is unsafe says `because` of what")
         changes = self.set or self.unset or self.swap or self.respell or self.move or self.mend
         if self.safety != "manual" and not changes:
-            raise ValueError(f"a remedy that is {self.safety} changes something: set, unset, swap, respell, move or mend")
+            raise ValueError(
+                f"a remedy that is {self.safety} changes something: set, unset, swap, respell, move or mend"
+            )
         return self
 
 

@@ -1,0 +1,23 @@
+"""The known name that a misspelled one resembles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def nearest(word: str, known: Sequence[str], cutoff: float) -> str | None:
+    """The one that resembles it most; None below the cutoff."""
+    from difflib import get_close_matches  # only where something is misspelled
+
+    return next(iter(get_close_matches(word, known, 1, cutoff)), None)
+
+
+def clearly_nearest(word: str, known: Sequence[str], cutoff: float) -> str | None:
+    """The same, but None where another one resembles it as much: `bfp16` may be fp16 and bf16."""
+    from difflib import SequenceMatcher
+
+    found = nearest(word, known, cutoff)
+    if found is None:
+        return None
+    ratios = [SequenceMatcher(None, word, one).ratio() for one in known if one != found]
+    return found if SequenceMatcher(None, word, found).ratio() > max(ratios, default=0.0) + 0.02 else None

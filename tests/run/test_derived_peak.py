@@ -1,0 +1,35 @@
+"""How long rows may be: the estimate itself is measured by the tests of memory/."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablint.run.fact import is_unknown
+from tests.runs import world
+
+TRAIN = (
+    "model_name_or_path: meta-llama/Llama-3.1-8B\ndataset_name: org/data\noutput_dir: out\nbf16: true\ndtype: bfloat16\nuse_peft: true\n"
+    "lora_r: 8\nper_device_train_batch_size: 1\ngradient_checkpointing: true\nmax_length: {}\n"
+)
+
+
+@pytest.mark.parametrize("length", [16384, 12000, 9000])
+def test_a_row_of_the_fitting_length_fits_and_the_next_step_does_not(tmp_path: Path, length: int) -> None:
+    def peak(tokens: int) -> float:
+        found = world(tmp_path, {"train.yaml": TRAIN.format(tokens)}, gpus=["RTX 4090 x1"])
+        return float(found.value("derived.peak_share"))
+
+    fitting = world(tmp_path, {"train.yaml": TRAIN.format(length)}, gpus=["RTX 4090 x1"]).value(
+        "derived.fitting_length"
+    )
+    assert fitting % 256 == 0
+    assert fitting < length
+    assert peak(fitting) < 0.85
+    assert fitting + 256 >= length or peak(fitting + 256) >= 0.85
+
+
+def test_there_may_be_none(tmp_path: Path) -> None:
+    text = TRAIN.format(4096).replace("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-70b-hf")
+    assert is_unknown(world(tmp_path, {"train.yaml": text}, gpus=["RTX 4090 x1"]).value("derived.fitting_length"))
