@@ -65,7 +65,14 @@ WRITTEN = [
     ("Apple M2 Max", "Apple M2 family (MPS)", None, 1, False),
     ("cpu", "CPU", None, None, None),
     ("2080 Ti 22GB", "GeForce RTX 2080 Ti 22GB", 22, None, False),  # more memory soldered on: as stated
-    ("RTX 4090 Laptop GPU", "RTX 4090 Laptop", None, None, True),  # a name that does not tell the memory
+    ("RTX 4090 Laptop GPU", "GeForce RTX 4090 Laptop", 16, None, True),
+    ("NVIDIA GeForce RTX 3080 Laptop GPU", "RTX 3080 Laptop", None, None, True),  # sold with 8 and with 16 GB
+    ("RTX 2080 Laptop", "RTX 2080 Laptop", None, None, False),
+    ("NVIDIA GH200 480GB", "NVIDIA GH200 480GB", 96, None, True),  # the driver tells the memory of the CPU
+    ("H20-3e", "NVIDIA H20 141GB", 141, None, True),
+    ("GTX 1060", "GeForce GTX 1060 6GB", 6, None, False),
+    ("Jetson Orin NX", "Jetson Orin NX", None, None, True),
+    ("DGX Spark", "NVIDIA GB10 (DGX Spark)", 128, 1, True),
     ("RTX 6000", "RTX 6000", None, None, None),  # three generations are called so
     ("RTX 6000 48GB", "RTX 6000 48GB", 48, None, True),
     ("p3.2xlarge", "Tesla V100 SXM2 16GB", 16, 1, False),

@@ -185,12 +185,15 @@ def _choose(label: str, indices: list[int], words: Words, memory: float | None, 
         indices = [i for i in indices if cards[i][2].lower() in words.architectures]
         if not indices:
             return None
+    mobile = [i for i in indices if "laptop" in cards[i][-3]] if words.laptop else []
+    if mobile:
+        indices, label = mobile, label + " Laptop"
     for position, said in ((-3, words.forms), (-2, words.brands)):
         for word in sorted(said):
             fitting = [i for i in indices if any(own.startswith(word) for own in cards[i][position])]
             indices = fitting or indices
     if memory is None:
-        if words.laptop and not (words.forms and len(indices) == 1):
+        if words.laptop and not mobile and not (words.forms and len(indices) == 1):
             merged = _merge(label + " Laptop", indices, count, None)
             return merged._replace(name=label + " Laptop", memory_gib=None, most_memory_gib=None)
         plain = [i for i in indices if not cards[i][-1]]
