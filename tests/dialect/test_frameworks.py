@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from stablint.compiling.frameworks import compile_frameworks
-from tests.runs import world
+from tests.runs import inspected, rules, world
 
 ROOT = Path(__file__).resolve().parents[2]
 LORA = "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\ntemplate: qwen3\ndataset: a\noutput_dir: out\nlearning_rate: 1.0e-4\n"
@@ -127,3 +127,45 @@ def test_a_default_without_a_place_or_with_two_values_is_refused(row: str, tmp_p
     )
     with pytest.raises(ValueError, match="a row has one of"):
         compile_frameworks(tmp_path)
+
+
+SWIFT = "swift sft --model Qwen/Qwen2.5-7B --dataset d --output_dir o --learning_rate 1e-4 --bf16 true --fsdp"
+SHARDED = [
+    ("fsdp2", {"training.fsdp": True, "fsdp.activation_checkpointing": True, "training.gradient_checkpointing": False}),
+    ("fsdp2 --gradient_checkpointing true", {"training.gradient_checkpointing": False}),
+    ("conf/fsdp.json", {"training.fsdp": True, "fsdp.version": 2, "fsdp.state_dict_type": "FULL_STATE_DICT"}),
+    ("'full_shard auto_wrap'", {"training.fsdp": "full_shard auto_wrap"}),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), SHARDED)
+def test_ms_swift_takes_a_name_or_a_file_for_fsdp(tmp_path, value, expected):
+    file = '{"fsdp": "full_shard auto_wrap", "fsdp_config": {"fsdp_version": 2, "state_dict_type": "FULL_STATE_DICT"}}'
+    files = {value: file} if value.endswith(".json") else {}
+    found = inspected(tmp_path, {"go.sh": f"{SWIFT} {value}\n", **files})
+    (run,) = found.runs
+    assert {name: run.explicit[name].value for name in expected} == expected
+    assert rules(found).isdisjoint({"fsdp-unknown-option", "fsdp-double-checkpointing"})
+    assert ("fsdp-text-deprecated" in rules(found)) == (value[:1] == "'")
+
+
+def test_an_initialisation_of_ms_swift_s_own_is_none_that_peft_refuses(tmp_path):
+    own = inspected(tmp_path, {"go.sh": SWIFT.replace("--fsdp", "--init_weights lora-ga\n")})
+    assert "lora-init-unknown" not in rules(own)
+    none = inspected(tmp_path, {"go.sh": SWIFT.replace("--fsdp", "--init_weights lora-gaa\n")})
+    assert "lora-init-unknown" in rules(none)
+
+
+@pytest.mark.parametrize(("stage", "loss"), [("sft", None), ("dpo", "sigmoid")])
+def test_llama_factory_s_loss_of_preferences_is_none_of_fine_tuning(tmp_path, stage, loss):
+    recipe = f"model_name_or_path: m\nstage: {stage}\nfinetuning_type: lora\ntemplate: t\noutput_dir: o\nlearning_rate: 1.0e-4\n"
+    value = world(tmp_path, {"t.yaml": recipe}).value("training.loss_type")
+    assert (value == "sigmoid") is (loss == "sigmoid")
+
+
+@pytest.mark.parametrize(
+    ("model", "targets"), [("google/flan-t5-xl", ["q", "v"]), ("lmsys/vicuna-7b-v1.5", ["q_proj", "v_proj"])]
+)
+def test_fastchat_s_targets_are_those_of_the_model_s_kind(tmp_path, model, targets):
+    command = f"deepspeed fastchat/train/train_lora.py --model_name_or_path {model} --lora_r 8 --model_max_length 512 --data_path d --output_dir o --lazy_preprocess True"
+    assert world(tmp_path, {"go.sh": command}).value("lora.target_modules") == targets

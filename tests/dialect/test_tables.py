@@ -89,6 +89,7 @@ MEANINGS = {
     "bnb-double": [("bnb.nf4-dq", True), ("bnb.nf4", False)],
     "four-bits": [(True, 4), (False, None)],
     "flash-word": [("flash_attn", "flash_attention_2"), ("sdpa", "sdpa")],
+    "swift-init": [("gaussian", "gaussian"), ("true", True)],
     "swift-dtype": [("bf16", "bfloat16"), ("fp16", "float16"), ("fp32", "float32")],
     "types": [([{"type": "alpaca"}], ["alpaca"]), ([{"type": "a"}, {"path": "b"}], ["a"])],
 }

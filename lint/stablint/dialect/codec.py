@@ -175,6 +175,12 @@ def read_flash_word(raw: Any) -> Any:
     return "flash_attention_2" if value == "flash_attn" else value
 
 
+def read_swift_init(raw: Any) -> Any:
+    """ms-swift's `init_weights`: PEFT's words, and one initialisation of its own (pipelines/train/tuner.py)."""
+    value = read_flag(raw)
+    return Unknown("ms-swift initialises the adapter itself") if value == "lora-ga" else value
+
+
 def read_swift_dtype(raw: Any) -> Any:
     """ms-swift 2.x asks the model's own table, then the card, where it says AUTO (v2.6.1, swift/llm/utils/argument.py)."""
     return Unknown("ms-swift chooses it by model and card", _BY_CARD) if raw == "AUTO" else read_dtype(raw)
@@ -211,7 +217,7 @@ CODECS: dict[str, Read] = {
     "plain": read_plain, "dtype": read_dtype, "strategy": read_strategy, "flag": read_flag, "words": read_words, "text": read_text,
     "is-4": read_is_4, "is-8": read_is_8, "targets": read_targets, "is-bf16": read_is_bf16, "is-fp16": read_is_fp16,
     "offload": read_offload, "flash": read_flash, "first": read_first, "second": read_second,
-    "four-bits": read_four_bits, "flash-word": read_flash_word, "swift-dtype": read_swift_dtype,
+    "four-bits": read_four_bits, "flash-word": read_flash_word, "swift-dtype": read_swift_dtype, "swift-init": read_swift_init,
     "attention": read_attention, "inverse": read_inverse, "types": read_types,
 }  # fmt: skip
 

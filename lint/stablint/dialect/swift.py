@@ -5,10 +5,12 @@ Names of all its generations are read: 4.x (`tuner_type`), 3.x (`train_type`, `t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from stablint.dialect import huggingface
-from stablint.dialect.fragment import Block, Fragment, Row, Rows, lower_mapping
+from stablint.dialect.fragment import Block, Fragment, Link, Row, Rows, lower_mapping
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
-from stablint.source.tree import Mapping
+from stablint.source.tree import Entry, Mapping, Scalar
 
 _OWN = (
     ("model", "model.name_or_path", "text"),
@@ -26,7 +28,7 @@ _OWN = (
     ("lora_rank", "lora.r", "plain"),
     ("target_modules", "lora.target_modules", "targets"),
     ("modules_to_save", "lora.modules_to_save", "words"),
-    ("init_weights", "lora.init_lora_weights", "plain"),
+    ("init_weights", "lora.init_lora_weights", "swift-init"),
     ("lorap_lr_ratio", "lora.loraplus_lr_ratio", "plain"),
     ("quant_method", "quantization.quant_method", "text"),
     ("tuner_backend", "training.tuner_backend", "text"),
@@ -124,7 +126,7 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
         block = block._replace(mapping=inner)
     flags = block.kind == "flags"
     statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=flags))
-    statements += _stage(block, layer, command, statements)
+    statements = (*_sharded(statements), *_stage(block, layer, command, statements))
     stated = {s.fact: s.value for s in statements}
     keys = frozenset(entry.key.replace("-", "_") for entry in block.mapping.entries)
     # Megatron's trainer has other defaults, and precision of its own.
@@ -134,9 +136,51 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     return Fragment(
         "ms-swift", block, layer, statements,
         {**scopes, "trainer": CLOSED, "tokenizer": OPEN},
-        {"training": (huggingface.BASE,), **_switched_on(stated)}, huggingface.links(statements), entry=True,
+        {"training": (huggingface.BASE,), **_switched_on(stated)}, (*huggingface.links(statements), *_fsdp_file(statements)), entry=True,
         framework="ms-swift" if not keys & _ONLY_SECOND else "ms-swift-2",
     )  # fmt: skip
+
+
+# What transformers takes for `fsdp`; from 3.12 on ms-swift takes a name or a file of its own there (arguments/sft_args.py, _init_fsdp).
+_FSDP_WORDS = frozenset(
+    {"full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2", "offload", "auto_wrap", "true", "false", ""}
+)  # fmt: skip
+# swift/config/fsdp2.json, which `--fsdp fsdp2` names.
+_FSDP2: dict[str, object] = {
+    "fsdp.version": 2, "fsdp.reshard_after_forward": True, "fsdp.auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
+    "fsdp.cpu_ram_efficient_loading": True, "fsdp.state_dict_type": "SHARDED_STATE_DICT", "fsdp.activation_checkpointing": True,
+    "training.gradient_checkpointing": False,  # switched off for the other (_check_fsdp2_compatibility)
+}  # fmt: skip
+
+
+def _sharded(statements: tuple[Statement, ...]) -> Iterator[Statement]:
+    """`fsdp: fsdp2` and `fsdp: FILE` switch FSDP on; the name says its options, too."""
+    options: list[Statement] = []
+    for one in statements:
+        if one.fact != "training.fsdp" or not _is_own(one.raw) or not isinstance(one.origin, Explicit):
+            yield one
+            continue
+        place = one.origin.place
+        node = Scalar(one.raw, place.start, place.end, "name", False)
+        entry = Entry(place.setting, place.start, place.start, node)
+        origin = one.origin._replace(place=place._replace(entry=entry))
+        yield Statement("training.fsdp", True, True, origin)
+        if one.raw == "fsdp2":
+            options = [Statement(name, value, value, origin) for name, value in _FSDP2.items()]
+    yield from options  # last: whatever else is said
+
+
+def _is_own(raw: object) -> bool:
+    return isinstance(raw, str) and raw[:1] != "{" and not set(raw.lower().split()) <= _FSDP_WORDS
+
+
+def _fsdp_file(statements: tuple[Statement, ...]) -> Iterator[Link]:
+    for one in statements:
+        origin = one.origin
+        if one.fact == "training.fsdp" and one.raw is True and isinstance(origin, Explicit) and origin.place.entry:
+            named = origin.place.entry.value
+            if isinstance(named, Scalar) and isinstance(named.value, str) and named.value != "fsdp2":
+                yield Link("fsdp", named.value, origin.place)
 
 
 def rows_for(keys: frozenset[str]) -> Rows:
