@@ -16,6 +16,7 @@ REWRITES = [
     ("t.yaml", YAML, YAML.replace("  # why", ""), False),  # a comment is lost
     ("t.yaml", YAML, "a: 2  # why\n", False),  # more than the edit says
     ("t.yaml", YAML, "a: [1  # why\n", False),  # no YAML any more
+    ("t.yaml", "a: [p, q, r, s, t]\nb: 1\n", "a: all\nb: 1\n", True),  # a list is one setting
     ("t.json", JSON, JSON.replace('"a": 1', '"a": 2'), True),
     ("t.json", JSON, JSON[:-1], False),
     ("t.json", JSON, "{}", False),

@@ -132,9 +132,8 @@ def document(doubts: list[Doubt], subject: Subject, reader: opened.Reader | None
 
 
 def _summary(doubts: list[Doubt], shown: int, subject: Subject, reader: opened.Reader | None) -> str:
-    counts = ", ".join(
-        f"{sum(one.severity == word for one in doubts)} {word}s" for word in ("error", "warning", "info")
-    )
+    numbers = [(sum(one.severity == word for one in doubts), word) for word in ("error", "warning", "info")]
+    counts = ", ".join(f"{number} {word}{'' if number == 1 else 's'}" for number, word in numbers)
     hidden = f" ({len(doubts) - shown} of them not shown: --show info)" if shown < len(doubts) else ""
     read = ""
     if reader is not None:

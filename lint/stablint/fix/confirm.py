@@ -93,12 +93,13 @@ def _changes(old: Any, new: Any, edits: int) -> str:
 
 
 def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """A list of plain values is one setting, which an edit exchanges whole."""
     pending = [(path, value)]
     while pending:
         where, current = pending.pop()
         if isinstance(current, dict) and current:
             pending += [((*where, str(key)), inner) for key, inner in current.items()]
-        elif isinstance(current, list) and current:
+        elif isinstance(current, list) and any(isinstance(inner, (dict, list)) for inner in current):
             pending += [((*where, number), inner) for number, inner in enumerate(current)]
         else:
             yield where, current
