@@ -55,7 +55,10 @@ def tagged(framework: Framework, folder: Path, head: str | None) -> dict[str, sp
     return found
 
 
-def fetched(framework: Framework, version: str) -> spans.Release | None:
+def fetched(framework: Framework, version: str, archives: Path | None) -> spans.Release | None:
+    kept = archive.stored(framework.name, version, archives) if archives else None
+    if kept is not None:
+        return read(framework, lambda place: archive.sources(kept, place.rpartition("/")[2]))
     with tempfile.TemporaryDirectory() as folder:
         try:
             path = archive.fetch(framework.name, version, Path(folder))
@@ -72,6 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--head", metavar="VERSION", help="read the clone's newest commit too, as this development release"
     )
+    parser.add_argument("--archives", type=Path, help="folder with archives that were downloaded before")
     parser.add_argument("--into", type=Path, default=KNOWLEDGE, help="folder of the files (default: knowledge/keys)")
     options = parser.parse_args(arguments)
     framework = FRAMEWORKS[options.framework]
@@ -84,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         parser.error("name a release, or a clone with --repository")
     for version in options.version:
-        release = fetched(framework, version)
+        release = fetched(framework, version, options.archives)
         if release is None:
             print(f"read_keys: {framework.name} {version} has no reader that is known", file=sys.stderr)
             return 1

@@ -229,7 +229,7 @@ def test_arguments(source, positional, expected):
 
 
 def test_names_that_two_calls_share_lead_to_the_same_call():
-    _, trainer = calls("from trl import SFTConfig, SFTTrainer\na = SFTConfig(lr=1)\nSFTTrainer(model, args=a)")
+    _, _, trainer = calls("from trl import SFTConfig, SFTTrainer\na = SFTConfig(lr=1)\nSFTTrainer(model, args=a)")
     assert trainer.arguments.get("args").arguments.get("lr").value == 1
 
 
@@ -505,3 +505,20 @@ def test_writing_what_is_there_changes_nothing_and_writing_never_raises(source, 
             python_edit.insert(document, entry, "added", new)
             python_edit.remove(document, entry)
             python_edit.rename(document, entry, "other")
+
+
+def test_what_is_imported_whatever_happens_is_a_call_of_its_own():
+    """Names with their places; neither what an `except ImportError` may replace nor modules and relative imports."""
+    source = (
+        "import trl\n"
+        "from trl import (\n    SFTConfig,\n    SFTTrainer as Trainer,\n)\n"
+        "from .own import thing\n"
+        "try:\n    from trl import GRPOTrainer\nexcept ImportError:\n    GRPOTrainer = None\n"
+        "def late():\n    from peft import LoraConfig\n"
+    )
+    found_calls = calls(source)
+    (found,) = [call for call in found_calls if call.name == "import"]
+    assert [(entry.key, source[entry.key_start : entry.key_end]) for entry in found.arguments.entries] == [
+        ("trl.SFTConfig", "SFTConfig"),
+        ("trl.SFTTrainer", "SFTTrainer as Trainer"),
+    ]

@@ -6,6 +6,7 @@ Spans are `[first, last, plugin]`, indices into the releases, `last` -1 while it
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ def compile_accepted(folder: Path) -> dict[str, object]:
         ahead = [version for version in order if ".dev" in version]
         for reader, entry in document["classes"].items():
             keys = {key: [_span(order, span) for span in spans] for key, spans in entry["fields"].items()}
+            if reader == "names":
+                keys = {key: spans for key, spans in keys.items() if _is_telling(key, spans)}
             bases = sorted({name for span in entry.get("bases", []) for name in span["is"]})
             result[f"accepted/{document['library']}.{reader}"] = {
                 "library": document["library"],
@@ -42,6 +45,17 @@ def compile_accepted(folder: Path) -> dict[str, object]:
 def _span(order: list[str], span: dict[str, Any]) -> list[Any]:
     ends = [order.index(span["since"]), order.index(span["last"]) if "last" in span else -1]
     return [*ends, span["plugin"]] if "plugin" in span else ends
+
+
+# Of the names that a library did not always offer, those that a script for a new model or method asks for; the rest is half of the library.
+_ASKED_FOR = re.compile(
+    r"\w+(?:ForCausalLM|ForConditionalGeneration|Trainer)\Z|(?!\w*Model)\w*(?:LoRA|Lora|Peft|Quant|DPO|SFT|GRPO|KTO)\w*\Z"
+)
+
+
+def _is_telling(name: str, spans: list[list[Any]]) -> bool:
+    """Is the name gone, or new and asked for?"""
+    return spans[-1][1] >= 0 or (spans[0][0] > 0 and _ASKED_FOR.match(name) is not None)
 
 
 def _throughout(spans: list[list[Any]], first: int) -> bool:

@@ -16,7 +16,7 @@ from stablint.dialect.python_runs import defaults_of, reached
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Scalar, Unknown
 
-_SILENT = frozenset({"data", "environment", "tokenizer", "collator"})  # they mean nothing by themselves
+_SILENT = frozenset({"data", "environment", "imports", "tokenizer", "collator"})  # they mean nothing by themselves
 
 
 def recognise(document: Document) -> int:

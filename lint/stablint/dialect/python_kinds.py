@@ -104,7 +104,12 @@ def kind(call: Call) -> str:
     return _OTHERS.get(call.name) or _METHODS.get(word, "")
 
 
-_OTHERS = {"os.environ": "environment", "deepspeed.initialize": "deepspeed", "tokenizer.set": "tokenizer"}
+_OTHERS = {
+    "os.environ": "environment",
+    "deepspeed.initialize": "deepspeed",
+    "tokenizer.set": "tokenizer",
+    "import": "imports",
+}
 _METHODS = {
     "gradient_checkpointing_enable": "checkpointing",
     "Accelerator": "accelerator",

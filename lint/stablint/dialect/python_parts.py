@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stablint.dialect import huggingface, peft, python_kinds
 from stablint.dialect.fragment import Block, Fragment, Link, Row, last_word, lower_mapping, statement
+from stablint.run.accepted import reader
 from stablint.run.fact import Explicit, Place, Statement
 from stablint.run.names import known_key
 from stablint.source.tree import Call, Entry, Mapping, Scalar
@@ -29,15 +30,20 @@ CODEC_OF = {row.fact: row.codec for row in (*huggingface.ROWS.values(), *_QUANTI
 def _arguments(block: Block, call: Call) -> Fragment:
     own = python_kinds.ARGUMENTS[last_word(call.name)]
     classes = (own,) if own == huggingface.BASE else (own, huggingface.BASE)
-    foreign = frozenset(key for key in call.own if not set(known_key(key)) & set(classes))
-    if foreign:  # what a subclass of the program's own adds is read by the program, not by the library
-        mapping = block.mapping
-        kept = tuple(entry for entry in mapping.entries if entry.key not in foreign)
-        block = block._replace(mapping=mapping._replace(entries=kept))
+    block = _the_librarys(block, call, classes)
     statements = tuple(lower_mapping(block, ARGUMENT_ROWS, "call", argument_row))
     return Fragment(
         "python", block, "call", statements, {}, {"training": classes}, huggingface.links(statements), entry=True
     )
+
+
+def _the_librarys(block: Block, call: Call, classes: tuple[str, ...]) -> Block:
+    """Without what a subclass of the program's own adds, or an assignment afterwards: no constructor sees it."""
+    foreign = frozenset(key for key in call.own if not set(known_key(key)) & set(classes))
+    if not foreign:
+        return block
+    kept = tuple(entry for entry in block.mapping.entries if entry.key not in foreign)
+    return block._replace(mapping=block.mapping._replace(entries=kept))
 
 
 ARGUMENT_ROWS = {key: row for key, row in huggingface.ROWS.items() if row.fact.startswith("training.") or "." in key}
@@ -53,6 +59,7 @@ _ADAPTER_ROWS = {name: Row(name, "lora." + name, "member") for name in ("peft_ty
 
 def _adapter(block: Block, call: Call) -> Fragment:
     word = last_word(call.name)
+    block = _the_librarys(block, call, (f"peft.{word}",))
     statements = [
         *lower_mapping(block, _ADAPTER_ROWS, "call", lambda key: Row(key, "lora." + key)),
     ]
@@ -158,6 +165,22 @@ def _environment(block: Block, call: Call) -> Fragment:
     )
 
 
+_OFFER = ("transformers", "trl", "peft")  # libraries whose names were read release by release
+
+
+def _imports(block: Block, call: Call) -> Fragment:
+    """Names that some release of their library does not offer, or no longer, as keys of the library itself."""
+    statements: list[Statement] = []
+    for entry in block.mapping.entries:
+        library, _, name = entry.key.partition(".")
+        names = reader(f"{library}.names") if library in _OFFER else None
+        if names is not None and names.ever(name):
+            row = Row(entry.key, f"keys.{library}-names.{name}")
+            statements.append(statement(block, entry, (entry.key,), row, "import"))
+    classes = {f"keys.{library}-names": (f"{library}.names",) for library in _OFFER}
+    return Fragment("python", block, "import", tuple(statements), {}, classes if statements else {})
+
+
 def _program(block: Block, call: Call) -> Fragment:
     """A program that trains as its caller says: it is one of ours, and says nothing itself."""
     return Fragment("python", block, "call", (), {}, {}, weak=True)
@@ -253,5 +276,5 @@ LOWER = {
     "data": _data,
     "arguments": _arguments, "adapter": _adapter, "quantiser": _quantiser, "loader": _loader, "unsloth-adapter": _unsloth_adapter,
     "trainer": _trainer, "own-trainer": _own_trainer, "checkpointing": _checkpointing, "accelerator": _accelerator, "kbit": _kbit,
-    "program": _program, "environment": _environment, "deepspeed": _engine, "plugin": _engine, "lightning": _lightning,
+    "program": _program, "environment": _environment, "imports": _imports, "deepspeed": _engine, "plugin": _engine, "lightning": _lightning,
 }  # fmt: skip

@@ -65,6 +65,28 @@ class Values(Calls):
         first, last = entries[0].key_start, entries[-1].value.end
         return Call("os.environ", Mapping(tuple(entries), first, last), (), first, last, first, first)
 
+    def imports(self) -> Call | None:
+        """The names that the module takes from others whatever happens, as a call of the name `import` whose keys they are."""
+        entries = []
+        for bindings in self.names.module.bindings.values():
+            for binding in bindings:
+                node = binding.node
+                if (
+                    binding.kind != "import"
+                    or binding.conditional
+                    or not isinstance(node, ast.ImportFrom)
+                    or node.level
+                ):
+                    continue
+                alias = next(one for one in node.names if f"{node.module}.{one.name}" == binding.path)
+                start, end = self.places.start(alias), self.places.end(alias)
+                entries.append(Entry(binding.path, start, end, Scalar(True, start, end, "name", False)))
+        if not entries:
+            return None
+        entries.sort(key=lambda entry: entry.key_start)
+        first, last = entries[0].key_start, entries[-1].value.end
+        return Call("import", Mapping(tuple(entries), first, last), (), first, last, first, first)
+
     def tokenizer(self) -> Call | None:
         """`tokenizer.pad_token = tokenizer.eos_token`, as a call of the name `tokenizer.set` with the other token's name as the value."""
         entries = []

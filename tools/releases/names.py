@@ -1,0 +1,69 @@
+"""Which names a library's package offers for import: `from trl import DPOTrainer`.
+
+A lazy package lists them in `_import_structure`, in the imports for type checkers and, for transformers' models, in `__all__` of every module.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from .package import Package
+
+# Other frameworks' models, tables of checkpoints and questions about what is installed: no script that fine-tunes is lost with them.
+_ASIDE = re.compile(r"(?:TF|Flax)[A-Z]|\w*_ARCHIVE_|(?:is|requires|load)_|_|\w*FeatureExtractor\Z")
+
+
+def exported(package: Package) -> dict[str, dict[str, Any]]:
+    """One reader, `names`, whose keys are the names."""
+    root = package.module("__init__.py")
+    if root is None:
+        return {}
+    names = (
+        {name for name, statement in root.imports.items() if statement.level} | set(root.classes) | set(root.functions)
+    )
+    text = "".join(package.texts("__init__.py"))
+    names |= set(_listed(ast.parse(text)))
+    if "define_import_structure" in text or root.stars:
+        for place in ("models/*", "quantizers/*"):
+            for content in package.texts(place):
+                names |= set(_all_of(content))
+    fields: dict[str, dict[str, Any]] = {name: {} for name in sorted(names) if not _ASIDE.match(name)}
+    return {"names": {"bases": [], "fields": fields}}
+
+
+def _listed(tree: ast.Module) -> Iterator[str]:
+    """The strings below every value of `_import_structure` and `__all__`, and what is appended to them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            target = ast.unparse(node.targets[0])
+            if target.startswith(("_import_structure", "__all__")):
+                values = node.value.values if isinstance(node.value, ast.Dict) else [node.value]
+                yield from _strings(values)
+        elif isinstance(node, ast.AugAssign) and ast.unparse(node.target).startswith(("_import_structure", "__all__")):
+            yield from _strings([node.value])
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("append", "extend")
+        ):
+            if ast.unparse(node.func.value).startswith(("_import_structure", "__all__")):
+                yield from _strings(node.args)
+
+
+def _strings(nodes: list[ast.expr]) -> Iterator[str]:
+    for node in nodes:
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Constant) and isinstance(inner.value, str) and inner.value.isidentifier():
+                yield inner.value
+
+
+_ALL = re.compile(r"^__all__\s*=\s*\[([^\]]*)\]", re.M)
+_WORD = re.compile(r"""["'](\w+)["']""")
+
+
+def _all_of(content: str) -> Iterator[str]:
+    for found in _ALL.finditer(content):
+        yield from _WORD.findall(found[1])
