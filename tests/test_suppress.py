@@ -10,6 +10,7 @@ from stablint.inspect import inspect
 from stablint.options import options
 from stablint.policy import Accepted, Policies, Policy
 from stablint.source.tree import Text
+from tests.notebooks import notebook
 
 HEAD = "output_dir: out\nlearning_rate: 1.0e-5\n"
 PYTHON = "from transformers import TrainingArguments\n\n"
@@ -17,6 +18,9 @@ PLAIN_PYTHON = PYTHON + "args = TrainingArguments(\n    output_dir='out',\n    f
 SHELL = (
     "#!/bin/bash\n# one card\naccelerate launch train.py \\\n  --output_dir out \\\n  --fp16 True \\\n  --bf16 True\n"
 )
+
+CELL = "%%writefile t.yaml\n" + HEAD + "run_name: 'a # b'\nfp16: true\nbf16: true\n"
+WRITES = "cat > t.yaml <<'EOF'\n" + HEAD + "run_name: 'a # b'\nfp16: true\nbf16: true\nEOF\npython train.py t.yaml\n"
 
 
 def report(folder, files: dict[str, str], policy: Policy | None = None, known=None) -> Any:
@@ -46,6 +50,10 @@ SUPPRESSED = {
     "Python, file": ("train.py", '"""Doc."""\n# stablint: ignore-file[P143] -- why\n' + PLAIN_PYTHON),
     "shell, above the command": ("train.sh", SHELL.replace("# one card", "# stablint: ignore[P143] -- why")),
     "shell, behind the command": ("train.sh", SHELL.replace("bf16 True", "bf16 True  # stablint: ignore[P143] -- why")),
+    "a file that a script writes": ("train.sh", WRITES.replace("fp16: true", "fp16: true  # stablint: ignore[P143] -- why")),
+    "a file that a script writes, above": ("train.sh", WRITES.replace("fp16: true", "# stablint: ignore[P143] -- why\nfp16: true")),
+    "a file that a script writes, its head": ("train.sh", WRITES.replace("output_dir", "# stablint: ignore-file[P143] -- why\noutput_dir")),
+    "a file that a cell writes": ("train.ipynb", notebook(CELL.replace("fp16: true", "fp16: true  # stablint: ignore[P143] -- why"))),
     "shell, file": ("train.sh", SHELL.replace("# one card", "# stablint: ignore-file[P143] -- why")),
 }  # fmt: skip
 

@@ -21,18 +21,18 @@ class Comments(NamedTuple):
 
 
 def comments(documents: tuple[Document, ...]) -> Comments:
-    """Of all documents of one file. JSON has none, and what does not parse is not searched; of a notebook its Python, as one text."""
+    """Of all documents of one text: a file, the Python of a notebook, a file that a cell or a script writes. JSON has none, and what does not
+    parse is not searched."""
     first = documents[0]
-    if first.view is not None:
-        return _python(first.view.source) if first.format == "python" else Comments((), 0)
+    text = first.text.text if first.view is None else first.view.source
     if any(document.root is None for document in documents) and first.format != "python":
         return Comments((), 0)
     if first.format == "yaml":
-        return _yaml(first.text.text, documents)
+        return _yaml(text, documents)
     if first.format == "python":
-        return _python(first.text.text)
+        return _python(text)
     if first.format == "shell":
-        return _shell(first.text.text)
+        return _shell(text)
     return Comments((), 0)
 
 
@@ -58,16 +58,27 @@ def _scalars(text: str, document: Document) -> list[tuple[int, int]]:
             continue
         seen.add(id(node))
         if isinstance(node, Entry):
-            spans.append((node.key_start, node.key_end))
+            spans.append(_there(document, node.key_start, node.key_end))
             pending.append(node.value)
         elif isinstance(node, Mapping):
             pending += node.entries
         elif isinstance(node, Sequence):
             pending += node.items
         elif isinstance(node, Scalar):
-            block = text[node.start : node.start + 1] in ("|", ">") and "\n" in text[node.start : node.end]
-            spans.append((text.index("\n", node.start) if block else node.start, node.end))
+            start, end = _there(document, node.start, node.end)
+            block = text[start : start + 1] in ("|", ">") and "\n" in text[start:end]
+            spans.append((text.index("\n", start) if block else start, end))
     return spans
+
+
+def _there(document: Document, start: int, end: int) -> tuple[int, int]:
+    """A place of the file in the document's own text."""
+    if document.view is None:
+        return start, end
+    from stablint.source.view import end_in_view, start_in_view
+
+    first, last = start_in_view(document.view.pieces, start), end_in_view(document.view.pieces, end)
+    return (0, 0) if first is None else (first, first if last is None else last)
 
 
 def _head(text: str) -> int:

@@ -33,6 +33,16 @@ def speaks(text: str) -> bool:
     return MARK in text
 
 
+def texts(documents: tuple[Document, ...]) -> Iterator[tuple[Document, ...]]:
+    """The documents of a file by the text that they are read from: the file itself, and each that is a view of it."""
+    found: dict[object, list[Document]] = {}
+    for document in documents:
+        found.setdefault(None if document.view is None else (document.view.name, document.view.pieces), []).append(
+            document
+        )
+    yield from map(tuple, found.values())
+
+
 def directives(documents: tuple[Document, ...]) -> Iterator[Directive]:
     view = documents[0].view
     text = documents[0].text.text if view is None else view.source

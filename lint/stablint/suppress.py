@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from stablint.comments import Comments, comments
-from stablint.directives import Directive, directives
+from stablint.directives import Directive, directives, texts
 from stablint.hazard.model import Hazard
 from stablint.policy import Policies, Policy, means
 from stablint.report.model import Diagnostic, Report
@@ -41,8 +41,10 @@ def settle(
     """
     every = tuple(every)
     report = _without(report, policies, every)
-    read = {path: tuple(directives(documents)) for path, documents in files.items()}
-    found = {path: comments(documents) for path, documents in files.items() if read[path]}
+    read = {
+        path: [(one, here, comments(one)) for one in texts(documents) if (here := tuple(directives(one)))]
+        for path, documents in files.items()
+    }
     used: set[tuple[str, int, str]] = set()
     left: dict[int, dict[tuple[str, str, str], int]] = {}  # by baseline
     settled = []
@@ -50,7 +52,7 @@ def settle(
         path = diagnostic.text.path if diagnostic.text is not None else ""
         policy = policies.at(path)
         by = "comment"
-        reason = _by_comment(diagnostic, read.get(path, ()), files.get(path, ()), found.get(path), used)
+        reason = _by_comment(diagnostic, read.get(path, ()), used)
         if reason is None:
             reason, by = _by_settings(diagnostic, policy, used), "settings"
         if reason is None and policy.baseline:
@@ -62,9 +64,10 @@ def settle(
     report = report._replace(diagnostics=tuple(settled))
     judged = Judge(known, every, report.undetermined, used, policies, checked)
     problems = [
-        (files[path][0], problem)
-        for path, found_here in read.items()
-        for problem in judged.comments(path, files[path], found_here)
+        (documents[0], problem)
+        for path, found in read.items()
+        for documents, here, _ in found
+        for problem in judged.comments(path, documents, here)
     ]
     problems += judged.settings()
     return Outcome(report, problems)
@@ -72,25 +75,21 @@ def settle(
 
 def _by_comment(
     diagnostic: Diagnostic,
-    here: tuple[Directive, ...],
-    documents: tuple[Document, ...],
-    found: Comments | None,
+    found: Sequence[tuple[tuple[Document, ...], tuple[Directive, ...], Comments]],
     used: set[tuple[str, int, str]],
 ) -> str | None:
-    if diagnostic.text is None or not here or found is None:
-        return None
-    place = _place(diagnostic, documents[0])
-    if place is None:
-        return None
-    beside, above = _lines(*place, documents[0].format, found)
     reason = None
-    for directive in here:
-        if directive.fault or not (directive.whole_file or directive.line in (above if directive.alone else beside)):
+    for documents, here, spans in found if diagnostic.text is not None else ():
+        place = _place(diagnostic, documents[0])
+        if place is None:
             continue
-        for word in directive.words:
-            if means(word, diagnostic.code, diagnostic.rule):
-                used.add((diagnostic.text.path, directive.start, word))
-                reason = directive.reason or _NO_REASON
+        beside, above = _lines(*place, documents[0].format, spans)
+        for directive in here:
+            counts = directive.whole_file or directive.line in (above if directive.alone else beside)
+            for word in directive.words if counts and not directive.fault else ():
+                if means(word, diagnostic.code, diagnostic.rule) and diagnostic.text is not None:
+                    used.add((diagnostic.text.path, directive.start, word))
+                    reason = directive.reason or _NO_REASON
     return reason
 
 

@@ -167,5 +167,6 @@ def test_llama_factory_s_loss_of_preferences_is_none_of_fine_tuning(tmp_path, st
     ("model", "targets"), [("google/flan-t5-xl", ["q", "v"]), ("lmsys/vicuna-7b-v1.5", ["q_proj", "v_proj"])]
 )
 def test_fastchat_s_targets_are_those_of_the_model_s_kind(tmp_path, model, targets):
-    command = f"deepspeed fastchat/train/train_lora.py --model_name_or_path {model} --lora_r 8 --model_max_length 512 --data_path d --output_dir o --lazy_preprocess True"
+    flags = "--lora_r 8 --model_max_length 512 --data_path d --output_dir o --lazy_preprocess True"
+    command = f"deepspeed fastchat/train/train_lora.py --model_name_or_path {model} {flags}"
     assert world(tmp_path, {"go.sh": command}).value("lora.target_modules") == targets
