@@ -39,6 +39,7 @@ optim_wrapper = dict(type=AmpOptimWrapper, optimizer=dict(type=AdamW, lr=2e-5), 
 param_scheduler = [dict(type=LinearLR, end=0.1 * max_epochs), dict(type=CosineAnnealingLR, end=max_epochs)]
 train_cfg = dict(max_epochs=max_epochs)
 """
+VISION = XTUNER.replace("SupervisedFinetune", "LLaVAModel").replace("llm=dict", "freeze_llm=True, llm=dict")
 SECOND = """model: Qwen/Qwen3-4B
 model_class: llm
 peft_config: {name: lora, r: 16}
@@ -81,6 +82,13 @@ FACTS: dict[str, tuple[dict[str, str], dict[str, Any], dict[str, Any]]] = {
     "xtuner's names, warm-up and augmented number": (
         {"config.py": XTUNER}, {}, {"training.gradient_accumulation_steps": 16, "training.warmup_ratio": 0.1, "derived.compute_dtype": "float16",
                                 "training.learning_rate": 2e-5, "derived.method": "full"},
+    ),
+    "xtuner's frozen language model": (
+        {"config.py": VISION}, {}, {"derived.method": "projector"},
+    ),
+    "xtuner's adapter of a frozen language model": (
+        {"config.py": VISION.replace("freeze_llm=True", "freeze_llm=True, llm_lora=dict(type=LoraConfig, r=512)")}, {},
+        {"derived.method": "lora", "lora.r": 512},
     ),
     "xtuner's command and the DeepSpeed file that it brings": (
         {"config.py": XTUNER, "run.sh": "NPROC_PER_NODE=8 xtuner train config.py --deepspeed deepspeed_zero3_offload\n"},

@@ -13,6 +13,10 @@ from tests.runs import Files, runs
 
 TRAINING = "from transformers import TrainingArguments\nargs = TrainingArguments('out', {})\n"
 
+LLAMAFACTORY: Files = {
+    "run.yaml": "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: lora\ntemplate: qwen3\noverwrite_output_dir: true\n"
+}
+
 
 def item(folder: Path, files: Files, name: str, *stated: str) -> ItemWorld:
     (run,) = runs(folder, files, releases=stated)
@@ -31,6 +35,11 @@ KEYS: list[tuple[Files, str, list[str], bool | None]] = [
     (call("overwrite_output_dir=True"), "training.overwrite_output_dir", ["transformers==5.23.0"], True),
     ({"ds.json": '{"zero_optimization": {"stage": 3, "max_live_parameters": 1}}'}, "deepspeed.zero_optimization.stage3_max_live_parameters", [], False),
     ({"ds.json": '{"zero_optimization": {"stage": 3, "max_live_params": 1}}'}, "deepspeed.zero_optimization.max_live_params", [], True),
+    # an argument of the framework's own, from its release 0.9.4 on
+    (LLAMAFACTORY, "training.overwrite_output_dir", ["transformers==5.8.0"], False),
+    (LLAMAFACTORY, "training.overwrite_output_dir", ["transformers==5.8.0", "llamafactory==0.9.3"], True),
+    # what is assigned afterwards, no constructor sees
+    ({"train.py": "from peft import ShiraConfig\nconfig = ShiraConfig(r=8)\nconfig.mask_fn = own\n"}, "lora.mask_fn", [], False),
     # a script's own flag may bear any name
     ({"a.sh": "python train.py --output_dir o --learning_rate 1e-5 --max_seq_length 512 --bf16\n"}, "training.max_length", ["trl==1.16.0"], None),
 ]  # fmt: skip

@@ -25,18 +25,22 @@ _LLM = (
     ("quantization_config.bnb_4bit_quant_type", "quantization.bnb_4bit_quant_type", "plain"),
     ("quantization_config.bnb_4bit_use_double_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
 )
+_LORA = (
+    ("r", "plain"),
+    ("lora_alpha", "plain"),
+    ("lora_dropout", "plain"),
+    ("target_modules", "targets"),
+    ("modules_to_save", "words"),
+    ("bias", "plain"),
+    ("task_type", "plain"),
+    ("use_rslora", "flag"),
+    ("use_dora", "flag"),
+)
 _ROWS = (
     *((f"model.llm.{key}", fact, codec) for key, fact, codec in _LLM),
     *((f"model.{key}", fact, codec) for key, fact, codec in _LLM),  # `framework = "huggingface"`: the model itself
-    ("model.lora.r", "lora.r", "plain"),
-    ("model.lora.lora_alpha", "lora.lora_alpha", "plain"),
-    ("model.lora.lora_dropout", "lora.lora_dropout", "plain"),
-    ("model.lora.target_modules", "lora.target_modules", "targets"),
-    ("model.lora.modules_to_save", "lora.modules_to_save", "words"),
-    ("model.lora.bias", "lora.bias", "plain"),
-    ("model.lora.task_type", "lora.task_type", "plain"),
-    ("model.lora.use_rslora", "lora.use_rslora", "flag"),
-    ("model.lora.use_dora", "lora.use_dora", "flag"),
+    *((f"model.{part}.{key}", f"lora.{key}", codec) for part in ("lora", "llm_lora") for key, codec in _LORA),
+    ("model.freeze_llm", "training.projector_only", "flag"),
     ("model.use_activation_checkpointing", "training.gradient_checkpointing", "flag"),
     ("model.beta", "training.beta", "plain"),
     ("model.loss_type", "training.loss_type", "plain"),
@@ -158,7 +162,7 @@ def lower(document: Document) -> Fragment:
     statements = tuple(_statements(block, names))
     model = names.get("model")
     adapter = isinstance(names.get("lora"), Mapping) or (
-        isinstance(model, Mapping) and isinstance(model.get("lora"), Mapping)
+        isinstance(model, Mapping) and any(isinstance(model.get(part), Mapping) for part in ("lora", "llm_lora"))
     )
     quantised = any(one.fact.startswith("quantization.") for one in statements)
     classes: dict[str, tuple[str, ...]] = {"lora": ("peft.LoraConfig",)} if adapter else {}
@@ -185,8 +189,10 @@ _CONSTANTS = {
 
 def _statements(block: Block, names: Mapping) -> Iterator[Statement]:
     read = list(lower_mapping(block, ROWS, "file", _other))
-    yield from read
     stated = {one.fact for one in read}
+    if "lora.r" in stated:  # a frozen model with an adapter of its own is trained through that
+        read = [one for one in read if one.fact != "training.projector_only"]
+    yield from read
     yield from (one for one in lower_mapping(block, _CONSTANTS, "file", lambda key: None) if one.fact not in stated)
     model, wrapper = names.get("model"), names.get("optim_wrapper")
     objective = _OBJECTIVES.get(_word(model))

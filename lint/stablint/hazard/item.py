@@ -7,6 +7,7 @@ from typing import Any
 
 from stablint import knowledge
 from stablint.hazard.nearest import clearly_nearest, nearest
+from stablint.run.accepted import reader
 from stablint.run.fact import PRESUMED, Explicit, Fact
 from stablint.run.pep440 import Key, release_key
 from stablint.run.releases import FieldSpans, Rename, class_exists_at, field, field_names, renamed
@@ -24,6 +25,8 @@ _OF_UNSLOTH = frozenset(
         "max_seq_length",
     ]
 )
+# Frameworks whose arguments are a subclass of the library's, with what else they take.
+_SUBCLASSES = {"llamafactory": "llamafactory.train", "ms-swift": "ms-swift.train"}
 # Two spellings of plain annotations, so that hazards name one.
 _PLAIN_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str", "list": "list", "dict": "dict"}
 
@@ -119,8 +122,14 @@ class ItemWorld(World):
 
     def _handed_on(self) -> bool:
         """Unsloth's trainers take what TRL's took before, and put it where TRL looks for it now (unsloth/trainer.py,
-        _backwards_compatible_trainer)."""
-        return self.run.framework == "unsloth" and self.name.startswith("trainer.")
+        _backwards_compatible_trainer). Others have arguments of their own where the library's are gone, as LLaMA-Factory's
+        `overwrite_output_dir`."""
+        if self.run.framework == "unsloth":
+            return self.name.startswith("trainer.")
+        one = reader(_SUBCLASSES[self.run.framework]) if self.run.framework in _SUBCLASSES else None
+        release = self.release(one.library) if one is not None and self.name.startswith("training.") else None
+        stated = one is not None and self.run.releases.stated(one.library)
+        return one is not None and release is not None and one.takes(self.spelled, release, stated) is True
 
     def _never_a_key(self) -> bool:
         if self._owners == ("deepspeed.json",):

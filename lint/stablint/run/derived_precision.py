@@ -24,7 +24,10 @@ def compute_dtype(w: World) -> Answer:
         value = Unknown("the card decides") if not isinstance(native, bool) else "bfloat16" if native else "float16"
         return Answer(value, ("derived.deepspeed", "target.gpu.native_bf16"))
     if w.run.framework in _AUTOCAST and w.value("training.amp_dtype") in (*_HALF, "float32"):
-        return Answer(w.value("training.amp_dtype"), ("training.amp_dtype",))
+        # The same card decides as soon as `xtuner train` is given --deepspeed (its tools/train.py).
+        doubtful = w.run.framework == "xtuner" and w.fact("derived.deepspeed").presumed
+        presumed = doubtful and w.value("target.gpu.native_bf16") is not False
+        return Answer(w.value("training.amp_dtype"), ("training.amp_dtype",), presumed=presumed)
     if w.run.framework == "torchtune":  # its recipes know no mixed precision
         return _weights_decide(w)
     fp16, bf16 = w.value("training.fp16"), w.value("training.bf16")
