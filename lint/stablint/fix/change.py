@@ -203,10 +203,14 @@ def _rename(change: Change, fact: Fact | None, places: list[Place], run: Run) ->
             )
         return
     for place in places:
-        if place.entry is not None and place.entry.key.replace("-", "_") != key:
+        if place.entry is None:
+            continue
+        prefix, dot, _ = place.entry.key.rpartition(".")  # a flag with dots in it is one name
+        name = prefix + dot + key
+        if place.entry.key.replace("-", "_") != name:
             yield (
                 place.document,
-                required(writer(place).rename(place.document, place.entry, key), "it cannot be renamed there"),
+                required(writer(place).rename(place.document, place.entry, name), "it cannot be renamed there"),
             )
 
 
