@@ -145,6 +145,8 @@ def read(path: str, name: str, format: str | None = None) -> tuple[Document, ...
     content = source_text.read(path, name)
     if isinstance(content, source_text.Unreadable):
         return (Document(content.text, kind, 0, None, (content.problem,)),)
+    if kind == "yaml" and content.text.startswith("{") and not path.endswith((".yaml", ".yml")):
+        kind = "json"  # a DeepSpeed file called `stage3.conf`: `1e9` is a number in it
     return parse(content, kind)
 
 
@@ -161,7 +163,7 @@ def parse(content: Text, kind: str) -> tuple[Document, ...]:
     if kind == "python":
         from stablint.source import python
 
-        return (python.document(content),)
+        return python.documents(content)
     if kind == "notebook":
         from stablint.source import notebook
 

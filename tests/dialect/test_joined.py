@@ -179,3 +179,53 @@ def test_llava_s_switches(tmp_path, flags, method):
     )
     found = world(tmp_path, {"go.sh": f"{LLAVA} {flags}\n", "llava/train/train_mem.py": source})
     assert found.value("derived.method") == method
+
+
+# How a program writes a DeepSpeed file that its arguments name, and what is known of it.
+SAVED = [
+    ('json.dump(ds, open("ds.json", "w"))', 3),
+    ('with open("ds.json", "w") as f:\n    json.dump(ds, f, indent=2)', 3),
+    ('f = open("ds.json", "w")\njson.dump(obj=ds, fp=f)', None),  # the data has no place of its own
+    ('f = open("ds.json", "w")\njson.dump(ds, fp=f)', 3),
+    ('Path("ds.json").write_text(json.dumps(ds))', 3),
+    ('with Path("ds.json").open("w") as f:\n    f.write(json.dumps(ds))', 3),
+    ('NAME = "ds.json"\nwith open(NAME, "w") as f:\n    json.dump(ds, f)', 3),
+    ('ds["zero_optimization"] = {"stage": 2}\njson.dump(ds, open("ds.json", "w"))', 2),
+    ('json.dump({**ds, **more}, open("ds.json", "w"))', None),
+    ('json.dump(ds, open(sys.argv[1], "w"))', None),
+    ('json.dump(ds, open("results.txt", "w"))', None),
+]
+
+
+@pytest.mark.parametrize(("writes", "stage"), SAVED)
+def test_files_that_a_program_writes(tmp_path, writes, stage):
+    head = 'import json, sys\nfrom pathlib import Path\nfrom transformers import Trainer, TrainingArguments\nds = {"zero_optimization": {"stage": 3}}\n'
+    tail = '\nTrainer("m", TrainingArguments("o", deepspeed="ds.json", bf16=True))\n'
+    (run,) = runs(tmp_path, {"train.py": head + writes + tail})
+    found = run.explicit.get("deepspeed.zero_optimization.stage")
+    assert (found.value if found else None) == stage
+
+
+def test_a_written_config_is_mended_where_the_program_has_it(tmp_path):
+    from stablint.fix.apply import repair
+    from stablint.options import options
+
+    source = (
+        "import json\nargs = dict(\n  model_name_or_path='Qwen/Qwen2-7B-Instruct', stage='sft',  # first\n  finetuning_type='lora',\n"
+        "  template='qwen', output_dir='o', learning_rate=1e-4,\n  max_seq_length=512,  # tokens\n)\n"
+        "json.dump(args, open('a.json', 'w'), indent=2)\n"
+    )
+    (tmp_path / "make.py").write_text(source, encoding="utf-8")
+    (tmp_path / "go.sh").write_text("llamafactory-cli train a.json\n", encoding="utf-8")
+    done = repair(["make.py"], options(), unsafe=True, base=str(tmp_path))
+    (after,) = done.texts.values()
+    assert after.text == source.replace("max_seq_length", "cutoff_len")
+
+
+def test_of_duplicate_sections_the_last_holds_with_all_that_is_below(tmp_path):
+    file = '{"zero_optimization": {"stage": 3, "overlap_comm": true}, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}'
+    (run,) = runs(tmp_path, {"ds.json": file})
+    assert (fact(run, "deepspeed.zero_optimization.stage"), fact(run, "deepspeed.zero_optimization.overlap_comm")) == (
+        2,
+        ABSENT,
+    )

@@ -58,7 +58,18 @@ _BATCHES = frozenset({"train_batch_size", "per_device_train_batch_size", "batch_
 
 def recognise(document: Document) -> bool:
     module = document.root
-    return isinstance(module, Module) and (_is_script(module.names) or bool(_settings(module.names)))
+    return isinstance(module, Module) and (_is_script(module.names) or bool(_settings(module)))
+
+
+def _saved(module: Module) -> set[int]:
+    """Where the dicts begin that are written into files: they are read as those."""
+    return {
+        node.start
+        for call in module.calls
+        if call.name.rpartition(".")[2] in ("dump", "dumps", "safe_dump")
+        for node in call.positional
+        if isinstance(node, Mapping)
+    }
 
 
 def _is_script(names: Mapping) -> bool:
@@ -66,12 +77,13 @@ def _is_script(names: Mapping) -> bool:
     return "micro_batch_size" in keys and len(keys & CONSTANTS.keys()) >= 3
 
 
-def _settings(names: Mapping) -> list[tuple[str, Mapping]]:
+def _settings(module: Module) -> list[tuple[str, Mapping]]:
     """Dicts that say rate, batch and length of a training, and those beside them that say an adapter."""
+    saved = _saved(module)
     dicts = [
         (entry.key, entry.value)
-        for entry in names.entries
-        if isinstance(entry.value, Mapping) and not huggingface.is_prose(entry.value)
+        for entry in module.names.entries
+        if isinstance(entry.value, Mapping) and entry.value.start not in saved and not huggingface.is_prose(entry.value)
     ]
     found = [
         (name, value)
@@ -100,7 +112,7 @@ def lower(document: Document) -> tuple[Fragment, ...]:
         lora = {"lora": ("litgpt.finetune_lora",)} if any(one.fact == "lora.r" for one in statements) else {}
         return (Fragment("python", block, "call", statements, {"training": PRESUMED, "lora": OPEN}, lora, entry=True),)
     fragments = []
-    for number, (name, mapping) in enumerate(_settings(module.names)):
+    for number, (name, mapping) in enumerate(_settings(module)):
         block = Block(document, "document", name, mapping, mapping.start, mapping.end, number)
         rows = SETTINGS if number == 0 else ADAPTER
         other = huggingface.training_row if number == 0 else _nothing

@@ -140,6 +140,8 @@ def lower_mapping(block: Block, rows: Rows, layer: str, other: Rename, *, flags:
             dotted = ".".join(path) if above else key
             row = rows.get(dotted) or other(dotted)
             if type(node) is Mapping and node.entries:
+                if pending:  # of duplicate keys the last wins, with all that is below
+                    pending = [one for one in pending if one[0] != path]
                 pending.append((path, node))
             if type(row) is Row:
                 found.append(_statement(document, layer, number, reader, entry, path, row))

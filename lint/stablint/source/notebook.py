@@ -34,8 +34,8 @@ def documents(text: Text, parse: Parse, kind_of: Callable[[str], str]) -> tuple[
         return (Document(text, "notebook", 0, None, _refused(text)),)
     if read.language not in ("", "python", "ipython", "python3"):
         return (Document(text, "notebook", 0, None),)
-    module, whole = _python(text, read)
-    found = [module]
+    found, whole = _python(text, read)
+    module = found[0]
     constants = _constants(module)
     for span in whole.shell:
         if _starts(span):
@@ -75,16 +75,16 @@ class _Whole:
         self.view = builder.view("notebook")
 
 
-def _python(text: Text, read: Notebook) -> tuple[Document, _Whole]:
-    """The Python of all cells. A cell that is none is left out, and what it seems to define is unknown; it may be shell."""
+def _python(text: Text, read: Notebook) -> tuple[list[Document], _Whole]:
+    """The Python of all cells, and the files that it writes. A cell that is none is left out, and what it seems to define is unknown; it may be shell."""
     from stablint.source import python
 
     whole = _Whole(read)
-    document = python.document(Text(text.path, text.name, whole.view.source))
-    if document.root is None and document.problems[0].kind == "syntax-error":
+    found = python.documents(Text(text.path, text.name, whole.view.source))
+    if found[0].root is None and found[0].problems[0].kind == "syntax-error":
         whole = _Whole(read, frozenset(cell.number for cell in read.cells if _is_broken(cell)))
-        document = python.document(Text(text.path, text.name, whole.view.source))
-    return outward(document, text, whole.view, 0), whole
+        found = python.documents(Text(text.path, text.name, whole.view.source))
+    return [outward(document, text, whole.view, document.number) for document in found], whole
 
 
 def _is_broken(cell: Cell) -> bool:

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stablint.source.tree import Document, Entry, Mapping, Module, Node, Problem, Scalar, Sequence, Text, Unknown
+from stablint.source.tree import (
+    Document,
+    Entry,
+    Mapping,
+    Module,
+    Node,
+    Piece,
+    Problem,
+    Scalar,
+    Sequence,
+    Text,
+    Unknown,
+    View,
+)
 
 if TYPE_CHECKING:
     from stablint.source.python_scope import FoundCall
@@ -13,20 +26,32 @@ LARGEST = 1_000_000
 """Characters of the longest module that is read: `ast` takes some hundred times as much memory."""
 
 
-def document(text: Text) -> Document:
+def documents(text: Text) -> tuple[Document, ...]:
+    """The module, and the configurations that it writes as files."""
+    found: list[tuple[str, Mapping]] = []
+    first = document(text, found)
+    whole = (Piece(0, len(text.text), 0, len(text.text)),)
+    views = [
+        Document(text, "python", at, root, (), View(text.text, whole, "python", name))
+        for at, (name, root) in enumerate(found, 1)
+    ]
+    return (first, *views)
+
+
+def document(text: Text, written: list[tuple[str, Mapping]] | None = None) -> Document:
     """A Python module. What this Python cannot parse, because it is none or of a newer Python, is a `syntax-error` without a tree."""
     source = text.text
     if len(source) > LARGEST:
         problem = Problem("too-large", f"longer than {LARGEST // 1_000_000} million characters", 0, 0)
         return Document(text, "python", 0, None, (problem,))
-    found = module(source)
+    found = module(source, written)
     if isinstance(found, Problem):
         return Document(text, "python", 0, None, (found,))
     return Document(text, "python", 0, found)
 
 
-def module(source: str) -> Module | Problem:
-    """The calls and constants of a source, or why there are none."""
+def module(source: str, written: list[tuple[str, Mapping]] | None = None) -> Module | Problem:
+    """The calls and constants of a source, or why there are none. What it writes into files is added to `written`."""
     from stablint.source import python_guard
 
     at = python_guard.too_deep(source)
@@ -58,6 +83,10 @@ def module(source: str) -> Module | Problem:
                 isinstance(node, (Sequence, Mapping)) and (name in names.mutated or name in names.items)
             ):
                 entries.append(Entry(name, values.places.start(binding.node), values.places.end(binding.node), node))
+    if written is not None and "dump" in source:
+        from stablint.source import python_written
+
+        written += python_written.written(tree, names, values)
     return Module(tuple(calls), Mapping(tuple(entries), 0, len(source)))
 
 
