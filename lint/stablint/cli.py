@@ -48,6 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
         words = words[1:]
     elif not words or words[0] in ("-h", "--help", "--version"):
         return _help(words)
+    from stablint.knowledge import BrokenKnowledge
     from stablint.options import Wrong
 
     try:
@@ -56,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
         from stablint.commands import run_command
 
         return run_command(command, words, extra)
-    except Wrong as error:
+    except (Wrong, BrokenKnowledge) as error:
         return _refuse(str(error))
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

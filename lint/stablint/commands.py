@@ -191,10 +191,25 @@ def _knowledge(words: list[str], extra: list[str]) -> int:
         help="exit with 1 from this severity on (default: error)",
     )
     audit.add_argument("--output-format", choices=("full", "json"), default="full")
+    said = "Print the file that a new hazard begins as, with the next free code of its category."
+    new = tasks.add_parser(
+        "template", help="the file that a new hazard begins as", description=said, allow_abbrev=False
+    )
+    new.add_argument("category", choices=_CATEGORIES, metavar="CATEGORY", help=", ".join(_CATEGORIES))
+    new.add_argument("id", metavar="ID", help="its name, such as prefetch-without-workers")
     given = parser.parse_args(words)
+    if "category" in given:
+        from stablint.audit.template import run_template
+
+        return run_template(given)
     from stablint.audit.command import run_audit
 
     return run_audit(given)
+
+
+_CATEGORIES = (
+    "precision", "quantization", "optimization", "distributed", "adapters", "trainer", "versions", "objectives", "memory", "kernels", "safety",
+)  # fmt: skip
 
 
 _COMMANDS: dict[str, Callable[[list[str], list[str]], int]] = {

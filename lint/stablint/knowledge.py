@@ -10,6 +10,11 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 COMPILED = os.path.join(_HERE, "_compiled")
 SOURCES = os.path.join(os.path.dirname(os.path.dirname(_HERE)), "knowledge")
 
+
+class BrokenKnowledge(ValueError):
+    """A file under knowledge/ is not as its model says: the text names it."""
+
+
 _loaded: dict[str, Any] = {}
 _fresh = False
 
@@ -46,7 +51,11 @@ def _refresh() -> None:
     if _newest(SOURCES) > stamp or _newest(os.path.join(_HERE, "compiling")) > stamp:
         from stablint.compile import compile_all
 
-        compile_all(SOURCES, COMPILED)
+        try:
+            compile_all(SOURCES, COMPILED)
+        except ValueError as error:
+            lines = [line.strip() for line in str(error).splitlines() if "errors.pydantic.dev" not in line]
+            raise BrokenKnowledge(f"knowledge/{'; '.join(lines)}") from error
 
 
 def _newest(folder: str) -> float:

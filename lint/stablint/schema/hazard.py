@@ -17,7 +17,7 @@ CATEGORIES = {
     "A": "adapters",
     "T": "trainer",
     "V": "versions",
-    "R": "preference",
+    "R": "objectives",
     "M": "memory",
     "K": "kernels",
     "S": "safety",
