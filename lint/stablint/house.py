@@ -50,10 +50,12 @@ def house(folders: list[str]) -> House:
     return found
 
 
+_SAID = 9  # lines of an error; a text that is no hazard at all lacks every field
+
+
 def _one_line(error: Exception) -> str:
-    return "; ".join(
-        line.strip() for line in str(error).splitlines() if line.strip() and "errors.pydantic.dev" not in line
-    )
+    lines = [line.strip() for line in str(error).splitlines() if line.strip() and "errors.pydantic.dev" not in line]
+    return "; ".join([*lines[:_SAID], *(["…"] if len(lines) > _SAID else [])])
 
 
 def told(given: dict[str, Any] | None) -> Options:
