@@ -284,3 +284,23 @@ def test_an_evaluation_is_no_training(tmp_path):
         len(inspected(tmp_path, {"run.sh": script.replace("--metric", "--learning_rate 1e-5 --metric")}).report.runs)
         == 1
     )
+
+
+def test_a_model_that_is_only_loaded_is_no_training(tmp_path):
+    script = "deepspeed examples/chat.py --deepspeed ds.json --model_name_or_path gpt2 --bf16 True --end_string x\n"
+    assert inspected(tmp_path, {"run.sh": script}).report.runs == ()
+    assert len(inspected(tmp_path, {"run.sh": script.replace("chat.py", "train.py")}).report.runs) == 1
+
+
+def test_what_a_program_of_its_own_hands_to_deepspeed_is_not_held_against_the_file(tmp_path):
+    flags = "--learning_rate 4e-5 --num_train_epochs 2 --output_dir o --seed 1 --do_train --deepspeed"
+    run = only(tmp_path, f"deepspeed squad.py {flags} --deepspeed_config ds.json\n")
+    assert (stated(run, "training.learning_rate"), stated(run, "training.seed")) == (False, True)
+
+
+def test_a_script_that_quantises_by_arguments_of_its_own_leaves_the_weights_open(tmp_path):
+    own = f"python train.py {FLAGS} --bf16 --lora_r 8 --bits 4 --quant_type nf4 --double_quant\n"
+    run = only(tmp_path, own)
+    assert (run.scopes["model"], run.scopes["quantization"]) == ("open", "open")
+    assert not any(name.startswith("trl.") for names in run.classes.values() for name in names)
+    assert only(tmp_path, f"python train.py {FLAGS} --bf16\n").scopes["model"] != "open"

@@ -15,6 +15,7 @@ SplitLaunch = Callable[[Command], "tuple[Command, Command | None]"]
 
 # What only training has; the others of the telling flags are those of evaluation scripts as well.
 _TRAINING_ONLY = huggingface.TELLING - {"deepspeed", "fp16", "bf16", "per_device_eval_batch_size"}
+_OF_A_RUN = frozenset({"output_dir", "dataset_name", "dataset", "train_file", "do_train"})
 _CONFIG_SUFFIX = (".yaml", ".yml", ".json")
 # A caller that hands over a whole config: everything else in it stands in that file.
 _CONFIG_FLAGS = frozenset({"config", "config_file", "config_path"})
@@ -39,17 +40,19 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
         return False
     known = _known_flags(target)
     return (
-        (known >= 3 and not _evaluates(keys, known))
+        (known >= 3 and not _evaluates(target, keys, known))
         or (programs.of(launcher, script) is not None and (bool(keys) or bool(_config_links(target))))
-        or (known >= 1 and bool(keys & huggingface.TELLING) and not _evaluates(keys, known))
+        or (known >= 1 and bool(keys & huggingface.TELLING) and not _evaluates(target, keys, known))
         or (bool(_config_links(target)) and _starts_training(launcher, target))
         or (_names_config(target) and script is not None and _speaks_of_training(target))
     )
 
 
-def _evaluates(keys: set[str], known: int) -> bool:
-    """Whether nothing among the flags is of training alone, and several are of no trainer that is known."""
-    return keys.isdisjoint(_TRAINING_ONLY) and len(keys) - known >= 2 and not huggingface.is_trl(keys)
+def _evaluates(target: Command, keys: set[str], known: int) -> bool:
+    """Whether nothing among the flags is of training alone, and several are of no trainer that is known or none is of a run's output."""
+    if not keys.isdisjoint(_TRAINING_ONLY) or huggingface.is_trl(keys):
+        return False
+    return len(keys) - known >= 2 or (keys.isdisjoint(_OF_A_RUN) and not _speaks_of_training(target))
 
 
 def _launches_script(launcher: Command, script: Command | None) -> bool:
@@ -98,6 +101,19 @@ def _own_parser(target: Command) -> bool:
     keys = [spelled(entry.key) for entry in target.flags.entries]
     foreign = len(keys) - _known_flags(target)
     return foreign >= 2 and foreign > sum(1 for key in keys if huggingface.is_trl((key,)))
+
+
+def _tells_quantisation(fragment: Fragment) -> bool:
+    return any(stated.fact.startswith("quantization.") for stated in fragment.statements)
+
+
+def _quantises(target: Command) -> bool:
+    """Whether a flag of the script's own (`--bits 4`, `--use_int8`) may say how the weights are loaded."""
+    words = ("bit", "quant", "int8", "int4", "nf4", "qlora", "q_lora")
+    return any(
+        any(word in key for word in words) and not known_key(key)
+        for key in (spelled(entry.key) for entry in target.flags.entries)
+    )
 
 
 def _starts_training(launcher: Command, target: Command) -> bool:
@@ -150,6 +166,14 @@ def _presumed(fragment: Fragment) -> Iterator[Fragment]:
         )
 
 
+# What the trainer holds against a DeepSpeed file that it is given; a program of its own may give DeepSpeed either of the two.
+_COMPARED = frozenset(
+    ["training." + name for name in (
+        "deepspeed", "learning_rate", "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon", "warmup_steps", "max_grad_norm",
+        "gradient_accumulation_steps", "per_device_train_batch_size", "fp16", "bf16")]
+)  # fmt: skip
+
+
 def _training(document: Document, launcher: Command, target: Command, index: int) -> Fragment:
     block = Block(document, "flags", " ".join(target.words), target.flags, launcher.start, target.end, index, target)
     program = programs.of(launcher, target)
@@ -160,7 +184,12 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     if program is None and fragment.dialect == "trl" and _own_parser(target):
         # some names are TRL's, but the arguments are the program's own: what it fills in for the others is not known
         known = tuple(f"?{name}" if name.startswith("trl.") else name for name in fragment.classes.get("training", ()))
-        fragment = fragment._replace(dialect="hf-args", framework="", classes={**fragment.classes, "training": known})
+        others = {
+            namespace: names
+            for namespace, names in fragment.classes.items()
+            if not any(name.startswith("trl.") for name in names)
+        }
+        fragment = fragment._replace(dialect="hf-args", framework="", classes={**others, "training": known})
     elif program is None:
         fragment = fragment._replace(classes=_by_script(target, fragment.classes))
     fragment = fragment._replace(statements=tuple(_truth(stated) for stated in fragment.statements))
@@ -170,11 +199,13 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     links = (*fragment.links, *configs, *_unresolved(document, target))
     foreign = program is None and _has_flag(target, "deepspeed_config")
     if foreign:
-        kept = tuple(stated for stated in fragment.statements if stated.fact != "training.deepspeed")
+        kept = tuple(stated for stated in fragment.statements if stated.fact not in _COMPARED)
         fragment = fragment._replace(statements=kept)
     few = program is None and _known_flags(target) < 3
     if foreign or few or _names_config(target):
         scopes = dict.fromkeys(scopes, OPEN)
+    elif program is None and _quantises(target) and not _tells_quantisation(fragment):
+        scopes |= dict.fromkeys(("model", "quantization"), OPEN)
     return fragment._replace(links=links, scopes=scopes)
 
 
