@@ -220,7 +220,8 @@ def _insert(change: Change, run: Run, beside: str, changes: list[Change]) -> tup
     explicit = run.explicit
     near = [c.fact for c in changes if c.fact != change.fact] + [beside] + list(explicit)[::-1]
     same = [name for name in near if name.partition(".")[0] == namespace and name in explicit]
-    for name in (*same, *([] if namespace in ("deepspeed", "lora", "quantization", "fsdp") else near)):
+    elsewhere = namespace in ("deepspeed", "fsdp") or (namespace in ("lora", "quantization") and not _whole(run))
+    for name in (*same, *([] if elsewhere else near)):
         fact = explicit.get(name)
         if fact is None or not isinstance(fact.origin, Explicit) or fact.origin.place.entry is None:
             continue
@@ -232,6 +233,11 @@ def _insert(change: Change, run: Run, beside: str, changes: list[Change]) -> tup
         if edit is not None:
             return place.document, edit
     raise Impossible("there is no place beside which it could be written")
+
+
+def _whole(run: Run) -> bool:
+    """Whether the framework reads adapter and quantisation from the same text as everything else."""
+    return run.dialects[:1] in (("trl",), ("llamafactory",), ("axolotl",), ("ms-swift",))
 
 
 def _insertion(change: Change, beside: Explicit, run: Run) -> Insertion | None:

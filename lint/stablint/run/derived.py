@@ -62,6 +62,8 @@ RULES: dict[str, Rule] = {
     "derived.adam_betas": _later("derived_rate", "adam_betas"),
     "derived.weights_gib": _later("derived_memory", "weights_gib"),
     "derived.weights_per_card_gib": _later("derived_memory", "weights_per_card_gib"),
+    "derived.weights_4bit_per_card_gib": _later("derived_memory", "weights_4bit_per_card_gib"),
+    "derived.weights_half_per_card_gib": _later("derived_memory", "weights_half_per_card_gib"),
     "derived.training_state_gib": _later("derived_memory", "training_state_gib"),
     "derived.rows_gib": _later("derived_peak", "rows_gib"),
     "derived.checkpointing": _later("derived_peak", "checkpointing"),

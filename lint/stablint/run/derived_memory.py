@@ -31,6 +31,25 @@ def weights_per_card_gib(w: World) -> Answer:
     return Answer(whole / shards if shards else Unknown("how the weights are spread is not known"), names)
 
 
+def weights_4bit_per_card_gib(w: World) -> Answer:
+    """The same, if the weights were loaded in four bits."""
+    return _weights_as(w, "4bit")
+
+
+def weights_half_per_card_gib(w: World) -> Answer:
+    """The same, if the weights were loaded in a half format."""
+    return _weights_as(w, "bfloat16")
+
+
+def _weights_as(w: World, dtype: str) -> Answer:
+    names = ("model.parameters", "derived.zero_stage", "derived.world_size", "model.device_map")
+    size, shards = w.value("model.parameters"), weight_shards(w)
+    known = isinstance(size, int) and shards is not None
+    return Answer(
+        size * state.WEIGHT[dtype] / GIB / shards if known else Unknown("size or shards are not known"), names
+    )
+
+
 def weight_shards(w: World) -> int | None:
     """Over how many cards the weights are divided; None where that is not known."""
     stage, processes = w.value("derived.zero_stage"), w.value("derived.world_size")
