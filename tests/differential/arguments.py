@@ -15,6 +15,7 @@ class Subject(NamedTuple):
     kind: str
     base: Given
     left_out: frozenset[str] = frozenset()
+    seldom: bool = False  # only in the long run
 
 
 # These reach out of the constructor: the Hub, files, launchers, other packages, objects that no file can hold.
@@ -100,6 +101,26 @@ _SUBJECTS = (
     Subject("peft.HRAConfig", {"target_modules": ["q_proj"]}),
     Subject("peft.VBLoRAConfig", {"target_modules": ["q_proj"], "vector_length": 8}),
     Subject("peft.IA3Config", {"target_modules": ["q_proj", "down_proj"], "feedforward_modules": ["down_proj"]}),
+    Subject("peft.DeloraConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.GloraConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.LilyConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.PeanutConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.PsoftConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.SupertuningConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.TinyLoraConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.WaveFTConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.RandLoraConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.GraloraConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.MissConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.PveraConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.FrodConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.HiraConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.DeftConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.C3AConfig", {"target_modules": ["q_proj"], "block_size": 16}, seldom=True),
+    Subject("peft.PolyConfig", {"target_modules": ["q_proj"]}, seldom=True),
+    Subject("peft.PrefixTuningConfig", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 4}, seldom=True),
+    Subject("peft.CartridgeConfig", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 4}, seldom=True),
+    Subject("trl.DistillationConfig", {"output_dir": "out"}, seldom=True),
     Subject("transformers.BitsAndBytesConfig", {"load_in_4bit": True}),
     Subject("transformers.GPTQConfig", {"bits": 4}),
     Subject("transformers.AwqConfig", {}),
