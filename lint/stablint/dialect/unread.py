@@ -139,10 +139,16 @@ def _is_other_form(fragment: Fragment, keys: frozenset[str]) -> bool:
     if programs is not None and fragment.block.kind == "flags":
         words = (word.rpartition("/")[2] for word in fragment.block.name.split())
         # with --use_ray another parser reads the command (ms-swift 4.5.2, swift/cli/_megatron/rlhf.py)
-        return not any(word in programs for word in words) or "use_ray" in keys
+        return not any(word in programs for word in words) or "use_ray" in keys or _only_warns(fragment.block)
     if fragment.dialect == "llamafactory":
         return bool(keys & _OTHER_ARGUMENTS) or not (keys & {"model_name_or_path", "adapter_name_or_path", "stage"})
-    return fragment.dialect == "ms-swift" and bool(keys & _OTHER_FORMS)
+    return fragment.dialect == "ms-swift" and (bool(keys & _OTHER_FORMS) or _only_warns(fragment.block))
+
+
+def _only_warns(block: Block) -> bool:
+    """`ignore_args_error` makes ms-swift warn of what its parser leaves over (ms-swift 4.5.2, swift/pipelines/base.py)."""
+    node = block.mapping.get("ignore_args_error")
+    return isinstance(node, Scalar) and str(node.value).lower() in ("true", "1", "yes")
 
 
 def unread(

@@ -30,6 +30,7 @@ RULES: dict[str, Rule] = {
     "derived.trl_trainer": method.trl_trainer,
     "derived.lora_scale": method.lora_scale,
     "derived.accelerator_made": method.accelerator_made,
+    "derived.unknown_arguments_pass": method.unknown_arguments_pass,
     "derived.adalora_pruning_end": method.adalora_pruning_end,
     "derived.lora_targets_missing": method.lora_targets_missing,
     "derived.lora_targets_found": method.lora_targets_found,

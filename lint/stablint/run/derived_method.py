@@ -134,6 +134,12 @@ def accelerator_made(w: World) -> Answer:
     return Answer(w.is_stated("accelerate.accelerator"), ("accelerate.accelerator",))
 
 
+def unknown_arguments_pass(w: World) -> Answer:
+    """Is LLaMA-Factory's parser told to let arguments pass that it does not have (llamafactory 0.9.5 hparams/parser.py, extras/misc.py)?"""
+    name = "launch.env.ALLOW_EXTRA_ARGS"
+    return Answer(str(w.stated(name)).lower() in ("1", "y", "true"), (name,))
+
+
 def adalora_pruning_end(w: World) -> Answer:
     """The step at which AdaLoRA stops to reduce ranks (peft tuners/adalora/config.py, __post_init__)."""
     names = ("lora.total_step", "lora.tfinal")
