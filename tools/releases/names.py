@@ -13,7 +13,10 @@ from typing import Any
 from .package import Package
 
 # Other frameworks' models, tables of checkpoints and questions about what is installed: no script that fine-tunes is lost with them.
-_ASIDE = re.compile(r"(?:TF|Flax)[A-Z]|\w*_ARCHIVE_|(?:is|requires|load)_|_|\w*FeatureExtractor\Z")
+# Tokenizers and image processors that no file lists any longer are still there: transformers 5 makes their names up when they are asked for.
+_ASIDE = re.compile(
+    r"(?:TF|Flax)[A-Z]|\w*_ARCHIVE_|(?:is|requires|load)_|_|\w*(?:FeatureExtractor|Tokenizer|TokenizerFast|ImageProcessorFast)\Z"
+)
 
 
 def exported(package: Package) -> dict[str, dict[str, Any]]:
