@@ -49,6 +49,9 @@ CASES = {
     "what litgpt's classes take": (LITGPT + "data: {class_path: A, init_args: {any: 1}}\n", set()),
     "a slip in a recipe": (RECIPE + "gradient_acumulation_steps: 8\n", {"keys.recipe.gradient_acumulation_steps"}),
     "other marks between the words": (RECIPE + "warmupRatio: 0.1\nnum-train-epochs: 1\n", {"keys.recipe.warmupRatio", "keys.recipe.num-train-epochs"}),
+    "another framework's word for TRL's": (RECIPE + "cutoff_len: 8\nlora_rank: 8\n", {"keys.recipe.cutoff_len", "keys.recipe.lora_rank"}),
+    "TRL's own word is there already": (RECIPE + "max_length: 8\ncutoff_len: 8\n", set()),
+    "a script with words of its own": (RECIPE + "cutoff_len: 8\nmy_reward: 1\nmy_folder: a\n", set()),
     "a script's own key": (RECIPE + "my_dataset_folder: a\n", set()),
     "a script with more of its own": (RECIPE + "warmup_ration: 0.1\nmy_reward: 1\nmy_folder: a\n", set()),
 }  # fmt: skip
@@ -111,3 +114,23 @@ def test_a_command_that_ray_reads_is_not_judged_by_the_arguments_of_another_pars
     plain = {"run.sh": "megatron rlhf --rlhf_type grpo --groups 2 --model a\n"}
     assert "framework-argument-unfamiliar" not in rules(inspected(tmp_path / "ray", ray))
     assert "framework-argument-unfamiliar" in rules(inspected(tmp_path / "plain", plain))
+
+
+HINTS = [
+    ('{"train_batch_size": 8, "zero_optimization": {"stage": 2, "overlap_com": true}}', "is `overlap_comm` meant?"),
+    (
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "gradient_clipping": 1.0}}',
+        "it belongs to the top level",
+    ),
+    (ACCELERATE + "zero_stage: 3\n", "it belongs to `deepspeed_config`"),
+    (ACCELERATE + "fsdp_offload_params: true\n", "it belongs to `fsdp_config`"),
+    (LITGPT + "micro_batch_size: 2\n", "it belongs to `train`"),
+    (TORCHTUNE.replace("lora_rank", "lora_r"), "is `lora_rank` meant?"),
+    (RECIPE + "cutoff_len: 8\n", "is `max_length` meant?"),
+]
+
+
+@pytest.mark.parametrize(("content", "hint"), HINTS)
+def test_where_a_key_belongs_and_what_it_may_mean(tmp_path: Path, content: str, hint: str) -> None:
+    found = inspected(tmp_path, {"run.json" if content[:1] == "{" else "run.yaml": content})
+    assert any(hint in one.message for one in found.report.diagnostics)

@@ -5,6 +5,8 @@ A script may well have arguments of its own, so only a recipe that holds next to
 
 from __future__ import annotations
 
+from typing import Any
+
 from stablint.dialect import huggingface
 from stablint.knowledge import load
 from stablint.run.names import known_key
@@ -24,6 +26,18 @@ def misspelled(keys: frozenset[str]) -> tuple[str, ...]:
         near = tuple(sorted(key for key in unknown if any(resembles(key, name) for name in load("keys")["keys"])))
         found = _found[keys] = near if len(unknown) - len(near) <= 1 else ()
     return found
+
+
+def of_others(keys: frozenset[str]) -> tuple[str, ...]:
+    """Keys of a TRL recipe that other frameworks have for what TRL calls otherwise, where the recipe does not have TRL's name."""
+    strangers = [key for key in keys if key not in huggingface.TRL_ONLY and not known_key(key)]
+    groups = load("synonyms") if strangers else {}
+    found = [key for key in strangers if (own := _by_trl(groups.get(key, ()))) and own.isdisjoint(keys)]
+    return tuple(sorted(found)) if len(strangers) - len(found) <= 1 else ()
+
+
+def _by_trl(groups: Any) -> frozenset[str]:
+    return frozenset(name for group in groups for name in group.get("trl", ()))
 
 
 def resembles(key: str, name: str) -> bool:

@@ -118,10 +118,10 @@ def _constants(document: Document) -> tuple[Fragment, ...]:
 
 def _with_unread(fragment: Fragment) -> Fragment:
     if fragment.dialect in ("trl", "hf-args") and fragment.block.kind == "document":
-        from stablint.dialect.misspelled import misspelled
+        from stablint.dialect.misspelled import misspelled, of_others
 
         keys = frozenset([entry.key for entry in fragment.block.mapping.entries])
-        if not misspelled(keys):
+        if not misspelled(keys) and not (fragment.dialect == "trl" and of_others(keys)):
             return fragment
     elif fragment.dialect not in _KEYS_KNOWN:
         return fragment

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Row, spelled, statement
-from stablint.dialect.misspelled import misspelled
+from stablint.dialect.misspelled import misspelled, of_others
 from stablint.run.accepted import Reader, reader
 from stablint.run.fact import Explicit, Statement
 from stablint.run.names import known_key
@@ -71,7 +71,7 @@ def with_unread(fragment: Fragment) -> Fragment:
 
 def _recipe(fragment: Fragment, keys: frozenset[str]) -> Fragment:
     """A recipe of TRL or a script: only slips of known names, since the script may have more."""
-    slips = misspelled(keys)
+    slips = (*misspelled(keys), *(of_others(keys) if fragment.dialect == "trl" else ()))
     found = tuple(
         statement(fragment.block, entry, (entry.key,), Row(entry.key, f"keys.recipe.{entry.key}"), fragment.layer)
         for entry in fragment.block.mapping.entries

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from stablint import knowledge
-from stablint.hazard.nearest import clearly_nearest, nearest
+from stablint.hazard.hints import belongs, hint, meant, suggestion
+from stablint.hazard.nearest import clearly_nearest
 from stablint.run.accepted import reader
 from stablint.run.fact import PRESUMED, Explicit, Fact
 from stablint.run.pep440 import Key, release_key
@@ -227,33 +228,6 @@ def _from_spans(item: ItemWorld) -> str | None:
     return item.run.releases.text(gone[0]) if gone and item.item_unknown() is True else None
 
 
-def _suggestion(item: ItemWorld, choose: Callable[..., str | None] = nearest) -> str | None:
-    """The field whose name is nearest, among those of the chosen release."""
-    near = choose(item.spelled, _siblings(item), 0.8) if item.item_unknown() is True else None
-    return near.rpartition(".")[2] if near else None
-
-
-def _siblings(item: ItemWorld) -> list[str]:
-    prefix = item.spelled.rpartition(".")[0]
-    return [name for owner in item._owners for name in item.names(owner) if name.rpartition(".")[0] == prefix]
-
-
-def _meant(item: ItemWorld) -> str | None:
-    """The choice whose name is clearly nearest to a value that is none."""
-    choices = [one for one in item.item_choices() or [] if isinstance(one, str)]
-    return clearly_nearest(str(item._fact.value).strip().lower(), choices, 0.75)
-
-
-def _belongs(item: ItemWorld) -> str | None:
-    """The only section of DeepSpeed's file in which the name of an unknown key is read."""
-    if item._owners != ("deepspeed.json",) or item.item_unknown() is not True or _suggestion(item) is not None:
-        return None
-    last = item.spelled.rpartition(".")[2]
-    homes = {name.rpartition(".")[0] for name in item.names("deepspeed.json") if name.rpartition(".")[2] == last}
-    home = next(iter(homes)) if len(homes) == 1 else ""
-    return home or None
-
-
 def _type(item: ItemWorld) -> str | None:
     """The plain type of the annotation, None for unions of several."""
     written = item.spans(lambda spans, release: spans.type_at(release))
@@ -297,10 +271,10 @@ _WORDS: dict[str, Callable[[ItemWorld], Any]] = {
     "component_now": _component_now,
     "removed_in": lambda item: _text(item, "removed_in"),
     "deprecated_in": lambda item: _text(item, "deprecated_in"),
-    "suggestion": _suggestion,
-    "belongs": _belongs,
-    "meant": _meant,
-    "correction": lambda item: _suggestion(item, clearly_nearest),
+    "suggestion": suggestion,
+    "belongs": belongs,
+    "meant": meant,
+    "correction": lambda item: suggestion(item, clearly_nearest),
     "library": lambda item: item._owners[0].partition(".")[0] if item._owners else None,
-    "hint": lambda item: f" (is `{meant}` meant?)" if (meant := _suggestion(item)) else "",
+    "hint": hint,
 }

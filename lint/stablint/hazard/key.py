@@ -141,6 +141,8 @@ class KeyWorld(ItemWorld):
             return None
         last = self.spelled.rpartition(".")[2]
         homes = {name.rpartition(".")[0] for name in self._names() if name.rpartition(".")[2] == last}
+        if not homes and self.readers[0].name == "accelerate.ClusterConfig":
+            return _section_of(last)
         if not homes and self.readers[0].name == "accelerate.launch" and field("deepspeed.json", last) is not None:
             return "a DeepSpeed file, which `deepspeed_config_file` names"
         if len(homes) != 1:
@@ -165,6 +167,20 @@ class KeyWorld(ItemWorld):
         """The remark of a key that is gone: what is there instead."""
         suggestion = self.key_suggestion()
         return f" (now `{suggestion}`?)" if suggestion is not None else ""
+
+
+def _section_of(option: str) -> str | None:
+    """The section of accelerate's file for an option of its launcher (commands/launch.py, groups of arguments)."""
+    launch = reader("accelerate.launch")
+    if launch is None or not launch.ever(option):
+        return None
+    if option.startswith("fsdp_"):
+        return "`fsdp_config`"
+    sharding = option.startswith(("zero", "offload_", "deepspeed_")) or option in (
+        "gradient_clipping",
+        "gradient_accumulation_steps",
+    )
+    return "`deepspeed_config`" if sharding else None
 
 
 def _begins(name: str, key: str) -> bool:

@@ -1,0 +1,49 @@
+"""What an unknown key or value may have meant, and where a key would be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from stablint.hazard.nearest import clearly_nearest, nearest
+
+if TYPE_CHECKING:
+    from stablint.hazard.item import ItemWorld
+
+
+def suggestion(item: ItemWorld, choose: Callable[..., str | None] = nearest) -> str | None:
+    """The field of the same section whose name is nearest, among those of the chosen release."""
+    if item.item_unknown() is not True:
+        return None
+    return choose(item.spelled.rpartition(".")[2], [name.rpartition(".")[2] for name in siblings(item)], 0.8)
+
+
+def hint(item: ItemWorld) -> str:
+    """A remark in brackets that follows an unknown key in a message."""
+    near = suggestion(item, clearly_nearest)
+    if near is not None:
+        return f" (is `{near}` meant?)"
+    section, _, last = item.spelled.rpartition(".")
+    outside = section and item._owners == ("deepspeed.json",) and last in item.names("deepspeed.json")
+    return " (it belongs to the top level of the file)" if outside else ""
+
+
+def siblings(item: ItemWorld) -> list[str]:
+    prefix = item.spelled.rpartition(".")[0]
+    return [name for owner in item._owners for name in item.names(owner) if name.rpartition(".")[0] == prefix]
+
+
+def meant(item: ItemWorld) -> str | None:
+    """The choice whose name is clearly nearest to a value that is none."""
+    choices = [one for one in item.item_choices() or [] if isinstance(one, str)]
+    return clearly_nearest(str(item._fact.value).strip().lower(), choices, 0.75)
+
+
+def belongs(item: ItemWorld) -> str | None:
+    """The only section of DeepSpeed's file in which the name of an unknown key is read."""
+    if item._owners != ("deepspeed.json",) or item.item_unknown() is not True or suggestion(item) is not None:
+        return None
+    last = item.spelled.rpartition(".")[2]
+    homes = {name.rpartition(".")[0] for name in item.names("deepspeed.json") if name.rpartition(".")[2] == last}
+    home = next(iter(homes)) if len(homes) == 1 else ""
+    return home or None
