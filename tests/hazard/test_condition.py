@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablint.hazard.condition import deciding, evaluate, facts_read
-from stablint.run.fact import ABSENT, CLOSED, OPEN, Fact, Statement, Supplied
+from stablint.hazard.condition import deciding, evaluate, facts_read, reads_files, turns
+from stablint.run.fact import ABSENT, CLOSED, OPEN, Fact, Secret, Statement, Supplied
+from stablint.run.pep440 import release_key
 from stablint.source.tree import Unknown
+from tests.runs import world
 
 NAMES = ["training.a", "training.b", "training.c"]
 UNKNOWN = Unknown("nobody says")
@@ -50,6 +54,10 @@ TRUTHS = [
     ("multiple-of", 0.1, 0.02, True), ("multiple-of", 7, 0, False), ("not-multiple-of", 7, 2, True), ("not-multiple-of", 7, 0, False),
     ("length", [1, 2], 2, True), ("length", 2, 2, False),
     ("type", "1e-4", "str", True), ("type", True, "int", False), ("type", 1, ["int", "float"], True), ("type", None, "null", True),
+    ("type", float("nan"), "float", True), ("multiple-of", float("nan"), 2, False), ("between", True, [0, 2], False),
+    ("type", Secret("hf_…"), "str", False), ("type", Secret("hf_…"), "secret", True), ("type", "hf", "secret", False),
+    ("contains-any", ["a"], "a", False), ("contains-all", ["a"], "a", False), ("in", "a", "abc", False),
+    ("is-integer", 3, None, True), ("is-integer", True, None, False),
     ("is-integer", 3.0, None, True), ("is-integer", 0.5, None, False), ("is-integer", "3", None, False),
     ("is-set", 0, None, True), ("is-set", None, None, False), ("is-set", ABSENT, None, False),
     ("is-absent", ABSENT, None, True), ("is-absent", 0, None, False), ("is-default", ABSENT, None, True),
@@ -79,6 +87,84 @@ def test_items_of_a_list() -> None:
     assert verdict(condition, {"training.a": []}) is False
     assert verdict(["all-items", *condition[1:]], {"training.a": []}) is True
     assert verdict(["all-items", *condition[1:]], {"training.a": [8, 9]}) is False
+
+
+# Releases compare as releases, not as texts; the release is 0.10.1.
+RELEASES = [
+    ("is", "0.10.1", True), ("is", "0.9", False), ("is-not", "0.9", True), ("is-not", "0.10.1", False),
+    (">", "0.9.6", True), (">", "0.10.1", False), (">=", "0.10.1", True), (">=", "0.11", False),
+    ("<", "0.11", True), ("<", "0.10.1", False), ("<=", "0.10.1", True), ("<=", "0.9", False),
+    ("between", ["0.9", "0.11"], True), ("between", ["0.10.1", "0.11"], True), ("between", ["0.9", "0.10.1"], False),
+    ("in", ["0.9", "0.10.1"], True), ("in", ["0.9"], False), ("not-in", ["0.9"], True), ("not-in", ["0.10.1"], False),
+]  # fmt: skip
+
+
+class Stated(Facts):
+    """A world in which the release of one library is stated."""
+
+    def __init__(self, values: Values, library: str, release: str) -> None:
+        super().__init__(values)
+        self.run = SimpleNamespace(releases=SimpleNamespace(stated=lambda name: name == library))
+        self.choice = {library: release_key(release)}
+
+
+@pytest.mark.parametrize(("operator", "operand", "expected"), RELEASES)
+def test_releases_compare_as_releases(operator: str, operand: Any, expected: bool) -> None:
+    stated: Any = Stated({}, "trl", "0.10.1")
+    assert evaluate([operator, "versions.trl", 1, operand], stated) is expected
+    assert evaluate([operator, "versions.peft", 1, operand], stated) is None
+
+
+def test_a_release_compares_with_one_that_a_fact_names() -> None:
+    condition = ["<", "versions.trl", 2, "training.a"]
+    assert evaluate(condition, cast(Any, Stated({"training.a": "0.11"}, "trl", "0.10.1"))) is True
+    assert evaluate(condition, cast(Any, Stated({"training.a": "0.9"}, "trl", "0.10.1"))) is False
+    assert evaluate(condition, cast(Any, Stated({"training.a": UNKNOWN}, "trl", "0.10.1"))) is None
+    assert evaluate(condition, cast(Any, Stated({}, "trl", "0.10.1"))) is None
+
+
+def test_a_file_exists_beside_the_text_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "train.yaml").write_text(
+        "deepspeed: ds.json\nresume_from_checkpoint: gone.json\noutput_dir: out\nlearning_rate: 1e-5\n"
+    )
+    (tmp_path / "ds.json").write_text("{}")
+    found = world(tmp_path, {})
+    assert evaluate(["exists-file", "training.deepspeed", 0, None], found) is True
+    assert evaluate(["exists-file", "training.resume_from_checkpoint", 0, None], found) is False
+    assert evaluate(["exists-file", "training.hub_token", 0, None], found) is False
+    assert (
+        verdict(["exists-file", "training.a", 0, None], {"training.a": "ds.json"}) is None
+    )  # nobody knows beside what
+    assert verdict(["exists-file", "training.a", 0, None], {"training.a": 3}) is False
+    assert verdict(["exists-file", "training.a", 0, None], {"training.a": UNKNOWN}) is None
+
+
+def test_only_the_existence_of_files_is_asked_of_the_disk() -> None:
+    asks = ["exists-file", "training.a", 0, None]
+    other = ["is", "training.a", 1, 1]
+    assert reads_files([asks]) and reads_files([other, ["any", [other, ["not", [asks]]]]])
+    assert not reads_files([other, ["any", [other]]])
+
+
+def test_what_decides_is_the_first_true_branch_and_the_operand_too() -> None:
+    facts: Any = Facts({"training.a": 1, "training.b": 1, "training.c": 2})
+    a, b = ["is", "training.a", 1, 1], ["is", "training.b", 1, 1]
+    assert list(deciding([["any", [["is", "training.c", 1, 1], b, a]]], facts)) == ["training.b"]
+    assert list(deciding([["any", [["is", "training.c", 1, 1]]]], facts)) == []
+    assert list(deciding([["<", "training.a", 2, "training.c"], ["all", [b]]], facts)) == [
+        "training.a",
+        "training.c",
+        "training.b",
+    ]
+
+
+def test_an_item_s_choices_change_with_the_releases() -> None:
+    facts: Any = Facts({})
+    facts.item_turns = lambda: frozenset({("trl", release_key("1.0"))})
+    for operator in ("one-of-enum", "unknown-key"):
+        assert turns([["not", [[operator, "item", 0, None]]]], facts) == facts.item_turns()
+        assert not turns([[operator, "training.a", 0, None]], facts)
+    assert not turns([["is-set", "item", 0, None]], facts)
 
 
 leaves = st.builds(

@@ -82,6 +82,22 @@ def test_bare_versions_and_lists(specifier: str, inside: str, outside: str) -> N
     assert not matcher(specifier)(release_key(outside))
 
 
+# What hypothesis draws seldom: development versions of post-releases, and a letter in front of a prefix.
+@pytest.mark.parametrize("operator", ["<", "<=", ">", ">=", "==", "!="])
+@pytest.mark.parametrize("bound", ["1.0", "1.0.post1", "1.0rc1", "1.0.dev2", "1.0.post1.dev1"])
+@pytest.mark.parametrize(
+    "version", ["1.0", "1.0.dev1", "1.0.post1.dev1", "1.0.post1.dev2", "1.0rc1", "1.0rc1.dev1", "1.0.post2"]
+)
+def test_versions_on_the_way_to_a_bound(operator: str, bound: str, version: str) -> None:
+    expected = SpecifierSet(operator + bound).contains(version, prereleases=True)
+    assert matcher(operator + bound)(release_key(version)) == expected
+
+
+def test_a_prefix_may_have_the_letter_of_a_tag() -> None:
+    assert matcher("==v4.46.*")(release_key("4.46.3"))
+    assert not matcher("==v4.46.*")(release_key("4.47"))
+
+
 @pytest.mark.parametrize(
     "text", ["", "latest", "4..5", "4.x", "git+https://example.org", "4.46,,5", ">=", ">=4.*", "~=4", "==a.*"]
 )

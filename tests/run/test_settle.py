@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from stablint.run.fact import Explicit, Supplied, is_unknown
+from stablint.run.fact import Explicit, Statement, Supplied, is_unknown
+from stablint.run.settle import settle
 from tests.runs import Files, runs, world
 
 RECIPE = (
@@ -69,3 +71,20 @@ def test_every_statement_is_kept_with_its_place(tmp_path: Path) -> None:
     (run,) = runs(tmp_path, {"train.yaml": RECIPE + "learning_rate: 7.0e-5\n"})
     places = [s.origin.place for s in run.explicit["training.learning_rate"].sources if isinstance(s.origin, Explicit)]
     assert [place.document.text.text[place.start : place.end] for place in places] == ["7.0e-5", "1.0e-5"]
+
+
+def test_what_an_option_says_comes_before_all_that_is_written() -> None:
+    place: Any = None
+    written = Statement("training.seed", 1, 1, Explicit(place, "extra-flags", 0))
+    said = Statement("training.seed", 2, 2, Supplied("--set"))
+    for order in ([written, said], [said, written]):
+        fact = settle([(order, False)])["training.seed"]
+        assert (fact.value, fact.sources) == (2, (said, written))
+
+
+def test_the_winner_says_whether_the_fact_is_presumed() -> None:
+    place: Any = None
+    low = Statement("training.seed", 1, 1, Explicit(place, "file", 0))
+    high = Statement("training.seed", 2, 2, Explicit(place, "flags", 0))
+    assert settle([([low], True), ([high], False)])["training.seed"].presumed is False
+    assert settle([([low], False), ([high], True)])["training.seed"].presumed is True

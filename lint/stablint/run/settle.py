@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stablint import knowledge
-from stablint.run.fact import Explicit, Fact, Statement, is_unknown
-from stablint.source.tree import Unknown
+from stablint.run.fact import Explicit, Fact, Statement
 
 NO_TURNS: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
 
@@ -37,23 +36,6 @@ def settle(groups: Iterable[tuple[Iterable[Statement], bool]]) -> dict[str, Fact
 
 def _fact(name: str, found: list[tuple[int, Statement, bool]]) -> Fact:
     best = min(order for order, _, _ in found)
-    winners = [(statement, presumed) for order, statement, presumed in found if order == best]
-    winner, presumed = winners[-1]
+    winner, presumed = [(statement, presumed) for order, statement, presumed in found if order == best][-1]
     others = tuple(statement for _, statement, _ in found if statement is not winner)
-    value = winner.value
-    if _contradict(winner, [statement for statement, _ in winners]):
-        value = Unknown("two calls state it differently")
-    return Fact(name, value, winner.origin, (winner, *others), "wins", presumed=presumed)
-
-
-def _contradict(winner: Statement, rivals: list[Statement]) -> bool:
-    """Two calls of one file may build two things; two keys of one mapping are duplicates, where the last wins."""
-    return any(
-        type(rival.origin) is Explicit
-        and type(winner.origin) is Explicit
-        and rival.origin.layer == "call"
-        and rival.origin.block != winner.origin.block
-        and not is_unknown(rival.value)
-        and rival.value != winner.value
-        for rival in rivals
-    )
+    return Fact(name, winner.value, winner.origin, (winner, *others), "wins", presumed=presumed)
