@@ -276,6 +276,20 @@ def test_releases_of_lock_files_and_requirements(tmp_path, files, expected):
     assert locks.stated(str(inner), str(inner), {}) == {}
 
 
+ASKED = [
+    ('require_version("trl>=0.8.6,<=0.9.6", "pip install trl")', {"trl": ">=0.8.6,<=0.9.6"}),
+    ('require_version(\n    "trl>=0.8.6,<=0.9.6")\nrequire_version("trl<0.9")', {"trl": ">=0.8.6,<=0.9.6,<0.9"}),
+    ('require_version("trl==0.9.6")\nrequire_version("trl>=1.0")', {}),
+    ('require_version("pillow>=9")\nrequire_version(wanted)', {}),
+    ("pass", {}),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), ASKED)
+def test_releases_that_a_program_asks_for(text, expected):
+    assert {library: pin.specifier for library, pin in locks.required(text, "a.py").items()} == expected
+
+
 def test_the_nearer_requirements_count(tmp_path):
     inner = tmp_path / "configs"
     inner.mkdir()

@@ -24,6 +24,7 @@ _REQUIREMENT = (
 _PROJECT = r"(?ms)^\[project\]\s*$(.*?)(?=^\[|\Z)"
 _ARRAY = r"(?ms)^\s*dependencies\s*=\s*\[(.*?)\s*\]\s*(?:#[^\n]*)?$"
 _QUOTED = r"\"([^\"\n]*)\"|'([^'\n]*)'"
+_REQUIRES = r"\brequire_version\(\s*[\"']([^\"'\n]+)[\"']"
 _LOCAL = r"\+[A-Za-z0-9._]+"
 
 
@@ -93,6 +94,15 @@ def installed(text: str, path: str) -> dict[str, Pin]:
         for name, specifier in re.findall(_ASKED, command)
         if (library := _library(name))
     ]
+    agreed = {name: _agreed(name, [pin for other, pin in said if other == name]) for name, _ in said}
+    return {name: pin for name, pin in agreed.items() if pin is not None}
+
+
+def required(text: str, path: str) -> dict[str, Pin]:
+    """What a program asks for by transformers' `require_version("trl>=0.8.6,<=0.9.6")` before it goes on."""
+    if "require_version(" not in text:
+        return {}
+    said = [(name, Pin(specifier, path)) for name, specifier in _required(re.findall(_REQUIRES, text))]
     agreed = {name: _agreed(name, [pin for other, pin in said if other == name]) for name, _ in said}
     return {name: pin for name, pin in agreed.items() if pin is not None}
 

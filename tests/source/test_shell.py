@@ -223,6 +223,11 @@ def test_problems(script, kind, place):
     assert (problem.kind, script[problem.start : problem.end]) == (kind, place)
 
 
+def test_comments_between_the_lines_of_a_command_are_one_problem():
+    script = "python train.py \\\n  # rate\n  --lr 1 \\\n  # batch\n  --batch 2 \\\n  # rest\n  --rest\n"
+    assert [problem.start for problem in read(script).problems] == [script.index("--lr")]
+
+
 def test_what_is_broken_off_belongs_to_no_command():
     (command,) = commands("p --a 1 \\ \n  --b 2")
     assert flags(command.flags) == {"a": 1}

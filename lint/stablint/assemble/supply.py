@@ -111,6 +111,8 @@ def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Rele
     pins = files.requirements(document.text.path)
     if document.view is not None or document.format == "shell":
         pins = {**pins, **locks.installed(document.text.text, document.text.path)}
+    if document.format in ("python", "notebook"):
+        pins = {**pins, **locks.required(document.text.text, document.text.path)}
     if not (pins or options.releases):
         return releases, {}
     asked = dict(options.releases)

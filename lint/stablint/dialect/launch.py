@@ -55,6 +55,8 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
         elif accelerated and (row := accelerate.flag_row(key)) is not None:
             statements.append(statement(block, entry, (key,), row, _LAYER))
             links += _link("deepspeed", document, entry) if key == "deepspeed_config_file" else []
+        elif name == "deepspeed" and key == "autotuning":
+            statements += _tuned(block, entry)
         elif name == "deepspeed" and key == "include":
             statements += _included(block, entry)
         elif name == "deepspeed" and key in ("exclude", "hostfile"):
@@ -109,6 +111,12 @@ def _included(block: Block, entry: Entry) -> Iterator[Statement]:
         yield _said(block, entry, "launch.nodes", len(hosts))
     else:
         yield _said(block, entry, "launch.processes_per_node", Unknown("the nodes' own GPUs"))
+
+
+def _tuned(block: Block, entry: Entry) -> Iterator[Statement]:
+    """Each trial of the autotuner has a file of its own, with ZeRO and a batch size (deepspeed autotuning/autotuner.py)."""
+    for key in ("zero_optimization", "train_micro_batch_size_per_gpu"):
+        yield _said(block, entry, f"deepspeed.{key}", Unknown("the autotuner writes it"))
 
 
 def _named_config(block: Block, entry: Entry) -> Iterator[Statement]:

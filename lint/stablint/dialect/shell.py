@@ -192,6 +192,8 @@ def _training(document: Document, launcher: Command, target: Command, index: int
         fragment = fragment._replace(dialect="hf-args", framework="", classes={**others, "training": known})
     elif program is None:
         fragment = fragment._replace(classes=_by_script(target, fragment.classes))
+    if program is None and configs and not _known_flags(target):
+        fragment = fragment._replace(framework="")  # `train.py recipe.yaml`: whose script it is, the file tells
     fragment = fragment._replace(statements=tuple(_truth(stated) for stated in fragment.statements))
     scopes = dict(fragment.scopes)
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.

@@ -78,6 +78,7 @@ class _Reader(Runner):
         # orphans of a broken continuation
         self.explained = {_next_word(self.source, problem.end) for problem in lexer.problems}
         self.commands: list[Command] = []
+        self.broken = 0
         self.problems: list[Problem] = []
         self.writer = Writer(text, self.state)
         self.bodies: dict[int, Body] = lexer.bodies
@@ -177,9 +178,16 @@ class _Reader(Runner):
 
     def orphan(self, words: tuple[Word, ...]) -> None:
         """A line that begins with a flag: the command above ended too early."""
-        if self.commands and words[0].start not in self.explained:
+        start = words[0].start
+        above = self.source.rfind("\n", 0, start)
+        commented = self.source[self.source.rfind("\n", 0, above) + 1 : above].lstrip().startswith("#")
+        again = commented and self.broken == len(
+            self.commands
+        )  # one remark a command: comments between all of its lines
+        if self.commands and start not in self.explained and not again:
+            self.broken = len(self.commands)
             message = "these flags belong to no command: the line above ends without a backslash, or with a comment"
-            self.problems.append(Problem("shell-broken-continuation", message, words[0].start, words[-1].end))
+            self.problems.append(Problem("shell-broken-continuation", message, start, words[-1].end))
 
 
 def _next_word(source: str, at: int) -> int:
