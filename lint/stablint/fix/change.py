@@ -13,7 +13,7 @@ from stablint.fix.wording import Insertion, insertion, row_of, said
 from stablint.fix.writing import Change, Impossible, Made, required, writer
 from stablint.hazard.model import Finding, Remedy
 from stablint.report.model import FileEdits, Fix
-from stablint.run.fact import ABSENT, Explicit, Fact, Place, Statement, is_unknown
+from stablint.run.fact import ABSENT, CLOSED, PRESUMED, Default, Explicit, Fact, Place, Statement, is_unknown
 from stablint.run.world import Run
 from stablint.source.tree import Document, Edit, Verbatim
 
@@ -33,7 +33,16 @@ def propose(finding: Finding) -> Fix | None:
         return Fix("manual", remedy.title, (), str(why))
     if not files:
         return Fix("manual", remedy.title, (), "the text has no place to write it")
+    if remedy.safety == "safe" and (remedy.swap or remedy.unset) and _is_of_a_program(finding):
+        return Fix("unsafe", remedy.title, files, "the program may have an option of its own by that name")
     return Fix(remedy.safety, remedy.title, files, remedy.because)
+
+
+def _is_of_a_program(finding: Finding) -> bool:
+    """Whether it is a flag of a program that nobody has read: its parser decides which names there are."""
+    fact = finding.run.explicit.get(finding.fact)
+    flag = fact is not None and isinstance(fact.origin, Explicit) and fact.origin.layer == "flags"
+    return flag and finding.run.scopes.get(finding.fact.partition(".")[0]) == PRESUMED
 
 
 def _written(finding: Finding, remedy: Remedy) -> tuple[FileEdits, ...]:
@@ -59,7 +68,7 @@ def _changes(finding: Finding, remedy: Remedy) -> Iterator[Change]:
         name = finding.item if name == "item" else name
         if name.startswith("derived."):
             yield from _through_knobs(name, value, world)
-        else:
+        elif len(remedy.set) == 1 or not _is_default(name, value, world):
             yield Change(name, value)
     for name in remedy.unset:
         yield Change(finding.item if name == "item" else name, ABSENT)
@@ -70,6 +79,13 @@ def _changes(finding: Finding, remedy: Remedy) -> Iterator[Change]:
         yield Change(finding.item if old == "item" else old, to=str(target))
     for name in remedy.respell:
         yield Change(finding.item if name == "item" else name, respell=True)
+
+
+def _is_default(name: str, value: Any, world: Any) -> bool:
+    """Whether nothing has to be written for it: of several settings only those that differ are."""
+    fact = world.fact(name)
+    certain = isinstance(fact.origin, Default) and not fact.origin.presumed and not fact.presumed
+    return certain and fact.value == value and type(fact.value) is type(value)
 
 
 def _resolved(wanted: Any, world: Any) -> Any:
@@ -228,6 +244,8 @@ def _insert(change: Change, run: Run, beside: str, changes: list[Change]) -> tup
         place = fact.origin.place
         if place.document.format == "python" and name.partition(".")[0] != namespace:
             continue  # another call builds another object
+        if fact.origin.layer == "flags" and namespace != "training" and run.scopes.get(namespace) != CLOSED:
+            continue  # a script of somebody's own may not know the flag
         wanted = _insertion(change, fact.origin, run)
         edit = writer(place).insert(place.document, wanted.after, wanted.key, wanted.value) if wanted else None
         if edit is not None:
