@@ -17,6 +17,7 @@ QUANTISERS = {
     "QuantoConfig": "quanto", "AqlmConfig": "aqlm", "TorchAoConfig": "torchao", "FineGrainedFP8Config": "fp8", "Mxfp4Config": "mxfp4",
     "HiggsConfig": "higgs", "SpQRConfig": "spqr", "FPQuantConfig": "fp_quant", "AutoRoundConfig": "auto-round", "VptqConfig": "vptq",
     "BitNetQuantConfig": "bitnet", "FbgemmFp8Config": "fbgemm_fp8", "MetalConfig": "metal", "CompressedTensorsConfig": "compressed-tensors",
+    "SinqConfig": "sinq",
 }  # fmt: skip
 UNSLOTH = ("FastLanguageModel", "FastModel", "FastVisionModel", "FastLlamaModel")
 TRAINERS = frozenset(
