@@ -283,7 +283,8 @@ def test_the_text_part_of_a_multimodal_config_is_read():
 
 
 def test_hybrid_architectures_are_not_counted_by_a_formula_that_is_not_theirs():
-    assert "model.parameters" not in from_config(LLAMA_8B | {"model_type": "falcon_h1"})
+    for kind in ("falcon_h1", "recurrent_gemma", "nemotron-nas"):
+        assert "model.parameters" not in from_config(LLAMA_8B | {"model_type": kind})
 
 
 def test_a_judgement_on_fp16_names_its_sources():

@@ -55,6 +55,8 @@ _OTHERWISE = frozenset(
             "minicpmv",
             "minicpm",
         ),
+        *("recurrent_gemma", "bailing_hybrid", "longcat_flash", "glm5_next", "qwen4_exp", "nemotron-nas", "arctic"),
+        *("minicpmv4_6", "minicpmv4_7", "diffusion_gemma"),
     )
 )
 _UNGATED = frozenset(("apertus", "arcee", "nemotron"))
