@@ -229,3 +229,14 @@ def test_of_duplicate_sections_the_last_holds_with_all_that_is_below(tmp_path):
         2,
         ABSENT,
     )
+
+
+def test_two_programs_of_one_run_may_import_the_same_name(tmp_path):
+    source = (
+        "from transformers import AdamW, Trainer, TrainingArguments\nTrainer('m', TrainingArguments('o', bf16=True))\n"
+    )
+    files = {
+        "go.sh": "torchrun --nproc_per_node 2 train.py --config a.py --output_dir o --bf16 True\npython train.py b.py\n"
+    }
+    found = inspected(tmp_path, {**files, "train.py": source, "a.py": source, "b.py": source})
+    assert found.runs
