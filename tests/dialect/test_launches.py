@@ -286,6 +286,11 @@ def test_an_evaluation_is_no_training(tmp_path):
     )
 
 
+def test_who_spells_the_adapter_otherwise_is_not_trl(tmp_path):
+    run = only(tmp_path, f"python train.py {FLAGS} --max_seq_length 512 --lora_rank 8 --packing true\n")
+    assert run.framework == "transformers" and not any(one.startswith("trl.") for one in run.classes["training"])
+
+
 def test_a_model_that_is_only_loaded_is_no_training(tmp_path):
     script = "deepspeed examples/chat.py --deepspeed ds.json --model_name_or_path gpt2 --bf16 True --end_string x\n"
     assert inspected(tmp_path, {"run.sh": script}).report.runs == ()

@@ -231,6 +231,8 @@ def is_trl(keys: Iterable[str]) -> bool:
 
 
 # Fields of some TRL class that any program of one's own may have as well: they prove no TRL.
+# Adapter arguments that TRL's ModelConfig spells otherwise: who has them parses arguments of its own.
+_NOT_OF_TRL = frozenset({"lora_rank", "lora_target"})
 _ANYBODYS = frozenset({"batch_size", "steps", "model_name", "dataset", "task_name"})
 _trl: dict[str, tuple[str, ...]] = {}
 
@@ -305,7 +307,7 @@ _readings: dict[tuple[frozenset[str], bool, str | None, bool], _Reading] = {}
 
 
 def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: bool) -> _Reading:
-    trl = config_class is not None or is_trl(keys)
+    trl = config_class is not None or (is_trl(keys) and keys.isdisjoint(_NOT_OF_TRL))
     unknown = sum(1 for key in keys if key not in TRL_ONLY and not _is_known(key))
     # TRL's own parser takes no key that nobody knows: such flags, and more than one such key, are another program's, which may set more.
     foreign = unknown >= (1 if flags else 2) or LOOSE in keys

@@ -7,7 +7,7 @@ from stablint.dialect.fragment import Block, Fragment, Link, Row, last_word, low
 from stablint.run.accepted import reader
 from stablint.run.fact import Explicit, Place, Statement
 from stablint.run.names import known_key
-from stablint.source.tree import Call, Entry, Mapping, Scalar
+from stablint.source.tree import Call, Entry, Mapping, Scalar, Unknown
 
 _QUANTISER_ROWS = {
     "bnb_4bit_compute_dtype": Row("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
@@ -70,8 +70,18 @@ def _adapter(block: Block, call: Call) -> Fragment:
 def _quantiser(block: Block, call: Call) -> Fragment:
     word = last_word(call.name)
     statements = [*lower_mapping(block, _QUANTISER_ROWS, "call", lambda key: Row(key, "quantization." + key))]
+    statements = [_asked_for(stated) for stated in statements]
     statements.append(_named(block, call, "quantization.quant_method", python_kinds.QUANTISERS[word]))
     return Fragment("python", block, "call", tuple(statements), {}, {"quantization": (f"transformers.{word}",)})
+
+
+def _asked_for(stated: Statement) -> Statement:
+    """A config is made where the caller wants to quantise: that its switch is off by default says nothing of the object."""
+    entry = stated.origin.place.entry if isinstance(stated.origin, Explicit) else None
+    node = entry.value if entry is not None else None
+    presumed = isinstance(node, Scalar) and node.form.startswith("default:")
+    off = stated.fact in ("quantization.load_in_4bit", "quantization.load_in_8bit") and stated.value is False
+    return stated._replace(value=Unknown("the caller switches it on")) if presumed and off else stated
 
 
 def _loader(block: Block, call: Call) -> Fragment:
