@@ -178,3 +178,29 @@ def test_fastchat_s_targets_are_those_of_the_model_s_kind(tmp_path, model, targe
     flags = "--lora_r 8 --model_max_length 512 --data_path d --output_dir o --lazy_preprocess True"
     command = f"deepspeed fastchat/train/train_lora.py --model_name_or_path {model} {flags}"
     assert world(tmp_path, {"go.sh": command}).value("lora.target_modules") == targets
+
+
+XTUNER = """\
+from peft import LoraConfig
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+from mmengine.optim import AmpOptimWrapper
+from torch.optim import AdamW
+from xtuner.model import SupervisedFinetune
+model = dict(
+    type=SupervisedFinetune,
+    llm=dict(type=AutoModelForCausalLM.from_pretrained, pretrained_model_name_or_path='a/b',
+             quantization_config=dict(type=BitsAndBytesConfig, load_in_4bit=True)),
+    lora=dict(type=LoraConfig, r=64, lora_alpha=16))
+optim_wrapper = dict(type=AmpOptimWrapper, optimizer=dict(type=AdamW, lr=2e-4), dtype='bfloat16')
+"""
+SLIPS = [
+    ("lora_alpha", "lora_alhpa", "peft-unknown-argument"),
+    ("load_in_4bit=True", "load_in_4bit=True, bnb_4bit_compute_type='bfloat16'", "quantiser-argument-ignored"),
+    ("lora_alpha", "lora_dropout", ""),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "rule"), SLIPS)
+def test_what_xtuner_builds_takes_its_class_s_arguments_only(tmp_path, old, new, rule):
+    found = rules(inspected(tmp_path, {"cfg.py": XTUNER.replace(old, new)}))
+    assert found & {"peft-unknown-argument", "quantiser-argument-ignored"} == ({rule} if rule else set())

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from stablint.dialect import huggingface
 from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
 from stablint.dialect.fragment import Block, Fragment, Row, last_word, lower_mapping, statement
-from stablint.run.fact import CLOSED, OPEN, Statement
+from stablint.run.fact import CLOSED, OPEN, Explicit, Statement
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
 _LLM = (
@@ -188,7 +188,8 @@ _CONSTANTS = {
 
 
 def _statements(block: Block, names: Mapping) -> Iterator[Statement]:
-    read = list(lower_mapping(block, ROWS, "file", _other))
+    typed = tuple(above for above in _BUILT if _word(_below(names, above)) in ("LoraConfig", "BitsAndBytesConfig"))
+    read = [_of_class(one, typed) for one in lower_mapping(block, ROWS, "file", _other)]
     stated = {one.fact for one in read}
     if "lora.r" in stated:  # a frozen model with an adapter of its own is trained through that
         read = [one for one in read if one.fact != "training.projector_only"]
@@ -210,7 +211,33 @@ def _other(key: str) -> Row | None:
         return Row(key, found.fact, found.codec) if found is not None else None
     if dot and head == "lora" and rest != "type":
         return Row(key, "lora." + rest)
+    for above, namespace in _BUILT.items():
+        name = key.removeprefix(above)
+        if name != key and name != "type" and "." not in name:
+            return Row(key, namespace + name)
     return None
+
+
+# What is built from a `type` takes all that stands beside it as keyword arguments (mmengine registry/build_functions.py, build_from_cfg).
+_BUILT = {"model.lora.": "lora.", "model.llm_lora.": "lora.", "model.llm.quantization_config.": "quantization."}
+_CLASSES = {"lora": "peft.LoraConfig", "quantization": "transformers.BitsAndBytesConfig"}
+
+
+def _below(names: Mapping, path: str) -> Node | None:
+    node: Node | None = names
+    for part in path.split(".")[:-1]:
+        node = node.get(part) if isinstance(node, Mapping) else None
+    return node
+
+
+def _of_class(one: Statement, typed: tuple[str, ...]) -> Statement:
+    """The class that reads the key, as if the dict were its call."""
+    origin = one.origin
+    reader = _CLASSES.get(one.fact.partition(".")[0])
+    if reader is None or not isinstance(origin, Explicit) or not origin.place.setting.startswith(typed):
+        return one
+    place = origin.place._replace(path=origin.place.path[-1:])
+    return one._replace(origin=origin._replace(reader=reader, place=place))
 
 
 def _named(block: Block, holder: Mapping, key: str, fact: str, value: object) -> Statement:
