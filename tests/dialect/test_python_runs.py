@@ -70,6 +70,19 @@ def test_a_branch_that_makes_the_adapter_is_presumed(tmp_path):
     assert run.explicit["lora.r"].presumed
 
 
+def test_other_packages_load_by_their_own_rules(tmp_path):
+    source = "from ipex_llm.transformers import AutoModel\nm = AutoModel.from_pretrained('a/b', load_in_4bit=True)\n"
+    assert not runs(tmp_path, {"infer.py": source})
+    assert runs(tmp_path, {"infer.py": source.replace("ipex_llm.", "")})
+
+
+def test_a_quantiser_is_made_where_the_caller_switches_it_on(tmp_path):
+    source = "p = argparse.ArgumentParser()\np.add_argument('--bits', type=int, default=16)\nargs = p.parse_args()\n"
+    source += "if args.bits == 4:\n    q = B(load_in_4bit=args.bits == 4, bnb_4bit_quant_type='nf4')\n"
+    source += "    m = M.from_pretrained('a/b', quantization_config=q)\n"
+    assert "?" in facts(tmp_path, "import argparse\n" + HEAD + source, "quantization.load_in_4bit")
+
+
 BF16 = "from unsloth import is_bfloat16_supported as ok\nA('out', bf16=ok(), fp16=not ok())\n"
 
 

@@ -33,3 +33,18 @@ def test_a_row_of_the_fitting_length_fits_and_the_next_step_does_not(tmp_path: P
 def test_there_may_be_none(tmp_path: Path) -> None:
     text = TRAIN.format(4096).replace("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-70b-hf")
     assert is_unknown(world(tmp_path, {"train.yaml": text}, gpus=["RTX 4090 x1"]).value("derived.fitting_length"))
+
+
+AXOLOTL = (
+    "base_model: meta-llama/Llama-3.2-3B\ndatasets: [{path: a, type: alpaca}]\nsequence_len: 8192\nmicro_batch_size: 16\n"
+    "gradient_accumulation_steps: 1\nlearning_rate: 2e-5\nbf16: true\nflash_attention: true\n"
+)
+CHECKPOINTED = "fsdp_version: 2\nfsdp_config: {activation_checkpointing: true}\n"
+
+
+def test_what_fsdp_checkpoints_is_not_kept_and_fused_logits_are_not_there(tmp_path: Path) -> None:
+    kept, checkpointed, fused = (
+        world(tmp_path / str(number), {"a.yaml": AXOLOTL + more}).value("derived.rows_gib")
+        for number, more in enumerate(("", CHECKPOINTED, CHECKPOINTED + "cut_cross_entropy: true\n"))
+    )
+    assert kept > 2 * checkpointed > 4 * fused

@@ -223,6 +223,10 @@ def test_problems(script, kind, place):
     assert (problem.kind, script[problem.start : problem.end]) == (kind, place)
 
 
+def test_what_an_operator_makes_a_command_is_not_broken_off():
+    assert not read('python train.py --lr 1\nif [ -e "$a" && \\\n  ! -e "$b" ]; then\n  :\nfi\n').problems
+
+
 def test_comments_between_the_lines_of_a_command_are_one_problem():
     script = "python train.py \\\n  # rate\n  --lr 1 \\\n  # batch\n  --batch 2 \\\n  # rest\n  --rest\n"
     assert [problem.start for problem in read(script).problems] == [script.index("--lr")]

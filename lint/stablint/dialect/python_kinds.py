@@ -42,6 +42,8 @@ TRAINERS = frozenset(
 )
 LIGHTNING = ("pytorch_lightning.", "lightning.")
 _LIBRARIES = ("transformers.", "trl.", "unsloth.", "optimum.")  # other libraries have a Trainer of their own
+# They load by their own rules, with `load_in_4bit` of their own kernels among them.
+_OTHER_LOADERS = ("ipex_llm.", "bigdl.", "intel_extension_for_transformers.", "auto_gptq.", "awq.", "gptqmodel.")
 # Positional arguments as the classes take them: transformers 5.23.0 trainer.py:379, trl 1.16.0 trainer/*_trainer.py, peft 0.21.2
 # mapping_func.py:105. The ones of preference trainers come after a reference model, those of online ones after reward functions.
 _SECOND = {
@@ -99,7 +101,7 @@ def kind(call: Call) -> str:
     if word.endswith("Config") and (call.name.startswith("peft.") or word == "LoraConfig"):
         return "adapter"
     if word == "from_pretrained" and _is_model_class(call.name.rpartition(".")[0]):
-        return "loader"
+        return "loader" if not call.name.startswith(_OTHER_LOADERS) else ""
     if word == "get_peft_model" and call.name.rpartition(".")[0].rpartition(".")[2] in UNSLOTH:
         return "unsloth-adapter"
     return _OTHERS.get(call.name) or _METHODS.get(word, "")

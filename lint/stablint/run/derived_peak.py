@@ -23,6 +23,10 @@ _LENGTHS = (
     "model.max_seq_length",
     "data.block_size",
 )
+# Switches under which the logits of all tokens are never there at once; the second half are axolotl's.
+_FUSED = (
+    "use_liger_kernel", "use_liger", "enable_liger_kernel", "liger_fused_linear_cross_entropy", "cut_cross_entropy", "chunked_cross_entropy",
+)  # fmt: skip
 _OUTSIDE = ("embed_tokens", "lm_head")  # what an adapter on all linear layers leaves out
 _SHAPE = ("parameters", "layers", "hidden", "intermediate", "heads", "kv_heads", "vocab")
 
@@ -52,9 +56,7 @@ def _rows(w: World, batch: int, checkpointing: bool, length: int | None = None) 
     tokens = batch * length * (2 if w.value("derived.objective") in _PAIRS else 1)
     adapter = w.value("derived.method") in ("lora", "qlora")
     width = 4 if w.value("derived.compute_dtype") == "float32" else 2
-    fused = any(
-        w.value(f"training.{name}") is True for name in ("use_liger_kernel", "use_liger", "enable_liger_kernel")
-    )
+    fused = any(w.value(f"training.{name}") is True for name in _FUSED)
     kept = step.activations(shape, tokens, checkpointing=checkpointing, adapter=adapter, width=width)
     return kept + step.logits(shape, tokens, fused=fused, width=width)
 
@@ -84,13 +86,13 @@ def _asked(w: World) -> tuple[int, bool] | None:
 
 def checkpointing(w: World) -> Answer:
     """Under both of the names that transformers gives the switch; newer releases leave the older one null."""
+    if w.stated("fsdp.activation_checkpointing") is True:  # the same, done by FSDP, whatever the trainer's switch is
+        return Answer(True, ("fsdp.activation_checkpointing",))
     for name in ("training.gradient_checkpointing", "training.activation_checkpointing"):
         value = w.value(name)
         if value is not None and value is not ABSENT:
             # A framework's own word, as Unsloth's, is some kind of checkpointing.
             return Answer(value if isinstance(value, bool) or is_unknown(value) else True, (name,))
-    if w.stated("fsdp.activation_checkpointing") is True:  # the same, done by FSDP
-        return Answer(True, ("fsdp.activation_checkpointing",))
     return Answer(False, ("training.gradient_checkpointing",))
 
 

@@ -180,11 +180,13 @@ class _Reader(Runner):
         """A line that begins with a flag: the command above ended too early."""
         start = words[0].start
         above = self.source.rfind("\n", 0, start)
+        if self.source[above + 1 : start].strip() or start in self.explained:
+            return  # `[ -e a && ! -e b ]`: an operator made it a command of its own
         commented = self.source[self.source.rfind("\n", 0, above) + 1 : above].lstrip().startswith("#")
         again = commented and self.broken == len(
             self.commands
         )  # one remark a command: comments between all of its lines
-        if self.commands and start not in self.explained and not again:
+        if self.commands and not again:
             self.broken = len(self.commands)
             message = "these flags belong to no command: the line above ends without a backslash, or with a comment"
             self.problems.append(Problem("shell-broken-continuation", message, start, words[-1].end))
