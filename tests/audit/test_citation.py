@@ -14,6 +14,7 @@ PLACES = [
     ("ms-swift 4.6.0 pipelines/base.py:40", "ms-swift", "4.6.0", "swift/pipelines/base.py", 40),
     ("https://github.com/huggingface/peft/blob/v0.21.2/src/peft/config.py#L158", "peft", "0.21.2", "peft/config.py", 158),
     ("https://github.com/hiyouga/LLaMA-Factory/blob/v0.9.5/src/llamafactory/cli.py#L1-L9", "llamafactory", "0.9.5", "llamafactory/cli.py", 1),
+    ("https://github.com/huggingface/trl/blob/v1.16.0/README.md#news", "trl", "1.16.0", "README.md", 0),
     ("https://github.com/pytorch/pytorch/blob/v2.13.0/torch/amp/grad_scaler.py#L274", "torch", "2.13.0", "torch/amp/grad_scaler.py", 274),
 ]  # fmt: skip
 

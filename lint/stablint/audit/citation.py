@@ -9,7 +9,7 @@ _SHORT = re.compile(
     r"(?P<library>[A-Za-z][\w.-]*) v?(?P<ref>\d+(?:\.\d+)+[\w.]*) (?P<path>[\w./-]+?)(?::(?P<line>\d+)(?:-\d+)?)?(?=[\s,;(]|$)"
 )
 _ADDRESS = re.compile(
-    r"https?://github\.com/(?P<owner>[\w.-]+)/(?P<library>[\w.-]+)/(?:blob|tree)/(?P<ref>[^/\s]+)/(?P<path>[^\s#?]+)(?:#L(?P<line>\d+)(?:-L\d+)?)?$"
+    r"https?://github\.com/(?P<owner>[\w.-]+)/(?P<library>[\w.-]+)/(?:blob|tree)/(?P<ref>[^/\s]+)/(?P<path>[^\s#?]+)(?:#L(?P<line>\d+)(?:-L\d+)?|#[\w-]+)?$"
 )
 _GITHUB = re.compile(
     r"https?://github\.com/[\w.-]+/[\w.-]+(?:/(?:(?:issues|pull|discussions)/\d+|commit/[0-9a-f]{7,40}|releases/tag/\S+)(?:[#/?]\S*)?)?/?$"

@@ -64,7 +64,7 @@ def _of_place(place: Cited) -> tuple[str, str, str] | None:
     # Repositories have tags that were never released, and older ones than those that are listed.
     if place.release and not place.repository and every and every[0] <= release_key(place.release) not in every:
         return "no-release", ERROR, f"{place.library} {place.release} is no release that the index lists"
-    if place.path.endswith(".py") and not place.line:
+    if place.path.endswith(".py") and not place.path.endswith("__init__.py") and not place.line:  # those list names
         return "no-line", WARNING, "a file without a line: what in it says so?"
     return None
 

@@ -1,0 +1,85 @@
+"""Each change goes back to the place that its fact came from; where a text has no such place, it is said instead of guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablint.fix.change import edits
+from stablint.fix.writing import Change, Impossible
+from stablint.run.fact import ABSENT
+from stablint.source.edit import apply
+from tests.runs import Files, runs
+
+YAML = {
+    "train.yaml": "model_name_or_path: Qwen/Qwen3-0.6B\noutput_dir: out\nlearning_rate: 1.0e-5\n"
+    "accelerator_config:\n  split_batches: true\n  even_batches: false\nseed: 7\n"
+}
+PYTHON = {
+    "train.py": "import torch\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n\n"
+    'model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-0.6B", torch_dtype=torch.float16)\n'
+    'args = TrainingArguments(\n    output_dir="out",\n    fp16=True,\n)\ntrainer = Trainer(model=model, args=args)\n'
+}
+
+
+def after(folder: Path, files: Files, *changes: Change, beside: str = "training.output_dir") -> str:
+    """The one text that changes, as it is then."""
+    (run,) = runs(folder, files)
+    (file,) = edits(run, beside, list(changes))
+    return apply(file.text.text, list(file.edits))
+
+
+def test_a_setting_inside_a_block_goes_with_the_block(tmp_path: Path) -> None:
+    block, inner = "training.accelerator_config", "training.accelerator_config.split_batches"
+    text = after(tmp_path, YAML, Change(block, ABSENT), Change(inner, ABSENT))
+    assert text == YAML["train.yaml"].replace("accelerator_config:\n  split_batches: true\n  even_batches: false\n", "")
+
+
+def test_what_is_set_inside_a_block_that_goes_is_refused(tmp_path: Path) -> None:
+    block, inner = "training.accelerator_config", "training.accelerator_config.split_batches"
+    with pytest.raises(Impossible):
+        after(tmp_path, YAML, Change(block, ABSENT), Change(inner, False))
+
+
+def test_two_settings_at_one_place_come_in_the_order_in_which_they_are_asked_for(tmp_path: Path) -> None:
+    text = after(tmp_path, YAML, Change("training.warmup_steps", 10), Change("training.max_steps", 100))
+    assert text.index("warmup_steps: 10") < text.index("max_steps: 100")
+
+
+def test_a_dtype_in_python_is_an_expression(tmp_path: Path) -> None:
+    text = after(tmp_path, PYTHON, Change("model.dtype", "bfloat16"))
+    assert text == PYTHON["train.py"].replace("torch.float16", "torch.bfloat16")
+
+
+def test_a_keyword_stands_in_the_call_of_its_kind(tmp_path: Path) -> None:
+    text = after(tmp_path, PYTHON, Change("training.bf16", True), beside="training.fp16")
+    assert text == PYTHON["train.py"].replace("    fp16=True,\n", "    fp16=True,\n    bf16=True,\n")
+
+
+@pytest.mark.parametrize(
+    ("files", "fact"),
+    [
+        (YAML, "deepspeed.gradient_clipping"),  # the trainer's file is not DeepSpeed's
+        (YAML, "fsdp.version"),
+        (PYTHON, "lora.r"),  # another call builds another object
+        (PYTHON, "quantization.load_in_4bit"),
+        (PYTHON, "training.gradient_checkpointing_kwargs.use_reentrant"),  # a keyword has no dots
+    ],
+)
+def test_where_there_is_no_place_nothing_is_written(files: Files, fact: str, tmp_path: Path) -> None:
+    with pytest.raises(Impossible):
+        after(tmp_path, files, Change(fact, 1), beside="training.learning_rate")
+
+
+def test_what_is_not_written_down_cannot_be_renamed(tmp_path: Path) -> None:
+    with pytest.raises(Impossible):
+        after(tmp_path, YAML, Change("training.fp16", to="training.bf16"))
+
+
+def test_a_flag_with_dots_keeps_its_prefix(tmp_path: Path) -> None:
+    command = "deepspeed --module openrlhf.cli.train_sft --train.micro_batch_size 2 --data.max_length 2048 --ckpt.output_dir out\n"
+    (run,) = runs(tmp_path, {"train.sh": command})
+    fact = next(name for name in run.explicit if name.endswith("max_length"))
+    (file,) = edits(run, fact, [Change(fact, to="max_len")])
+    assert apply(file.text.text, list(file.edits)) == command.replace("--data.max_length", "--data.max_len")
