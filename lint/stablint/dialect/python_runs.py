@@ -56,6 +56,7 @@ class _Calls:
         self.kinds = {number: kind(self.call(number)) for number in self.fragments}
         # A program's own options are only worth a word where nothing else is.
         self.numbers = [number for number in self.fragments if self.kinds[number] != "program"] or list(self.fragments)
+        self.numbers.sort(key=lambda number: self.kinds[number] == "imports")  # what is imported heads no run
         self.trainers = [n for n in self.numbers if self.kinds[n] in ("trainer", "own-trainer")]
 
     def call(self, number: int) -> Call:
