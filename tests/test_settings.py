@@ -290,6 +290,18 @@ def test_releases_that_a_program_asks_for(text, expected):
     assert {library: pin.specifier for library, pin in locks.required(text, "a.py").items()} == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("!pip install -q trl peft==0.15.0 'transformers[torch]'", {"trl", "transformers"}),
+        ("%pip install --upgrade transformers[torch] nosuch", {"transformers"}),
+        ("import trl", set()),
+    ],
+)
+def test_what_is_installed_as_it_comes(text, expected):
+    assert locks.installed_as_they_come(text) == expected
+
+
 def test_the_nearer_requirements_count(tmp_path):
     inner = tmp_path / "configs"
     inner.mkdir()

@@ -81,6 +81,7 @@ def _pairs(name: str, text: str) -> Iterable[tuple[str, str]]:
 
 # In a notebook the command stands in a JSON string, which ends or breaks its line at a quote or a backslash.
 _INSTALLS = r"pip3?\s+install\s+((?:[^\\\n\"]|\\\")*)"
+_BARE = r"[A-Za-z][A-Za-z0-9._-]*(?:\[[^\]]*\])?\Z"
 _ASKED = r"([A-Za-z][A-Za-z0-9._-]*)(?:\[[^\]]*\])?((?:===|==|~=|!=|<=|>=|<|>)[0-9][0-9A-Za-z.,*<>=!~]*)"
 
 
@@ -96,6 +97,19 @@ def installed(text: str, path: str) -> dict[str, Pin]:
     ]
     agreed = {name: _agreed(name, [pin for other, pin in said if other == name]) for name, _ in said}
     return {name: pin for name, pin in agreed.items() if pin is not None}
+
+
+def installed_as_they_come(text: str) -> set[str]:
+    """What a notebook installs without a word on the release: the newest of its day, whatever the repository pins."""
+    if "install" not in text:
+        return set()
+    words = [
+        word
+        for command in re.findall(_INSTALLS, text)
+        for word in re.split(r"[\s'\"]+", command)
+        if re.match(_BARE, word)
+    ]
+    return {library for word in words if (library := _library(word.partition("[")[0]))}
 
 
 def required(text: str, path: str) -> dict[str, Pin]:

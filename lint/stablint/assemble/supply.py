@@ -109,6 +109,9 @@ def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Rele
     releases = Releases.known()
     document = parts[0].fragment.block.document
     pins = files.requirements(document.text.path)
+    if document.view is not None and pins:
+        bare = locks.installed_as_they_come(document.text.text)
+        pins = {name: pin for name, pin in pins.items() if name not in bare}
     if document.view is not None or document.format == "shell":
         pins = {**pins, **locks.installed(document.text.text, document.text.path)}
     if document.format in ("python", "notebook"):
