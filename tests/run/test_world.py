@@ -97,3 +97,55 @@ def test_the_gpu_and_the_model_are_supplied_by_options(tmp_path: Path) -> None:
 
 def test_every_target_is_a_run_of_its_own(tmp_path: Path) -> None:
     assert [run.target for run in runs(tmp_path, {"a.yaml": RECIPE}, gpus=["T4", "H100"])] == ["T4", "H100"]
+
+
+def test_a_field_that_another_one_fills_in_follows_it(tmp_path: Path) -> None:
+    """In TRL 0.18, transformers 4.44: steps_per_generation is the accumulation steps, run_name the output directory."""
+    script = "from trl import GRPOConfig\nargs = GRPOConfig('out'{})\n"
+    old = ["trl==0.18.2", "transformers==4.44.2"]
+    found = world(tmp_path, {"a.py": script.format(", gradient_accumulation_steps=4")}, releases=old)
+    assert found.value("training.steps_per_generation") == 4
+    assert isinstance(found.fact("training.steps_per_generation").origin, Default)
+    assert found.value("training.run_name") == found.value("training.output_dir")
+    hidden = world(tmp_path / "hidden", {"a.py": script.format(", gradient_accumulation_steps=n()")}, releases=old)
+    assert is_unknown(hidden.value("training.steps_per_generation"))
+    said = world(tmp_path / "said", {"a.py": script.format(", steps_per_generation=2")}, releases=old)
+    assert said.value("training.steps_per_generation") == 2
+
+
+def test_of_what_no_text_is_about_absence_says_nothing(tmp_path: Path) -> None:
+    assert world(tmp_path, {"ds.json": '{"zero_optimization": {"stage": 2}}'}).scope("elsewhere.setting") == OPEN
+
+
+def test_a_derived_fact_rests_on_what_was_asked_for_it_and_on_what_those_rest_on(tmp_path: Path) -> None:
+    found = world(tmp_path, {"a.py": ARGUMENTS.format(", fp16=True")})
+    assert found.value("derived.compute_dtype") == "float16"
+    rests = found.rests_on(["derived.compute_dtype"])
+    assert {"derived.compute_dtype", "training.fp16"} <= rests
+    assert "training.learning_rate" not in rests
+    assert found.rests_on(["model.type"]) == {"model.type", "model.name_or_path"}
+
+
+@pytest.mark.parametrize(
+    ("name", "needs"),
+    [
+        ("target.gpu.native_bf16", {"target.gpu"}),
+        ("model.parameters", {"model"}),
+        ("versions.torch", {"versions.torch"}),
+        ("training.learning_rate", None),  # no option of ours says it
+        ("derived.weights_gib", {"model"}),
+    ],
+)
+def test_what_an_unknown_fact_waits_for(name: str, needs: set[str] | None, tmp_path: Path) -> None:
+    found = world(tmp_path, {"a.py": ARGUMENTS.format(", learning_rate=options.lr")})
+    assert is_unknown(found.value(name))
+    assert found.needs(name) == needs
+
+
+def test_a_release_is_asked_for_by_its_number(tmp_path: Path) -> None:
+    found = world(tmp_path, {"a.py": ARGUMENTS.format("")}, releases=["transformers==4.57.6"])
+    assert found.at_least("transformers", "4.57.6") is True
+    assert found.at_least("transformers", "4.9") is True
+    assert found.at_least("transformers", "5") is False
+    assert found.at_least("a-library-of-ours", "1") is None
+    assert found.needs("versions.a-library-of-ours >= 1") == {"versions.a-library-of-ours"}
