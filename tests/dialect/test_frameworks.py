@@ -204,3 +204,24 @@ SLIPS = [
 def test_what_xtuner_builds_takes_its_class_s_arguments_only(tmp_path, old, new, rule):
     found = rules(inspected(tmp_path, {"cfg.py": XTUNER.replace(old, new)}))
     assert found & {"peft-unknown-argument", "quantiser-argument-ignored"} == ({rule} if rule else set())
+
+
+OBJECTIVES = [
+    ({"go.sh": "llamafactory-cli dpo v1.yaml", "v1.yaml": "V1"}, "dpo", "llamafactory-v1"),
+    ({"go.sh": "llamafactory-cli train v1.yaml", "v1.yaml": "V1"}, "?", "llamafactory-v1"),
+    ({"go.sh": "llamafactory-cli train a.yaml", "a.yaml": "V0"}, "kto", "llamafactory"),
+    ({"go.sh": SWIFT.replace("--fsdp", "--task_type embedding")}, "embedding", "ms-swift"),
+    ({"go.sh": SWIFT.replace("--fsdp", "--task_type causal_lm")}, "sft", "ms-swift"),
+    ({"t.yaml": "loss: {_component_: torchtune.dev.grpo.loss.GRPOSimpleLoss}\noptimizer: {_component_: torch.optim.AdamW, lr: 1e-5}\n"
+                "model: {_component_: torchtune.models.llama3_2.llama3_2_3b}\nbatch_size: 1\n"}, "grpo", "torchtune"),
+    ({"go.sh": "deepspeed main.py --data_split 2,4,4 --zero_stage 3 --lora_dim 8 --learning_rate 1e-4 --model_name_or_path m"}, "sft", "deepspeed-chat"),
+]  # fmt: skip
+V1 = "model: m\nmodel_class: llm\npeft_config: {name: lora, r: 8}\ntrain_dataset: d\noutput_dir: o\nmicro_batch_size: 1\nlearning_rate: 1.0e-5\n"
+V0 = "model_name_or_path: m\nstage: kto\nfinetuning_type: lora\ntemplate: t\ndataset: d\noutput_dir: o\nlearning_rate: 1.0e-5\n"
+
+
+@pytest.mark.parametrize(("files", "objective", "framework"), OBJECTIVES)
+def test_what_is_trained_for_by_command_task_and_loss(tmp_path, files, objective, framework):
+    found = world(tmp_path, {name: {"V1": V1, "V0": V0}.get(text, text) for name, text in files.items()})
+    value = found.value("derived.objective")
+    assert (value if isinstance(value, str) else "?", found.run.framework) == (objective, framework)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping, spelled
-from stablint.run.fact import CLOSED, OPEN, Statement
+from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
 from stablint.source.tree import Mapping
 
 _OWN = (
@@ -174,6 +174,11 @@ def lower(block: Block, layer: str = "file") -> Fragment:
     keys = frozenset(entry.key for entry in block.mapping.entries)
     if block.kind == "document" and _is_second(keys, block):
         return _second(block, layer)
+    if block.kind == "flags" and (command := _command(block)) in _STAGE_OF:
+        said = _named(block, command, layer)
+        return Fragment("llamafactory", block, layer, (said,), {}, {}, (), entry=True, framework="llamafactory-v1")
+    if block.kind == "flags" and not block.mapping.entries:  # the file says of which generation it is
+        return Fragment("llamafactory", block, layer, (), {}, {}, (), entry=True)
     statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=block.kind == "flags"))
     no_training = bool(keys & _NO_TRAINING) and "stage" not in keys
     state = OPEN if block.mapping.open or no_training else CLOSED
@@ -182,6 +187,19 @@ def lower(block: Block, layer: str = "file") -> Fragment:
         dict.fromkeys(("training", "lora", "quantization", "model", "data", "fsdp"), state) | {"trainer": CLOSED, "tokenizer": OPEN},
         {"training": (huggingface.BASE,), **_switched_on(statements)}, huggingface.links(statements), entry=True, framework="llamafactory",
     )  # fmt: skip
+
+
+# Commands of the second generation's command line (src/llamafactory/v1/launcher.py).
+_STAGE_OF = {"sft": "sft", "dpo": "dpo", "rm": "rm"}
+
+
+def _command(block: Block) -> str:
+    return (*block.name.split(), "", "")[1]
+
+
+def _named(block: Block, command: str, layer: str) -> Statement:
+    place = Place(block.document, command, block.start, block.end, None, (command,))
+    return Statement("training.stage", _STAGE_OF[command], command, Explicit(place, layer, block.number))
 
 
 def _switched_on(statements: tuple[Statement, ...]) -> dict[str, tuple[str, ...]]:

@@ -28,6 +28,7 @@ _OWN = (
     ("lora_rank", "lora.r", "plain"),
     ("target_modules", "lora.target_modules", "targets"),
     ("modules_to_save", "lora.modules_to_save", "words"),
+    ("task_type", "training.task_type", "plain"),
     ("init_weights", "lora.init_lora_weights", "swift-init"),
     ("lorap_lr_ratio", "lora.loraplus_lr_ratio", "plain"),
     ("quant_method", "quantization.quant_method", "text"),
@@ -100,6 +101,7 @@ _MEGATRON = frozenset(
 )
 _OF_MEGATRON = _MEGATRON | {"lr", "min_lr", "clip_grad"}
 _STAGES = {"sft": "sft", "pt": "pretrain"}
+_TASKS = frozenset({"seq_cls", "embedding", "reranker", "generative_reranker"})
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:
@@ -196,6 +198,9 @@ def rows_for(keys: frozenset[str]) -> Rows:
 
 def _stage(block: Block, layer: str, command: str, statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """`swift rlhf` without a type is DPO (rlhf_args.py); the commands of 2.x are named after what they train for."""
+    task = next((s for s in statements if s.fact == "training.task_type"), None)
+    if task is not None and task.value in _TASKS:  # no language model comes out of it
+        return (task._replace(fact="training.stage"),)
     if not command or any(s.fact == "training.stage" for s in statements):
         return ()
     stage = _STAGES.get(command, "dpo" if command == "rlhf" else command)

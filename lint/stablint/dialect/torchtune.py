@@ -152,7 +152,8 @@ def _named(block: Block, layer: str) -> Iterator[Statement]:
         ("lr_scheduler", _SCHEDULES, "training.lr_scheduler_type"),
     ):
         name = _component(block, section)
-        word = words.get(name) or words.get(name.rpartition(".")[2])
+        last = name.rpartition(".")[2]
+        word = words.get(name) or words.get(last) or ("grpo" if section == "loss" and "GRPO" in last else None)
         part = block.mapping.get(section)
         if word and isinstance(part, Mapping):
             entry = next(entry for entry in part.entries if entry.key == "_component_")

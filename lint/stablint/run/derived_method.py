@@ -97,7 +97,7 @@ def objective(w: World) -> Answer:
         return Answer(OBJECTIVES[trainer[:-7] + "Config"], ("derived.config_class",))
     if (
         is_unknown(name)
-        and w.run.framework != "open-instruct"
+        and w.run.framework not in ("open-instruct", "deepspeed-chat")
         and "?trl.SFTConfig" not in w.run.classes.get("training", ())
     ):
         return Answer(name, ("derived.config_class",))
