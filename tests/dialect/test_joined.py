@@ -129,7 +129,6 @@ STARTED = [
     ("args.lr", "--model_name_or_path Qwen/Qwen2-7B", "model.name_or_path", "Qwen/Qwen2-7B"),
     ("args.lr", "--bits 4", "quantization.load_in_4bit", "?"),
     ("args.lr", "--bits 4 --vision_tower a", "quantization.load_in_4bit", True),
-    ("args.lr", "", "quantization.load_in_4bit", False),
 ]
 
 

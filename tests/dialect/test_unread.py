@@ -49,7 +49,7 @@ CASES = {
     "what litgpt's classes take": (LITGPT + "data: {class_path: A, init_args: {any: 1}}\n", set()),
     "a slip in a recipe": (RECIPE + "gradient_acumulation_steps: 8\n", {"keys.recipe.gradient_acumulation_steps"}),
     "other marks between the words": (RECIPE + "warmupRatio: 0.1\nnum-train-epochs: 1\n", {"keys.recipe.warmupRatio", "keys.recipe.num-train-epochs"}),
-    "another framework's word for TRL's": (RECIPE + "cutoff_len: 8\nlora_rank: 8\n", {"keys.recipe.cutoff_len", "keys.recipe.lora_rank"}),
+    "another framework's word for TRL's": (RECIPE + "cutoff_len: 8\n", {"keys.recipe.cutoff_len"}),
     "TRL's own word is there already": (RECIPE + "max_length: 8\ncutoff_len: 8\n", set()),
     "a script with words of its own": (RECIPE + "cutoff_len: 8\nmy_reward: 1\nmy_folder: a\n", set()),
     "a script's own key": (RECIPE + "my_dataset_folder: a\n", set()),
