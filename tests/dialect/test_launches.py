@@ -292,7 +292,7 @@ def test_who_spells_the_adapter_otherwise_is_not_trl(tmp_path):
 
 
 def test_a_model_that_is_only_loaded_is_no_training(tmp_path):
-    script = "deepspeed examples/chat.py --deepspeed ds.json --model_name_or_path gpt2 --bf16 True --end_string x\n"
+    script = "deepspeed examples/chat.py --deepspeed ds.json --model_name_or_path gpt2 --bf16 True --temperature 1.0 --max_new_tokens 8\n"
     assert inspected(tmp_path, {"run.sh": script}).report.runs == ()
     assert len(inspected(tmp_path, {"run.sh": script.replace("chat.py", "train.py")}).report.runs) == 1
 

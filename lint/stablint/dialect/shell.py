@@ -16,6 +16,9 @@ SplitLaunch = Callable[[Command], "tuple[Command, Command | None]"]
 # What only training has; the others of the telling flags are those of evaluation scripts as well.
 _TRAINING_ONLY = huggingface.TELLING - {"deepspeed", "fp16", "bf16", "per_device_eval_batch_size"}
 _OF_A_RUN = frozenset({"output_dir", "dataset_name", "dataset", "train_file", "do_train"})
+_GENERATES = frozenset(
+    {"temperature", "top_p", "top_k", "min_p", "max_new_tokens", "repetition_penalty", "response_length", "stop_token"}
+)
 _CONFIG_SUFFIX = (".yaml", ".yml", ".json")
 # A caller that hands over a whole config: everything else in it stands in that file.
 _CONFIG_FLAGS = frozenset({"config", "config_file", "config_path"})
@@ -50,7 +53,7 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
 
 def _evaluates(target: Command, keys: set[str], known: int) -> bool:
     """Whether nothing among the flags is of training alone, and several are of no trainer that is known or none is of a run's output."""
-    if not keys.isdisjoint(_TRAINING_ONLY) or huggingface.is_trl(keys):
+    if not keys.isdisjoint(_TRAINING_ONLY) or huggingface.is_trl(keys - _GENERATES):
         return False
     return len(keys) - known >= 2 or (keys.isdisjoint(_OF_A_RUN) and not _speaks_of_training(target))
 
