@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 BIN = Path(sysconfig.get_path("scripts"))
-COLD_BAR, THOUSAND_BAR, MEMORY_BAR, GROWTH_BAR = 1.0, 10.0, 150.0, 1.1
+COLD_BAR, THOUSAND_BAR, MEMORY_BAR, GROWTH_BAR, MIXED_BAR = 1.0, 10.0, 150.0, 1.1, 3.0
 
 CONFIG = """\
 # experiment {number}
@@ -72,6 +72,56 @@ def write_configs(folder: Path, count: int) -> None:
         text = CONFIG.format(number=number, batch=2 ** (number % 4), rate=f"{1 + number % 2}.0e-4")
         (folder / f"run{number:05}.yaml").write_text(text, encoding="utf-8")
     (folder / ".yamllint").write_text("extends: relaxed\n", encoding="utf-8")
+
+
+def write_mixed(folder: Path, count: int) -> None:
+    """The same runs as YAML, JSON, Python, shell and notebooks, a fifth each."""
+    import yaml
+
+    folder.mkdir(exist_ok=True)
+    for number in range(count):
+        text = CONFIG.format(number=number, batch=2 ** (number % 4), rate=f"{1 + number % 2}.0e-4")
+        name, content = _form(number % 5, text, yaml.safe_load(text))
+        (folder / f"run{number:05}{name}").write_text(content, encoding="utf-8")
+
+
+def _form(form: int, text: str, settings: dict[str, object]) -> tuple[str, str]:
+    if form == 0:
+        return ".yaml", text
+    if form == 1:
+        return ".json", json.dumps(settings, indent=2)
+    if form == 2:
+        flags = [
+            f"    --{key} {' '.join(value) if isinstance(value, list) else json.dumps(value)}"
+            for key, value in settings.items()
+        ]
+        return ".sh", "#!/bin/bash\naccelerate launch sft.py \\\n" + " \\\n".join(flags) + "\n"
+    model = {"model_name_or_path", "dataset_name", "attn_implementation", "use_peft"}
+    lora = {key: value for key, value in settings.items() if key.startswith("lora_")}
+    adapter = {
+        {"lora_r": "r", "lora_target_modules": "target_modules"}.get(key, key): value for key, value in lora.items()
+    }
+    own = {key: value for key, value in settings.items() if key not in model and key not in lora}
+    source = (
+        "from peft import LoraConfig\nfrom trl import SFTConfig, SFTTrainer\n\n"
+        f"args = SFTConfig({_keywords(own)})\n"
+        f"lora = LoraConfig({_keywords(adapter)}, task_type='CAUSAL_LM')\n"
+        f"trainer = SFTTrainer(model={settings['model_name_or_path']!r}, args=args, train_dataset=rows, eval_dataset=held_out, peft_config=lora)\n"
+    )
+    if form == 3:
+        return ".py", source
+    cell = {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+        "source": source.splitlines(True),
+    }
+    return ".ipynb", json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+
+
+def _keywords(settings: dict[str, object]) -> str:
+    return ", ".join(f"{key}={value!r}" for key, value in settings.items())
 
 
 def seconds(command: list[str], folder: Path) -> float:
@@ -159,8 +209,21 @@ def growth(folder: Path) -> bool:
     return ratio <= GROWTH_BAR
 
 
+def mixed(folder: Path) -> bool:
+    folder.mkdir(exist_ok=True)
+    write_configs(folder / "yaml", 1000)
+    write_mixed(folder / "mixed", 1000)
+    check = [str(BIN / "stablint"), "check"]
+    times = paired({"mixed": [*check, "mixed"], "yaml": [*check, "yaml"]}, folder, rounds=2)
+    ratio = times["mixed"] / times["yaml"]
+    print(
+        f"1,000 files in five formats: {times['mixed']:.2f} s, 1,000 YAML files: {times['yaml']:.2f} s, ratio {ratio:.2f}"
+    )
+    return ratio <= MIXED_BAR
+
+
 # Memory first: the peak is that of the largest process up to then.
-MEASUREMENTS = {"memory": memory, "cold": cold, "thousand": thousand, "growth": growth}
+MEASUREMENTS = {"memory": memory, "cold": cold, "thousand": thousand, "growth": growth, "mixed": mixed}
 
 
 def main() -> int:

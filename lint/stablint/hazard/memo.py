@@ -19,7 +19,10 @@ Tokens = dict[str, Any]
 Quiet = dict[
     tuple[str, ...], set[tuple[Any, ...]]
 ]  # what it reads → the statements of that of which it had nothing to say
-_FEW = 8  # so many different values of a setting before it can count as one that always differs
+_FEW, _MANY = (
+    8,
+    32,
+)  # so many different values of a setting before it may, and before it does, count as one that always differs
 
 
 _WATCHED = 300  # runs after which it is settled what varies
@@ -44,9 +47,10 @@ class Memo:
         tokens = {name: _token(fact) for name, fact in run.explicit.items()}
         if self._runs < _WATCHED:
             self._runs += 1
-            for name, token in tokens.items():
+            for name, fact in run.explicit.items():
                 if name not in self.varied:
-                    self._count(name, token)
+                    value = fact.value  # not the token: the same few values in five formats are few
+                    self._count(name, value if type(value) in _PLAIN else repr(value))
         varied = self.varied
         stated = tokens.copy() if varied else tokens
         for name in varied:
@@ -68,14 +72,14 @@ class Memo:
             self._told = run.supplied, told
         return told
 
-    def _count(self, name: str, token: Any) -> None:
+    def _count(self, name: str, value: Any) -> None:
         seen = self._seen.setdefault(name, set())
         times = self._times[name] = self._times.get(name, 0) + 1
-        if len(seen) > _FEW and len(seen) * 2 > times:
+        if len(seen) > _MANY or (len(seen) > _FEW and len(seen) * 2 > times):
             self.varied |= {name}
             self._left.clear()
-        elif len(seen) < 1000:
-            seen.add(token)
+        else:
+            seen.add(value)
 
     def asked(self, run: Run, key: Key, ask: Callable[[], list[Pair]]) -> list[tuple[Hazard, str, Quiet]]:
         """The hazards, with the settings, that are to be asked: they depend on which settings are stated, not on their values."""
