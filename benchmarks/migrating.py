@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from stablint.discover import NoSuchPath
 from stablint.inspect import inspect
-from stablint.migrating import migrate
+from stablint.migrating import migrate, migrations
 from stablint.options import Wrong, options
 from stablint.run.fact import Explicit, is_unknown
 from stablint.run.releases import field
@@ -94,10 +94,8 @@ def _files(folders: list[Path]) -> Iterator[Path]:
 def migrate_texts(path: str, new: Any, texts: Any) -> bool:
     """Whether the text that came out of a first pass would be changed by a second."""
     from stablint.fix.apply import repair
-    from stablint.hazard import model
 
-    rules = tuple(hazard for hazard in model.load() if hazard.code.startswith("V"))
-    again = repair([path], new, unsafe=True, base=os.getcwd(), known=rules, texts=texts)
+    again = repair([path], new, unsafe=True, base=os.getcwd(), known=tuple(migrations()), texts=texts)
     return any(texts.get(name) != text for name, text in again.texts.items())
 
 

@@ -121,9 +121,9 @@ def test_standard_input_is_called_as_it_is_told(stablint):
 
 
 def test_standard_input_of_another_format(stablint):
-    text = '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 1},}'
+    text = '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 1}'
     done = stablint("-", "--stdin-filename", "ds.json", stdin=text)
-    assert done.returncode == 1
+    assert done.returncode == 1 and done.stdout.startswith("ds.json:1:")
 
 
 def test_fixed_standard_input_goes_to_standard_output(stablint):

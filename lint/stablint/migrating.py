@@ -65,7 +65,7 @@ def migrate(paths: list[str], new: Options, old: Options) -> Migrated:
     """
     base = os.getcwd()
     new, old = new._replace(assumed=True), old._replace(assumed=True)
-    rules = tuple(hazard for hazard in hazards.load() if hazard.code.startswith("V"))
+    rules = tuple(migrations())
     before = inspect(paths, old, base=base, known=())
     if not before.runs:
         raise Wrong(f"{paths[0]}: no training configuration, nothing to migrate")
@@ -98,6 +98,14 @@ def migrate(paths: list[str], new: Options, old: Options) -> Migrated:
     wrong = [d for d in state.report.diagnostics if d.severity == "error" and d.suppressed is None]
     by_hand = tuple(f"{d.text.name if d.text else ''}: {d.code} {d.message}" for d in wrong)
     return Migrated(done, tuple(pinned), by_hand, tuple(_unsaid(before, new)))
+
+
+def migrations() -> Iterator[hazards.Hazard]:
+    """The rules about releases, but for those that guess by likeness what was meant: a key of somebody's own stays as it is."""
+    for hazard in hazards.load():
+        guesses = any("item.suggestion" in pair for remedy in hazard.remedies for pair in remedy.swap)
+        if hazard.code.startswith("V") and not guesses:
+            yield hazard
 
 
 def _pairs(before: Inspection, after: Inspection) -> Iterator[tuple[Run, Run]]:
