@@ -12,6 +12,7 @@ from stablint.knowledge import load
 from stablint.run.names import known_key
 
 _found: dict[frozenset[str], tuple[str, ...]] = {}
+_of_others: dict[frozenset[str], tuple[str, ...]] = {}
 
 
 def misspelled(keys: frozenset[str]) -> tuple[str, ...]:
@@ -30,10 +31,13 @@ def misspelled(keys: frozenset[str]) -> tuple[str, ...]:
 
 def of_others(keys: frozenset[str]) -> tuple[str, ...]:
     """Keys of a TRL recipe that other frameworks have for what TRL calls otherwise, where the recipe does not have TRL's name."""
-    strangers = [key for key in keys if key not in huggingface.TRL_ONLY and not known_key(key)]
-    groups = load("synonyms") if strangers else {}
-    found = [key for key in strangers if (own := _by_trl(groups.get(key, ()))) and own.isdisjoint(keys)]
-    return tuple(sorted(found)) if len(strangers) - len(found) <= 1 else ()
+    others = _of_others.get(keys)
+    if others is None:
+        strangers = [key for key in keys if key not in huggingface.TRL_ONLY and not known_key(key)]
+        groups = load("synonyms") if strangers else {}
+        found = [key for key in strangers if (own := _by_trl(groups.get(key, ()))) and own.isdisjoint(keys)]
+        others = _of_others[keys] = tuple(sorted(found)) if len(strangers) - len(found) <= 1 else ()
+    return others
 
 
 def _by_trl(groups: Any) -> frozenset[str]:

@@ -86,11 +86,9 @@ def _varies(hazard: Hazard, checked: Checked, item: str, memo: Memo) -> bool:
 
     It does not where the conditions that read no such value are false already, in every release.
     """
-    if reads_files(hazard.when):
-        return True
-    if not memo.varied:
+    if not (memo.varied or reads_files(hazard.when)):
         return False
-    fixed = [condition for condition in hazard.when if not _reads_varied(condition, checked.newest, item, memo)]
+    fixed = [c for c in hazard.when if not reads_files([c]) and not _reads_varied(c, checked.newest, item, memo)]
     if len(fixed) == len(hazard.when):
         return False
     rest = hazard._replace(when=fixed)

@@ -7,11 +7,16 @@ from typing import NamedTuple
 from stablint.knowledge import load
 from stablint.run.pep440 import Key, release_key
 
+_known: dict[str, tuple[str, ...]] = {}
+
 
 def known_key(name: str) -> tuple[str, ...]:
     """The training configuration classes that have, or ever had, a field of this name."""
-    table = load("keys")
-    return tuple(table["classes"][index] for index in table["keys"].get(name, ()))
+    found = _known.get(name)
+    if found is None:
+        table = load("keys")
+        found = _known[name] = tuple(table["classes"][index] for index in table["keys"].get(name, ()))
+    return found
 
 
 def canonical(name: str, namespace: str = "training") -> str:

@@ -185,18 +185,18 @@ class Mover:
         return found[1]  # type: ignore[return-value]
 
     def _node(self, node: _Part) -> _Part:
-        if isinstance(node, Module):
-            return Module(tuple(self.node(call) for call in node.calls), self.node(node.names))
-        if isinstance(node, Script):
-            return Script(tuple(self.node(command) for command in node.commands), self.node(node.names))
         if isinstance(node, Entry):
             first = self.start(node.key_start)
             last = first if node.key_start == node.key_end else self.end(node.key_end)
             return Entry(node.key, first, last, self.node(node.value))
+        if isinstance(node, Module):
+            return Module(tuple(self.node(call) for call in node.calls), self.node(node.names))
+        if isinstance(node, Script):
+            return Script(tuple(self.node(command) for command in node.commands), self.node(node.names))
         start = self.start(node.start)
         end = start if node.start == node.end else self.end(node.end)
         if isinstance(node, Scalar):
-            return node._replace(start=start, end=end)
+            return Scalar(node.value, start, end, node.form, node.editable)
         if isinstance(node, Sequence):
             return node._replace(items=tuple(self.node(item) for item in node.items), start=start, end=end)
         if isinstance(node, Mapping):
