@@ -321,3 +321,9 @@ def test_a_script_that_reads_a_recipe_is_of_the_recipe_s_framework(tmp_path):
     recipe = "model_name_or_path: Qwen/Qwen2-7B\nstage: sft\ndo_train: true\nfinetuning_type: lora\ntemplate: qwen\ndataset: d\noutput_dir: o\n"
     run = only(tmp_path, "accelerate launch --num_processes 2 src/train.py recipe.yaml\n", **{"recipe.yaml": recipe})
     assert run.framework == "llamafactory"
+
+
+def test_several_words_where_one_is_wanted_are_no_task_of_ms_swift(tmp_path):
+    """`--task_type a b` is a list to the shell's reader: the command is a fine-tuning all the same."""
+    run = only(tmp_path, "swift sft --model Qwen/Qwen2.5-7B --task_type seq_cls b --output_dir o\n")
+    assert fact(run, "training.stage") == "sft"

@@ -199,7 +199,7 @@ def rows_for(keys: frozenset[str]) -> Rows:
 def _stage(block: Block, layer: str, command: str, statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """`swift rlhf` without a type is DPO (rlhf_args.py); the commands of 2.x are named after what they train for."""
     task = next((s for s in statements if s.fact == "training.task_type"), None)
-    if task is not None and task.value in _TASKS:  # no language model comes out of it
+    if task is not None and isinstance(task.value, str) and task.value in _TASKS:  # no language model comes out of it
         return (task._replace(fact="training.stage"),)
     if not command or any(s.fact == "training.stage" for s in statements):
         return ()
