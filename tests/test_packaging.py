@@ -69,5 +69,5 @@ def test_the_sdist_leads_to_the_same_wheel(wheel, sdist, tmp_path):
 
 
 def test_no_machine_and_no_path_of_ours_is_in_it(wheel):
-    home = str(ROOT.parent).encode()
+    home = str(ROOT).encode()
     assert not [name for name, data in contents(wheel).items() if home in data]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stablint import knowledge
@@ -357,6 +357,10 @@ def test_no_config_breaks_it(config):
     assert facts.get("model.parameters", 1) > 0
 
 
+@example("llama", {
+    "num_hidden_layers": 1, "intermediate_size": 1, "num_attention_heads": 1, "q_lora_rank": 0, "vocab_size": 1, "n_routed_experts": 4,
+    "kv_lora_rank": 0, "hidden_size": 1, "num_key_value_heads": 1, "first_k_dense_replace": 5, "moe_intermediate_size": 1, "n_shared_experts": -5,
+})  # fmt: skip
 @given(
     st.sampled_from(["llama", "t5", "gpt2", "mixtral", "deepseek_v3", "gpt_oss", "bloom"]),
     st.dictionaries(st.sampled_from([*LLAMA_8B, *DEEPSEEK_V3, *T5_BASE]), st.integers(-5, 10**6)),

@@ -111,7 +111,7 @@ def from_config(config: dict[str, Any]) -> Facts:
         facts["model.native_dtype"] = _DTYPES[dtype.rpartition(".")[2]]
     count = model_size.parameters(text, inner or "", bool(gated))
     tower = _tower(config.get("vision_config")) if text is not config else 0
-    if count is not None and tower is not None:
+    if count is not None and tower is not None and count + tower > 0:  # no config of a model has negative parts
         facts["model.parameters"] = count + tower
     method = _stored(config.get("quantization_config"))
     if method is not None:
