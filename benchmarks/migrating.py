@@ -54,11 +54,9 @@ def main(arguments: list[str] | None = None) -> int:
         files += 1
         texts = made.done.texts
         changed += bool(texts)
-        if texts:
-            again = migrate_texts(str(path), new, texts)
-            if again:
-                bad += 1
-                print(f"{path}: a second pass changes something")
+        if texts and _changes_again(str(path), new, texts):
+            bad += 1
+            print(f"{path}: a second pass changes something")
         before = inspect([str(path)], new, known=())
         after = inspect([str(path)], new, known=(), texts=texts)
         for was, run in zip(before.runs, after.runs, strict=False):
@@ -91,7 +89,7 @@ def _files(folders: list[Path]) -> Iterator[Path]:
             yield from (Path(where, name) for name in sorted(names) if name.endswith(_SUFFIXES))
 
 
-def migrate_texts(path: str, new: Any, texts: Any) -> bool:
+def _changes_again(path: str, new: Any, texts: Any) -> bool:
     """Whether the text that came out of a first pass would be changed by a second."""
     from stablint.fix.apply import repair
 
