@@ -69,6 +69,17 @@ def test_what_rests_on_a_presumed_default_is_at_most_a_warning(tmp_path: Path) -
     assert severity(tmp_path / "stated", FLAGS, hazard(FP16)) == "error"
 
 
+def test_a_key_of_somebodys_own_script_weighs_less_where_only_some_releases_have_it_in(tmp_path: Path) -> None:
+    """Its project pins the releases of its time; the call of the class itself is as a release reads it."""
+    some = {"versions": {"transformers": ">=5"}}
+    each = {"each": ["training.fp16"], "at": "item"}
+    item = ["is", "item", 1, True]
+    assert severity(tmp_path / "flags", FLAGS, hazard(item, **some, **each)) == "info"
+    assert severity(tmp_path / "call", CALL, hazard(item, **some, **each)) == "warning"
+    assert severity(tmp_path / "no key", FLAGS, hazard(FP16, **some)) == "warning"
+    assert severity(tmp_path / "every release", FLAGS, hazard(item, **each)) == "error"
+
+
 BF16_CARD = ["is", "target.gpu.native_bf16", 1, True]
 
 

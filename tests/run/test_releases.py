@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stablint.run.fact import ABSENT
+from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.releases import (
+    FieldSpans,
     Releases,
     bases_at,
     canonical,
@@ -77,10 +78,17 @@ def test_names_of_libraries_are_normalised() -> None:
     assert KNOWN.restrict("Flash_Attn", "2.5.8").allowed("flash-attn") == (release_key("2.5.8"),)
 
 
-@pytest.mark.parametrize("specifier", ["newest", ">=5,<4.46", "==4.46.1,==4.46.2"])
-def test_what_leaves_nothing_is_an_error(specifier: str) -> None:
-    with pytest.raises(ValueError):
+def test_a_version_is_written_as_it_was_stated() -> None:
+    stated = KNOWN.restrict("one-fork", "==3.0").restrict("another-fork", "3.0.0.0")
+    assert texts(stated, "one-fork") == ["3.0"]
+    assert texts(stated, "another-fork") == ["3.0.0.0"]
+
+
+@pytest.mark.parametrize("specifier", ["newest", ">=5,<4.46", "==4.46.1,==4.46.2", "~=1.2", "==3.*"])
+def test_what_leaves_nothing_is_an_error_that_says_what_was_asked(specifier: str) -> None:
+    with pytest.raises(ValueError) as error:
         KNOWN.restrict("transformers", specifier)
+    assert specifier.partition(",")[0] in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -170,6 +178,51 @@ def test_every_field_agrees_with_itself_at_its_turns() -> None:
         keys = KNOWN.allowed("trl")
         for exists, default, members in found.over(keys):
             assert all(repr(found.default_at(key)) == repr((exists, default)) for key in members)
+
+
+# The releases that share a default, by one of them: the range is open where the oldest or the newest known release has it too.
+RANGES = [
+    ("seed", "4.40.2", ""),
+    ("optim", "4.28.1", "<=4.31.0"),
+    ("optim", "4.40.2", ">=4.32.1,<=4.53.3"),
+    ("optim", "5.23.0", ">=4.54.1"),
+    ("optim", "3.0", ""),  # nothing is known of it
+    ("evaluation_strategy", "5.23.0", ""),  # it has no such field
+]
+
+
+@pytest.mark.parametrize(("name", "version", "expected"), RANGES)
+def test_the_releases_that_share_a_default(name: str, version: str, expected: str) -> None:
+    found = field("transformers.TrainingArguments", name)
+    assert found is not None
+    assert found.releases_with(release_key(version)) == expected
+
+
+def test_a_default_that_the_library_computes_is_not_known() -> None:
+    exists, default = at("deepspeed.json", "tensor_parallel.dtype", "0.19.8")
+    assert exists and is_unknown(default)
+
+
+def test_a_field_of_one_release_only_is_gone_in_the_next() -> None:
+    _, second, third = known_keys("accelerate")[:3]
+    only = FieldSpans("accelerate.ProjectConfiguration", "accelerate", "made_up", [[0, 0, None]])
+    assert (only.since, only.removed_in, only.turns) == (None, second, {second})
+    later = FieldSpans("accelerate.ProjectConfiguration", "accelerate", "made_up", [[1, 1, None]])
+    assert (later.since, later.removed_in, later.turns) == (second, third, {second, third})
+
+
+def test_what_null_becomes_turns_where_it_begins_and_where_it_ends() -> None:
+    """In the oldest accelerate `logging_dir` became the project's folder; what it is afterwards it is as stated."""
+    folder = field("accelerate.ProjectConfiguration", "logging_dir")
+    assert folder is not None
+    first, second = known_keys("accelerate")[:2]
+    assert folder.settled_at(first) == {"field": "project_dir"}
+    assert folder.settled_at(second) is None and second in folder.turns
+    assert folder.settled_at(release_key("0.0.1")) is None
+
+
+def test_a_class_that_nobody_knows_has_no_fields() -> None:
+    assert field("trl.NoSuchConfig", "bf16") is None
 
 
 def test_types_choices_and_bounds() -> None:

@@ -61,6 +61,23 @@ def test_a_default_of_a_presumed_scope_says_so(tmp_path: Path) -> None:
     assert fact.value == 0.0 and fact.presumed
 
 
+# A derived fact is presumed where what decided it is, or where the rule itself assumes more than is said: flags, fact, presumed.
+PRESUMPTIONS = [
+    ("", "derived.batch_per_device", False),  # no flags of a trainer: nothing is known, so nothing is presumed
+    ("--bf16", "derived.batch_per_device", True),  # the default of the batch
+    ("--bf16", "derived.compute_dtype", False),  # stated, whatever else was looked at
+    ("--bf16 --per_device_train_batch_size 1 --gradient_accumulation_steps 1", "derived.batch_per_device", False),
+    ("--bf16", "derived.config_class", False),
+    ("--bf16", "derived.objective", True),  # a Trainer's causal model: the rule's own assumption
+]
+
+
+@pytest.mark.parametrize(("flags", "name", "presumed"), PRESUMPTIONS)
+def test_a_derived_fact_is_as_sure_as_what_decided_it(flags: str, name: str, presumed: bool, tmp_path: Path) -> None:
+    command = f"torchrun --nproc_per_node 2 train.py --learning_rate 1e-5 {flags} --output_dir o\n"
+    assert world(tmp_path, {"a.sh": command}).fact(name).presumed is presumed
+
+
 def test_an_old_spelling_is_the_same_fact(tmp_path: Path) -> None:
     old = world(
         tmp_path, {"a.py": ARGUMENTS.format(", evaluation_strategy='epoch'")}, releases=["transformers==4.40.2"]

@@ -72,7 +72,6 @@ class Fact(NamedTuple):
     value: Value
     origin: Origin
     sources: tuple["Statement", ...] = ()  # every statement of it, winner first
-    settled: str = ""  # wins | refuses | merges
     turns: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
     presumed: bool = False  # rests on a presumed default
 

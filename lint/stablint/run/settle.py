@@ -22,7 +22,7 @@ def settle(groups: Iterable[tuple[Iterable[Statement], bool]]) -> dict[str, Fact
             name = statement[0]
             first = facts.get(name)
             if first is None:  # by number, not by name: see dialect/fragment.py
-                facts[name] = _new(Fact, (name, statement[1], statement[3], (statement,), "", NO_TURNS, presumed))
+                facts[name] = _new(Fact, (name, statement[1], statement[3], (statement,), NO_TURNS, presumed))
             else:
                 several.setdefault(name, [(first.sources[0], first.presumed)]).append((statement, presumed))
     if several:
@@ -38,4 +38,4 @@ def _fact(name: str, found: list[tuple[int, Statement, bool]]) -> Fact:
     best = min(order for order, _, _ in found)
     winner, presumed = [(statement, presumed) for order, statement, presumed in found if order == best][-1]
     others = tuple(statement for _, statement, _ in found if statement is not winner)
-    return Fact(name, winner.value, winner.origin, (winner, *others), "wins", presumed=presumed)
+    return Fact(name, winner.value, winner.origin, (winner, *others), presumed=presumed)

@@ -184,7 +184,6 @@ class World:
             answer.value,
             Derived(answer.because),
             (),
-            "",
             turns,
             answer.presumed or any(f.presumed for f in deciding),
         )
