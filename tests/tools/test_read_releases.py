@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.releases import archive, libraries, spans
+from tools.releases import archive, json_paths, libraries, spans
 from tools.releases.annotation import type_text
 from tools.releases.classes import class_found, read_class, settled
 from tools.releases.package import Package
@@ -336,3 +336,30 @@ def test_a_wrong_rename_is_told(tmp_path: Path) -> None:
     done = tool("--check-renames", "--into", str(tmp_path))
     assert done.returncode == 1
     assert len(done.stdout.splitlines()) == 2
+
+
+SCATTERED = r"""
+SIZE = '''
+SIZE is defined in this format:
+"size": 1
+'''
+SIZE = "size"
+SIZE_DEFAULT = None
+
+def get_scalar_param(given, name, default):
+    return given.get(name, default)
+
+def get_size(param_dict):
+    return get_scalar_param(param_dict, SIZE, SIZE_DEFAULT)
+
+class DeepSpeedConfig:
+    def _initialize(self, param_dict):
+        self.size = get_size(param_dict)
+        self.half = param_dict["half"].get("enabled", False)
+"""
+
+
+def test_the_keys_of_a_dictionary_are_read_where_it_is_looked_into() -> None:
+    """A constant may hold a description before it holds the key, as DeepSpeed's for the micro-batch does."""
+    found = json_paths.read(package(runtime__config=SCATTERED))
+    assert found == {"size": {"default": None}, "half": {}, "half.enabled": {"default": False}}

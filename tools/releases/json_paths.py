@@ -136,7 +136,11 @@ class _Frame:
     def _keys(self, node: ast.expr) -> list[str]:
         options = self.constants.get(node.id, [node]) if isinstance(node, ast.Name) else [node]
         values = [evaluate(self.reader.package, self.module, option) for option in options]
-        return [v for v in values if isinstance(v, str)]
+        # constants.py gives some names first a description of several lines, then the key
+        either = [
+            one for value in values for one in (value.get("one_of", [value]) if isinstance(value, dict) else [value])
+        ]
+        return [one for one in either if isinstance(one, str) and "\n" not in one]
 
     def _look(self, owner: ast.expr, key: ast.expr, default: ast.expr | None = None) -> set[Path]:
         found: set[Path] = set()
