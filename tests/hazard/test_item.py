@@ -13,6 +13,15 @@ from tests.runs import Files, runs
 
 TRAINING = "from transformers import TrainingArguments\nargs = TrainingArguments('out', {})\n"
 
+ADAPTER: Files = {
+    "adapter_config.json": '{"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": 8, "target_modules": ["q_proj"], "no_such": 1, "_own": 2}'
+}
+# Unsloth adds fields to TRL's classes.
+UNSLOTH = (
+    "from unsloth import FastLanguageModel\nfrom trl import GRPOConfig, GRPOTrainer\n"
+    "model, tokenizer = FastLanguageModel.from_pretrained('unsloth/Qwen3-4B')\nargs = GRPOConfig('out', {})\nGRPOTrainer(model=model, args=args)\n"
+)
+TRL = "from trl import GRPOConfig, GRPOTrainer\nargs = GRPOConfig('out', {})\nGRPOTrainer(model='m', args=args)\n"
 LLAMAFACTORY: Files = {
     "run.yaml": "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: lora\ntemplate: qwen3\noverwrite_output_dir: true\n"
 }
@@ -40,6 +49,12 @@ KEYS: list[tuple[Files, str, list[str], bool | None]] = [
     (LLAMAFACTORY, "training.overwrite_output_dir", ["transformers==5.8.0", "llamafactory==0.9.3"], True),
     # what is assigned afterwards, no constructor sees
     ({"train.py": "from peft import ShiraConfig\nconfig = ShiraConfig(r=8)\nconfig.mask_fn = own\n"}, "lora.mask_fn", [], False),
+    # PEFT reads its own file key by key; what begins with a line is its own remark
+    (ADAPTER, "lora.no_such", [], True),
+    (ADAPTER, "lora._own", [], False),
+    ({"train.py": UNSLOTH.format("vllm_sampling_params=p")}, "training.vllm_sampling_params", [], False),
+    ({"train.py": UNSLOTH.format("no_such_thing=1")}, "training.no_such_thing", [], True),
+    ({"train.py": TRL.format("vllm_sampling_params=p")}, "training.vllm_sampling_params", [], True),
     # a script's own flag may bear any name
     ({"a.sh": "python train.py --output_dir o --learning_rate 1e-5 --max_seq_length 512 --bf16\n"}, "training.max_length", ["trl==1.16.0"], None),
 ]  # fmt: skip
@@ -59,6 +74,33 @@ WORDS: list[tuple[str, str, list[str], str, Any]] = [
     ("qqqqqq=1", "training.qqqqqq", [], "suggestion", None),
     ("max_steps='10'", "training.max_steps", [], "type", "int"),
     ("seed=1", "training.seed", [], "default", 42),
+    ("weight_decay=0", "training.weight_decay", [], "type", "float"),
+    ("lr_scheduler_type='a'", "training.lr_scheduler_type", [], "type", None),  # no plain one
+    ("fsdp='full_shard'", "training.fsdp", ["transformers==4.40.2"], "type", None),  # one of several
+    ("evaluation_strategy='no'", "training.eval_strategy", ["transformers==5.23.0"], "removed_in", "4.51.3"),
+    ("evaluation_strategy='no'", "training.eval_strategy", ["transformers==5.23.0"], "deprecated_in", "4.41.2"),
+    ("evaluation_strategy='no'", "training.eval_strategy", ["transformers==4.40.2"], "removed_in", None),
+    ("overwrite_output_dir=True", "training.overwrite_output_dir", ["transformers==5.23.0"], "removed_in", "5.0.0"),
+    ("overwrite_output_dir=True", "training.overwrite_output_dir", ["transformers==4.57.6"], "removed_in", None),
+    (
+        "group_by_length=True",
+        "training.group_by_length",
+        ["transformers==5.23.0"],
+        "renamed_to",
+        None,
+    ),  # to other values
+    (
+        "group_by_length=True",
+        "training.group_by_length",
+        ["transformers==5.23.0"],
+        "moved_to",
+        "train_sampling_strategy",
+    ),
+    ("learning_rte=1e-5", "training.learning_rte", [], "correction", "learning_rate"),
+    ("lr_scheduler_type='cosin'", "training.lr_scheduler_type", [], "meant", "cosine"),
+    ("lr_scheduler_type='none'", "training.lr_scheduler_type", [], "meant", None),
+    ("seed=1", "training.seed", [], "library", "transformers"),
+    ("seed='1'", "training.seed", [], "raw", "1"),
     ("seed=1", "training.seed", [], "key", "seed"),
     ("seed=1", "training.seed", [], "layer", "call"),
 ]
@@ -69,6 +111,28 @@ def test_what_is_said_of_it(
     argument: str, name: str, stated: list[str], word: str, expected: Any, tmp_path: Path
 ) -> None:
     assert item(tmp_path, call(argument), name, *stated).value(f"item.{word}") == expected
+
+
+RATIO: Files = {
+    "ds.json": '{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 3}}, "bf16": {"enabled": true}}'
+}
+
+
+def test_bounds_are_those_of_the_field(tmp_path: Path) -> None:
+    ratio = item(tmp_path, RATIO, "deepspeed.zero_optimization.offload_optimizer.ratio")
+    words = ("minimum", "maximum", "above", "below")
+    assert [ratio.value(f"item.{word}") for word in words] == [0.0, 1.0, None, None]
+    zenflow: Files = {
+        "ds.json": '{"zero_optimization": {"stage": 2, "zenflow": {"topk_ratio": 2}}, "bf16": {"enabled": true}}'
+    }
+    share = item(tmp_path / "zenflow", zenflow, "deepspeed.zero_optimization.zenflow.topk_ratio")
+    assert [share.value(f"item.{word}") for word in words] == [None, None, 0.0, 1.0]
+
+
+def test_an_unknown_key_draws_a_remark_only_where_one_name_is_clearly_nearest(tmp_path: Path) -> None:
+    near = item(tmp_path / "near", call("learning_rte=1e-5"), "training.learning_rte").value("item.hint")
+    assert "learning_rate" in near
+    assert item(tmp_path / "far", call("qqqqqq=1"), "training.qqqqqq").value("item.hint") == ""
 
 
 def test_everything_else_is_asked_of_the_run(tmp_path: Path) -> None:

@@ -122,8 +122,9 @@ class KeyWorld(ItemWorld):
         if near:
             return near[0]
         # `adam_eps` for `adam_epsilon`, `max_length` for `max_len`
-        longer = sorted((name for name in beside if _begins(name, last) and beside[name] not in stated), key=len)
-        return longer[0] if longer and all(name.startswith(longer[0]) for name in longer) else None
+        longer = sorted((name for name in beside if _begins(name, last)), key=len)
+        clear = bool(longer) and all(name.startswith(longer[0]) for name in longer)
+        return longer[0] if clear and beside[longer[0]] not in stated else None
 
     def key_company(self) -> int:
         """How many other keys of the text are gone as well; -1 where one of them stands before this one and speaks for all."""
