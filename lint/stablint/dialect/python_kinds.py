@@ -21,24 +21,7 @@ QUANTISERS = {
 }  # fmt: skip
 UNSLOTH = ("FastLanguageModel", "FastModel", "FastVisionModel", "FastLlamaModel")
 TRAINERS = frozenset(
-    [
-        "Trainer",
-        "Seq2SeqTrainer",
-        "SFTTrainer",
-        "DPOTrainer",
-        "KTOTrainer",
-        "GRPOTrainer",
-        "RewardTrainer",
-        "RLOOTrainer",
-        "ORPOTrainer",
-        "CPOTrainer",
-        "PPOTrainer",
-        "OnlineDPOTrainer",
-        "BCOTrainer",
-        "PRMTrainer",
-        "GKDTrainer",
-        "UnslothTrainer",
-    ]
+    ["Trainer", "Seq2SeqTrainer", "UnslothTrainer", *(name.removesuffix("Config") + "Trainer" for name in OBJECTIVES)]
 )
 LIGHTNING = ("pytorch_lightning.", "lightning.")
 _LIBRARIES = ("transformers.", "trl.", "unsloth.", "optimum.")  # other libraries have a Trainer of their own

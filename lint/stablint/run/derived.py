@@ -42,6 +42,7 @@ RULES: dict[str, Rule] = {
     "derived.warmup_steps": batch.warmup_steps,
     "derived.zero_stage": batch.zero_stage,
     "derived.batch_per_device": batch.batch_per_device,
+    "derived.rollouts_per_device": batch.rollouts_per_device,
     "derived.deepspeed_batch": batch.deepspeed_batch,
     "derived.deepspeed_share": batch.deepspeed_share,
     "derived.eval_batch": batch.eval_batch,

@@ -51,6 +51,11 @@ def batch_per_device(w: World) -> Answer:
     return _product(w, names)
 
 
+def rollouts_per_device(w: World) -> Answer:
+    """Prompts × samples of one process (trl experimental/gold/gold_config.py, __post_init__)."""
+    return _product(w, ("training.generation_batch_size", "training.num_generations"))
+
+
 def deepspeed_batch(w: World) -> Answer:
     """What train_batch_size must be (deepspeed runtime/config.py, _batch_assertion); without the accumulation DeepSpeed computes that one."""
     return _product(
