@@ -268,12 +268,12 @@ def test_places_count_code_points(source):
 
 
 REFUSED = [
-    ("f(", "syntax-error", 1),
-    ("x = 1\nprint 'x'\n", "syntax-error", 6),
+    ("f(", "unparsed-python", 1),
+    ("x = 1\nprint 'x'\n", "unparsed-python", 6),
     ("x = 1\n\x00", "syntax-error", 6),
-    ("x = '\ud800'", "syntax-error", 0),
-    ("\tx\ny", "syntax-error", 0),
-    ("é = 1\né = )", "syntax-error", 10),
+    ("x = '\ud800'", "unparsed-python", 0),
+    ("\tx\ny", "unparsed-python", 0),
+    ("é = 1\né = )", "unparsed-python", 10),
     ("x = " + "9" * 5000, "syntax-error", 4),
     ("x = [" * 5000, "too-deep", None),
     ("(" * 5000, "too-deep", None),

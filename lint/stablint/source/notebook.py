@@ -78,10 +78,11 @@ class _Whole:
 def _python(text: Text, read: Notebook) -> tuple[list[Document], _Whole]:
     """The Python of all cells, and the files that it writes. A cell that is none is left out, and what it seems to define is unknown; it may be shell."""
     from stablint.source import python
+    from stablint.source.python_parse import UNPARSED
 
     whole = _Whole(read)
     found = python.documents(Text(text.path, text.name, whole.view.source))
-    if found[0].root is None and found[0].problems[0].kind == "syntax-error":
+    if found[0].root is None and found[0].problems[0].kind in (UNPARSED, "syntax-error"):
         whole = _Whole(read, frozenset(cell.number for cell in read.cells if _is_broken(cell)))
         found = python.documents(Text(text.path, text.name, whole.view.source))
     return [outward(document, text, whole.view, document.number) for document in found], whole

@@ -39,7 +39,7 @@ def documents(text: Text) -> tuple[Document, ...]:
 
 
 def document(text: Text, written: list[tuple[str, Mapping]] | None = None) -> Document:
-    """A Python module. What this Python cannot parse, because it is none or of a newer Python, is a `syntax-error` without a tree."""
+    """A Python module. What this Python cannot parse, because it is none or of a newer Python, is `unparsed-python`, without a tree."""
     source = text.text
     if len(source) > LARGEST:
         problem = Problem("too-large", f"longer than {LARGEST // 1_000_000} million characters", 0, 0)

@@ -10,6 +10,8 @@ import warnings
 from stablint.source.python_places import Places
 from stablint.source.tree import Problem
 
+# Broken, or of a newer Python than the one that stablint runs on: from here that cannot be told.
+UNPARSED = "unparsed-python"
 _LONGEST = 100  # characters of Python's own message
 _LONG_NUMBER = re.compile(r"[0-9_]{4300,}")
 
@@ -30,9 +32,9 @@ def parse(source: str) -> ast.Module | Problem:
         # `offset` counts from 1; it is 0 or None where the place is not known.
         line = Places(source).offset(max(error.lineno or 1, 1), 0)
         start = min(line + max((error.offset or 1) - 1, 0), len(source))
-        return Problem("syntax-error", _refused(error.msg), start, min(start + 1, len(source)))
+        return Problem(UNPARSED, _refused(error.msg), start, min(start + 1, len(source)))
     except ValueError as error:  # lone surrogates
-        return Problem("syntax-error", _refused(str(error)), 0, min(1, len(source)))
+        return Problem(UNPARSED, _refused(str(error)), 0, min(1, len(source)))
     except (MemoryError, RecursionError):
         return Problem("too-deep", "nested too deeply for Python's parser", 0, 0)
 
