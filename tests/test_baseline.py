@@ -140,3 +140,14 @@ def test_the_settings_may_name_it(here):
     (here / "stablint.toml").write_text('baseline = "base.json"\n')
     assert main(["."]) == 0
     assert main([".", "--isolated"]) == 1
+
+
+DEEPSPEED = '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"pin_mem": true, %s}}}'
+
+
+def test_other_keys_of_the_block_that_a_finding_shows_come_and_go(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ds.json").write_text(DEEPSPEED % '"device": "cpu"')
+    assert main([".", "--write-baseline", "--baseline", "base.json"]) == 0
+    (tmp_path / "ds.json").write_text(DEEPSPEED % '"device": "cpu", "fast_init": true')
+    assert main([".", "--baseline", "base.json"]) == 0

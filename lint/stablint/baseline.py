@@ -28,10 +28,11 @@ class BadBaseline(Exception):
 def key(diagnostic: Diagnostic) -> Key:
     import hashlib  # only with a finding and a baseline
 
+    # Of a block only what decides: its other keys come and go.
     stated = sorted(
         (fact.name, json.dumps(jsonable(fact.value), sort_keys=True))
         for fact in diagnostic.facts
-        if fact.origin.get("kind") == "explicit"
+        if fact.origin.get("kind") == "explicit" and (fact.name == diagnostic.fact or not isinstance(fact.value, dict))
     )
     content = json.dumps([diagnostic.rule, diagnostic.fact, diagnostic.absent, stated])
     digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -149,3 +149,29 @@ def test_what_is_wrong_with_a_key_stands_at_the_key_and_what_is_wrong_with_a_val
     shown = {d.code: NAMED[d.start : d.end] for d in found}
     assert shown["V101"] == "evaluation_strategy"
     assert shown["P143"] == "True" and NAMED.index("True") in {d.start for d in found}
+
+
+# A DeepSpeed file that nothing names, beside the only run of its folder.
+BESIDE = {
+    "train.py": ARGUMENTS.format("fp16=True"),
+    "ds.json": '{"train_batch_size": 8, "zero_optimization": {\n"stage": 2,\n"offload_optimizer": {\n"device": "gpu", "pin_mem": true}}}',
+}
+DEVICE = ["is", "deepspeed.zero_optimization.offload_optimizer.device", 1, "gpu"]
+STAGE = ["is", "deepspeed.zero_optimization.stage", 1, 2]
+
+
+def test_what_one_file_says_alone_holds_for_whatever_run_reads_it(tmp_path: Path) -> None:
+    assert severity(tmp_path / "alone", BESIDE, hazard(DEVICE, STAGE)) == "error"
+    assert severity(tmp_path / "with-the-run", BESIDE, hazard(FP16, STAGE)) == "warning"
+
+
+def test_what_chose_the_remedy_is_shown_with_the_facts(tmp_path: Path) -> None:
+    """D127 offers other words under ZeRO-3 than below."""
+    (found,) = (d for d in inspected(tmp_path, BESIDE).report.diagnostics if d.code == "D127")
+    assert [fact.name for fact in found.facts] == [DEVICE[1], STAGE[1]]
+
+
+def test_a_key_that_a_block_does_not_know_is_shown_with_the_block(tmp_path: Path) -> None:
+    (found,) = (d for d in inspected(tmp_path, BESIDE).report.diagnostics if d.code == "D123")
+    block = "deepspeed.zero_optimization.offload_optimizer"
+    assert [fact.name for fact in found.facts] == [f"{block}.pin_mem", block]

@@ -20,7 +20,7 @@ def finding(
 ) -> Finding:
     names = list(dict.fromkeys(name for name in deciding(hazard.when, world) if not name.startswith("item.")))
     facts = tuple(world.fact(name) for name in names)
-    presumed = [fact for fact in facts if fact.presumed]
+    presumed = [] if _of_one_file(facts) else [fact for fact in facts if fact.presumed]
     severity, notes = hazard.severity, []
     if presumed:
         severity = min(severity, "warning", key=_RANK.__getitem__)
@@ -30,7 +30,8 @@ def finding(
         least = "info" if item and world.scope(item) == PRESUMED else "warning"
         severity = min(severity, least, key=_RANK.__getitem__)
     fact, place, absent = _place(hazard, world, names, item)
-    shown = _leaf_facts(world, facts)
+    remedy = _remedy(hazard, world)
+    shown = _leaf_facts(world, facts + _chosen_by(remedy, world) + _block_of(item, hazard, world))
     return Finding(
         hazard,
         checked.run,
@@ -41,11 +42,22 @@ def finding(
         fact,
         absent,
         shown,
-        _remedy(hazard, world),
+        remedy,
         releases,
         tuple(notes),
         item,
     )
+
+
+# Files that may join a run although nothing names them (assemble/joining.py).
+_NEIGHBOURS = frozenset(["deepspeed-file", "accelerate-file"])
+
+
+def _of_one_file(facts: tuple[Fact, ...]) -> bool:
+    """Whether one DeepSpeed or accelerate file says it all: then it holds for whatever run reads that file."""
+    origins = [fact.origin for fact in facts]
+    stated = [origin for origin in origins if isinstance(origin, Explicit) and origin.layer in _NEIGHBOURS]
+    return bool(stated) and len(stated) == len(origins) and len({id(one.place.document) for one in stated}) == 1
 
 
 def _presumption(facts: list[Fact]) -> str:
@@ -62,6 +74,18 @@ def _leaf_facts(world: World, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
         for leaf in leaves(world, fact.name):
             found.setdefault(leaf.name, leaf)
     return tuple(found.values())
+
+
+def _chosen_by(remedy: Remedy | None, world: World) -> tuple[Fact, ...]:
+    """What the text says that made this remedy the one on offer: the reader wants to see it beside the edit."""
+    names = dict.fromkeys(deciding(remedy.when, world)) if remedy is not None else ()
+    return tuple(leaf for name in names if not name.startswith("item.") for leaf in leaves(world, name))
+
+
+def _block_of(item: str, hazard: Hazard, world: World) -> tuple[Fact, ...]:
+    """A key is unknown to the block that it stands in: a block inside a section may begin far above it."""
+    block = item.rpartition(".")[0]
+    return tuple(leaves(world, block)) if block.count(".") > 1 and _about_keys(hazard.when) else ()
 
 
 def _place(hazard: Hazard, world: World, names: list[str], item: str) -> tuple[str, Place, bool]:

@@ -257,6 +257,7 @@ def _component_now(item: ItemWorld) -> Any:
 _WORDS: dict[str, Callable[[ItemWorld], Any]] = {
     "name": lambda item: item.name.rpartition(".")[2],
     "key": lambda item: item.spelled,
+    "block": lambda item: item.spelled.rpartition(".")[0],
     "layer": lambda item: item.layer,
     "raw": lambda item: item._fact.sources[0].raw if item._fact.sources else item._fact.value,
     "type": _type,
