@@ -14,6 +14,7 @@ _OWN = (
     ("dataset", "data.dataset", "words"),
     ("eval_dataset", "data.eval_dataset", "words"),
     ("val_size", "data.val_size", "plain"),
+    ("max_samples", "data.max_samples", "plain"),
     ("cutoff_len", "training.max_length", "plain"),
     ("streaming", "data.is_iterable", "flag"),
     ("packing", "training.packing", "flag"),
