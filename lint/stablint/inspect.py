@@ -17,7 +17,7 @@ from stablint.hazard import model as hazards
 from stablint.judging import judge, rules_of
 from stablint.report.model import FileStatus, Report, RunSummary
 from stablint.report.place import locate
-from stablint.run.fact import Explicit, Secret
+from stablint.run.fact import Explicit, Place, Secret
 from stablint.run.world import Run
 from stablint.source.tree import Document, Problem, Text
 
@@ -101,6 +101,7 @@ def inspect(
         (),
         (),
         tuple(internal),
+        tuple(_not_found(files, runs)) if files.not_found else (),
     )
     if findings or undetermined:
         from stablint import diagnose  # most files have nothing to tell
@@ -208,18 +209,34 @@ def _status(path: str, files: Files, documents: tuple[Document, ...], fragments:
     return FileStatus(name, None, "skipped", "no training configuration")
 
 
+def _not_found(files: Files, runs: tuple[Run, ...]) -> Iterator[str]:
+    """What a run names and nobody could read, but for what its framework is known to ship."""
+    from stablint.run.shipped import shipped
+
+    frameworks = {run.framework for run in runs if run.framework}
+    for path, place in sorted(files.not_found.items()):
+        if not any(shipped(framework, path) for framework in frameworks):
+            name, line, cell = _point(place)
+            yield f"`{path}` ({name}:{line})" if cell is None else f"`{path}` ({name}:cell {cell}:{line})"
+
+
 def _summary(run: Run) -> RunSummary:
-    document, start = run.anchor.document, run.anchor.start
+    name, line, cell = _point(run.anchor)
+    return RunSummary(run.id, run.files, name, line, run.dialects, cell)
+
+
+def _point(place: Place) -> tuple[str, int, int | None]:
+    """The file, the line and, in a notebook, the cell of a place."""
+    document, start = place.document, place.start
     text = document.text
     if document.view is not None:
         from stablint.source.view import seen
 
-        place = seen(document, start, start)
-        if place is not None:
-            line = locate(place.source, place.start).line
-            return RunSummary(run.id, run.files, text.name, line, run.dialects, place.cell)
+        outer = seen(document, start, start)
+        if outer is not None:
+            return text.name, locate(outer.source, outer.start).line, outer.cell
     line = locate(text.text, start).line if "\r" in text.text else text.text.count("\n", 0, start) + 1
-    return RunSummary(run.id, run.files, text.name, line, run.dialects)
+    return text.name, line, None
 
 
 def _secrets(runs: tuple[Run, ...]) -> frozenset[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from stablint import discover, locks
 from stablint.dialect import registry
 from stablint.dialect.fragment import Fragment
-from stablint.run.fact import Derived, Fact, facts_of
+from stablint.run.fact import Derived, Fact, Place, facts_of
 from stablint.source.tree import Document
 from stablint.target import model as models
 
@@ -26,6 +26,9 @@ class Files:
         self._folders: dict[tuple[str, str], str | None] = {}
         self._requirements: dict[str, dict[str, locks.Pin]] = {}
         self.linked: set[str] = set()  # files that another one names
+        self.not_found: dict[
+            str, Place
+        ] = {}  # configurations that a file names and that are not there, with the first place
 
     def add(self, path: str, documents: tuple[Document, ...]) -> None:
         self._documents[path] = documents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
 from stablint import discover
@@ -53,6 +54,7 @@ def _of_document(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
     return [[Part(fragment)] for fragment in fragments]
 
 
+_CONFIGURATION = re.compile(r"[^$<>{}*]+\.(json|ya?ml)")  # a name, no pattern of names
 ROLE_DIALECT = {"deepspeed": "deepspeed", "accelerate": "accelerate", "fsdp": "fsdp"}
 
 
@@ -71,6 +73,8 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
         if path is None and link.folder:
             path = discover.locate(os.path.join(link.folder, link.path), beside, files.root(beside))
         path = path or discover.locate(link.path, beside, files.root(beside))
+        if path is None and link.role in ROLE_DIALECT and _CONFIGURATION.fullmatch(link.path):
+            files.not_found.setdefault(link.path, link.place)
         if path is None or (link.role, path) in seen or os.path.isdir(path):
             continue
         seen.add((link.role, path))

@@ -98,3 +98,4 @@ class Report(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]  # sorted: severity, bites_at, file, place
     undetermined: tuple[Undetermined, ...]
     internal_errors: tuple[str, ...] = ()  # hazards that raised
+    not_found: tuple[str, ...] = ()  # configurations that a run names and that are not there: `ds.json` (train.yaml:6)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stablint.report.model import SEVERITIES, Diagnostic, Report
+from stablint.report.plain import plain
 
+_NAMED = 3  # files that are not there, by name
 # What supplies a fact that no file states, by the start of the fact's name.
 _SUPPLIERS = (
     ("target", "the GPU", "--gpu NAME"),
@@ -44,6 +46,10 @@ def summary(report: Report, *, fixed: int = 0) -> Iterator[str]:
         new = "new " if accepted else ""
         yield f"No {new}findings in {_where(report, checked)}{accepted}."
     yield from _undetermined(report)
+    if report.not_found:
+        more = len(report.not_found) - _NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        yield f"Not found, so not checked: {', '.join(plain(name) for name in report.not_found[:_NAMED])}{rest}"
 
 
 def _where(report: Report, checked: int) -> str:
