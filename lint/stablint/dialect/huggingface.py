@@ -233,7 +233,10 @@ def is_trl(keys: Iterable[str]) -> bool:
 # Fields of some TRL class that any program of one's own may have as well: they prove no TRL.
 # Adapter arguments that TRL's ModelConfig spells otherwise: who has them parses arguments of its own.
 _NOT_OF_TRL = frozenset({"lora_rank", "lora_target"})
-_ANYBODYS = frozenset({"batch_size", "steps", "model_name", "dataset", "task_name"})
+_ANYBODYS = frozenset({
+    "batch_size", "steps", "model_name", "dataset", "task_name", "use_vllm", "vllm_gpu_memory_utilization", "vllm_tensor_parallel_size",
+    "temperature", "top_p", "top_k", "max_new_tokens",
+})  # fmt: skip
 _trl: dict[str, tuple[str, ...]] = {}
 
 

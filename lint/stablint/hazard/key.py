@@ -16,7 +16,7 @@ from stablint.run.world import World
 
 class KeyWorld(ItemWorld):
     """Words of its own: `library`, `stated` (is its release), `plugin` (that would read it), `belongs` (where it would be read), `since`,
-    `company` (how many others are gone as well), `hint` and `meant` (remarks in brackets)."""
+    `company` (how many others are gone as well) and `others` (the same in words), `hint` and `meant` (remarks in brackets)."""
 
     def __init__(self, world: World, name: str) -> None:
         super().__init__(world, name)
@@ -136,6 +136,11 @@ class KeyWorld(ItemWorld):
         ]
         return len(gone) - 1 if gone[:1] == [self.name] else -1
 
+    def key_others(self) -> str:
+        """The same in words, for a message."""
+        count = self.key_company()
+        return f", and {count} more of these flags" if count > 0 else ""
+
     def key_belongs(self) -> str | None:
         """The section in which the same name is read; `the top level` where it stands in one."""
         if self.item_unknown() is not True or self.key_suggestion() is not None:
@@ -199,6 +204,7 @@ WORDS: dict[str, Callable[[KeyWorld], Any]] = {
     "plugin": KeyWorld.key_plugin,
     "belongs": KeyWorld.key_belongs,
     "company": KeyWorld.key_company,
+    "others": KeyWorld.key_others,
     "since": KeyWorld.key_since,
     "removed_in": KeyWorld.key_removed,
     "suggestion": KeyWorld.key_suggestion,

@@ -52,6 +52,9 @@ def method(w: World) -> Answer:
         return Answer("full", ("lora.use_peft",))
     if w.run.framework in _SWITCHES and w.run.scopes.get("lora", OPEN) != OPEN:
         return Answer("full", ("lora.use_peft",), presumed=w.run.scopes.get("lora") == PRESUMED)
+    # OpenRLHF's switch is `if lora_rank > 0` (openrlhf/models/actor.py).
+    if w.run.framework == "openrlhf" and w.stated("lora.r") == 0:
+        return Answer("full", ("lora.r",))
     # TRL's ModelConfig switches adapters on by use_peft alone, where TRL certainly reads the file.
     owner = "trl" in w.run.dialects and w.run.scopes.get("lora") == CLOSED
     if not owner:
