@@ -18,7 +18,13 @@ _ROWS = (
     ("deepspeed_config.offload_param_device", "deepspeed.zero_optimization.offload_param.device", "plain"),
     ("deepspeed_config.zero3_save_16bit_model", "deepspeed.zero_optimization.stage3_gather_16bit_weights_on_model_save", "flag"),
 )  # fmt: skip
-ROWS: dict[str, Row] = {key: Row(key, fact, codec) for key, fact, codec in _ROWS}
+_FLAG_ROWS: dict[str, Row] = {key: Row(key, fact, codec) for key, fact, codec in _ROWS}
+# accelerate refuses the file's precision beside a DeepSpeed file, and takes that of a flag (commands/launch.py, mp_from_config_flag).
+PRECISION_IN_FILE = "accelerate.mixed_precision_in_file"
+ROWS: dict[str, Row | tuple[Row, ...]] = {
+    **_FLAG_ROWS,
+    "mixed_precision": (_FLAG_ROWS["mixed_precision"], Row("mixed_precision", PRECISION_IN_FILE, "dtype")),
+}
 
 # `accelerate launch --zero_stage 3` is the file's `deepspeed_config: {zero_stage: 3}` (accelerate commands/launch.py).
 _FLAG_SECTIONS = {
@@ -90,7 +96,7 @@ def flag_row(key: str) -> Row | None:
         return Row(key, "fsdp." + key.removeprefix("fsdp_"))
     section = _FLAG_SECTIONS.get(key)
     return (
-        ROWS.get(f"{section}.{key}")
-        or ROWS.get(key)
+        _FLAG_ROWS.get(f"{section}.{key}")
+        or _FLAG_ROWS.get(key)
         or Row(key, f"accelerate.{section}.{key}" if section else f"accelerate.{key}")
     )

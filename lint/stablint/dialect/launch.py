@@ -55,6 +55,8 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
         elif accelerated and (row := accelerate.flag_row(key)) is not None:
             statements.append(statement(block, entry, (key,), row, _LAYER))
             links += _link("deepspeed", document, entry) if key == "deepspeed_config_file" else []
+            if key == "mixed_precision":
+                statements.append(_said(block, entry, accelerate.PRECISION_IN_FILE, None))
         elif name == "deepspeed" and key == "autotuning":
             statements += _tuned(block, entry)
         elif name == "deepspeed" and key == "include":
