@@ -126,6 +126,7 @@ def _trainer(block: Block, call: Call) -> Fragment:
             lambda key: None if key.partition(".")[0] in _TRAINER_LINKS else Row(key, "trainer." + key),
         )
     )
+    statements += _handed_over(block)
     word = last_word(call.name)
     stated = {entry.key for entry in block.mapping.entries}
     classes: dict[str, tuple[str, ...]] = {
@@ -134,6 +135,18 @@ def _trainer(block: Block, call: Call) -> Fragment:
     if "args" not in stated and not call.arguments.open and word[:-7] + "Config" in python_kinds.ARGUMENTS:
         classes["training"] = (python_kinds.ARGUMENTS[word[:-7] + "Config"], huggingface.BASE)
     return Fragment("python", block, "call", statements, {}, classes, entry=True)
+
+
+def _handed_over(block: Block) -> tuple[Statement, ...]:
+    """What only joins the trainer with other calls: that it is there at all. An object is named by the call that makes it."""
+    found = []
+    for entry in block.mapping.entries:
+        if entry.key not in ("ref_model", "peft_config"):
+            continue
+        said = statement(block, entry, (entry.key,), Row(entry.key, "trainer." + entry.key), "call")
+        made = last_word(entry.value.name) if isinstance(entry.value, Call) else None
+        found.append(said if made is None else said._replace(value=made))
+    return tuple(found)
 
 
 def _checkpointing(block: Block, call: Call) -> Fragment:

@@ -16,6 +16,7 @@ from stablint.source.tree import Command, Entry, Mapping, Node, Scalar, Sequence
 
 _ROWS = (
     ("checkpointer.checkpoint_dir", "model.name_or_path", "text"),
+    ("checkpointer.output_dir", "training.checkpoint_output_dir", "text"),
     ("dtype", "model.dtype", "dtype"),
     ("batch_size", "training.per_device_train_batch_size", "plain"),
     ("batch_size_val", "training.per_device_eval_batch_size", "plain"),
