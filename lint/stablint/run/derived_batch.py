@@ -56,9 +56,13 @@ def rollouts_per_device(w: World) -> Answer:
     return _product(w, ("training.generation_batch_size", "training.num_generations"))
 
 
+# Processes that share rows count once (deepspeed runtime/config.py, DeepSpeedConfig.__init__; AutoTP sets a mesh of its own).
+_SHARED = ("deepspeed.sequence_parallel_size", "deepspeed.tensor_parallel.autotp_size")
+
+
 def deepspeed_batch(w: World) -> Answer:
     """What train_batch_size must be (deepspeed runtime/config.py, _batch_assertion); without the accumulation DeepSpeed computes that one."""
-    return _product(
+    return _deepspeed_product(
         w,
         ("deepspeed.train_micro_batch_size_per_gpu", "deepspeed.gradient_accumulation_steps", "derived.world_size"),
     )
@@ -68,7 +72,12 @@ def deepspeed_share(w: World) -> Answer:
     """What train_batch_size must be a multiple of: processes, times what else is stated (_set_batch_related_parameters, which rounds down)."""
     names = ("deepspeed.train_micro_batch_size_per_gpu", "deepspeed.gradient_accumulation_steps", "derived.world_size")
     stated = [name for name in names if w.value(name) not in (ABSENT, None)]
-    return _product(w, tuple(stated))
+    return _deepspeed_product(w, tuple(stated))
+
+
+def _deepspeed_product(w: World, names: tuple[str, ...]) -> Answer:
+    shared = [name for name in _SHARED if w.value(name) not in (ABSENT, None, 0, 1)]
+    return Answer(Unknown("several processes share the rows"), tuple(shared)) if shared else _product(w, names)
 
 
 def eval_batch(w: World) -> Answer:
