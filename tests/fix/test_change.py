@@ -83,3 +83,48 @@ def test_a_flag_with_dots_keeps_its_prefix(tmp_path: Path) -> None:
     fact = next(name for name in run.explicit if name.endswith("max_length"))
     (file,) = edits(run, fact, [Change(fact, to="max_len")])
     assert apply(file.text.text, list(file.edits)) == command.replace("--data.max_length", "--data.max_len")
+
+
+NEIGHBOURS = [
+    (
+        {"train.py": 'from peft import LoraConfig\n\nconfig = LoraConfig(r=8, use_dora=True, lora_dropout=0.1)\n'},
+        'from peft import LoraConfig\n\nconfig = LoraConfig(r=8)\n',
+    ),
+    (
+        {"train.py": 'from peft import LoraConfig\n\nconfig = LoraConfig(use_dora=True, lora_dropout=0.1, r=8)\n'},
+        'from peft import LoraConfig\n\nconfig = LoraConfig(r=8)\n',
+    ),
+    (
+        {"adapter_config.json": '{\n  "peft_type": "LORA",\n  "r": 8,\n  "use_dora": true,\n  "lora_dropout": 0.1\n}\n'},
+        '{\n  "peft_type": "LORA",\n  "r": 8\n}\n',
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "wanted"), NEIGHBOURS, ids=["the last ones", "the first ones", "json"])
+def test_neighbours_that_go_take_their_commas_with_them(files: Files, wanted: str, tmp_path: Path) -> None:
+    text = after(tmp_path, files, Change("lora.use_dora", ABSENT), Change("lora.lora_dropout", ABSENT), beside="lora.r")
+    assert text == wanted
+
+
+def test_a_key_of_a_block_goes_from_that_block_only(tmp_path: Path) -> None:
+    """`zero_stage` of accelerate's file is a fact of DeepSpeed's, which the DeepSpeed file states as well."""
+    files = {
+        "accelerate.yaml": "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n"
+        "  deepspeed_config_file: ds.json\n  zero_stage: 3\nnum_machines: 1\nnum_processes: 2\n",
+        "ds.json": '{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": true}}\n',
+    }
+    change = Change("accelerate.deepspeed_config.zero_stage", ABSENT)
+    text = after(tmp_path, files, change, beside="accelerate.distributed_type")
+    assert text == files["accelerate.yaml"].replace("  zero_stage: 3\n", "")
+
+
+def test_a_loader_takes_no_keyword_of_the_quantiser(tmp_path: Path) -> None:
+    text = "from transformers import AutoModelForCausalLM\n\nmodel = AutoModelForCausalLM.from_pretrained('a/b', load_in_4bit=True)\n"
+    with pytest.raises(Impossible):
+        after(
+            tmp_path,
+            {"train.py": text},
+            Change("quantization.bnb_4bit_compute_dtype", "bfloat16"),
+            beside="quantization.load_in_4bit",
+        )

@@ -278,12 +278,8 @@ def _data(block: Block, call: Call) -> Fragment:
 
 def _tokenizer(block: Block, call: Call) -> Fragment:
     """Which special token the program makes another one of."""
-    rows = {key: Row(key, "tokenizer.pad_token_is", "text") for key in ("pad_token", "pad_token_id")}
-    statements = [
-        one._replace(value=one.value.removesuffix("_id")) if isinstance(one.value, str) else one
-        for one in lower_mapping(block, rows, "call", lambda key: None)
-    ]
-    return Fragment("python", block, "call", tuple(statements), {}, {})
+    rows = {key: Row(key, "tokenizer.pad_token", "text") for key in ("pad_token", "pad_token_id")}
+    return Fragment("python", block, "call", tuple(lower_mapping(block, rows, "call", lambda key: None)), {}, {})
 
 
 def _collator(block: Block, call: Call) -> Fragment:

@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from stablint import knowledge
 from stablint.dialect.codec import Unwritable
 from stablint.fix.shipped import exchanged
+from stablint.fix.values import resolved
 from stablint.fix.wording import Insertion, insertion, row_of, said
 from stablint.fix.writing import Change, Impossible, Made, required, writer
 from stablint.hazard.model import Finding, Remedy
 from stablint.report.model import FileEdits, Fix
 from stablint.run.fact import ABSENT, CLOSED, PRESUMED, Default, Explicit, Fact, Place, Statement, is_unknown
 from stablint.run.world import Run
-from stablint.source.tree import Document, Edit, Verbatim
+from stablint.source.tree import Document, Edit, Entry, Mapping, Verbatim
 
-_FIELD = re.compile(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)\}\Z")
+_GUESSED = ("item.suggestion", "item.correction")  # names that a misspelled one may have meant
 
 
 def propose(finding: Finding) -> Fix | None:
-    """The finding's remedy as edits; advice where a text cannot take them; None where no remedy holds."""
-    remedy = finding.remedy
-    if remedy is None:
-        return None
-    if remedy.safety == "manual":
-        return Fix("manual", remedy.title, (), remedy.because)
-    try:
-        files = _written(finding, remedy)
-    except Impossible as why:
-        return Fix("manual", remedy.title, (), str(why))
-    if not files:
-        return Fix("manual", remedy.title, (), "the text has no place to write it")
-    if remedy.safety == "safe" and (remedy.swap or remedy.unset) and _is_of_a_program(finding):
-        return Fix("unsafe", remedy.title, files, "the program may have an option of its own by that name")
-    return Fix(remedy.safety, remedy.title, files, remedy.because)
+    """The first of the finding's remedies that the text takes, as edits; advice where it takes none; None where no remedy holds."""
+    advice: Fix | None = None
+    for remedy in finding.remedies:
+        if remedy.safety == "manual":
+            return advice or Fix("manual", remedy.title, (), remedy.because)
+        try:
+            files = _written(finding, remedy)
+        except Impossible as why:
+            advice = advice or Fix("manual", remedy.title, (), str(why))
+            continue
+        if not files:
+            advice = advice or Fix("manual", remedy.title, (), "the text has no place to write it")
+        elif remedy.safety == "safe" and (remedy.swap or remedy.unset) and _is_of_a_program(finding):
+            return Fix("unsafe", remedy.title, files, "the program may have an option of its own by that name")
+        else:
+            return Fix(remedy.safety, remedy.title, files, remedy.because)
+    return advice
 
 
 def _is_of_a_program(finding: Finding) -> bool:
@@ -63,8 +65,9 @@ def _written(finding: Finding, remedy: Remedy) -> tuple[FileEdits, ...]:
 
 def _changes(finding: Finding, remedy: Remedy) -> Iterator[Change]:
     world: Any = finding.world
+    explicit = finding.run.explicit
     for name, wanted in remedy.set.items():
-        value = _resolved(wanted, world)
+        value = resolved(wanted, world)
         name = finding.item if name == "item" else name
         if name.startswith("derived."):
             yield from _through_knobs(name, value, world)
@@ -76,6 +79,8 @@ def _changes(finding: Finding, remedy: Remedy) -> Iterator[Change]:
         target = world.value(new) if new.startswith("item.") else new
         if is_unknown(target) or not target:
             raise Impossible("the new name is not known")
+        if new in _GUESSED and f"{(finding.item if old == 'item' else old).rpartition('.')[0]}.{target}" in explicit:
+            raise Impossible(f"`{target}` is there already")
         yield Change(finding.item if old == "item" else old, to=str(target))
     for name in remedy.respell:
         yield Change(finding.item if name == "item" else name, respell=True)
@@ -86,18 +91,6 @@ def _is_default(name: str, value: Any, world: Any) -> bool:
     fact = world.fact(name)
     certain = isinstance(fact.origin, Default) and not fact.origin.presumed and not fact.presumed
     return certain and fact.value == value and type(fact.value) is type(value)
-
-
-def _resolved(wanted: Any, world: Any) -> Any:
-    if isinstance(wanted, list):
-        return [_resolved(one, world) for one in wanted]
-    found = _FIELD.match(wanted) if isinstance(wanted, str) else None
-    if found is None:
-        return wanted
-    value = world.value(found[1])
-    if is_unknown(value) or value is ABSENT:
-        raise Impossible(f"`{found[1]}` is not known")
-    return value
 
 
 def _through_knobs(name: str, value: Any, world: Any) -> Iterator[Change]:
@@ -133,11 +126,11 @@ def _by_file(edits: Made) -> tuple[FileEdits, ...]:
         _, made = by_file.setdefault(document.text.path, (document, []))
         if edit not in made:
             made.append(edit)
-    return tuple(FileEdits(document.text, _disjoint(made)) for document, made in by_file.values())
+    return tuple(FileEdits(document.text, _disjoint(made, document.text.text)) for document, made in by_file.values())
 
 
-def _disjoint(edits: list[Edit]) -> tuple[Edit, ...]:
-    """Sorted; insertions at one point become one, in the order in which they were asked for."""
+def _disjoint(edits: list[Edit], text: str) -> tuple[Edit, ...]:
+    """Sorted; insertions at one point become one, in the order in which they were asked for; so do removals that share a comma."""
     ordered = sorted(edits, key=lambda edit: (edit.start, edit.end))
     result: list[Edit] = []
     for edit in ordered:
@@ -146,11 +139,21 @@ def _disjoint(edits: list[Edit]) -> tuple[Edit, ...]:
             result[-1] = Edit(edit.start, edit.end, last.new_text + edit.new_text)
         elif last is not None and edit.end <= last.end and not last.new_text and not edit.new_text:
             continue  # it goes with the block around it
+        elif last is not None and edit.start < last.end and not last.new_text and not edit.new_text:
+            result[-1] = _without_comma(last.start, edit.end, text)
         elif last is not None and edit.start < last.end:
             raise Impossible("two changes touch the same text")
         else:
             result.append(edit)
     return tuple(result)
+
+
+def _without_comma(start: int, end: int, text: str) -> Edit:
+    """A removal of several; what stands in front of it is the last one then, and keeps no comma."""
+    before = text[:start].rstrip()
+    if before.endswith(",") and text[end:].lstrip()[:1] in (")", "]", "}"):
+        return Edit(len(before) - 1, end, "")
+    return Edit(start, end, "")
 
 
 def _raise(change: Change, run: Run, beside: str, changes: list[Change]) -> Made:
@@ -160,6 +163,9 @@ def _raise(change: Change, run: Run, beside: str, changes: list[Change]) -> Made
     if change.to:
         yield from _rename(change, fact, places, run)
     elif change.value is ABSENT:
+        for place, entry in _keys_of_block(change.fact, run) if fact is None else ():
+            edit = writer(place).remove(place.document, entry)
+            yield place.document, required(edit, "it cannot be removed there")
         for place in places:
             yield (
                 place.document,
@@ -169,17 +175,26 @@ def _raise(change: Change, run: Run, beside: str, changes: list[Change]) -> Made
         assert fact is not None
         winner = stated[0]  # of duplicate keys the last
         value = fact.value if change.respell else change.value
-        yield places[0].document, _put(value, winner, run)
+        yield places[0].document, _put(value, winner, run, None if change.respell else winner.raw)
     else:
         yield _insert(change, run, beside, changes)
 
 
-def _put(value: Any, winner: Statement, run: Run) -> Edit:
-    """The value in the place of a statement, in the words of its dialect."""
+def _keys_of_block(name: str, run: Run) -> Iterator[tuple[Place, Entry]]:
+    """A setting that is no fact of its own: the key in the mapping that a fact holds."""
+    block, _, key = name.rpartition(".")
+    origin = run.explicit[block].origin if block in run.explicit else None
+    entry = origin.place.entry if isinstance(origin, Explicit) else None
+    if isinstance(origin, Explicit) and entry is not None and isinstance(entry.value, Mapping):
+        yield from ((origin.place, one) for one in entry.value.entries if one.key == key)
+
+
+def _put(value: Any, winner: Statement, run: Run, old: Any) -> Edit:
+    """The value in the place of a statement, in the words of its dialect, and in the style of those that stand there."""
     assert isinstance(winner.origin, Explicit)
     place = winner.origin.place
     try:
-        written = said(value, winner.raw, row_of(winner.origin, winner.fact, run))
+        written = said(value, old, row_of(winner.origin, winner.fact, run))
     except Unwritable as why:
         raise Impossible(str(why)) from None
     if place.document.format == "python" and isinstance(written, str) and written.startswith("torch."):
@@ -266,4 +281,6 @@ def _insertion(change: Change, beside: Explicit, run: Run) -> Insertion | None:
     namespace, _, name = change.fact.partition(".")
     if namespace == "deepspeed" or "." in name or len(place.path) > 1 or place.entry is None:
         return None
+    if namespace == "quantization" and beside.reader.endswith(".from_pretrained") and not name.startswith("load_in_"):
+        return None  # a loader takes the switches of a BitsAndBytesConfig, and none of the rest
     return Insertion(name, change.value, place.entry)

@@ -30,8 +30,8 @@ def finding(
         least = "info" if item and world.scope(item) == PRESUMED else "warning"
         severity = min(severity, least, key=_RANK.__getitem__)
     fact, place, absent = _place(hazard, world, names, item)
-    remedy = _remedy(hazard, world)
-    shown = _leaf_facts(world, facts + _chosen_by(remedy, world) + _block_of(item, hazard, world))
+    remedies = _remedies(hazard, world)
+    shown = _leaf_facts(world, facts + _chosen_by(next(iter(remedies), None), world) + _block_of(item, hazard, world))
     return Finding(
         hazard,
         checked.run,
@@ -42,7 +42,7 @@ def finding(
         fact,
         absent,
         shown,
-        remedy,
+        remedies,
         releases,
         tuple(notes),
         item,
@@ -123,9 +123,8 @@ def _about_keys(conditions: list[list[Any]]) -> bool:
     )
 
 
-def _remedy(hazard: Hazard, world: World) -> Remedy | None:
-    """The first whose condition is true; one whose condition is not known is not offered."""
-    for remedy in hazard.remedies:
-        if all(evaluate(condition, world) is True for condition in remedy.when):
-            return remedy
-    return None
+def _remedies(hazard: Hazard, world: World) -> tuple[Remedy, ...]:
+    """Those whose condition is true, the best first; one whose condition is not known is not offered."""
+    return tuple(
+        remedy for remedy in hazard.remedies if all(evaluate(condition, world) is True for condition in remedy.when)
+    )

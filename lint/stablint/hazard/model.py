@@ -71,7 +71,7 @@ class Finding(NamedTuple):
     fact: str  # the fact that the place states
     absent: bool
     facts: tuple[Fact, ...]  # what the verdict rests on, the deciding ones first
-    remedy: Remedy | None
+    remedies: tuple[Remedy, ...]
     releases: dict[str, str]
     notes: tuple[str, ...]
     item: str = ""  # the fact that `item` stands for

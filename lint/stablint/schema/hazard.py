@@ -44,7 +44,7 @@ SettableFact = Annotated[FactName, AfterValidator(_settable)]
 
 
 class Remedy(Strict):
-    """What to change. A value `{fact}` is replaced by that fact's value."""
+    """What to change. A value `{fact}` is replaced by that fact's value, `{fact:FORM}` by one made of it: int, float, bool, lower, upper, json, tenth."""
 
     title: Words
     when: tuple[Condition, ...] = ()

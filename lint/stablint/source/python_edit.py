@@ -50,6 +50,8 @@ def replace(document: Document, entry: Entry, value: object) -> Edit | None:
         isinstance(node, Scalar) and "#" in token and "\n" in token
     ):  # a text in several parts, perhaps with comments between them
         return None
+    if isinstance(node, Scalar) and node.form == "attribute" and isinstance(value, str) and value.isidentifier():
+        return Edit(node.start, node.end, value)
     quote = _quote(source, node.start) or _neighbours_quote(document, entry)
     new = literal(tuple(value) if isinstance(value, list) and token[:1] == "(" else value, quote)
     return None if new is None else Edit(node.start, node.end, new)

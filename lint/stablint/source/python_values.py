@@ -98,9 +98,12 @@ class Values(Calls):
                     and not store.conditional
                 ):
                     end = self.places.end(store.node)
-                    node = Scalar(
-                        store.value.attr, self.places.start(store.value), self.places.end(store.value), "name", False
-                    )
+                    token = store.value.attr.removesuffix(
+                        "_id"
+                    )  # what stays is left out, so that another name can be written
+                    stop = self.places.end(store.value)
+                    start = stop - len(store.value.attr)
+                    node = Scalar(token, start, start + len(token), "attribute", True)
                     entries.append(Entry(store.node.attr, end - len(store.node.attr), end, node))
         if not entries:
             return None

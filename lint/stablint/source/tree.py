@@ -28,7 +28,7 @@ class Verbatim(str):
 
 class Scalar(NamedTuple):
     """One value. `form` is how it is written: plain, quoted, block, flag (no value at all), name (a Python or shell variable),
-    default:a,b (what a program takes where its caller sets neither a nor b).
+    default:a,b (what a program takes where its caller sets neither a nor b), attribute (a Python name that can be exchanged for another).
     """
 
     value: object
