@@ -44,6 +44,7 @@ _OF_QUANTISER = {
     "GPTQConfig": ("bits", "tokenizer", "dataset", "group_size"),
     "AwqConfig": ("bits", "group_size"),
     "HqqConfig": ("nbits", "group_size"),
+    "TorchAoConfig": ("quant_type",),
 }  # fmt: skip
 _UNSLOTH_LOADS = ("model_name", "max_seq_length", "dtype", "load_in_4bit")
 _UNSLOTH_ADAPTS = ("model", "r", "target_modules", "lora_alpha", "lora_dropout", "bias")

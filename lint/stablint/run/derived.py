@@ -79,5 +79,8 @@ RULES: dict[str, Rule] = {
     "derived.peak_single_share": _later("derived_peak", "peak_single_share"),
     "derived.peak_smallest_gib": _later("derived_peak", "peak_smallest_gib"),
     "derived.fitting_length": _later("derived_peak", "fitting_length"),
+    "derived.cpt_tokens": _later("derived_lengths", "cpt_tokens"),
+    "derived.parallel_size": _later("derived_lengths", "parallel_size"),
+    "derived.reward_functions": _later("derived_lengths", "reward_functions"),
     "target.gpu.total_memory_gib": _later("derived_memory", "total_memory_gib"),
 }

@@ -1,0 +1,37 @@
+"""Counts that another list or number must match; few hazards ask for them."""
+
+from __future__ import annotations
+
+import math
+
+from stablint.run.fact import ABSENT
+from stablint.run.world import Answer, World
+from stablint.source.tree import Unknown
+
+
+def cpt_tokens(w: World) -> Answer:
+    """Tokens of a CPT context: one if none are given (peft tuners/cpt/config.py, __post_init__)."""
+    name = "lora.cpt_token_ids"
+    tokens = w.value(name)
+    if tokens in (ABSENT, None):
+        return Answer(1, (name,))
+    return Answer(len(tokens) if isinstance(tokens, list) else Unknown("the tokens are not known"), (name,))
+
+
+def reward_functions(w: World) -> Answer:
+    """Reward functions of an online trainer, where they are listed; a single one is no list (trl trainer/grpo_trainer.py)."""
+    for name in ("trainer.reward_funcs", "training.reward_funcs"):
+        functions = w.stated(name)
+        if isinstance(functions, list):
+            return Answer(len(functions), (name,))
+    return Answer(Unknown("the reward functions are not listed"))
+
+
+def parallel_size(w: World) -> Answer:
+    """Processes that accelerate's parallelism takes: the product of its sizes (accelerate parallelism_config.py, total_size)."""
+    block = "accelerate.parallelism_config.parallelism_config_"
+    names = tuple(f"{block}{part}_size" for part in ("dp_replicate", "dp_shard", "tp", "cp", "sp"))
+    sizes = [1 if w.value(name) in (ABSENT, None) else w.value(name) for name in names]
+    if all(isinstance(size, int) and not isinstance(size, bool) for size in sizes):
+        return Answer(math.prod(sizes), tuple(name for name in names if w.is_stated(name)))
+    return Answer(Unknown("a size is not known"), names)
