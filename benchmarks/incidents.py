@@ -38,6 +38,7 @@ def main() -> int:
         if given.verbose:
             fault = incident.kind == "fault"
             state = ("found" if verdict.found else "MISSED") if fault else ("DISTURBED" if verdict.found else "quiet")
+            state = "unseen" if incident.kind == "unseen" else state
             print(f"{state:10} {'repaired' if verdict.repaired else '':9} {incident.id:36} {', '.join(verdict.loud)}")
     faults = [(one, verdict) for one, verdict in judged if one.kind == "fault"]
     innocents = [verdict for one, verdict in judged if one.kind == "innocent"]
@@ -55,7 +56,8 @@ def main() -> int:
     findings = sum(len(verdict.loud) for _, verdict in faults) / len(faults)
     print(
         f"\nrecall {recall:.0%} of {len(faults)}, {disturbed} of {len(innocents)} innocents disturbed, {warnings:.1f} warnings an innocent, "
-        f"{findings:.1f} findings a fault, repaired {repaired:.0%} of {len(repairable)}"
+        f"{findings:.1f} findings a fault, repaired {repaired:.0%} of {len(repairable)}; "
+        f"{sum(one.kind == 'unseen' for one, _ in judged)} more are told whose cause is in no file"
     )
     good = recall >= RECALL and not disturbed and repaired >= REPAIRED and warnings <= WARNINGS and findings <= FINDINGS
     return 0 if good else 1

@@ -20,6 +20,7 @@ class Incident(NamedTuple):
     """`expect`: settings of which one must be found at fault; `quiet`: settings that an innocent file must not be blamed for.
 
     `needs`: what must be known besides the files (gpu, model, versions). `repaired`: whether the repairs must clear it.
+    `hint`: an info is all that the evidence allows. The kind `unseen` is told for completeness: what was at fault is in no file.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Incident(NamedTuple):
     expect: tuple[str, ...]
     quiet: tuple[str, ...]
     repaired: bool
+    hint: bool
 
 
 class Verdict(NamedTuple):
@@ -47,6 +49,7 @@ def incidents() -> Iterator[Incident]:
             yield Incident(
                 row["id"], row.get("kind", "fault"), row.get("class", path.stem), row["thread"], row["told"], tuple(row.get("needs", ("files",))),
                 row.get("options", {}), row["files"], tuple(row.get("expect", ())), tuple(row.get("quiet", ())), row.get("repaired", False),
+                row.get("hint", False),
             )  # fmt: skip
 
 
@@ -64,12 +67,13 @@ def blamed(diagnostic: Diagnostic) -> set[str]:
 
 
 def judge(incident: Incident, folder: Path) -> Verdict:
-    found = [d for d in look(incident.files, str(folder / "as-reported"), incident.options) if d.severity in _LOUD]
+    told_of = look(incident.files, str(folder / "as-reported"), incident.options)
+    found = [d for d in told_of if d.severity in _LOUD]
     rules = tuple(d.rule for d in found)
     if incident.kind == "innocent":
         errors = any(d.severity == "error" for d in found)
         return Verdict(errors or any(last_word(d.setting) in incident.quiet for d in found), False, rules)
-    hits = [d for d in found if blamed(d) & set(incident.expect)]
+    hits = [d for d in (told_of if incident.hint else found) if blamed(d) & set(incident.expect)]
     return Verdict(bool(hits), bool(hits) and _clears(incident, {d.rule for d in hits}, folder / "repaired"), rules)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from stablint.dialect import huggingface, peft, python_kinds
 from stablint.dialect.fragment import Block, Fragment, Link, Row, last_word, lower_mapping, statement
 from stablint.run.accepted import reader
@@ -169,6 +171,9 @@ def _own_trainer(block: Block, call: Call) -> Fragment:
     return Fragment("python", block, "call", (), {}, {}, entry=True)
 
 
+_MAKES_ADAPTERS = re.compile(r"(^|\.)(get_peft_model|PeftModel\w*\.from_pretrained)$")
+
+
 def _kbit(block: Block, call: Call) -> Fragment:
     rows = {"use_gradient_checkpointing": Row("use_gradient_checkpointing", "training.gradient_checkpointing")}
     statements = lower_mapping(
@@ -177,6 +182,9 @@ def _kbit(block: Block, call: Call) -> Fragment:
         "call",
         lambda key: Row(key, "training." + key) if key.startswith("gradient_checkpointing_kwargs") else None,
     )
+    model = block.mapping.get("model")
+    if isinstance(model, Call) and _MAKES_ADAPTERS.search(model.name):  # which freezes the adapter with all the rest
+        statements = [*statements, _named(block, call, "model.prepared_with_adapter", True)]
     return Fragment("python", block, "call", tuple(statements), {}, {})
 
 
