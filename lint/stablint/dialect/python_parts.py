@@ -241,29 +241,10 @@ def _below_config(key: str) -> Row | None:
     return Row(key, "deepspeed." + path) if dot else None
 
 
-LIGHTNING: dict[str, Row | tuple[Row, ...]] = {
-    **{
-        key: Row(key, fact)
-        for key, fact in (
-            ("devices", "launch.processes_per_node"), ("num_nodes", "launch.nodes"), ("max_epochs", "training.num_train_epochs"),
-            ("max_steps", "training.max_steps"), ("accumulate_grad_batches", "training.gradient_accumulation_steps"),
-            ("gradient_clip_val", "training.max_grad_norm"),
-        )
-    },
-    "precision": (Row("precision", "model.dtype", "weights"), Row("precision", "training.amp_dtype", "autocast")),
-}  # fmt: skip
-
-
 def _lightning(block: Block, call: Call) -> Fragment:
-    """Its `precision` is autocast's dtype (`16-mixed`) or that of all weights (`16-true`)."""
-    from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
+    from stablint.dialect.python_lightning import lower
 
-    statements = tuple(
-        one
-        for one in lower_mapping(block, LIGHTNING, "call", lambda key: None)
-        if one.fact != "model.dtype" or one.value != "float32"  # with autocast the weights stay as the model was loaded
-    )
-    return Fragment("python", block, "call", statements, {}, {}, entry=True)
+    return lower(block)
 
 
 def _named(block: Block, call: Call, fact: str, value: object) -> Statement:

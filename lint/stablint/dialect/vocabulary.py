@@ -88,7 +88,7 @@ def words(document: Document, layer: str, number: int, dialects: tuple[str, ...]
     if isinstance(root, Module) and layer == "file":
         return words_of("xtuner")
     if isinstance(root, Module) and layer == "call":
-        from stablint.dialect.python_parts import LIGHTNING
+        from stablint.dialect.python_lightning import LIGHTNING
 
         return Words(LIGHTNING)  # keywords of other calls are the library's own names
     if not isinstance(root, Mapping):
