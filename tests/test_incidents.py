@@ -24,6 +24,11 @@ def test_the_innocent_is_left_in_peace(incident: Incident, tmp_path):
     assert len(verdict.loud) <= 1
 
 
+@pytest.mark.parametrize("incident", [one for one in CASES if one.kind == "unseen"], ids=lambda one: one.id)
+def test_what_the_files_cannot_tell_is_not_guessed(incident: Incident, tmp_path):
+    assert not judge(incident, tmp_path).found
+
+
 def test_every_incident_names_its_thread_and_its_own_words():
     assert len({one.id for one in CASES}) == len(CASES)
     assert all(one.thread.startswith("https://github.com/") and one.told.endswith(".") for one in CASES)

@@ -227,16 +227,22 @@ _TRL_DATA = frozenset({"dataset_name", "dataset_mixture", "dataset_text_field"})
 
 def is_trl(keys: Iterable[str]) -> bool:
     """Keys that only TRL has: of its ModelConfig and ScriptArguments, or fields that no TrainingArguments ever had."""
-    return any(key in TRL_ONLY or _of_trl(key) for key in keys)
+    return any(key in TRL_ONLY or _of_trl(key) for key in _proving(keys))
+
+
+def _proving(keys: Iterable[str]) -> Iterable[str]:
+    """How text is generated is every program's business; beside the Trainer's own batch size it is TRL's."""
+    said = frozenset(keys)
+    return said if "per_device_train_batch_size" in said else said - _GENERATION
 
 
 # Fields of some TRL class that any program of one's own may have as well: they prove no TRL.
 # Adapter arguments that TRL's ModelConfig spells otherwise: who has them parses arguments of its own.
 _NOT_OF_TRL = frozenset({"lora_rank", "lora_target"})
-_ANYBODYS = frozenset({
-    "batch_size", "steps", "model_name", "dataset", "task_name", "use_vllm", "vllm_gpu_memory_utilization", "vllm_tensor_parallel_size",
-    "temperature", "top_p", "top_k", "max_new_tokens",
-})  # fmt: skip
+_ANYBODYS = frozenset({"batch_size", "steps", "model_name", "dataset", "task_name", "max_new_tokens"})
+_GENERATION = frozenset(
+    {"use_vllm", "vllm_gpu_memory_utilization", "vllm_tensor_parallel_size", "temperature", "top_p", "top_k"}
+)
 _trl: dict[str, tuple[str, ...]] = {}
 
 
@@ -255,7 +261,7 @@ def _of_trl(key: str) -> tuple[str, ...]:
 def candidates(keys: Iterable[str]) -> tuple[str, ...]:
     """The TRL config classes that have most of the TRL-only keys, whatever their order; the common ones before the rare ones."""
     votes: dict[str, int] = {}
-    for key in keys:
+    for key in _proving(keys):
         for owner in _of_trl(key):
             votes[owner] = votes.get(owner, 0) + 1
     most = max(votes.values(), default=0)
