@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import yaml
+
 from stablint import house, knowledge
 from stablint.hazard import model
 
@@ -20,6 +22,7 @@ LIBRARIES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "bitsandb
 JUDGED = (
     "training_args.py", "_config.py", "quantization_config.py", "/config.py", "config_utils.py", "integrations/deepspeed.py", "dataclasses.py",
     "tuners/",
+    "commands/launch.py", "utils/launch.py", "config_args.py",
 )  # fmt: skip
 
 
@@ -78,7 +81,11 @@ class Verdict(NamedTuple):
 
 
 def as_files(kind: str, given: dict[str, Any]) -> dict[str, str]:
-    """The files that a user would have written."""
+    """The files that a user would have written. Keys with a dash below in front are of the machine, not of the file."""
+    given = {key: value for key, value in given.items() if not key.startswith("_")}
+    if kind.startswith("accelerate+"):
+        files = {"accelerate.yaml": yaml.safe_dump({k: v for k, v in given.items() if k != "ds"}, sort_keys=False)}
+        return files | ({"ds.json": json.dumps(given["ds"], indent=2) + "\n"} if "ds" in given else {})
     if kind == "deepspeed":
         return {"ds.json": json.dumps(given, indent=2) + "\n"}
     if kind == "trainer+deepspeed":
@@ -115,9 +122,11 @@ def says_more(rule: str) -> bool:
 
 def stablint_says(kind: str, given: dict[str, Any], versions: dict[str, str], folder: str) -> Verdict:
     options: dict[str, Any] = {
-        "gpu": ["A100-80GB x1"],
+        "gpu": [f"{given.get('_gpu', 'A100-80GB')} x{2 if kind.startswith('accelerate+') else 1}"],
         "with": [f"{name}=={text.partition('+')[0]}" for name, text in versions.items()],
     }
+    if kind == "deepspeed":
+        options["dialect"] = "deepspeed"  # a few keys alone could be anybody's
     if kind.startswith("peft."):
         options["model"] = str(Path(folder, "llama"))
     found = house.look(as_files(kind, given), folder, options)

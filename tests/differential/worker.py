@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import enum
+import fcntl
 import importlib
 import json
 import logging
 import os
 import sys
+import typing
 import warnings
-from typing import Any
+from typing import Any, TextIO
 from unittest import mock
 
 os.environ.update(
@@ -28,6 +31,9 @@ REFUSALS: tuple[type[BaseException], ...] = (
     ValueError, TypeError, AttributeError, LookupError, AssertionError, NotImplementedError, ImportError, RuntimeError, OSError,
     ArithmeticError, SystemExit,
 )  # fmt: skip
+
+
+NO_TF32 = ("T4", "V100-32GB")  # compute capability below 8
 
 
 def find(name: str) -> Any:
@@ -49,12 +55,16 @@ class Oracle:
             from deepspeed.runtime import config
 
             self.refusals = (*REFUSALS, config.DeepSpeedConfigError)
-        self.fakes = [
+        self._model: Any = None
+
+    @staticmethod
+    def fakes(gpu: str) -> list[Any]:
+        """What the GPU is asked for. torch counts emulated bf16 as bf16 (`is_bf16_supported`), so that Turing has it too, but no TF32."""
+        return [
             mock.patch("transformers.training_args.is_torch_bf16_gpu_available", lambda *a, **k: True),
-            mock.patch("transformers.training_args.is_torch_tf32_available", lambda *a, **k: True),
+            mock.patch("transformers.training_args.is_torch_tf32_available", lambda *a, **k: gpu not in NO_TF32),
             mock.patch("transformers.training_args.enable_tf32", lambda *a, **k: None),
         ]
-        self._model: Any = None
 
     def model(self) -> Any:
         """Two layers of Llama; every adapter gets a fresh copy."""
@@ -72,6 +82,11 @@ class Oracle:
             from deepspeed.runtime.config import DeepSpeedConfig
 
             DeepSpeedConfig(given)
+            return
+        if kind.startswith("accelerate+"):
+            from launching import launch
+
+            launch(given)
             return
         if kind == "trainer+deepspeed":
             self._trainer_and_deepspeed(dict(given))
@@ -98,7 +113,7 @@ class Oracle:
         logging.disable(logging.CRITICAL)
         try:
             with contextlib.ExitStack() as stack:
-                for fake in self.fakes:
+                for fake in self.fakes(given.pop("_gpu", "")):
                     stack.enter_context(fake)
                 stack.enter_context(warnings.catch_warnings())
                 warnings.simplefilter("ignore")
@@ -118,62 +133,94 @@ class Oracle:
 
         if kind == "deepspeed":
             return {"fields": _of_deepspeed(), "groups": []}
+        if kind.startswith("accelerate+"):
+            return {"fields": {}, "groups": []}
         owner = find(kind)
         fields = _fields(owner)
         return {"fields": fields, "groups": groups(owner, set(fields))}
 
 
 def _fields(owner: Any) -> dict[str, Any]:
-    if dataclasses.is_dataclass(owner) and dataclasses.fields(owner):
-        own = {f.name for f in dataclasses.fields(owner) if f.init}
-    else:
-        own = set()
     import inspect
 
+    known = {f.name: f for f in dataclasses.fields(owner)} if dataclasses.is_dataclass(owner) else {}
+    try:
+        hints = typing.get_type_hints(owner)
+    except (NameError, TypeError):  # names that are imported for type checkers only
+        hints = {}
     found = {}
     for name, parameter in inspect.signature(owner.__init__).parameters.items():
         if name == "self" or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
         default = parameter.default if parameter.default is not parameter.empty else None
         found[name] = {
-            "type": str(parameter.annotation).replace("typing.", ""),
-            "default": default if isinstance(default, (bool, int, float, str, type(None))) else None,
-            "required": parameter.default is parameter.empty and name not in own,
+            "type": str(parameter.annotation).replace("typing.", "").replace("<class 'inspect._empty'>", ""),
+            "default": _plain(default),
+            "choices": list(known[name].metadata.get("choices", ())) if name in known else [],
         }
+        found[name]["choices"] = found[name]["choices"] or _choices(hints.get(name, parameter.annotation))
     return found
 
 
-def _of_deepspeed() -> dict[str, Any]:
-    """Dotted names of the blocks that pydantic reads; plain keys are read by hand and listed by the generator."""
-    from deepspeed.runtime.precision_config import DeepSpeedBF16Config, DeepSpeedFP16Config
-    from deepspeed.runtime.zero.config import DeepSpeedZeroConfig
-    from deepspeed.runtime.zero.offload_config import (
-        DeepSpeedZeroOffloadOptimizerConfig,
-        DeepSpeedZeroOffloadParamConfig,
-    )
+def _plain(default: Any) -> Any:
+    default = getattr(default, "value", default)
+    return default if isinstance(default, (bool, int, float, str)) else None
 
-    blocks = {
-        "zero_optimization": DeepSpeedZeroConfig, "fp16": DeepSpeedFP16Config, "bf16": DeepSpeedBF16Config,
-        "zero_optimization.offload_optimizer": DeepSpeedZeroOffloadOptimizerConfig,
-        "zero_optimization.offload_param": DeepSpeedZeroOffloadParamConfig,
-    }  # fmt: skip
+
+def _choices(annotation: Any) -> list[Any]:
+    """The words of the enums and literals in an annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+        return [one.value for one in annotation]
+    if typing.get_origin(annotation) is typing.Literal:
+        return [one for one in typing.get_args(annotation) if isinstance(one, (bool, int, float, str))]
+    return [one for part in typing.get_args(annotation) for one in _choices(part)]
+
+
+# Blocks that pydantic reads; plain keys are read by hand and listed in pools.yaml.
+_BLOCKS = {
+    "zero_optimization": "runtime.zero.config.DeepSpeedZeroConfig",
+    "zero_optimization.offload_optimizer": "runtime.zero.offload_config.DeepSpeedZeroOffloadOptimizerConfig",
+    "zero_optimization.offload_param": "runtime.zero.offload_config.DeepSpeedZeroOffloadParamConfig",
+    "fp16": "runtime.precision_config.DeepSpeedFP16Config",
+    "bf16": "runtime.precision_config.DeepSpeedBF16Config",
+    "hybrid_engine": "runtime.config.HybridEngineConfig",
+    "tensorboard": "monitor.config.TensorBoardConfig",
+    "wandb": "monitor.config.WandbConfig",
+    "csv_monitor": "monitor.config.CSVConfig",
+    "comms_logger": "comm.config.CommsLoggerConfig",
+    "compile": "compile.config.CompileConfig",
+    "tensor_parallel": "runtime.tensor_parallel.config.TPTrainingConfig",
+}
+
+
+def _of_deepspeed() -> dict[str, Any]:
+    """Dotted names of the fields of these blocks."""
     found = {}
-    for block, model in blocks.items():
-        for name, one in model.model_fields.items():
-            default = getattr(one.default, "value", one.default)
+    for block, path in _BLOCKS.items():
+        module, _, word = path.rpartition(".")
+        for name, one in getattr(importlib.import_module(f"deepspeed.{module}"), word).model_fields.items():
+            written = one.annotation.__name__ if isinstance(one.annotation, type) else str(one.annotation)
             found[f"{block}.{one.alias or name}"] = {
-                "type": str(one.annotation if not isinstance(one.annotation, type) else one.annotation.__name__),
-                "default": default if isinstance(default, (bool, int, float, str, type(None))) else None,
+                "type": written,
+                "default": _plain(one.default),
+                "choices": _choices(one.annotation),
             }
+    return found
+
+
+def _apart(descriptor: int, mode: str) -> TextIO:
+    """The stream under a number that no argument has: `open(1)`, as a class does with `accelerator_config=1`, would close it."""
+    found = os.fdopen(fcntl.fcntl(descriptor, fcntl.F_DUPFD, 2000), mode)
+    os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
     return found
 
 
 def main() -> None:
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    answers = sys.stdout
+    questions, answers = _apart(0, "r"), _apart(1, "w")
     sys.stdout = sys.stderr  # libraries print
     oracle = Oracle()
-    for line in sys.stdin:
+    for line in questions:
         request: dict[str, Any] = json.loads(line)
         if request["do"] == "describe":
             answer: Any = oracle.describe(request["kind"])

@@ -16,6 +16,8 @@ from stablint.run.pep440 import release_key
 _NAMESPACE_CLASSES = ("TrainingArguments", "Seq2SeqTrainingArguments")
 _EXTRA = ("ge", "gt", "le", "lt", "deprecated", "new_param", "block", "refused", "from_kwargs", "init")
 Spans = list[list[Any]]
+# How the annotation of a field is written that is only asked for its truth.
+_SWITCH = frozenset(["bool", "bool | None", "Optional[bool]"])
 
 
 def compile_releases(folder: Path) -> dict[str, object]:
@@ -37,14 +39,16 @@ def compile_releases(folder: Path) -> dict[str, object]:
     }
     classes = {f"{d['library']}.{name}" for d in libraries for name in d["classes"]}
     keys: dict[str, list[str]] = {}
+    written: dict[str, set[str]] = {}
     for document in libraries:
         for name, entry in document["classes"].items():
             full = f"{document['library']}.{name}"
             result[f"fields/{full}"] = _fields(document, entry, classes)
             result[f"types/{full}"] = _types(document, entry)
             if entry["kind"] == "fields" and (document["library"] == "trl" or name in _NAMESPACE_CLASSES):
-                for field in entry["fields"]:
+                for field, spans in entry["fields"].items():
                     keys.setdefault(field, []).append(full)
+                    written.setdefault(field, set()).update(str(span.get("type")) for span in spans)
     spellings: dict[str, dict[str, str]] = result["spellings"]  # type: ignore[assignment]
     spellings["deepspeed"] = {**_short_names(libraries), **spellings.get("deepspeed", {})}
     named = sorted({name for owners in keys.values() for name in owners})
@@ -52,6 +56,7 @@ def compile_releases(folder: Path) -> dict[str, object]:
     result["keys"] = {
         "classes": named,
         "keys": {field: [numbers[n] for n in owners] for field, owners in sorted(keys.items())},
+        "switches": sorted(field for field, types in written.items() if types <= _SWITCH),
     }
     return result
 

@@ -71,6 +71,11 @@ def read_flag(raw: Any) -> Any:
     return read_plain(raw)
 
 
+def read_switch(raw: Any) -> Any:
+    """A switch of a class that is only asked for its truth: 1 is on, 0 is off. Text stays as it is, since any text but the empty one is on."""
+    return raw != 0 if type(raw) is int or type(raw) is float else read_plain(raw)
+
+
 def read_words(raw: Any) -> Any:
     """A list that may be written as one text with commas."""
     if not isinstance(raw, str):
@@ -214,7 +219,7 @@ def _nth(raw: Any, index: int) -> Any:
 
 CODECS: dict[str, Read] = {
     "member": read_member,
-    "plain": read_plain, "dtype": read_dtype, "strategy": read_strategy, "flag": read_flag, "words": read_words, "text": read_text,
+    "plain": read_plain, "dtype": read_dtype, "strategy": read_strategy, "flag": read_flag, "switch": read_switch, "words": read_words, "text": read_text,
     "is-4": read_is_4, "is-8": read_is_8, "targets": read_targets, "is-bf16": read_is_bf16, "is-fp16": read_is_fp16,
     "offload": read_offload, "flash": read_flash, "first": read_first, "second": read_second,
     "four-bits": read_four_bits, "flash-word": read_flash_word, "swift-dtype": read_swift_dtype, "swift-init": read_swift_init,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stablint.dialect.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
+from stablint.run.names import is_switch
 from stablint.run.releases import canonical, known_key
 from stablint.source.tree import Mapping, Scalar
 
@@ -158,7 +159,8 @@ def _make_row(key: str) -> Row | None:
     if not known_key(head):
         return None
     name = canonical(head)
-    return Row(key, f"training.{name}.{rest}" if dot else f"training.{name}")
+    codec = "switch" if not dot and is_switch(head) else "plain"
+    return Row(key, f"training.{name}.{rest}" if dot else f"training.{name}", codec)
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:

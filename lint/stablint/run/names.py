@@ -19,6 +19,17 @@ def known_key(name: str) -> tuple[str, ...]:
     return found
 
 
+_switches: frozenset[str] | None = None
+
+
+def is_switch(name: str) -> bool:
+    """Is it a truth value in every training configuration class that has it, in every release?"""
+    global _switches
+    if _switches is None:
+        _switches = frozenset(load("keys")["switches"])
+    return name in _switches
+
+
 def canonical(name: str, namespace: str = "training") -> str:
     """The fact's word for a spelling: `evaluation_strategy` → `eval_strategy`. A name that is no spelling stays as it is."""
     word: str = load("spellings").get(namespace, {}).get(name, name)
