@@ -57,6 +57,7 @@ MEANINGS = {
     "flag": [(True, True), (False, False)],
     "words": [("q_proj,v_proj", ["q_proj", "v_proj"]), ("k_proj, o_proj", ["k_proj", "o_proj"])],
     "text": [("Qwen/Qwen3-8B", "Qwen/Qwen3-8B"), ("./saves/7b", "./saves/7b")],
+    "switch": [(True, True), (1, True), (0, False), (0.5, True), ("false", "false"), (None, None)],
     "is-4": [(4, True), (8, False)],
     "is-8": [(8, True), (4, False)],
     "targets": [("all", "all-linear"), ("q_proj,v_proj", ["q_proj", "v_proj"])],

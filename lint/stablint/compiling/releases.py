@@ -39,7 +39,7 @@ def compile_releases(folder: Path) -> dict[str, object]:
     }
     classes = {f"{d['library']}.{name}" for d in libraries for name in d["classes"]}
     keys: dict[str, list[str]] = {}
-    written: dict[str, set[str]] = {}
+    written: dict[str, dict[str, set[str]]] = {"training": {}, "lora": {}}
     for document in libraries:
         for name, entry in document["classes"].items():
             full = f"{document['library']}.{name}"
@@ -48,7 +48,10 @@ def compile_releases(folder: Path) -> dict[str, object]:
             if entry["kind"] == "fields" and (document["library"] == "trl" or name in _NAMESPACE_CLASSES):
                 for field, spans in entry["fields"].items():
                     keys.setdefault(field, []).append(full)
-                    written.setdefault(field, set()).update(str(span.get("type")) for span in spans)
+                    written["training"].setdefault(field, set()).update(str(span.get("type")) for span in spans)
+            elif entry["kind"] == "fields" and document["library"] == "peft":
+                for field, spans in entry["fields"].items():
+                    written["lora"].setdefault(field, set()).update(str(span.get("type")) for span in spans)
     spellings: dict[str, dict[str, str]] = result["spellings"]  # type: ignore[assignment]
     spellings["deepspeed"] = {**_short_names(libraries), **spellings.get("deepspeed", {})}
     named = sorted({name for owners in keys.values() for name in owners})
@@ -56,7 +59,10 @@ def compile_releases(folder: Path) -> dict[str, object]:
     result["keys"] = {
         "classes": named,
         "keys": {field: [numbers[n] for n in owners] for field, owners in sorted(keys.items())},
-        "switches": sorted(field for field, types in written.items() if types <= _SWITCH),
+        "switches": {
+            namespace: sorted(field for field, types in fields.items() if types <= _SWITCH)
+            for namespace, fields in written.items()
+        },
     }
     return result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN, Explicit
+from stablint.run.names import is_switch
 
 ROWS = {
     "base_model_name_or_path": Row("base_model_name_or_path", "model.name_or_path", "text"),
@@ -31,7 +32,7 @@ def recognise(keys: frozenset[str], block: Block) -> int:
 
 
 def row(key: str) -> Row:
-    return Row(key, "lora." + key)
+    return Row(key, "lora." + key, "switch" if is_switch(key, "lora") else "plain")
 
 
 def lower(block: Block, layer: str = "adapter-file") -> Fragment:

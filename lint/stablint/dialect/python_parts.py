@@ -63,7 +63,7 @@ def _adapter(block: Block, call: Call) -> Fragment:
     word = last_word(call.name)
     block = _the_librarys(block, call, (f"peft.{word}",))
     statements = [
-        *lower_mapping(block, _ADAPTER_ROWS, "call", lambda key: Row(key, "lora." + key)),
+        *lower_mapping(block, _ADAPTER_ROWS, "call", peft.row),
     ]
     statements.append(_named(block, call, "lora.peft_type", peft.TYPES.get(word, word)))
     return Fragment("peft", block, "call", tuple(statements), {}, {"lora": (f"peft.{word}",)})

@@ -19,15 +19,14 @@ def known_key(name: str) -> tuple[str, ...]:
     return found
 
 
-_switches: frozenset[str] | None = None
+_switches: dict[str, frozenset[str]] = {}
 
 
-def is_switch(name: str) -> bool:
-    """Is it a truth value in every training configuration class that has it, in every release?"""
-    global _switches
-    if _switches is None:
-        _switches = frozenset(load("keys")["switches"])
-    return name in _switches
+def is_switch(name: str, namespace: str = "training") -> bool:
+    """Is it a truth value in every class of the namespace that has it, in every release?"""
+    if namespace not in _switches:
+        _switches[namespace] = frozenset(load("keys")["switches"][namespace])
+    return name in _switches[namespace]
 
 
 def canonical(name: str, namespace: str = "training") -> str:
