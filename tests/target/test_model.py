@@ -53,7 +53,7 @@ NAMES = [
     ("google/gemma-3-1b-it", "gemma3_text", 1.0, "unsafe", None),
     ("google/gemma-3-4b-it", "gemma3", 4.3, "unsafe", None),
     ("google/gemma-3n-E2B-it", "gemma3n", 5.44, "unsafe", None),
-    ("unsloth/gemma-4-E2B-it", "gemma4", 2.0, "risky", None),
+    ("unsloth/gemma-4-E2B-it", "gemma4", 5.12, "risky", None),
     ("CohereForAI/c4ai-command-r-plus", "cohere", 103.8, "unknown", None),
     ("CohereForAI/c4ai-command-r7b-12-2024", "cohere2", 8.03, "unknown", None),
     ("ibm-granite/granite-3.0-3b-a800m-instruct", "granitemoe", 3.37, "unknown", None),
@@ -91,9 +91,35 @@ NAMES = [
     ("gpt2", "gpt2", 0.124, "unknown", None),
     ("gpt2-medium", "gpt2", 0.355, "unknown", None),
     ("stabilityai/stablelm-2-1_6b", "stablelm", 1.64, "unknown", None),
+    ("Qwen/Qwen3.5-4B", "qwen3_5", 4.66, "unsafe", None),
+    ("Qwen/Qwen3-Coder-Next", "qwen3_next", 79.7, "unknown", None),
+    ("unsloth/phi-4-unsloth-bnb-4bit", "llama", 14.7, "unknown", "bitsandbytes"),  # stored with Llama's layers
+    ("microsoft/phi-4", "phi3", 14.7, "unknown", None),
+    ("unsloth/mistral-bnb-4bit", "mistral", 7.24, "unknown", "bitsandbytes"),
+    ("LiquidAI/LFM2-24B-A2B", "lfm2_moe", 23.8, "unknown", None),
+    ("LiquidAI/LFM2.5-1.2B-Instruct", "lfm2", 1.17, "unknown", None),
+    ("ibm-granite/granite-4.0-h-small", "granitemoehybrid", 32.2, "unknown", None),
+    ("ibm-granite/granite-vision-3.2-2b", "llava_next", 2.98, "unknown", None),
+    ("allenai/Olmo-3.1-32B-Instruct", "olmo3", 32.2, "unknown", None),
+    ("OpenGVLab/InternVL3_5-4B-HF", "internvl", 4.73, "unknown", None),
+    ("OpenGVLab/InternVL2_5-8B", "internvl_chat", 8.08, "unknown", None),
+    ("LGAI-EXAONE/EXAONE-4.0.1-32B", "exaone4", 32.0, "unknown", None),
+    ("meta-llama/Llama-Guard-3-11B-Vision", "mllama", 10.7, "unknown", None),
+    ("openai/whisper-large-v3-turbo", "whisper", 0.809, "unknown", None),
+    ("Snowflake/snowflake-arctic-embed-l", "bert", 0.335, "unknown", None),
+    ("baichuan-inc/Baichuan-M2-32B", "qwen2", 32.8, "unknown", None),
 ]
 # Names of no known family: a size is a size, and nothing else is told.
-STRANGERS = [("someone/foo-13b", 13.0), ("Qwen4-7B", 7.0), ("deepseek-r1-7b", 7.0), ("my-opt-run-7b", 7.0)]
+STRANGERS = [
+    ("deepcogito/preview-qwen-30B", 30.0),
+    ("someone/our-qwen-7b", 7.0),
+    ("someone/gemma-9b-ft", 9.0),
+    ("foo/exaone-33b", 33.0),  # of which generation?
+    ("someone/foo-13b", 13.0),
+    ("Qwen4-7B", 7.0),
+    ("deepseek-r1-7b", 7.0),
+    ("my-opt-run-7b", 7.0),
+]
 NO_NAMES = [
     "foo",
     "trl-internal-testing/tiny-Qwen2ForCausalLM-2.5",
@@ -226,10 +252,12 @@ def test_the_modules_that_lora_can_target(name, there, missing):
 
 
 def test_every_checkpoint_is_of_its_own_line_and_size():
+    named = {number for rows in knowledge.load("models")["names"].values() for _, number, _ in rows}
     for checkpoint, (number, label, *_) in knowledge.load("models")["ids"].items():
         line = knowledge.load("models")["lines"][number]
         stored = line["sizes"][label]
-        for name in (checkpoint, "someone/" + checkpoint.rpartition("/")[2] + "-sft-v3"):
+        derived = ["someone/" + checkpoint.rpartition("/")[2] + "-sft-v3"] if number in named else []
+        for name in (checkpoint, *derived):
             facts = describe(name)
             assert facts["model.type"] == line["type"], name
             if stored and stored[0]:

@@ -13,7 +13,23 @@ from stablint.target.model_name import tokens
 _TYPE_KEYS = frozenset(
     "class custom_code layers linear linear_before_5 embeddings moe router expert_parameters attention since fp16 note".split()  # noqa: SIM905
 )
-_LINE_KEYS = frozenset("name also only_first type dtype is_moe needs_size quantised fp16 sizes source".split())  # noqa: SIM905
+_LINE_KEYS = frozenset(
+    [
+        "name",
+        "also",
+        "only_first",
+        "only_sizes",
+        "by_id",
+        "type",
+        "dtype",
+        "is_moe",
+        "needs_size",
+        "quantised",
+        "fp16",
+        "sizes",
+        "source",
+    ]
+)
 _SIZE_KEYS = tuple(SIZE)
 _OTHER_SIZE_KEYS = frozenset(
     "published source experts_per_token expert_width shared_experts dense_layers checkpoints".split()  # noqa: SIM905
@@ -36,7 +52,7 @@ def compile_models(folder: Path) -> dict[str, object]:
     types = {name: _type(name, facts, read[types_path], evidence) for name, facts in read[types_path]["types"].items()}
     for number, line in enumerate(lines):
         _check(line, types)
-        for spelled in (line["name"], *line.get("also", ())):
+        for spelled in () if line.get("by_id") else (line["name"], *line.get("also", ())):
             first, *rest = tokens(spelled.removeprefix("^"))
             only_first = spelled.startswith("^") or bool(line.get("only_first"))
             named.setdefault(first, []).append([rest, number, only_first])
@@ -55,6 +71,7 @@ def compile_models(folder: Path) -> dict[str, object]:
                 "dtype": line.get("dtype"),
                 "is_moe": line.get("is_moe"),
                 "needs_size": bool(line.get("needs_size")),
+                "only_sizes": bool(line.get("only_sizes")),
                 "quantised": line.get("quantised"),
                 "fp16": [[entry["training"], entry.get("parameters_from", 0)] for entry in line.get("fp16", ())],
                 "sizes": sizes,

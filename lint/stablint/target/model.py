@@ -157,8 +157,12 @@ def _label(words: Tokens, number: int) -> str | None:
 
 
 def _plausible(number: int, size: int) -> bool:
-    """A line without sizes in its names (DeepSeek-R1) has no `7b`: that would be another model, distilled from it."""
-    sizes = knowledge.load("models")["lines"][number]["sizes"]
+    """A line without sizes in its names (DeepSeek-R1) has no `7b`: that would be another model, distilled from it. Of a line whose bare
+    name later generations bear as well, other sizes are theirs: `gemma-9b`, `qwen-32b`."""
+    line = knowledge.load("models")["lines"][number]
+    sizes = line["sizes"]
+    if line["only_sizes"]:
+        return False
     known = [row[0] for row in sizes.values() if row and row[0]]
     return "default" not in sizes or not known or any(one / _NEAR <= size <= one * _NEAR for one in known)
 
