@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stablint.run.fact import ABSENT, Explicit, is_unknown
-from tests.runs import Files, inspected, rules, runs
+from tests.runs import Files, inspected, rules, runs, world
 
 FLAGS = "--model_name_or_path Qwen/Qwen2-7B --output_dir o --learning_rate 1e-5 --per_device_train_batch_size 2"
 
@@ -262,6 +262,13 @@ def test_a_program_with_arguments_of_its_own_is_not_judged_as_trl(tmp_path):
     (run,) = found.runs
     assert not any(name.startswith("trl.") for name in run.classes["training"])
     assert not rules(found, "error")
+
+
+@pytest.mark.parametrize(("script", "objective"), [("grpo.py", "grpo"), ("train.py", "sft")])
+def test_a_script_that_is_called_like_trls_own_is_one_with_a_flag_of_its_class(tmp_path, script, objective):
+    """`--use_vllm` alone proves no TRL."""
+    found = world(tmp_path, {"train.sh": f"python {script} {FLAGS} --use_vllm true\n"})
+    assert found.value("derived.objective") == objective
 
 
 # Commands whose settings all stand elsewhere.

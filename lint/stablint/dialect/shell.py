@@ -215,13 +215,19 @@ def _training(document: Document, launcher: Command, target: Command, index: int
 
 
 def _by_script(target: Command, classes: Table[str, tuple[str, ...]]) -> Table[str, tuple[str, ...]]:
-    """Where the flags leave several of TRL's classes, a script that is called like one of TRL's own (`grpo.py`) tells which."""
+    """Where the flags leave several of TRL's classes, a script that is called like one of TRL's own (`grpo.py`) tells which. With one of
+    its class's flags it does so alone: `grpo.py --use_vllm`."""
     possible = classes.get("training", ())
-    if len(possible) < 2 or not possible[0].startswith("?"):
-        return classes
     names = {word.rpartition("/")[2].removesuffix(".py") for word in _script_words(target) if word.endswith(".py")}
     found = next((huggingface.entry_class(("trl", name)) for name in sorted(names)), None)
-    return {**classes, "training": (found, huggingface.BASE)} if found and f"?{found}" in possible else classes
+    if found is None:
+        return classes
+    one_of_several = len(possible) > 1 and possible[0].startswith("?") and f"?{found}" in possible
+    owners = (
+        [known_key(spelled(entry.key)) for entry in target.flags.entries] if possible == (huggingface.BASE,) else []
+    )
+    its_own = any(found in several and huggingface.BASE not in several for several in owners)
+    return {**classes, "training": (found, huggingface.BASE)} if one_of_several or its_own else classes
 
 
 def _has_flag(target: Command, name: str) -> bool:

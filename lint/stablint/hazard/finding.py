@@ -9,7 +9,7 @@ from stablint.hazard.condition import deciding, evaluate
 from stablint.hazard.model import Finding, Hazard, Remedy
 from stablint.hazard.wording import fill
 from stablint.run.fact import ABSENT, PRESUMED, Derived, Explicit, Fact, Place
-from stablint.run.provenance import leaves
+from stablint.run.provenance import defaults, leaves
 from stablint.run.world import World
 
 _RANK = {"info": 0, "warning": 1, "error": 2}
@@ -31,7 +31,13 @@ def finding(
         severity = min(severity, least, key=_RANK.__getitem__)
     fact, place, absent = _place(hazard, world, names, item)
     remedies = _remedies(hazard, world)
-    shown = _leaf_facts(world, facts + _chosen_by(next(iter(remedies), None), world) + _block_of(item, hazard, world))
+    shown = _leaf_facts(
+        world,
+        facts
+        + tuple(defaults(world, hazard.at))
+        + _chosen_by(next(iter(remedies), None), world)
+        + _block_of(item, hazard, world),
+    )
     return Finding(
         hazard,
         checked.run,

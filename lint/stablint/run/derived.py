@@ -67,6 +67,8 @@ RULES: dict[str, Rule] = {
     "derived.weights_4bit_per_card_gib": _later("derived_memory", "weights_4bit_per_card_gib"),
     "derived.weights_half_per_card_gib": _later("derived_memory", "weights_half_per_card_gib"),
     "derived.training_state_gib": _later("derived_memory", "training_state_gib"),
+    "derived.training_state_8bit_share": _later("derived_memory", "training_state_8bit_share"),
+    "derived.training_state_sharded_share": _later("derived_memory", "training_state_sharded_share"),
     "derived.rows_gib": _later("derived_peak", "rows_gib"),
     "derived.checkpointing": _later("derived_peak", "checkpointing"),
     "derived.fsdp_offloaded": _later("derived_peak", "fsdp_offloaded"),

@@ -86,7 +86,26 @@ def training_state_gib(w: World) -> Answer:
     return Answer(found.total / GIB, _STATE_NAMES)
 
 
-def full_state(w: World) -> state.State | None:
+def training_state_8bit_share(w: World) -> Answer:
+    """The share of a card that they would take with Adam's states in 8 bits."""
+    return _state_share(w, full_state(w, optimizer="adamw_bnb_8bit"))
+
+
+def training_state_sharded_share(w: World) -> Answer:
+    """The share of a card that they would take under ZeRO-3."""
+    sharded = w.value("derived.zero_stage") in (1, 2) and isinstance(w.value("derived.world_size"), int)
+    return _state_share(w, full_state(w, sharded=True) if sharded else None)
+
+
+def _state_share(w: World, found: state.State | None) -> Answer:
+    memory = w.value("target.gpu.most_memory_gib")
+    known = found is not None and isinstance(memory, (int, float)) and memory > 0
+    names = (*_STATE_NAMES, "target.gpu.most_memory_gib")
+    return Answer(found.total / GIB / memory if found and known else Unknown("state or card is not known"), names)
+
+
+def full_state(w: World, *, optimizer: str = "", sharded: bool = False) -> state.State | None:
+    """As the run says, or with another optimizer, or with everything divided."""
     how, size, dtype, stage, fsdp, processes, optim = (w.value(name) for name in _STATE_NAMES)
     if is_unknown(dtype):
         dtype = "bfloat16"  # the least
@@ -103,8 +122,8 @@ def full_state(w: World) -> state.State | None:
     return state.full(
         size,
         dtype,
-        optim if isinstance(optim, str) else "",
-        stage=stage,
+        optimizer or (optim if isinstance(optim, str) else ""),
+        stage=3 if sharded else stage,
         processes=processes if isinstance(processes, int) else 1,
         deepspeed="deepspeed" in w.run.linked,
         offloaded=states_away,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stablint.run.fact import Derived, Explicit, Fact
+from stablint.run.fact import Default, Derived, Explicit, Fact
 from stablint.run.world import World
 
 
@@ -17,3 +17,14 @@ def leaves(world: World, name: str, depth: int = 0) -> Iterator[Fact]:
         for source in fact.origin.facts:
             if source != name:
                 yield from leaves(world, source, depth + 1)
+
+
+def defaults(world: World, name: str, depth: int = 0) -> Iterator[Fact]:
+    """The library's defaults at the end of a derived fact's provenance, where no text states any of it."""
+    fact = world.fact(name)
+    if isinstance(fact.origin, Default) and depth:
+        yield fact
+    elif isinstance(fact.origin, Derived) and depth < 8 and not any(leaves(world, name)):
+        for source in fact.origin.facts:
+            if source != name:
+                yield from defaults(world, source, depth + 1)
