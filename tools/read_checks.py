@@ -4,6 +4,8 @@
     python tools/read_checks.py transformers 5.24.0 --write  # … and store them in knowledge/checks/transformers.json
     python tools/read_checks.py --untold                     # stored checks that no hazard covers, by library
 
+What is about data, objects in memory or the machine is not asked for: knowledge/checks/beyond.yaml.
+
 Archives are fetched with pip, read with `ast` and thrown away; nothing in them is installed, imported or run.
 """
 
@@ -16,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from releases import archive, checks, coverage
+from releases import archive, beyond, checks, coverage
 from releases.libraries import LIBRARIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,11 +39,12 @@ def read(library: str, release: str, archives: Path | None) -> list[checks.Check
 def store(library: str, release: str, found: list[checks.Check], folder: Path) -> Path:
     """One line a check, so that the difference between two releases can be read."""
     known = coverage.hazards(HAZARDS)
+    outside = beyond.entries(STORED / "beyond.yaml")
     rows = [
         json.dumps(
             {
                 "file": one.file, "owner": one.owner, "kind": one.kind, "when": one.when, "fields": one.fields, "line": one.first,
-                "told_by": coverage.covering(one, library, release, known),
+                "told_by": coverage.covering(one, library, release, known), "beyond": beyond.about(one, library, outside),
             },
             ensure_ascii=False,
         )
@@ -74,7 +77,9 @@ def unseen(library: str, found: list[checks.Check], folder: Path) -> tuple[list[
 
 def untold(library: str, folder: Path) -> list[dict[str, Any]]:
     return [
-        row for row in stored(library, folder)["checks"] if not row["told_by"] and row["kind"] in ("raise", "assert")
+        row
+        for row in stored(library, folder)["checks"]
+        if not row["told_by"] and not row["beyond"] and row["kind"] in ("raise", "assert")
     ]
 
 

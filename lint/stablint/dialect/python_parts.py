@@ -25,7 +25,7 @@ _LOADER_ROWS: dict[str, Row | tuple[Row, ...]] = {
     "load_in_8bit": Row("load_in_8bit", "quantization.load_in_8bit", "flag"),
     "max_seq_length": Row("max_seq_length", "model.max_seq_length"),
 }
-_TRAINER_LINKS = frozenset({"args", "model", "peft_config", "config", "ref_model", "reward_funcs"})
+_TRAINER_LINKS = frozenset({"args", "model", "peft_config", "config", "ref_model"})
 CODEC_OF = {row.fact: row.codec for row in (*huggingface.ROWS.values(), *_QUANTISER_ROWS.values())}
 
 

@@ -83,6 +83,7 @@ RULES: dict[str, Rule] = {
     "derived.fitting_length": _later("derived_peak", "fitting_length"),
     "derived.cpt_tokens": _later("derived_lengths", "cpt_tokens"),
     "derived.parallel_size": _later("derived_lengths", "parallel_size"),
+    "derived.recipe_reward_functions": _later("derived_lengths", "recipe_reward_functions"),
     "derived.reward_functions": _later("derived_lengths", "reward_functions"),
     "target.gpu.total_memory_gib": _later("derived_memory", "total_memory_gib"),
 }

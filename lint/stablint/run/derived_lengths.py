@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stablint.run.fact import ABSENT
+from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.world import Answer, World
 from stablint.source.tree import Unknown
 
@@ -19,12 +19,19 @@ def cpt_tokens(w: World) -> Answer:
 
 
 def reward_functions(w: World) -> Answer:
-    """Reward functions of an online trainer, where they are listed; a single one is no list (trl trainer/grpo_trainer.py)."""
-    for name in ("trainer.reward_funcs", "training.reward_funcs"):
-        functions = w.stated(name)
-        if isinstance(functions, list):
-            return Answer(len(functions), (name,))
-    return Answer(Unknown("the reward functions are not listed"))
+    """Reward functions of an online trainer, where a program lists them; a single one is no list (trl trainer/grpo_trainer.py)."""
+    name = "trainer.reward_funcs"
+    functions = w.stated(name)
+    return Answer(len(functions) if isinstance(functions, list) else Unknown("they are not listed"), (name,))
+
+
+def recipe_reward_functions(w: World) -> Answer:
+    """Reward functions that a recipe lists, and the model that it names besides (trl scripts/grpo.py)."""
+    names = ("training.reward_funcs", "training.reward_model_name_or_path")
+    functions, model = (w.stated(name) for name in names)
+    if not isinstance(functions, list) or is_unknown(model):
+        return Answer(Unknown("they are not listed"), names)
+    return Answer(len(functions) + (model not in (ABSENT, None)), names)
 
 
 def parallel_size(w: World) -> Answer:
