@@ -23,7 +23,7 @@ from stablint.inspect import inspect
 from stablint.migrating import migrate, migrations
 from stablint.options import Wrong, options
 from stablint.run.fact import Explicit, is_unknown
-from stablint.run.releases import field
+from stablint.run.fields import field
 from stablint.run.world import Run
 from tests.differential.judge import Judge, NoOracle
 

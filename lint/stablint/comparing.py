@@ -20,7 +20,7 @@ from stablint.report.origin import reference
 from stablint.report.plain import jsonable, plain, shown, to_json
 from stablint.report.style import Style
 from stablint.run.fact import ABSENT, Fact, Secret, is_unknown
-from stablint.run.releases import field_names
+from stablint.run.fields import field_names
 from stablint.run.world import ASKED, Run, World
 
 # Derived facts that say what a run does. The others are yardsticks of the rules.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from stablint.run.releases import Releases, known_libraries
+from stablint.run.releases import Releases
 
 _LARGEST = 20_000_000
 # Texts, not compiled: most projects have none of these files, and a pattern costs more than the look for them.
@@ -154,7 +154,7 @@ def _dependencies(text: str) -> list[str]:
 
 def _library(name: str) -> str:
     library = re.sub(r"[-_.]+", "-", name).lower()
-    return library if library in known_libraries(Releases.known()) else ""
+    return library if library in Releases.known().libraries() else ""
 
 
 def _text(folder: str, name: str, inside: str) -> str:

@@ -21,7 +21,7 @@ from stablint.options import Wrong
 from stablint.outputs import say
 from stablint.report.plain import plain, shown
 from stablint.run.fact import Secret
-from stablint.run.releases import field
+from stablint.run.fields import field
 from stablint.run.world import Run
 from stablint.source.edit import apply
 

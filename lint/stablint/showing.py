@@ -20,7 +20,7 @@ from stablint.report.masking import mask
 from stablint.report.show import RunShow
 from stablint.run.derived import RULES
 from stablint.run.fact import ABSENT, is_unknown
-from stablint.run.releases import field_names
+from stablint.run.fields import field_names
 from stablint.run.world import Run, World
 
 

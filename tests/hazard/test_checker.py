@@ -154,9 +154,9 @@ def test_what_is_wrong_with_a_key_stands_at_the_key_and_what_is_wrong_with_a_val
 # A DeepSpeed file that nothing names, beside the only run of its folder.
 BESIDE = {
     "train.py": ARGUMENTS.format("fp16=True"),
-    "ds.json": '{"train_batch_size": 8, "zero_optimization": {\n"stage": 2,\n"offload_optimizer": {\n"device": "gpu", "pin_mem": true}}}',
+    "ds.json": '{"train_batch_size": 8, "zero_optimization": {\n"stage": 2,\n"offload_optimizer": {\n"device": "disk", "pin_mem": true}}}',
 }
-DEVICE = ["is", "deepspeed.zero_optimization.offload_optimizer.device", 1, "gpu"]
+DEVICE = ["is", "deepspeed.zero_optimization.offload_optimizer.device", 1, "disk"]
 STAGE = ["is", "deepspeed.zero_optimization.stage", 1, 2]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from stablint.run.defaults import profile
 from stablint.run.fact import ABSENT
-from stablint.run.releases import known_keys, release_key
+from stablint.run.pep440 import release_key
+from stablint.run.releases import known_keys
 
 BASE = "transformers.TrainingArguments"
 

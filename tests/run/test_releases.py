@@ -5,20 +5,10 @@ from __future__ import annotations
 import pytest
 
 from stablint.run.fact import ABSENT, is_unknown
-from stablint.run.releases import (
-    FieldSpans,
-    Releases,
-    bases_at,
-    canonical,
-    class_exists_at,
-    field,
-    field_names,
-    known_key,
-    known_keys,
-    place,
-    release_key,
-    renamed,
-)  # fmt: skip
+from stablint.run.fields import FieldSpans, bases_at, class_exists_at, field, field_names
+from stablint.run.names import canonical, known_key, renamed
+from stablint.run.pep440 import release_key
+from stablint.run.releases import Releases, known_keys, place
 from stablint.source.tree import Unknown
 
 KNOWN = Releases.known()

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stablint.dialect.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
-from stablint.run.names import is_switch
-from stablint.run.releases import canonical, known_key
+from stablint.run.names import canonical, is_switch, known_key
 from stablint.source.tree import Mapping, Scalar
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from collections.abc import Mapping as Table
 from stablint.dialect import huggingface, launch, llamafactory, programs, slurm
 from stablint.dialect.fragment import Block, Fragment, Link, spelled
 from stablint.run.fact import OPEN, Explicit, Place, Statement
-from stablint.run.releases import field, known_key
+from stablint.run.fields import field
+from stablint.run.names import known_key
 from stablint.source.tree import Command, Document, Node, Scalar, Script, Sequence, Unknown
 
 SplitLaunch = Callable[[Command], "tuple[Command, Command | None]"]

@@ -12,9 +12,9 @@ from stablint.fix.writing import Change, Impossible, Made, required, writer
 from stablint.hazard.item import ItemWorld
 from stablint.hazard.model import Finding
 from stablint.run.fact import ABSENT, Explicit, Fact, Place, is_unknown
+from stablint.run.fields import field
 from stablint.run.names import Rename, renamed
 from stablint.run.pep440 import Key
-from stablint.run.releases import field
 from stablint.run.world import Run
 from stablint.source.tree import Document, Edit, Verbatim
 

@@ -8,24 +8,9 @@ from typing import Any
 
 from stablint.hazard.item import ItemWorld
 from stablint.run.derived import RULES
-from stablint.run.releases import Releases, known_libraries
 from stablint.run.world import Run, Turns, World
 
 _WORLDS = 64  # at most so many combinations of releases are looked at
-
-
-_choices: dict[int, tuple[Releases, dict[str, Any]]] = {}
-
-
-def _newest(releases: Releases) -> dict[str, Any]:
-    """The newest release of every library; the same object for the same releases, so that worlds share what they know."""
-    found = _choices.get(id(releases))
-    if found is None or found[0] is not releases:
-        choice = {
-            library: newest for library in known_libraries(releases) if (newest := releases.newest(library)) is not None
-        }
-        found = _choices[id(releases)] = (releases, choice)
-    return found[1]
 
 
 class Checked:
@@ -37,7 +22,7 @@ class Checked:
         self._news: dict[str, bool] = {}
         self._views: dict[tuple[int, str], ItemWorld] = {}
         self._intervals: dict[Turns, list[tuple[dict[str, Any], World]]] = {}
-        self.newest = World(run, RULES, _newest(run.releases))
+        self.newest = World(run, RULES, run.releases.newest_of_all())
 
     def world(self, choice: dict[str, Any]) -> World:
         key = tuple(sorted(choice.items()))

@@ -10,8 +10,9 @@ from stablint.hazard.hints import belongs, hint, meant, suggestion
 from stablint.hazard.nearest import clearly_nearest
 from stablint.run.accepted import reader
 from stablint.run.fact import PRESUMED, Explicit, Fact
+from stablint.run.fields import FieldSpans, class_exists_at, field, field_names
+from stablint.run.names import Rename, renamed
 from stablint.run.pep440 import Key, release_key
-from stablint.run.releases import FieldSpans, Rename, class_exists_at, field, field_names, renamed
 from stablint.run.world import NO_TURNS, Turns, World
 
 # `--trust_remote_code`, `lora_r` …: a dialect's own table gave such a key its meaning; only fields of the class are seen against it.

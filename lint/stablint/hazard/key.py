@@ -8,9 +8,9 @@ from typing import Any
 from stablint.hazard.item import ItemWorld
 from stablint.run.accepted import Reader, reader, synonyms
 from stablint.run.fact import Explicit
+from stablint.run.fields import field, field_names
 from stablint.run.names import known_key
 from stablint.run.pep440 import Key, release_key
-from stablint.run.releases import field, field_names
 from stablint.run.world import World
 
 

@@ -11,7 +11,6 @@ from stablint.hazard.model import Finding, Hazard, Open
 from stablint.run.fact import is_unknown
 from stablint.run.pep440 import matcher
 from stablint.run.provenance import leaves
-from stablint.run.releases import Releases
 from stablint.run.world import NO_TURNS, Turns, World
 
 
@@ -74,21 +73,11 @@ def _in_range(hazard: Hazard, world: World) -> Verdict:
     return verdict
 
 
-_cuts: dict[tuple[int, str, str], tuple[Releases, Turns]] = {}  # the releases are kept, so that no others take their id
-
-
 def _range_turns(hazard: Hazard, world: World) -> Turns:
     """The releases at which the hazard's own range begins or ends."""
     found = NO_TURNS
-    releases = world.run.releases
     for library, specifier in hazard.versions.items():
-        key = (id(releases), library, specifier)
-        if key not in _cuts:
-            allowed = releases.allowed(library)
-            inside = [matcher(specifier)(release) for release in allowed]
-            cuts = [(library, allowed[n]) for n in range(1, len(allowed)) if inside[n] != inside[n - 1]]
-            _cuts[key] = (releases, frozenset(cuts))
-        found |= _cuts[key][1]
+        found |= world.run.releases.cuts(library, specifier)
     return found
 
 

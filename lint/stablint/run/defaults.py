@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from stablint.run.fact import ABSENT, is_unknown
+from stablint.run.fields import FieldSpans, field
+from stablint.run.names import spellings_of
 from stablint.run.pep440 import Key
-from stablint.run.releases import FieldSpans, field, known_keys, place, spellings_of
+from stablint.run.releases import known_keys, place
 
 
 class Steady(NamedTuple):

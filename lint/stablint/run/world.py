@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from stablint.run.defaults import profile
 from stablint.run.fact import ABSENT, OPEN, PRESUMED, Default, Derived, Fact, Place, Supplied, is_unknown
+from stablint.run.fields import FieldSpans
 from stablint.run.framework import fills_in
 from stablint.run.pep440 import Key, release_key
-from stablint.run.releases import FieldSpans, Releases
+from stablint.run.releases import Releases
 from stablint.source.tree import Unknown
 
 Turns = frozenset[tuple[str, tuple[int, ...]]]
