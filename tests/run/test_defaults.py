@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stablint.run.defaults import profile
 from stablint.run.fact import ABSENT
 from stablint.run.pep440 import release_key
@@ -41,3 +43,27 @@ def test_what_must_be_given_has_no_default() -> None:
     oldest = known_keys("transformers")[0]
     spans = found.at(oldest)
     assert spans is not None and spans.default_at(oldest)[1] is ABSENT
+
+
+def test_a_renamed_field_turns_where_its_default_does_and_where_it_comes_and_goes() -> None:
+    """TRL's length was null in max_seq_length from 0.9 on and 1024 from 0.15 on; the later name for it changed nothing."""
+    found = profile("trl.SFTConfig", "max_length", "training")
+    assert found is not None and [one.name for one in found.spans] == ["max_length", "max_seq_length"]
+    assert found.turns == {("trl", release_key("0.9.6")), ("trl", release_key("0.15.2"))}
+
+
+# Of a release older than all that were read: what every one of them has had, else nothing.
+STEADY: list[tuple[str, str, object]] = [
+    ("seed", "4.0.0", 42),
+    ("seed", "4.57.6", None),  # known by itself
+    ("optim", "4.0.0", None),  # it changed
+    ("output_dir", "4.0.0", None),  # it has none
+]
+
+
+@pytest.mark.parametrize(("name", "version", "value"), STEADY)
+def test_a_default_that_never_changed_is_taken_for_older_releases_too(name: str, version: str, value: object) -> None:
+    found = profile(BASE, name, "training")
+    assert found is not None
+    steady = found.steady(release_key(version))
+    assert (steady.value if steady is not None else None) == value

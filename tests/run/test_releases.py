@@ -41,6 +41,7 @@ def test_nothing_said_means_every_known_release() -> None:
         ("==4.46.1", ["4.46.1"]),
         ("4.58.0.dev0", ["4.58.0.dev0"]),  # installed from the repository
         (">=99", ["99"]),  # newer than what is known
+        ("<4.0", ["0"]),  # older than what is known
     ],
 )
 def test_a_specifier_leaves_the_releases_that_satisfy_it(specifier: str, left: list[str]) -> None:

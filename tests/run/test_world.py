@@ -140,7 +140,23 @@ def test_a_derived_fact_rests_on_what_was_asked_for_it_and_on_what_those_rest_on
     rests = found.rests_on(["derived.compute_dtype"])
     assert {"derived.compute_dtype", "training.fp16"} <= rests
     assert "training.learning_rate" not in rests
+    assert found.rests_on(["training.seed"]) == {"training.seed"}
     assert found.rests_on(["model.type"]) == {"model.type", "model.name_or_path"}
+
+
+SFT = {"a.py": "from trl import SFTConfig\nargs = SFTConfig('out')\n"}
+AXOLOTL = {"a.yaml": "base_model: m\nsequence_len: 8\nmicro_batch_size: 1\ndatasets: [{path: a}]\n"}
+# A default that another setting decides rests on that one: by the class itself, by a framework in its place.
+RESTS = [
+    (SFT, "training.bf16", "training.fp16"),
+    (SFT, "derived.compute_dtype", "training.fp16"),
+    (AXOLOTL, "training.per_device_eval_batch_size", "training.per_device_train_batch_size"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "name", "other"), RESTS)
+def test_a_default_rests_on_the_setting_that_decides_it(files: Files, name: str, other: str, tmp_path: Path) -> None:
+    assert other in world(tmp_path, files).rests_on([name])
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def fills_in(world: Any, name: str) -> Fact | None:
                 continue
         if "when" in row:
             ((other, wanted),) = row["when"].items()
-            condition = world.fact(other)
+            condition = world.depends(name, other)
             turns |= condition.turns
             if is_unknown(condition.value):
                 return Fact(name, Unknown(f"it depends on `{other}`"), None, turns=turns)
@@ -43,7 +43,7 @@ def fills_in(world: Any, name: str) -> Fact | None:
             return Fact(name, Unknown(row["unknown"]), None, turns=turns)
         if "is" in row:
             return Fact(name, row["is"], origin, turns=turns, presumed=presumed)
-        source = world.fact(row["as"] if "as" in row else row["times"][0])
+        source = world.depends(name, row["as"] if "as" in row else row["times"][0])
         value = source.value
         if "times" in row and not is_unknown(value):
             value = value * row["times"][1] if isinstance(value, (int, float)) else Unknown("it is not known")

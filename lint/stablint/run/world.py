@@ -128,6 +128,11 @@ class World:
                     pending.append("model.name_or_path")
         return found
 
+    def depends(self, name: str, other: str) -> Fact:
+        """The other fact, on which the default of this one rests: TRL's `bf16` on `fp16`."""
+        self._reads.setdefault(name, set()).add(other)
+        return self.fact(other)
+
     def at_least(self, library: str, version: str) -> bool | None:
         """Is the chosen release this one or a later one? None where nothing is known of the library's releases."""
         chosen, wanted = self.choice.get(library), release_key(version)
@@ -293,7 +298,7 @@ class World:
         other = settled.get("field") or settled.get("not")
         if other is None:
             return Fact(name, Unknown(f"the library computes it: {settled.get('expr', '')}"), None, turns=turns)
-        source = self.fact(f"{name.partition('.')[0]}.{other}")
+        source = self.depends(name, f"{name.partition('.')[0]}.{other}")
         turns |= source.turns
         if is_unknown(source.value):
             return Fact(name, source.value, None, turns=turns)
