@@ -20,6 +20,7 @@ _OWN = (
     ("val_dataset", "data.eval_dataset", "plain"),
     ("split_dataset_ratio", "data.val_size", "plain"),
     ("max_length", "training.max_length", "plain"),
+    ("use_ray", "training.use_ray", "flag"),
     ("packing", "training.packing", "flag"),
     ("padding_free", "training.padding_free", "flag"),
     ("tuner_type", "training.finetuning_type", "plain"),
