@@ -54,7 +54,7 @@ MEANINGS = {
     "plain": [(8, 8), (0.25, 0.25), ("2e-5", 2e-5), ("words", "words")],
     "dtype": [("bf16", "bfloat16"), ("float16", "float16"), ("torch.float32", "float32"), ("half", "float16")],
     "strategy": [("epoch", "epoch"), ("STEPS", "steps"), (False, "no")],
-    "flag": [(True, True), (False, False)],
+    "flag": [(True, True), (False, False), (1, True), (0, False)],
     "words": [("q_proj,v_proj", ["q_proj", "v_proj"]), ("k_proj, o_proj", ["k_proj", "o_proj"])],
     "text": [("Qwen/Qwen3-8B", "Qwen/Qwen3-8B"), ("./saves/7b", "./saves/7b")],
     "switch": [(True, True), (1, True), (0, False), (0.5, True), ("false", "false"), (None, None)],

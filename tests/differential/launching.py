@@ -32,7 +32,7 @@ def launch(given: dict[str, Any]) -> None:
             fields = list(defaults.deepspeed_config) + (["mixed_precision"] if precision_from_file else [])
             arguments.deepspeed_fields_from_accelerate_config = ",".join(fields)
             os.environ.update(prepare.prepare_deepspeed_cmd_env(arguments)[1])
-            _deepspeed()
+            _deepspeed(int(arguments.num_processes))
         elif arguments.use_fsdp or arguments.multi_gpu:
             os.environ.update(prepare.prepare_multi_gpu_env(arguments))
             if arguments.use_fsdp:
@@ -41,13 +41,17 @@ def launch(given: dict[str, Any]) -> None:
             os.environ.update(prepare.prepare_simple_launcher_cmd_env(arguments)[1])
 
 
-def _deepspeed() -> None:
+def _deepspeed(processes: int) -> None:
     from accelerate.utils import DeepSpeedPlugin
 
     plugin = DeepSpeedPlugin()
     plugin.set_mixed_precision(os.environ["ACCELERATE_MIXED_PRECISION"])
     plugin.set_deepspeed_weakref()
-    _engine(plugin.deepspeed_config)
+    with (
+        mock.patch("deepspeed.runtime.config.dist.get_world_size", lambda *a: processes),
+        mock.patch("deepspeed.runtime.config.dist.get_rank", lambda *a: 0),
+    ):
+        _engine(plugin.deepspeed_config)
 
 
 def _engine(config: dict[str, Any]) -> None:

@@ -68,7 +68,7 @@ def read_flag(raw: Any) -> Any:
     """A truth value that may be written as text."""
     if isinstance(raw, str) and raw.lower() in ("true", "false"):
         return raw.lower() == "true"
-    return read_plain(raw)
+    return raw == 1 if type(raw) is int and raw in (0, 1) else read_plain(raw)
 
 
 def read_switch(raw: Any) -> Any:
