@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import stablint.dialect.words  # noqa: F401 — adds codecs of its own
 from stablint.dialect.codec import CODECS, WRITERS, Unwritable, write
 from stablint.run.fact import is_unknown
 from stablint.source.tree import Unknown
@@ -96,6 +97,13 @@ READS: list[tuple[str, Any, Any]] = [
     ("member", "CAUSAL_LM", "CAUSAL_LM"),
     ("member", 3, 3),
     ("first", [0.9, 0.95], 0.9),
+    ("autocast", "bf16-mixed", "bfloat16"),
+    ("autocast", "bf16-true", None),
+    ("weights", "bf16-true", "bfloat16"),
+    ("bnb-4bit", "bnb.nf4-dq", True),
+    ("bnb-4bit", None, None),  # no word for it: not asked for
+    ("builder", "torchtune.models.llama3_1.qlora_llama3_1_8b", "lora"),
+    ("builder", "torchtune.models.llama3_1.llama3_1_8b", "full"),
     ("second", [0.9, "0.95"], 0.95),
     ("first", "(0.9, 0.95)", 0.9),
     ("second", "0.9 0.95", 0.95),
@@ -104,6 +112,8 @@ READS: list[tuple[str, Any, Any]] = [
 UNKNOWN: list[tuple[str, Any]] = [
     ("plain", "${LR}"), ("plain", "$LR"), ("plain", "{{ lr }}"), ("dtype", "${DTYPE}"), ("strategy", "${WHEN}"), ("flag", "$ON"),
     ("words", "${MODULES}"), ("text", "${MODEL}/final"), ("is-4", "${BITS}"), ("is-bf16", "$DTYPE"), ("member", "${TASK}"),
+    ("autocast", "${PRECISION}"), ("weights", "${PRECISION}"), ("bnb-4bit", "${QUANTIZE}"), ("bnb-type", "$QUANTIZE"),
+    ("builder", "${model._component_}"), ("word-4bit", "${BITS}"), ("optimizer", "${OPTIMIZER}"),
     ("targets", "AUTO"), ("targets", "DEFAULT"), ("swift-init", "lora-ga"), ("swift-dtype", "AUTO"),
     ("first", [0.9]), ("second", "0.9"), ("first", 0.9), ("flash-word", "${WORD}"),
 ]  # fmt: skip

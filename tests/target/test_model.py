@@ -127,6 +127,8 @@ NO_NAMES = [
     "${MODEL}",
     "",
     "saves/alpaca-run",
+    "RedHatAI/Qwen3-8B-speculator.eagle3",  # drafts for it
+    "z-lab/Qwen3.5-9B-DFlash",
     "./",
     "/",
 ]
@@ -349,6 +351,9 @@ def test_the_part_of_a_path_that_names_the_model(path, part):
         ("x-GGUF", "gguf"),
         ("x-FP8", "fp8"),
         ("x-quantized.w8a8", "compressed-tensors"),
+        ("x-MLX-4bit", "mlx"),
+        ("x-int4-AutoRound", "auto-round"),
+        ("x-exl2", "exl2"),
         ("x-fp16", None),
         ("x-128k", None),
     ],

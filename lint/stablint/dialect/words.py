@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stablint.dialect.codec import CODECS, WRITERS, Read, Unwritable, Write
+from stablint.dialect.codec import CODECS, WRITERS, Read, Unwritable, Write, read_text
+from stablint.source.tree import Unknown
 
 # Classes of optimizers by the names that TrainingArguments have for them (transformers trainer.py, get_optimizer_cls_and_kwargs).
 _OPTIMIZERS = {
@@ -77,6 +78,16 @@ def _bnb(part: Callable[[str], Any]) -> Callable[[Any], Any]:
     return lambda raw: part(raw[4:]) if isinstance(raw, str) and raw.startswith("bnb.") else None
 
 
+def _known(read: Read) -> Read:
+    """What is filled in elsewhere is none of the words, and none of them is missing there: it stays unknown."""
+
+    def reader(raw: Any) -> Any:
+        value = read_text(raw)
+        return value if type(value) is Unknown else read(value)
+
+    return reader
+
+
 def _of_what_else(value: Any, old: Any) -> Any:
     raise Unwritable(f"`{old}` decides more than this")
 
@@ -92,5 +103,5 @@ _WRITE: dict[str, Write] = {
     "optimizer": _write_optimizer, "weights": _write_precision(("true", "full")), "autocast": _write_precision(("mixed",)),
     **dict.fromkeys(("word-4bit", "word-8bit", "builder", "builder-4bit", "bnb-4bit", "bnb-8bit", "bnb-type", "bnb-double"), _of_what_else),
 }  # fmt: skip
-CODECS.update(_READERS)
+CODECS.update({name: _known(read) for name, read in _READERS.items()})
 WRITERS.update(_WRITE)

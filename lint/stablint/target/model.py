@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from stablint import knowledge
 from stablint.target import model_size
-from stablint.target.model_name import Tokens, component, nominal, quantised, tokens
+from stablint.target.model_name import Tokens, component, drafts, nominal, quantised, tokens
 
 Facts = dict[str, Any]
 
@@ -52,6 +52,8 @@ def describe(name_or_path: str) -> Facts | None:
         return {**_facts(number, label, tokens(component(name_or_path)[0]), None), **_row(OWN, own)}
     for part in component(name_or_path):
         words = tokens(part)
+        if drafts(words):
+            return None
         found = _line(words)
         stated = nominal(words)
         if found is not None:

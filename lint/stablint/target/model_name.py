@@ -19,6 +19,10 @@ _STEPS = (
 )
 _SIZE = r"(\d+x)?\d+(\.\d+)?[bmt]|\d+b\d"
 _QUANTISED = (  # the tokens of a name, joined
+    (r"-mlx-", "mlx"),
+    (r"-auto-?round-", "auto-round"),
+    (r"-exl-2-", "exl2"),
+    (r"-exl-3-", "exl3"),
     (r"-awq-", "awq"),
     (r"-gptq-|-128g-|-32g-|-int-[48]-", "gptq"),
     (r"-aqlm-", "aqlm"),
@@ -90,3 +94,8 @@ def quantised(words: Tokens) -> str | None:
     """The method of a checkpoint that is quantised already, by the suffix of its name: -AWQ, -GPTQ-Int4, -bnb-4bit, -GGUF, -FP8."""
     joined = f"-{'-'.join(words)}-"
     return next((method for pattern, method in _QUANTISED if re.search(pattern, joined)), None)
+
+
+def drafts(words: Tokens) -> bool:
+    """Is it a small model that guesses ahead for the one that it is named after: `Qwen3-8B-speculator.eagle3`?"""
+    return re.search(r"-(speculators?|dflash|medusa|eagle-3)-", f"-{'-'.join(words)}-") is not None
