@@ -64,7 +64,7 @@ def test_a_keyword_stands_in_the_call_of_its_kind(tmp_path: Path) -> None:
         (YAML, "fsdp.version"),
         (PYTHON, "lora.r"),  # another call builds another object
         (PYTHON, "quantization.load_in_4bit"),
-        (PYTHON, "training.gradient_checkpointing_kwargs.use_reentrant"),  # a keyword has no dots
+        (PYTHON, "deepspeed.zero_optimization.stage"),  # no call of TrainingArguments takes it
     ],
 )
 def test_where_there_is_no_place_nothing_is_written(files: Files, fact: str, tmp_path: Path) -> None:
@@ -128,3 +128,33 @@ def test_a_loader_takes_no_keyword_of_the_quantiser(tmp_path: Path) -> None:
             Change("quantization.bnb_4bit_compute_dtype", "bfloat16"),
             beside="quantization.load_in_4bit",
         )
+
+
+BLOCKS = [
+    (
+        PYTHON,
+        Change("training.gradient_checkpointing_kwargs.use_reentrant", False),
+        '    fp16=True,\n    gradient_checkpointing_kwargs={"use_reentrant": False},\n',
+    ),
+    (
+        {"train.py": PYTHON["train.py"].replace("fp16=True", 'accelerator_config={"split_batches": True}')},
+        Change("training.accelerator_config.even_batches", False),
+        '    accelerator_config={"split_batches": True, "even_batches": False},\n',
+    ),
+    (
+        {"train.py": PYTHON["train.py"].replace("fp16=True", 'fsdp="full_shard"')},
+        Change("fsdp.version", 1),
+        '    fsdp="full_shard",\n    fsdp_config={"version": 1},\n',
+    ),
+    (YAML, Change("training.gradient_checkpointing_kwargs.use_reentrant", False), "  use_reentrant: false\n"),
+    (
+        {"train.sh": "python train.py --model_name_or_path a/b --output_dir out --learning_rate 1e-5 --fsdp full_shard\n"},
+        Change("fsdp.version", 1),
+        " --fsdp full_shard --fsdp_config '{\"version\": 1}'\n",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "change", "written"), BLOCKS)
+def test_a_setting_of_a_block_brings_the_block(files: Files, change: Change, written: str, tmp_path: Path) -> None:
+    assert written in after(tmp_path, files, change, beside="training.fp16")

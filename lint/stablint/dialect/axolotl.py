@@ -103,7 +103,7 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     )
 
 
-def _row(key: str) -> Row:
+def row(key: str) -> Row:
     """Its own keys are facts by their names, those of plugins too: it hands none of them on that it does not know."""
     return huggingface.training_row(key) or Row(key, "training." + key)
 
@@ -115,13 +115,13 @@ _OF_THE_COMMAND = frozenset(
 
 
 def _flag(key: str) -> Row | None:
-    return None if key in _OF_THE_COMMAND or key.startswith("no_") else _row(key)
+    return None if key in _OF_THE_COMMAND or key.startswith("no_") else row(key)
 
 
 def lower(block: Block, layer: str = "file") -> Fragment:
     """A file, or the flags of `axolotl train FILE --learning-rate 1e-4`: `load_cfg` puts them over the file's keys (cli/config.py)."""
     flags = block.kind == "flags"
-    statements = tuple(lower_mapping(block, ROWS, layer, _flag if flags else _row, flags=flags))
+    statements = tuple(lower_mapping(block, ROWS, layer, _flag if flags else row, flags=flags))
     said = {one.fact: one.value for one in statements}
     classes: dict[str, tuple[str, ...]] = {}
     if said.get("training.adapter"):

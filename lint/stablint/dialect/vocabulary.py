@@ -34,22 +34,25 @@ class Words(NamedTuple):
     takes: frozenset[str] | None = frozenset()
 
 
-# The library's names that axolotl's schema has too (axolotl 0.18.0, utils/schemas/); it drops what it does not know.
+# The library's names that axolotl's schema has too, and a few of its own that are read as if they were the library's (axolotl 0.19.0,
+# utils/schemas/); it drops what it does not know.
 _AXOLOTL = frozenset({
-    "adam_beta1", "adam_beta2", "adam_epsilon", "attn_implementation", "auto_find_batch_size", "bf16", "fp16", "tf32", "beta",
-    "dataloader_num_workers", "ddp_find_unused_parameters", "ddp_timeout", "deepspeed", "eval_steps", "eval_strategy",
+    "accelerator_config", "adam_beta1", "adam_beta2", "adam_epsilon", "attn_implementation", "auto_find_batch_size", "beta", "bf16", "cpo_alpha",
+    "dataloader_drop_last", "dataloader_num_workers", "dataloader_pin_memory", "dataloader_prefetch_factor", "ddp_broadcast_buffers",
+    "ddp_bucket_cap_mb", "ddp_find_unused_parameters", "ddp_timeout", "deepspeed", "eval_steps", "eval_strategy", "fp16",
     "gradient_accumulation_steps", "gradient_checkpointing", "gradient_checkpointing_kwargs", "greater_is_better", "group_by_length",
-    "learning_rate", "load_best_model_at_end", "load_in_4bit", "load_in_8bit", "logging_steps", "lora_alpha", "lora_dropout",
-    "lora_modules_to_save", "lora_r", "lora_target_modules", "loss_type", "lr_scheduler_kwargs", "max_grad_norm", "max_steps",
-    "metric_for_best_model", "output_dir", "save_only_model", "save_steps", "save_strategy", "save_total_limit", "seed",
-    "trust_remote_code", "warmup_ratio", "warmup_steps", "weight_decay",
+    "hf_use_auth_token", "hub_model_id", "hub_strategy", "learning_rate", "load_best_model_at_end", "load_in_4bit", "load_in_8bit", "logging_steps",
+    "lora_alpha", "lora_dropout", "lora_modules_to_save", "lora_r", "lora_target_modules", "loss_type", "lr_scheduler_kwargs", "max_grad_norm",
+    "max_steps", "metric_for_best_model", "neftune_noise_alpha", "optim_args", "optim_target_modules", "output_dir", "remove_unused_columns",
+    "resume_from_checkpoint", "rpo_alpha", "save_only_model", "save_steps", "save_strategy", "save_total_limit", "seed", "simpo_gamma", "tf32",
+    "torch_compile", "torch_compile_backend", "torch_compile_mode", "trust_remote_code", "warmup_ratio", "warmup_steps", "weight_decay",
 })  # fmt: skip
 _HF = Words(huggingface.ROWS, huggingface.training_row, None)
 WORDS: dict[str, Words] = {
     "hf-args": _HF, "trl": _HF,
     "llamafactory": Words(llamafactory.ROWS, huggingface.training_row, None),
     "ms-swift": Words(swift.ROWS, huggingface.training_row, None),
-    "axolotl": Words(axolotl.ROWS, huggingface.training_row, _AXOLOTL),
+    "axolotl": Words(axolotl.ROWS, axolotl.row, _AXOLOTL),
     "torchtune": Words(torchtune.ROWS),
     "accelerate": Words(accelerate.ROWS, accelerate.row, None),
     "deepspeed": Words(deepspeed.ROWS, deepspeed.row, None),

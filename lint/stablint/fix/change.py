@@ -251,15 +251,20 @@ def _insert(change: Change, run: Run, beside: str, changes: list[Change]) -> tup
     explicit = run.explicit
     near = [c.fact for c in changes if c.fact != change.fact] + [beside] + list(explicit)[::-1]
     same = [name for name in near if name.partition(".")[0] == namespace and name in explicit]
+    if namespace == "fsdp" and not same:
+        same = [
+            name for name in ("training.fsdp",) if name in explicit
+        ]  # the trainer's FSDP, whose options have a block
     elsewhere = namespace in ("deepspeed", "fsdp") or (namespace in ("lora", "quantization") and not _whole(run))
     for name in (*same, *([] if elsewhere else near)):
         fact = explicit.get(name)
         if fact is None or not isinstance(fact.origin, Explicit) or fact.origin.place.entry is None:
             continue
         place = fact.origin.place
-        if place.document.format == "python" and name.partition(".")[0] != namespace:
+        if place.document.format == "python" and name.partition(".")[0] != namespace and name not in same:
             continue  # another call builds another object
-        if fact.origin.layer == "flags" and namespace != "training" and run.scopes.get(namespace) != CLOSED:
+        known = namespace == "training" or (namespace == "fsdp" and name.startswith("training."))
+        if fact.origin.layer == "flags" and not known and run.scopes.get(namespace) != CLOSED:
             continue  # a script of somebody's own may not know the flag
         wanted = _insertion(change, fact.origin, run)
         edit = writer(place).insert(place.document, wanted.after, wanted.key, wanted.value) if wanted else None
@@ -274,13 +279,19 @@ def _whole(run: Run) -> bool:
 
 
 def _insertion(change: Change, beside: Explicit, run: Run) -> Insertion | None:
-    """In Python a setting is a keyword of the call, and has the library's own name."""
+    """In Python a setting is a keyword of the call, and has the library's own name; one of a block that is not there brings the block."""
     place = beside.place
     if place.document.format != "python":
         return insertion(change.fact, change.value, beside, run)
     namespace, _, name = change.fact.partition(".")
-    if namespace == "deepspeed" or "." in name or len(place.path) > 1 or place.entry is None:
+    block, _, last = name.rpartition(".")
+    if namespace == "fsdp" and place.path[:1] == ("fsdp",):
+        block, namespace = "fsdp_config", "training"
+    if namespace == "deepspeed" or "." in block or place.entry is None:
         return None
     if namespace == "quantization" and beside.reader.endswith(".from_pretrained") and not name.startswith("load_in_"):
         return None  # a loader takes the switches of a BitsAndBytesConfig, and none of the rest
-    return Insertion(name, change.value, place.entry)
+    if not block or place.path[:-1] == (block,):
+        return Insertion(last, change.value, place.entry) if place.path[:-1] == ((block,) if block else ()) else None
+    taken = len(place.path) > 1 or f"{namespace}.{block}" in run.explicit
+    return None if taken else Insertion(block, {last: change.value}, place.entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple
 
 from stablint.dialect import vocabulary
@@ -10,6 +11,11 @@ from stablint.dialect.fragment import Row
 from stablint.run.fact import Explicit
 from stablint.run.world import Run
 from stablint.source.tree import Entry, Mapping
+
+# Arguments whose flag takes a dictionary as JSON (transformers 5.23.0 training_args.py, _VALID_DICT_FIELDS).
+_JSON = (
+    "accelerator_config", "activation_checkpointing_kwargs", "fsdp_config", "gradient_checkpointing_kwargs", "lr_scheduler_kwargs",
+)  # fmt: skip
 
 
 class Insertion(NamedTuple):
@@ -61,8 +67,13 @@ def _placed(key: str, value: Any, beside: Explicit) -> Insertion | None:
     """A flag is written as it is called; a dotted key of a document goes into the mappings that hold it."""
     place, root = beside.place, beside.place.document.root
     if not isinstance(root, Mapping):
-        dotted = "." in key and "." not in "".join(entry.key for entry in _neighbours(place.entry, beside))
-        return None if dotted or place.entry is None else Insertion(key, value, place.entry)
+        flags = [entry.key.replace("-", "_") for entry in _neighbours(place.entry, beside)]
+        block, dot, last = key.rpartition(".")
+        if dot and "." not in "".join(flags):
+            if block not in _JSON or block in flags:
+                return None
+            key, value = block, json.dumps({last: value})
+        return None if place.entry is None else Insertion(key, value, place.entry)
     mapping, path = root, key.split(".")
     above: tuple[str, ...] = ()
     while len(path) > 1 and isinstance(inner := mapping.get(path[0]), Mapping) and inner.entries:
