@@ -31,6 +31,7 @@ WRITTEN: list[tuple[Any, Any]] = [
     ("plain text", "plain text"),
     ("{lora.targets}", ["q_proj"]),
     (["{lora.targets}", "{lora.more}", "o_proj"], ["q_proj", "v_proj", "o_proj"]),
+    (["{lora.more}", {"without": ["q_proj"]}], ["v_proj"]),
     ([["{lora.r:int}"]], [[16]]),
     ({"device": "{training.mode:lower}"}, {"device": "fsdp"}),
     (".*[.]{lora.targets}", ".*[.]q_proj"),
@@ -54,8 +55,8 @@ def test_braces_stand_for_facts(wanted: Any, value: Any) -> None:
 
 @pytest.mark.parametrize(
     "wanted",
-    ["{lora.nowhere}", "{training.mode:int}", "{training.mode:bool}", "{training.steps:lower}", "{training.mode:json}", "a {lora.more}"],
+    [["{lora.targets}", {"without": ["q_proj"]}], "{lora.nowhere}", "{training.mode:int}", "{training.mode:bool}", "{training.steps:lower}", "{training.mode:json}", "a {lora.more}"],
 )  # fmt: skip
-def test_what_cannot_be_written_is_not_guessed(wanted: str) -> None:
+def test_what_cannot_be_written_is_not_guessed(wanted: Any) -> None:
     with pytest.raises(Impossible):
         resolved(wanted, FACTS)

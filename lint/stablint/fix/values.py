@@ -17,7 +17,10 @@ _FIELD = re.compile(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z]+))?\}")
 
 
 def resolved(wanted: Any, world: Any) -> Any:
-    """Every `{fact}` replaced by its value; a list in a list adds its items that are not there yet. Raises Impossible."""
+    """Every `{fact}` replaced by its value. A list in a list adds its items that are not there yet, `without: […]` takes some away.
+
+    Raises Impossible.
+    """
     if isinstance(wanted, dict):
         return {key: resolved(value, world) for key, value in wanted.items()}
     if isinstance(wanted, list):
@@ -33,6 +36,11 @@ def resolved(wanted: Any, world: Any) -> Any:
 def _joined(items: list[tuple[Any, Any]]) -> list[Any]:
     result: list[Any] = []
     for written, value in items:
+        if isinstance(written, dict) and [*written] == ["without"]:
+            result = [one for one in result if one not in value["without"]]
+            if not result:
+                raise Impossible("nothing would be left")
+            continue
         several = value if isinstance(value, (list, tuple)) and isinstance(written, str) else [value]
         result += [one for one in several if one not in result]
     return result
