@@ -36,7 +36,7 @@ def finding(
         facts
         + tuple(defaults(world, hazard.at))
         + _chosen_by(next(iter(remedies), None), world)
-        + _block_of(item, hazard, world),
+        + _block_of(item, world),
     )
     return Finding(
         hazard,
@@ -88,10 +88,10 @@ def _chosen_by(remedy: Remedy | None, world: World) -> tuple[Fact, ...]:
     return tuple(leaf for name in names if not name.startswith("item.") for leaf in leaves(world, name))
 
 
-def _block_of(item: str, hazard: Hazard, world: World) -> tuple[Fact, ...]:
-    """A key is unknown to the block that it stands in: a block inside a section may begin far above it."""
+def _block_of(item: str, world: World) -> tuple[Fact, ...]:
+    """A block inside a section may begin far above the setting that stands in it."""
     block = item.rpartition(".")[0]
-    return tuple(leaves(world, block)) if block.count(".") > 1 and _about_keys(hazard.when) else ()
+    return tuple(leaves(world, block)) if block.count(".") > 1 else ()
 
 
 def _place(hazard: Hazard, world: World, names: list[str], item: str) -> tuple[str, Place, bool]:
