@@ -107,6 +107,8 @@ NAMES = [
     ("meta-llama/Llama-Guard-3-11B-Vision", "mllama", 10.7, "unknown", None),
     ("openai/whisper-large-v3-turbo", "whisper", 0.809, "unknown", None),
     ("Snowflake/snowflake-arctic-embed-l", "bert", 0.335, "unknown", None),
+    ("facebook/m2m100_418M", "m2m_100", 0.484, "unknown", None),  # `2m` is no size
+    ("microsoft/DialoGPT-medium", "gpt2", 0.355, "unknown", None),
     ("baichuan-inc/Baichuan-M2-32B", "qwen2", 32.8, "unknown", None),
 ]
 # Names of no known family: a size is a size, and nothing else is told.

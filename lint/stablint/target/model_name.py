@@ -79,7 +79,9 @@ def nominal(words: Tokens) -> tuple[str, int] | None:
         if position and words[position - 1] == "a" and re.fullmatch(r"\d+(\.\d+)?b", word):
             continue
         stated = re.fullmatch(r"(\d+(?:\.\d+)?)([bmt])", word)
-        if stated:
+        if stated and (
+            stated[2] != "m" or float(stated[1]) >= 10
+        ):  # m2m100, CC3M: of many to many, of three million pictures
             return word, round(float(stated[1]) * {"m": 1e6, "b": 1e9, "t": 1e12}[stated[2]])
         split = re.fullmatch(r"(\d+)b(\d+)", word)
         if split:
