@@ -13,6 +13,9 @@ from tests.runs import Files, runs
 
 TRAINING = "from transformers import TrainingArguments\nargs = TrainingArguments('out', {})\n"
 
+ACCELERATE: Files = {
+    "a.yaml": "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config: {zero_stage: 2}\n"
+}
 ADAPTER: Files = {
     "adapter_config.json": '{"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": 8, "target_modules": ["q_proj"], "no_such": 1, "_own": 2}'
 }
@@ -44,6 +47,10 @@ KEYS: list[tuple[Files, str, list[str], bool | None]] = [
     (call("overwrite_output_dir=True"), "training.overwrite_output_dir", ["transformers==5.23.0"], True),
     ({"ds.json": '{"zero_optimization": {"stage": 3, "max_live_parameters": 1}}'}, "deepspeed.zero_optimization.stage3_max_live_parameters", [], False),
     ({"ds.json": '{"zero_optimization": {"stage": 3, "max_live_params": 1}}'}, "deepspeed.zero_optimization.max_live_params", [], True),
+    # DeepSpeed's file written into the call is read as the file is; accelerate's words for it are accelerate's
+    (call("deepspeed={'zero_optimization': {'stage': 3, 'no_such': 1}}"), "deepspeed.zero_optimization.no_such", [], True),
+    (call("deepspeed={'zero_optimization': {'stage': 3}}"), "deepspeed.zero_optimization.stage", [], False),
+    (ACCELERATE, "deepspeed.zero_optimization.stage", [], False),
     # an argument of the framework's own, from its release 0.9.4 on
     (LLAMAFACTORY, "training.overwrite_output_dir", ["transformers==5.8.0"], False),
     (LLAMAFACTORY, "training.overwrite_output_dir", ["transformers==5.8.0", "llamafactory==0.9.3"], True),
@@ -82,6 +89,7 @@ WORDS: list[tuple[str, str, list[str], str, Any]] = [
     ("evaluation_strategy='no'", "training.eval_strategy", ["transformers==4.40.2"], "removed_in", None),
     ("overwrite_output_dir=True", "training.overwrite_output_dir", ["transformers==5.23.0"], "removed_in", "5.0.0"),
     ("overwrite_output_dir=True", "training.overwrite_output_dir", ["transformers==4.57.6"], "removed_in", None),
+    ("overwrite_output_dir=True", "training.overwrite_output_dir", ["transformers==5.23.0"], "deprecated_in", None),
     (
         "group_by_length=True",
         "training.group_by_length",

@@ -210,6 +210,11 @@ def test_what_null_becomes_turns_where_it_begins_and_where_it_ends() -> None:
     assert folder.settled_at(first) == {"field": "project_dir"}
     assert folder.settled_at(second) is None and second in folder.turns
     assert folder.settled_at(release_key("0.0.1")) is None
+    size = field("transformers.DistributedConfig", "fsdp_size")  # for some releases null was one
+    assert size is not None
+    became = {key for key in known_keys("transformers") if size.settled_at(key) == {"value": 1}}
+    later = [key for key in known_keys("transformers") if key > max(became)]
+    assert {min(became), later[0]} <= size.turns
 
 
 def test_a_class_that_nobody_knows_has_no_fields() -> None:
