@@ -26,12 +26,14 @@ class Tally:
         self.refused = self.caught = self.accepted = self.beyond = 0
         self.missed: list[tuple[dict[str, Any], str]] = []
         self.accused: list[tuple[dict[str, Any], tuple[str, ...]]] = []
+        self.asked: list[tuple[dict[str, Any], str | None]] = []
 
     def add(self, other: Tally) -> None:
         for name in ("refused", "caught", "accepted", "beyond"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.missed += other.missed
         self.accused += other.accused
+        self.asked += other.asked
 
     @property
     def recall(self) -> float:
@@ -48,6 +50,11 @@ class Tally:
         )
 
 
+def put_model(folder: str) -> None:
+    (Path(folder) / "llama").mkdir()
+    (Path(folder) / "llama" / "config.json").write_text(json.dumps(_LLAMA), encoding="utf-8")
+
+
 def count(judge: Judge, subject: Subject, examples: int, seed: int | None = None) -> Tally:
     """`examples` argument sets; the same ones every time unless there is a seed."""
     tally, seen = Tally(), set()
@@ -55,8 +62,7 @@ def count(judge: Judge, subject: Subject, examples: int, seed: int | None = None
         subject.kind if subject.kind != "trainer+deepspeed" else "transformers.TrainingArguments"
     )
     with tempfile.TemporaryDirectory(prefix="stablint-differential-") as folder:
-        (Path(folder) / "llama").mkdir()
-        (Path(folder) / "llama" / "config.json").write_text(json.dumps(_LLAMA))
+        put_model(folder)
 
         @settings(
             max_examples=examples, derandomize=seed is None, database=None, phases=[Phase.generate],
@@ -79,8 +85,15 @@ def count(judge: Judge, subject: Subject, examples: int, seed: int | None = None
 
 
 def _one(tally: Tally, judge: Judge, kind: str, given: dict[str, Any], folder: str) -> None:
-    error = judge.refuses(kind, given)
-    said = stablint_says(kind, given, judge.versions, folder)
+    compare(tally, kind, given, judge.refuses(kind, given), judge.versions, folder)
+
+
+def compare(
+    tally: Tally, kind: str, given: dict[str, Any], error: str | None, versions: dict[str, str], folder: str
+) -> None:
+    """What stablint says beside what the constructor said: its error, None where it took the arguments."""
+    tally.asked.append((given, error))
+    said = stablint_says(kind, given, versions, folder)
     if error is not None:
         tally.refused += 1
         if said.errors or said.beyond:

@@ -72,8 +72,12 @@ def read_flag(raw: Any) -> Any:
 
 
 def read_switch(raw: Any) -> Any:
-    """A switch of a class that is only asked for its truth: 1 is on, 0 is off. Text stays as it is, since any text but the empty one is on."""
-    return raw != 0 if type(raw) is int or type(raw) is float else read_plain(raw)
+    """A switch of a class that is only asked for its truth: 1 is on, 0 is off, a list with something in it is on. Words stay as they are,
+    since a parser may cast them and a call takes any for on; a number in quotes is on by either, but for 0."""
+    if type(raw) is int or type(raw) is float:
+        return raw != 0
+    value = read_plain(raw)
+    return True if isinstance(value, (int, float, list, dict)) and value else value
 
 
 def read_words(raw: Any) -> Any:
