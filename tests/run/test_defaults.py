@@ -67,3 +67,13 @@ def test_a_default_that_never_changed_is_taken_for_older_releases_too(name: str,
     assert found is not None
     steady = found.steady(release_key(version))
     assert (steady.value if steady is not None else None) == value
+
+
+@pytest.mark.parametrize(
+    ("library_class", "name"),
+    [("accelerate.SageMakerConfig", "base_job_name"), ("accelerate.ClusterConfig", "distributed_type")],
+)
+def test_what_is_computed_or_must_be_given_is_not_taken_for_older_releases(library_class: str, name: str) -> None:
+    found = profile(library_class, name, "accelerate")
+    assert found is not None and not found.turns
+    assert found.steady(release_key("0.0.1")) is None
