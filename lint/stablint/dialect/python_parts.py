@@ -95,6 +95,8 @@ def _loader(block: Block, call: Call) -> Fragment:
         statements.append(
             statement(block, entry, ("from_pretrained",), Row("from_pretrained", "model.name_or_path", "text"), "call")
         )
+    if not entry_point:
+        statements.append(_named(block, call, "model.loaded_by_program", True))
     classes = {"model": ("unsloth.from_pretrained",)} if entry_point else {}
     return Fragment(
         "unsloth" if entry_point else "python",
