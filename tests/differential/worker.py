@@ -103,8 +103,11 @@ class Oracle:
 
     def _trainer_and_deepspeed(self, given: dict[str, Any]) -> None:
         """transformers fills in `auto` at once, but tells what differs only when the trainer knows the number of steps."""
-        steps = given.pop("_steps", 100)
         made = self.transformers.TrainingArguments(output_dir="out", **given)
+        params = (given["deepspeed"].get("scheduler") or {}).get("params", {})
+        stated = params.get("total_num_steps", "auto")
+        # without max_steps the data decide, which nobody has seen: they may well agree with the file
+        steps = made.max_steps if made.max_steps > 0 else stated if stated != "auto" else 100
         made.hf_deepspeed_config.trainer_config_finalize(made, self.model(), steps)
 
     def ask(self, kind: str, given: dict[str, Any]) -> str | None:
