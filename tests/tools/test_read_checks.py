@@ -6,8 +6,10 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+import yaml
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 CHECKED = Path(__file__).resolve().parents[2] / "knowledge" / "checks"
@@ -72,6 +74,32 @@ def test_a_hazard_tells_of_a_check_whose_lines_or_settings_it_cites(tool: Module
     elsewhere = tool.coverage.Known("elsewhere", settings, (cited("trl", "1.0", "trainer.py", 5),))
     told = tool.coverage.covering(check, "peft", "1.0", [by_settings, other_line, elsewhere, by_line])
     assert told == ["by-line", "by-settings"]
+
+
+def test_what_no_configuration_decides_is_not_asked_for(tool: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "beyond.yaml").write_text(
+        "- {library: peft, about: objects, has: [use_dora]}\n"
+        "- {library: peft, about: data, in: 'tuners/lora/config.py:LoraConfig.__init__'}\n"
+        "- {library: trl, about: environment, has: [alpha]}\n"
+    )
+    known = tool.beyond.entries(tmp_path / "beyond.yaml")
+    found = tool.checks.read("peft", {"tuners/lora/config.py": SOURCE})
+    about = {check.when: tool.beyond.about(check, "peft", known) for check in found}
+    assert about.pop("self.use_dora and self.megatron_config") == "objects"
+    assert set(about.values()) == {""}
+
+
+def test_an_entry_without_pieces_holds_for_its_whole_place(tool: ModuleType) -> None:
+    known = [tool.beyond.Beyond("peft", "other-use", "tuners/*:LoraConfig.*", ())]
+    found = tool.checks.read("peft", {"tuners/lora/config.py": SOURCE})
+    assert {tool.beyond.about(check, "peft", known) for check in found} == {"other-use"}
+
+
+@pytest.mark.parametrize("entry", yaml.safe_load((CHECKED / "beyond.yaml").read_text(encoding="utf-8")), ids=str)
+def test_every_entry_still_meets_a_check_of_the_stored_release(tool: ModuleType, entry: dict[str, Any]) -> None:
+    rows = tool.stored(entry["library"], CHECKED)["checks"]
+    for piece in entry.get("has", [""]):
+        assert any(piece in row["when"] and row["beyond"] for row in rows), piece
 
 
 def test_sources_are_read_in_both_forms(tool: ModuleType, tmp_path: Path) -> None:
