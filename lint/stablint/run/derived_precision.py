@@ -47,7 +47,7 @@ def compute_dtype(w: World) -> Answer:
             or _accelerated(w)
             or Answer(Unknown("neither fp16 nor bf16 is known"), ("training.fp16", "training.bf16"))
         )
-    return _accelerated(w) or _weights_decide(w)
+    return _unsloth_dtype(w) or _accelerated(w) or _weights_decide(w)
 
 
 def _accelerated(w: World) -> Answer | None:
@@ -56,13 +56,19 @@ def _accelerated(w: World) -> Answer | None:
 
 
 def _unsloth_dtype(w: World) -> Answer | None:
-    """Unsloth's scripts ask the card: bf16 where it is native, else fp16 (its from_pretrained does the same)."""
-    native = w.value("target.gpu.native_bf16") if w.run.framework == "unsloth" else None
-    return (
-        Answer("bfloat16" if native else "float16", ("training.fp16", "training.bf16", "target.gpu.native_bf16"))
-        if isinstance(native, bool)
-        else None
-    )
+    """With neither switch on, Unsloth's trainers go by the dtype that the model was loaded in: the one asked for, else bf16 where the
+    card has it, else fp16 (unsloth 2025.2.6 and 2026.10.9 models/rl.py, models/loader.py)."""
+    if w.run.framework != "unsloth":
+        return None
+    asked, native = w.stated("model.dtype"), w.value("target.gpu.native_bf16")
+    if asked in _HALF:
+        return Answer(asked, ("model.dtype",))
+    decided = ("training.fp16", "training.bf16", "target.gpu.native_bf16")
+    if not isinstance(native, bool):
+        return Answer(Unknown("the card decides"), decided)
+    if not native and w.value("model.fp16_training") == "unsafe":
+        return Answer(Unknown("Unsloth computes in float32 what half precision breaks"), (*decided, "model.fp16_training"))
+    return Answer("bfloat16" if native else "float16", decided)
 
 
 def _weights_decide(w: World) -> Answer:

@@ -30,13 +30,14 @@ def fills_in(world: Any, name: str) -> Fact | None:
             turns |= frozenset({(framework, release_key(since))})
             if known is False:
                 continue
-        if "when" in row:
-            ((other, wanted),) = row["when"].items()
+        word = "when" if "when" in row else "unless" if "unless" in row else ""
+        if word:
+            ((other, wanted),) = row[word].items()
             condition = world.depends(name, other)
             turns |= condition.turns
             if is_unknown(condition.value):
                 return Fact(name, Unknown(f"it depends on `{other}`"), None, turns=turns)
-            if condition.value != wanted or type(condition.value) is not type(wanted):
+            if (condition.value == wanted and type(condition.value) is type(wanted)) is (word == "unless"):
                 continue
         origin = Default(framework, name.partition(".")[2], f">={since}" if since else "", presumed)
         if "unknown" in row:

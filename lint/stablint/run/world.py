@@ -58,7 +58,7 @@ class Run(NamedTuple):
     said: Table[str, str] = {}  # library → the option or file that says its release
 
 
-_ADD_NOTHING = ("", "transformers", "trl", "unsloth")  # the config classes' own defaults hold there
+_ADD_NOTHING = ("", "transformers", "trl")  # the config classes' own defaults hold there
 _OUTSIDE = Unknown("it may be set outside the files at hand")
 _SHARED: dict[
     tuple[Any, ...], Fact
