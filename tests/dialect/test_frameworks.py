@@ -56,6 +56,13 @@ schedule = LRConfig(lr_type="constant", warmup_ratio=0)
 loss = GRPOLossConfig(policy_loss_cfg={})
 trainer = RLColocateTrainerConfig(load_from="Qwen/Qwen3-8B", train_batch_size=512, work_dir="out")
 """
+UNSLOTH = """from unsloth import FastLanguageModel
+from trl import SFTConfig, SFTTrainer
+from transformers import TrainingArguments
+
+model, tokenizer = FastLanguageModel.from_pretrained("unsloth/Meta-Llama-3.1-8B", load_in_4bit=True)
+trainer = SFTTrainer(model=model, args=SFTConfig(output_dir="out", max_steps=60))
+"""
 FSDP = '{"fsdp_state_dict_type": "FULL_STATE_DICT", "fsdp_transformer_layer_cls_to_wrap": ["LlamaDecoderLayer"]}'
 FACTS: dict[str, tuple[dict[str, str], dict[str, Any], dict[str, Any]]] = {
     "LLaMA-Factory's rank, and twice the rank": ({"a.yaml": LORA}, {},
@@ -106,6 +113,20 @@ FACTS: dict[str, tuple[dict[str, str], dict[str, Any], dict[str, Any]]] = {
     "litgpt under mixed precision": (
         {"run.sh": "litgpt pretrain --model_name Qwen2-7B --precision bf16-mixed --train.max_norm 1.0\n"},
         {}, {"derived.method": "full", "derived.objective": "pretrain", "derived.compute_dtype": "bfloat16", "model.dtype": "float32"},
+    ),
+    "Unsloth's own defaults, and its precision by the card": (
+        {"a.py": UNSLOTH}, {"gpus": ("T4",)},
+        {"training.per_device_train_batch_size": 4, "training.gradient_accumulation_steps": 2, "training.optim": "adamw_8bit",
+         "derived.warmup_steps": 6, "derived.compute_dtype": "float16"},
+    ),
+    "Unsloth with arguments that it does not exchange": (
+        {"a.py": UNSLOTH.replace("=SFTConfig", "=TrainingArguments")}, {}, {"training.per_device_train_batch_size": 8, "training.seed": 42},
+    ),
+    "Unsloth before it had defaults of its own": (
+        {"a.py": UNSLOTH}, {"releases": ("unsloth==2025.1.8",)}, {"training.per_device_train_batch_size": 8, "training.seed": 42},
+    ),
+    "Unsloth with a model loaded in half precision": (
+        {"a.py": UNSLOTH.replace("load_in_4bit=True", "dtype='bfloat16'")}, {}, {"derived.compute_dtype": "bfloat16"},
     ),
     "FSDP's options in a file of their own": (
         {"a.yaml": "output_dir: out\nlearning_rate: 1.0e-5\nbf16: true\nfsdp: full_shard\nfsdp_config: fsdp.json\n",

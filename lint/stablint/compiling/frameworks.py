@@ -24,6 +24,11 @@ def compile_frameworks(root: Path) -> dict[str, object]:
 
 def _row(framework: str, fact: str, row: dict[str, Any]) -> dict[str, Any]:
     said = [key for key in _GIVES if key in row]
-    if len(said) != 1 or not row.keys() <= _KEYS or "at" not in row or len({**row.get("when", {}), **row.get("unless", {})}) > 1:
+    if (
+        len(said) != 1
+        or not row.keys() <= _KEYS
+        or "at" not in row
+        or len({**row.get("when", {}), **row.get("unless", {})}) > 1
+    ):
         raise ValueError(f"{framework}, {fact}: a row has one of {', '.join(_GIVES)}, and `at`: {row}")
     return {key: row[key] for key in (*said, "since", "when", "unless") if key in row}

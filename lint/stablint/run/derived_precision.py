@@ -67,7 +67,9 @@ def _unsloth_dtype(w: World) -> Answer | None:
     if not isinstance(native, bool):
         return Answer(Unknown("the card decides"), decided)
     if not native and w.value("model.fp16_training") == "unsafe":
-        return Answer(Unknown("Unsloth computes in float32 what half precision breaks"), (*decided, "model.fp16_training"))
+        return Answer(
+            Unknown("Unsloth computes in float32 what half precision breaks"), (*decided, "model.fp16_training")
+        )
     return Answer("bfloat16" if native else "float16", decided)
 
 
