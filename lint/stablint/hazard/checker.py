@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stablint.hazard.checked import Checked
-from stablint.hazard.condition import facts_read, reads_files
+from stablint.hazard.condition import GROUPS, facts_read, reads_files
 from stablint.hazard.memo import Memo, Pair, say_quiet, was_quiet
 from stablint.hazard.model import Finding, Hazard, Open
 from stablint.hazard.verdict import all_turns, examine, settled_false, verdict_of
@@ -101,6 +101,8 @@ def _varies(hazard: Hazard, checked: Checked, item: str, memo: Memo) -> bool:
 
 def _reads_varied(condition: Any, world: World, item: str, memo: Memo) -> bool:
     """Words about a setting other than its value (its type, its renames) are the same whatever the value."""
+    if condition[0] in GROUPS:
+        return any(_reads_varied(inner, world, item, memo) for inner in condition[1])
     names = list(facts_read([condition]))
     of_type = condition[0] in _VALUE_FREE or (condition[0] in ("is", "is-not") and condition[2:] == [1, None])
     if of_type and (condition[1] == "item" or condition[1] in world.run.explicit):

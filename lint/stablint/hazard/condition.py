@@ -17,7 +17,7 @@ Condition = list[Any]
 
 def evaluate(condition: Condition, world: World) -> Verdict:
     operator = condition[0]
-    group = _GROUPS.get(operator)
+    group = GROUPS.get(operator)
     if group is not None:
         return group(condition[1], world)
     return _OPERATORS[operator](world.fact(condition[1]), condition, world)
@@ -26,7 +26,7 @@ def evaluate(condition: Condition, world: World) -> Verdict:
 def facts_read(conditions: list[Condition]) -> Iterator[str]:
     """Every fact that the conditions name, in order."""
     for condition in conditions:
-        if condition[0] in _GROUPS:
+        if condition[0] in GROUPS:
             yield from facts_read(condition[1])
         else:
             yield condition[1]
@@ -35,14 +35,14 @@ def facts_read(conditions: list[Condition]) -> Iterator[str]:
 
 
 def reads_files(conditions: list[Condition]) -> bool:
-    return any(reads_files(c[1]) if c[0] in _GROUPS else c[0] == "exists-file" for c in conditions)
+    return any(reads_files(c[1]) if c[0] in GROUPS else c[0] == "exists-file" for c in conditions)
 
 
 def turns(conditions: list[Condition], world: World) -> Turns:
     """The releases at which something that the conditions read changes."""
     found: Turns = frozenset()
     for condition in conditions:
-        if condition[0] in _GROUPS:
+        if condition[0] in GROUPS:
             found |= turns(condition[1], world)
             continue
         found |= world.fact(condition[1]).turns
@@ -60,7 +60,7 @@ def deciding(conditions: list[Condition], world: World) -> Iterator[str]:
             branch = next((c for c in condition[1] if evaluate(c, world) is True), None)
             if branch is not None:
                 yield from deciding([branch], world)
-        elif condition[0] in _GROUPS:
+        elif condition[0] in GROUPS:
             yield from deciding(condition[1], world)
         else:
             yield condition[1]
@@ -96,7 +96,7 @@ def _not(conditions: list[Condition], world: World) -> Verdict:
     return None if verdict is None else not verdict
 
 
-_GROUPS: dict[str, Callable[[list[Condition], World], Verdict]] = {"all": every, "any": _any, "not": _not}
+GROUPS: dict[str, Callable[[list[Condition], World], Verdict]] = {"all": every, "any": _any, "not": _not}
 
 Test = Callable[[Any, Any], Verdict]
 Operator = Callable[[Fact, Condition, World], Verdict]
