@@ -66,10 +66,17 @@ def _of_one_file(facts: tuple[Fact, ...]) -> bool:
     return bool(stated) and len(stated) == len(origins) and len({id(one.place.document) for one in stated}) == 1
 
 
+# What is taken for granted of a run, by the derived fact that says so.
+_TAKEN_FOR_GRANTED = {
+    "derived.method": "if every weight is trained: no adapter is set in the files at hand",
+    "derived.objective": "if it is supervised fine-tuning: the files at hand do not say",
+}
+
+
 def _presumption(facts: list[Fact]) -> str:
-    if any(fact.name == "derived.method" for fact in facts):
-        return "if every weight is trained: no adapter is set in the files at hand"
-    return "unless set elsewhere: " + ", ".join(f"`{fact.name}`" for fact in facts[:3])
+    names = [fact.name for fact in facts]
+    said = next((words for name, words in _TAKEN_FOR_GRANTED.items() if name in names), None)
+    return said or "unless set elsewhere: " + ", ".join(f"`{name}`" for name in names[:3])
 
 
 def _leaf_facts(world: World, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
