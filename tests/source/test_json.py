@@ -72,6 +72,9 @@ PROBLEMS = [
     ('{"a": [1, 2}', ["syntax-error"], 1, 12, None),
     ('{"a": 1', ["syntax-error"], 1, 8, None),
     ('{"a": 1} {}', ["syntax-error"], 1, 10, None),
+    ('{"a": 1}\n{"a": 2}\n', ["json-lines"], 2, 1, None),
+    ('{"a": 1}\n}', ["syntax-error"], 2, 1, None),
+    ('{"a":\n 1}\n{"a": 2}', ["syntax-error"], 3, 1, None),
     ("[" * 5000, ["too-deep"], 1, 201, None),
     (" " * 5_000_001, ["too-large"], 1, 1, None),
 ]

@@ -28,7 +28,7 @@ _MEANT = {"True": "true", "False": "false", "None": "null", "nan": "null", "inf"
 
 
 def document(text: Text) -> Document:
-    """A JSON file. With `syntax-error`, `too-large` or `too-deep` the root is None; other problems leave the tree as the last key wins."""
+    """A JSON file. With `syntax-error`, `json-lines`, `too-large` or `too-deep` the root is None; other problems leave the tree as the last key wins."""
     source = text.text
     if len(source) > LARGEST:
         return Document(text, "json", 0, None, (Problem("too-large", f"larger than {LARGEST // 1_000_000} MB", 0, 0),))
@@ -61,10 +61,19 @@ class _Scanner:
 
     def document(self) -> _Data:
         self.space()
+        start = self.at
         node = self.value(0)
         if self.space():
+            if self._is_one_of_many(start, node.end):
+                raise _Refused("json-lines", "one JSON value a line: data, no configuration", self.at, self.at + 1)
             raise self.refused("text behind the end of the JSON value")
         return node
+
+    def _is_one_of_many(self, start: int, end: int) -> bool:
+        """Whether the first value fills a line and the next line looks alike: JSON Lines under the name of JSON."""
+        line = self.source[self.at :].partition("\n")[0].rstrip()
+        begins = self.source[start] == line[0] and "\n" in self.source[end : self.at]
+        return begins and "\n" not in self.source[start:end] and line[-1] == self.source[end - 1] and len(line) > 1
 
     def value(self, depth: int) -> _Data:
         start, character = self.at, self.source[self.at : self.at + 1]
