@@ -206,3 +206,36 @@ def test_arguments_that_are_given_by_their_place(tmp_path, call, name, value):
 def test_an_adapter_with_arguments_of_unknown_names_has_no_known_defaults(tmp_path, call):
     (run,) = runs(tmp_path, {"train.py": f"from peft import LoraConfig\nconfig = {call}\n"})
     assert run.scopes["lora"] == "open"
+
+
+STREAMS = """from datasets import load_dataset
+from transformers import Trainer, TrainingArguments
+
+large = load_dataset("org/large", split="train", streaming=True)
+small = load_dataset("org/small", split="train")
+trainer = Trainer(model=model, args=TrainingArguments("out"), train_dataset={})
+"""
+
+
+@pytest.mark.parametrize(("trained", "expected"), [("large", True), ("small", False), ("prepared", "unknown")])
+def test_of_several_data_sets_it_is_the_one_that_is_trained_on_that_may_be_streamed(tmp_path, trained, expected):
+    (run,) = runs(tmp_path, {"train.py": STREAMS.format(trained)})
+    found = run.explicit["data.is_iterable"].value
+    assert ("unknown" if is_unknown(found) else found) == expected
+
+
+DEFAULTED = """import argparse
+from transformers import AutoModelForSeq2SeqLM
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--model_id", type=str, default="google/flan-t5-xl")
+args = parser.parse_args()
+model = AutoModelForSeq2SeqLM.from_pretrained(args.model_id)
+"""
+
+
+def test_what_is_known_of_a_model_that_the_caller_may_exchange_is_presumed(tmp_path):
+    (run,) = runs(
+        tmp_path, {"train.py": DEFAULTED + "from transformers import TrainingArguments\nTrainingArguments('o')\n"}
+    )
+    assert run.supplied["model.type"].presumed

@@ -22,7 +22,7 @@ class Files:
         self._prefix = os.path.join(os.path.normpath(base), "")
         self._documents: dict[str, tuple[Document, ...]] = {}
         self._fragments: dict[tuple[str, str | None], tuple[Fragment, ...]] = {}
-        self._models: dict[str, dict[str, Fact]] = {}
+        self._models: dict[tuple[str, bool], dict[str, Fact]] = {}
         self._folders: dict[tuple[str, str], str | None] = {}
         self._requirements: dict[str, dict[str, locks.Pin]] = {}
         self.linked: set[str] = set()  # files that another one names
@@ -52,11 +52,13 @@ class Files:
         path = f"{beside.text.path}\0{wanted.removeprefix('./')}"
         return path if path in self._documents else None
 
-    def described(self, name: str) -> dict[str, Fact]:
-        """What is known of a model of this name; the same dictionary for every run that names it."""
-        if name not in self._models:
-            self._models[name] = facts_of(models.describe(name) or {}, Derived(("model.name_or_path",)))
-        return self._models[name]
+    def described(self, name: str, presumed: bool) -> dict[str, Fact]:
+        """What is known of a model of this name; the same dictionary for every run that names it. `presumed`: the caller may name another."""
+        key = (name, presumed)
+        if key not in self._models:
+            facts = facts_of(models.describe(name) or {}, Derived(("model.name_or_path",)))
+            self._models[key] = {n: fact._replace(presumed=True) for n, fact in facts.items()} if presumed else facts
+        return self._models[key]
 
     def folder_of(self, wanted: str, beside: str) -> str | None:
         """A local model folder of this name, if there is one."""

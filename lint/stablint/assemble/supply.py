@@ -137,7 +137,7 @@ def model_facts(parts: list[Part], explicit: dict[str, Fact], files: Files, opti
     if facts or stated is None or not isinstance(stated.value, str):
         known: Table[str, Fact] = facts_of(facts, Derived(("model.name_or_path",)))
     else:
-        known = files.described(stated.value)
+        known = files.described(stated.value, stated.presumed)
     if options.model is None:
         return known
     told = _told(options.model, files)

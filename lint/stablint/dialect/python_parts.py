@@ -263,8 +263,12 @@ def _named(block: Block, call: Call, fact: str, value: object) -> Statement:
 
 
 def _data(block: Block, call: Call) -> Fragment:
+    """One data set is streamed, another is not: only where all calls agree is it known of the one that is trained on."""
     rows = {"streaming": Row("streaming", "data.is_iterable", "flag")}
-    return Fragment("python", block, "call", tuple(lower_mapping(block, rows, "call", lambda key: None)), {}, {})
+    said = lower_mapping(block, rows, "call", lambda key: None)
+    if not said and not block.mapping.open:
+        said = [_named(block, call, "data.is_iterable", False)]
+    return Fragment("python", block, "call", tuple(said), {}, {})
 
 
 def _tokenizer(block: Block, call: Call) -> Fragment:

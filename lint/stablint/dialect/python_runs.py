@@ -17,6 +17,7 @@ _PARTS = {
     "adapter": "makes the adapter",
     "unsloth-adapter": "makes the adapter",
     "quantiser": "quantises",
+    "data": "loads the training data",
 }
 _CODECS = {row.fact: row.codec for row in ROWS.values()}
 

@@ -24,7 +24,7 @@ def finding(
     severity, notes = hazard.severity, []
     if presumed:
         severity = min(severity, "warning", key=_RANK.__getitem__)
-        notes.append(_presumption(presumed))
+        notes.append(_presumption(presumed, world))
     if partly:
         # Flags of somebody's own script were written for the releases of their time, which that project pins.
         least = "info" if item and world.scope(item) == PRESUMED else "warning"
@@ -73,10 +73,14 @@ _TAKEN_FOR_GRANTED = {
 }
 
 
-def _presumption(facts: list[Fact]) -> str:
-    names = [fact.name for fact in facts]
-    said = next((words for name, words in _TAKEN_FOR_GRANTED.items() if name in names), None)
-    return said or "unless set elsewhere: " + ", ".join(f"`{name}`" for name in names[:3])
+def _presumption(facts: list[Fact], world: World) -> str:
+    """In words, or by the settings behind the facts that somebody else may set."""
+    said = next((words for name, words in _TAKEN_FOR_GRANTED.items() if any(fact.name == name for fact in facts)), None)
+    if said is not None:
+        return said
+    behind = [[leaf.name for leaf in leaves(world, fact.name) if leaf.presumed] or [fact.name] for fact in facts]
+    names = list(dict.fromkeys(name for several in behind for name in several))
+    return "unless set elsewhere: " + ", ".join(f"`{name}`" for name in names[:3])
 
 
 def _leaf_facts(world: World, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:

@@ -118,7 +118,7 @@ def _kind(fact: Fact) -> Any:
     if len(fact.sources) == 1:
         _, value, raw, origin = fact.sources[0]
         return (
-            (origin[1], origin[0][5], origin[3], type(raw), type(value))
+            (fact.presumed, origin[1], origin[0][5], origin[3], type(raw), type(value))
             if type(origin) is Explicit
             else (origin, type(raw))
         )
@@ -133,7 +133,7 @@ def _token(fact: Fact) -> Any:
         if kind not in _PLAIN:
             raw = repr(raw)
         if type(origin) is Explicit:
-            return (origin[1], origin[0][5], origin[3], kind, raw)  # layer, path, reader
+            return (fact.presumed, origin[1], origin[0][5], origin[3], kind, raw)  # layer, path, reader
         return (origin, kind, raw)
     return repr([(type(s.origin) is Explicit and s.origin.layer, s.raw) for s in sources])
 
