@@ -56,6 +56,24 @@ def test_releases_are_a_set(bounds: str, stated: list[str], expected: str, tmp_p
     assert severity(tmp_path, CALL, hazard(FP16, versions={"transformers": bounds}), releases=stated) == expected
 
 
+# A comparison with a release, over a stated range of releases, what it comes to.
+COMPARED = [
+    ([">=", "versions.transformers", 1, "5"], [], "undetermined"),  # nobody said which
+    ([">=", "versions.transformers", 1, "5"], ["transformers>=4.40"], "warning"),
+    (["<", "versions.transformers", 1, "5"], ["transformers>=4.40"], "undetermined"),
+    ([">=", "versions.transformers", 1, "5"], ["transformers>=5.1"], "error"),
+    (["between", "versions.transformers", 1, ["5.1", "9"]], ["transformers>=5"], "warning"),
+    (["in", "versions.transformers", 1, ["5.23.0"]], ["transformers>=5"], "warning"),
+]
+
+
+@pytest.mark.parametrize(("condition", "stated", "expected"), COMPARED)
+def test_a_comparison_with_a_release_holds_for_some_of_a_range(
+    condition: list[Any], stated: list[str], expected: str, tmp_path: Path
+) -> None:
+    assert severity(tmp_path, CALL, hazard(FP16, condition), releases=stated) == expected
+
+
 def test_a_finding_of_some_releases_names_them(tmp_path: Path) -> None:
     found = outcome(tmp_path, CALL, hazard(FP16, versions={"transformers": ">=5"}))
     assert isinstance(found, Finding)

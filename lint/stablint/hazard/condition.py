@@ -46,10 +46,33 @@ def turns(conditions: list[Condition], world: World) -> Turns:
             found |= turns(condition[1], world)
             continue
         found |= world.fact(condition[1]).turns
+        if condition[1].startswith("versions."):
+            found |= _cuts(condition, world)
         if condition[2] == 2:
             found |= world.fact(condition[3]).turns
         if condition[1].startswith("item") and condition[0] in ("unknown-key", "one-of-enum"):
             found |= world.item_turns()
+    return found
+
+
+_AS_SPECIFIER = {"is": "==", "is-not": "!=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
+
+
+def _cuts(condition: Condition, world: World) -> Turns:
+    """The stated releases of a library between which a comparison with one of its releases changes."""
+    releases, library = world.run.releases, condition[1].removeprefix("versions.")
+    operator, operand = condition[0], condition[3]
+    if condition[2] == 2 or not releases.stated(library):
+        return frozenset()
+    if operator == "between":
+        bounds = [f">={operand[0]},<{operand[1]}"]
+    elif operator in ("in", "not-in"):
+        bounds = [f"=={one}" for one in operand]
+    else:
+        bounds = [_AS_SPECIFIER[operator] + str(operand)] if operator in _AS_SPECIFIER else []
+    found: Turns = frozenset()
+    for specifier in bounds:
+        found |= releases.cuts(library, specifier)
     return found
 
 
