@@ -239,3 +239,12 @@ def test_what_is_known_of_a_model_that_the_caller_may_exchange_is_presumed(tmp_p
         tmp_path, {"train.py": DEFAULTED + "from transformers import TrainingArguments\nTrainingArguments('o')\n"}
     )
     assert run.supplied["model.type"].presumed
+
+
+def test_a_class_of_the_programs_own_package_may_take_arguments_of_its_own(tmp_path):
+    """setfit and others name theirs TrainingArguments as well."""
+    call = (
+        "from {}training_args import TrainingArguments\nargs = TrainingArguments(output_dir='o', num_iterations=20)\n"
+    )
+    for number, package in enumerate((".", "..", "project.")):
+        assert not inspected(tmp_path / str(number), {"train.py": call.format(package)}).report.diagnostics

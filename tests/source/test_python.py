@@ -170,7 +170,7 @@ NAMES = [
     ("import a.b\na.b.f()", "a.b.f"),
     ("import a.b as c\nc.f()", "a.b.f"),
     ("from a import *\nf()", "f"),
-    ("from .a import f\nf()", "f"),
+    ("from .a import f\nf()", ".a.f"),
     ("try:\n  from a import f\nexcept ImportError:\n  from b import f\nf()", "a.f"),
     ("model.gradient_checkpointing_enable()", "model.gradient_checkpointing_enable"),
     ("from m import M\nmodel = M()\nmodel.f()", "model.f"),

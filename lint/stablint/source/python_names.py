@@ -141,7 +141,8 @@ class Names:
     def import_from(self, node: ast.ImportFrom, scope: Scope, conditional: bool, _: str | None) -> None:
         for alias in node.names:
             if alias.name != "*":
-                path = alias.name if node.level or not node.module else f"{node.module}.{alias.name}"
+                # `.args.Name`: of the program's own package, no library's
+                path = "." * node.level + (f"{node.module}.{alias.name}" if node.module else alias.name)
                 self._bind(
                     alias.asname or alias.name, scope, Binding("import", node, end_of(node), conditional, path=path)
                 )
