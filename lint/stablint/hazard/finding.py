@@ -25,6 +25,8 @@ def finding(
     if presumed:
         severity = min(severity, "warning", key=_RANK.__getitem__)
         notes.append(_presumption(presumed, world))
+    if item and _about_keys(hazard.when) and _takes_more(world, item):
+        severity = min(severity, "warning", key=_RANK.__getitem__)
     if partly:
         # Flags of somebody's own script were written for the releases of their time, which that project pins.
         least = "info" if item and world.scope(item) == PRESUMED else "warning"
@@ -53,6 +55,12 @@ def finding(
         tuple(notes),
         item,
     )
+
+
+def _takes_more(world: World, item: str) -> bool:
+    """Somebody's own program may have arguments of its own; Unsloth drops those that TRL's class does not have (2026.10.9
+    models/rl_config_compat.py)."""
+    return world.scope(item) == PRESUMED or world.run.framework == "unsloth"
 
 
 # Files that may join a run although nothing names them (assemble/joining.py).

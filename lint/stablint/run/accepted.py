@@ -10,7 +10,7 @@ from bisect import bisect_right
 from typing import Any
 
 from stablint.knowledge import load
-from stablint.run.pep440 import Key, text_of
+from stablint.run.pep440 import Key, minor_of, text_of
 from stablint.run.releases import known_keys
 
 
@@ -119,7 +119,11 @@ class Reader:
         return self._texts[max(gone)] if gone else None
 
     def _place(self, release: Key) -> int | None:
+        """The newest that is no newer; of a library of which one release a minor was read, that of its minor."""
         index = bisect_right(self._releases, release) - 1
+        own = index >= 0 and minor_of(self._releases[index]) == minor_of(release)
+        if not own and index + 1 < len(self._releases) and minor_of(self._releases[index + 1]) == minor_of(release):
+            return index + 1
         return index if index >= 0 else None
 
 
