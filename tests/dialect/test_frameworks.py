@@ -125,6 +125,10 @@ FACTS: dict[str, tuple[dict[str, str], dict[str, Any], dict[str, Any]]] = {
     "Unsloth before it had defaults of its own": (
         {"a.py": UNSLOTH}, {"releases": ("unsloth==2025.1.8",)}, {"training.per_device_train_batch_size": 8, "training.seed": 42},
     ),
+    "Unsloth's full fine-tuning, which leaves the adapter out": (
+        {"a.py": UNSLOTH.replace("load_in_4bit=True", "full_finetuning=True") + "model = FastLanguageModel.get_peft_model(model, r=16)\n"},
+        {}, {"derived.method": "full"},
+    ),
     "Unsloth with a model loaded in half precision": (
         {"a.py": UNSLOTH.replace("load_in_4bit=True", "dtype='bfloat16'")}, {}, {"derived.compute_dtype": "bfloat16"},
     ),

@@ -14,7 +14,7 @@ from stablint.dialect.fragment import Block, Fragment, last_word
 from stablint.dialect.python_parts import CODEC_OF, LOWER
 from stablint.dialect.python_runs import defaults_of, reached
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
-from stablint.source.tree import Call, Document, Entry, Mapping, Module, Scalar, Unknown
+from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
 
 _SILENT = frozenset({"data", "environment", "imports", "tokenizer", "collator"})  # they mean nothing by themselves
 
@@ -30,7 +30,9 @@ def lower(document: Document) -> Iterator[Fragment]:
     assert isinstance(module, Module)
     kinds = _kinds(module)
     words = {kind for _, kind in kinds}
-    adapters = not words.isdisjoint(("adapter", "unsloth-adapter")) or any("peft" in call.name for call in module.calls)
+    adapters = not words.isdisjoint(("adapter", "unsloth-adapter")) or any(
+        "peft" in call.name and python_kinds.kind(call) != "unsloth-adapter" for call in module.calls
+    )
     lora = PRESUMED
     if adapters and words.isdisjoint(("adapter", "unsloth-adapter")):
         lora = OPEN
@@ -52,9 +54,16 @@ def lower(document: Document) -> Iterator[Fragment]:
         yield from _defaults_apart(fragment)
 
 
+def _is_true(node: Node | None) -> bool:
+    return isinstance(node, Scalar) and node.value is True
+
+
 def _kinds(module: Module) -> list[tuple[Call, str]]:
     """The telling calls. A class of the program's own that is given arguments of ours is a trainer as well."""
     kinds = [(call, python_kinds.kind(call)) for call in module.calls]
+    if any(kind == "loader" and _is_true(call.arguments.get("full_finetuning")) for call, kind in kinds):
+        # Unsloth gives the model back without an adapter then (2026.10.9 models/llama.py, get_peft_model).
+        kinds = [(call, "" if kind == "unsloth-adapter" else kind) for call, kind in kinds]
     arguments = {call.start for call, kind in kinds if kind == "arguments"}
     return [
         (call, kind or "own-trainer")
