@@ -195,3 +195,12 @@ def test_what_chose_the_remedy_is_shown_with_the_facts(tmp_path: Path) -> None:
 def test_a_setting_of_a_block_is_shown_with_the_block(tmp_path: Path) -> None:
     (found,) = (d for d in inspected(tmp_path, BESIDE).report.diagnostics if d.code == "D123")
     assert [fact.name for fact in found.facts] == [f"{BLOCK}.pin_mem", BLOCK]
+
+
+def test_a_flag_of_a_program_at_hand_may_be_its_own(tmp_path: Path) -> None:
+    files = {
+        "train.py": "from trl import DPOConfig, DPOTrainer\nDPOTrainer(args=DPOConfig('out', max_steps=9))\n",
+        "run.sh": "python train.py --per_device_train_batch_size 2 --max_target_length 512 --output_dir o\n",
+    }
+    found = inspected(tmp_path, files, releases=["trl==1.16.0", "transformers==5.23.0"]).report.diagnostics
+    assert {(d.rule, d.severity) for d in found if d.setting == "max_target_length"} == {("setting-renamed", "warning")}

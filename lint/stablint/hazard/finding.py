@@ -60,7 +60,9 @@ def finding(
 def _takes_more(world: World, item: str) -> bool:
     """Somebody's own program may have arguments of its own; Unsloth drops those that TRL's class does not have (2026.10.9
     models/rl_config_compat.py)."""
-    return world.scope(item) == PRESUMED or world.run.framework == "unsloth"
+    origin = world.fact(item).origin
+    of_program = isinstance(origin, Explicit) and origin.layer == "flags" and "python" in world.run.dialects
+    return world.scope(item) == PRESUMED or world.run.framework == "unsloth" or of_program
 
 
 # Files that may join a run although nothing names them (assemble/joining.py).
