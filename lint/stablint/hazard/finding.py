@@ -25,8 +25,8 @@ def finding(
     if presumed:
         severity = min(severity, "warning", key=_RANK.__getitem__)
         notes.append(_presumption(presumed, world))
-    if item and _about_keys(hazard.when) and _takes_more(world, item):
-        severity = min(severity, "warning", key=_RANK.__getitem__)
+    if item and _about_keys(hazard.when) and (most := _most(world, item)):
+        severity = min(severity, most, key=_RANK.__getitem__)
     if partly:
         # Flags of somebody's own script were written for the releases of their time, which that project pins.
         least = "info" if item and world.scope(item) == PRESUMED else "warning"
@@ -57,12 +57,14 @@ def finding(
     )
 
 
-def _takes_more(world: World, item: str) -> bool:
-    """Somebody's own program may have arguments of its own; Unsloth drops those that TRL's class does not have (2026.10.9
-    models/rl_config_compat.py)."""
+def _most(world: World, item: str) -> str:
+    """The weight of a strange argument at most. Somebody's own program may have arguments of its own; Unsloth drops those that TRL's
+    class does not have (2026.10.9 models/rl_config_compat.py)."""
+    if world.run.framework == "unsloth":
+        return "info"
     origin = world.fact(item).origin
     of_program = isinstance(origin, Explicit) and origin.layer == "flags" and "python" in world.run.dialects
-    return world.scope(item) == PRESUMED or world.run.framework == "unsloth" or of_program
+    return "warning" if of_program or world.scope(item) == PRESUMED else ""
 
 
 # Files that may join a run although nothing names them (assemble/joining.py).
