@@ -45,3 +45,9 @@ def test_a_finding_loads_nothing_heavy_either(tmp_path):
     code, modules = modules_after_a_check(tmp_path, "output_dir: out\nfp16: true\nbf16: true\n")
     assert code == "1"
     assert not modules & set(HEAVY)
+
+
+def test_a_finding_on_plain_yaml_loads_no_parser(tmp_path):
+    """Plain YAML is read by lines; only a repair that turns a text into JSON asks for more."""
+    _, modules = modules_after_a_check(tmp_path, "output_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n")
+    assert not modules & {"yaml", "ast"}

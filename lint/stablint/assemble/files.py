@@ -26,9 +26,8 @@ class Files:
         self._folders: dict[tuple[str, str], str | None] = {}
         self._requirements: dict[str, dict[str, locks.Pin]] = {}
         self.linked: set[str] = set()  # files that another one names
-        self.not_found: dict[
-            str, Place
-        ] = {}  # configurations that a file names and that are not there, with the first place
+        # Configurations that a file names and that are not there, with the first place that does.
+        self.not_found: dict[str, Place] = {}
 
     def add(self, path: str, documents: tuple[Document, ...]) -> None:
         self._documents[path] = documents

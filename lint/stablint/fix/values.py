@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Callable
 from typing import Any
-
-import yaml
 
 from stablint.fix.writing import Impossible
 from stablint.run.fact import ABSENT, is_unknown
@@ -54,7 +51,7 @@ def _value(found: re.Match[str], world: Any) -> Any:
         return value
     try:
         return _FORMS[found[2]](value)
-    except (ValueError, TypeError, SyntaxError, yaml.YAMLError):
+    except (ValueError, TypeError):
         raise Impossible(f"`{found[1]}` cannot be put that way") from None
 
 
@@ -87,10 +84,17 @@ def _text(value: Any) -> str:
 
 def _json(value: Any) -> str:
     """A Python or YAML dictionary in a text → the same as JSON."""
+    import ast  # one remedy in a hundred asks for it, and every finding with a remedy comes through here
+
+    import yaml
+
     try:
         read = ast.literal_eval(_text(value))
     except (ValueError, SyntaxError):
-        read = yaml.safe_load(_text(value))
+        try:
+            read = yaml.safe_load(_text(value))
+        except yaml.YAMLError:
+            raise ValueError(value) from None
     if not isinstance(read, dict):
         raise ValueError(value)
     return json.dumps(read)
