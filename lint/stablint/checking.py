@@ -12,10 +12,9 @@ from stablint.cli import CLEAN, FOUND, WRONG
 from stablint.discover import NoSuchPath, Roots
 from stablint.inspect import Inspection, inspect
 from stablint.options import Wrong
-from stablint.outputs import FOR_PEOPLE, Output, emit, outputs, say, write_bytes
+from stablint.outputs import FOR_PEOPLE, Output, emit, outputs, say, tell_faults, write_bytes
 from stablint.policy import Policies
 from stablint.report.masking import mask
-from stablint.report.model import Report
 from stablint.report.plain import plain
 from stablint.source import text as source_text
 from stablint.source.tree import Text
@@ -47,7 +46,7 @@ def run_check(given: argparse.Namespace, options: Options) -> int:
         from stablint.accepting import tell_stale
 
         tell_stale(policies, found, base)
-    emit(where, found, policies.texts(), color=given.color, statistics=given.statistics)
+    found = emit(where, found, policies.texts(), color=given.color, statistics=given.statistics)
     if given.show_facts and any(output.file is None and output.format in FOR_PEOPLE for output in where):
         _show_facts(given, found)
     return _exit_code(given, found, policies)
@@ -89,6 +88,9 @@ def _repair(
         print(f"stablint: {plain(line)} (this is a bug: please report it)", file=sys.stderr)
     if given.diff:
         changes = print_patch(done)
+        tell_faults(done.inspection)
+        if done.inspection.report.internal_errors:
+            return WRONG
         return CLEAN if given.exit_zero or not (changes or _left(done.inspection, policies)) else FOUND
     # A settings file, which comes with the repository, may let files be read outside of it; only the command line lets them be written.
     roots = Roots(paths, base).of if options.root is None else done.inspection.files.root
@@ -101,8 +103,9 @@ def _repair(
         for path, text in texts.items():
             write_bytes(source_text.encode(text, done.texts.get(path, text).text))
         return _exit_code(given, done.inspection, policies)
-    emit(where, done.inspection, policies.texts(), color=given.color, fixed=done.fixed, statistics=given.statistics)
-    return _exit_code(given, done.inspection, policies)
+    found = done.inspection
+    found = emit(where, found, policies.texts(), color=given.color, fixed=done.fixed, statistics=given.statistics)
+    return _exit_code(given, found, policies)
 
 
 def print_patch(done: Repaired) -> bool:
@@ -139,7 +142,7 @@ def _left(found: Inspection, policies: Policies) -> bool:
 
 
 def _exit_code(given: argparse.Namespace, found: Inspection, policies: Policies) -> int:
-    _tell_skipped(given, found.report, found.named)
+    _tell_skipped(given, found)
     if found.report.internal_errors:
         return WRONG
     if found.named and not found.recognised and not given.skip_unrecognised:
@@ -147,9 +150,14 @@ def _exit_code(given: argparse.Namespace, found: Inspection, policies: Policies)
     return FOUND if _left(found, policies) and not given.exit_zero else CLEAN
 
 
-def _tell_skipped(given: argparse.Namespace, report: Report, named: frozenset[str]) -> None:
-    """One line on stderr for a file that was named and is none; what was only found is skipped in silence."""
+def _tell_skipped(given: argparse.Namespace, found: Inspection) -> None:
+    """One line on stderr for a file that was named and is none, and for what the system did not give out; what was only found is
+    skipped in silence."""
     told = not given.skip_unrecognised and not given.quiet
-    for status in report.files:
-        if status.status == "skipped" and (given.verbose or (told and status.file in named)):
+    for status in found.report.files:
+        if status.status == "skipped" and (given.verbose or (told and status.file in found.named)):
             print(f"stablint: {plain(status.file)}: no training configuration, skipped", file=sys.stderr)
+    spoken = {d.text.name for d in found.report.diagnostics if d.text is not None and d.rule == "unreadable-file"}
+    for name, why in found.unread if not given.quiet else ():
+        if name not in spoken:
+            print(f"stablint: {plain(name)}: not read: {plain(why)}", file=sys.stderr)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import io
 import os
 import sys
 
 from stablint import __version__
+from stablint.faults import attempt, debug, said
 
 TYPE_CHECKING = False  # `typing` is not worth its price here
 if TYPE_CHECKING:
     from stablint.assemble.asked import Options
 
 CLEAN, FOUND, WRONG = 0, 1, 2
+INTERRUPTED, TERMINATED, PIPE_CLOSED = 130, 143, 141  # as a shell says it of a program that the signal ended
 COMMANDS = ("check", "show", "explain", "rules", "run", "diff", "migrate", "doctor", "init", "test-hazards", "knowledge")  # fmt: skip
 _SEVERITIES = ("info", "warning", "error")
 _FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
@@ -26,12 +29,14 @@ def script() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Help texts go there unasked, and hold more than every console can show.
         sys.stdout.reconfigure(errors="backslashreplace")
-    code = main()
     try:
+        code = main()
         sys.stdout.flush()
         sys.stderr.flush()
-    except BrokenPipeError:  # the reader has seen enough
-        pass
+    except KeyboardInterrupt:  # behind the last word, or a second one
+        code = INTERRUPTED
+    except OSError as error:
+        code = _output_failed(error)
     os._exit(code)
 
 
@@ -48,6 +53,24 @@ def main(arguments: list[str] | None = None) -> int:
         words = words[1:]
     elif not words or words[0] in ("-h", "--help", "--version"):
         return _help(words)
+    debug("--debug" in words)
+    words = [word for word in words if word != "--debug"]
+    try:
+        code, error = attempt(_command, command, words, extra)
+    except KeyboardInterrupt as interrupt:
+        print(f"stablint: interrupted: {str(interrupt) or 'nothing was written'}", file=sys.stderr)
+        return INTERRUPTED
+    if code is not None:
+        return code
+    if isinstance(error, OSError):
+        return _output_failed(error)
+    return _refuse(
+        f"internal error, and no report: {said(error or Exception())}. This is a fault of stablint: please report it with what --debug prints. "
+        "To go on without the file that it fails on, check the files one by one"
+    )
+
+
+def _command(command: str, words: list[str], extra: list[str]) -> int:
     from stablint.knowledge import BrokenKnowledge
     from stablint.options import Wrong
 
@@ -59,9 +82,17 @@ def main(arguments: list[str] | None = None) -> int:
         return run_command(command, words, extra)
     except (Wrong, BrokenKnowledge) as error:
         return _refuse(str(error))
-    except BrokenPipeError:  # the reader has seen enough
+
+
+def _output_failed(error: OSError) -> int:
+    """A pipe whose reader has gone ends this program without a word; a disk that is full is told."""
+    with contextlib.suppress(OSError, ValueError):  # what is still buffered would fail once more at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FOUND
+    if isinstance(error, BrokenPipeError):
+        return PIPE_CLOSED
+    return _refuse(
+        f"failed, and the output is not whole: {error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
+    )
 
 
 def _help(words: list[str]) -> int:
@@ -83,7 +114,7 @@ def _help(words: list[str]) -> int:
         "  init               write a commented stablint.toml\n"
         "  test-hazards DIR   run the examples of rules of your own\n"
         "  knowledge audit    what of the rules' sources and examples must be looked at again\n\n"
-        "`stablint COMMAND --help` lists the options of a command."
+        "`stablint COMMAND --help` lists the options of a command. With --debug a fault of stablint itself prints where it happened."
     )
     return CLEAN if words else WRONG
 

@@ -4,34 +4,49 @@ from __future__ import annotations
 
 from typing import Any
 
-from stablint.hazard.model import Finding, Open
+from stablint.faults import Fault, Faults
+from stablint.hazard.model import Finding, Hazard, Open
 from stablint.hazard.wording import value_text
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
 from stablint.report.place import locate
 from stablint.run.fact import ABSENT, LIVE, Default, Derived, Explicit, Fact, Place, Supplied, is_unknown
-from stablint.source.tree import Seen
+from stablint.source.tree import Seen, Text
 
 _BITES = {"parse": 0, "start": 1, "save": 2, "hours": 3, "never-visibly": 4}
 _RANK = {"error": 0, "warning": 1, "info": 2}
 
 
-def diagnostics(findings: list[Finding]) -> tuple[Diagnostic, ...]:
+REPORTING, REPAIRING = "the words of its finding", "the repair of its finding"
+
+
+def diagnostics(findings: list[Finding], faults: Faults) -> tuple[Diagnostic, ...]:
     groups: dict[tuple[Any, ...], list[Finding]] = {}
     for finding in findings:
-        place = finding.place
-        decisive = tuple((fact.name, repr(fact.value)) for fact in finding.facts if fact.sources)
-        key = (
-            finding.hazard.code,
-            place.document.text.path,
-            place.start,
-            place.end,
-            finding.absent,
-            finding.item,
-            decisive,
+        key = faults.guard(f"{REPORTING} {finding.hazard.code}", finding.place.document.text, None, _key, finding)
+        if key is not None:
+            groups.setdefault(key, []).append(finding)
+    merged = [
+        faults.guard(
+            f"{REPORTING} {group[0].hazard.code}", group[0].place.document.text, None, _diagnostic, group, faults
         )
-        groups.setdefault(key, []).append(finding)
-    merged = [_diagnostic(group) for group in groups.values()]
-    return tuple(sorted(merged, key=order))
+        for group in groups.values()
+    ]
+    return tuple(sorted((one for one in merged if one is not None), key=order))
+
+
+def _key(finding: Finding) -> tuple[Any, ...] | None:
+    """Findings that have it in common are one diagnostic."""
+    place = finding.place
+    decisive = tuple((fact.name, repr(fact.value)) for fact in finding.facts if fact.sources)
+    return (
+        finding.hazard.code,
+        place.document.text.path,
+        place.start,
+        place.end,
+        finding.absent,
+        finding.item,
+        decisive,
+    )
 
 
 def order(diagnostic: Diagnostic) -> tuple[Any, ...]:
@@ -46,7 +61,7 @@ def order(diagnostic: Diagnostic) -> tuple[Any, ...]:
     )
 
 
-def _diagnostic(group: list[Finding]) -> Diagnostic:
+def _diagnostic(group: list[Finding], faults: Faults) -> Diagnostic | None:
     """The loudest of the group speaks; the others add their runs and targets."""
     head = min(group, key=lambda finding: _RANK[finding.severity])
     place, hazard = head.place, head.hazard
@@ -69,12 +84,25 @@ def _diagnostic(group: list[Finding]) -> Diagnostic:
         targets=tuple(dict.fromkeys(f.run.target for f in group if f.run.target)),
         releases=head.releases,
         related=related,
-        fix=_fix(group),
+        fix=faults.guard(f"{REPAIRING} {hazard.code}", place.document.text, None, _fix, group),
         evidence=dict(hazard.evidence),
         fingerprint=_fingerprint(head),
         notes=head.notes,
         seen=_seen(place, place.end),
     )
+
+
+def of_fault(fault: Fault, words: str, hazard: Hazard) -> Diagnostic:
+    """What stablint failed at, at the head of its file. It comes past the rules, which may be what failed."""
+    import hashlib
+
+    text = Text(fault.path, fault.name, "")
+    said = f"{hazard.id}\0{fault.name}\0{fault.stage}".encode("utf-8", "surrogatepass")
+    advice = Fix("manual", hazard.remedies[0].title, ())
+    return Diagnostic(
+        hazard.code, hazard.id, hazard.severity, hazard.message.replace("{file.problem_text:value}", words), hazard.bites_at,
+        text, 0, 0, hazard.id, hazard.at, False, (), (), (), {}, (), advice, dict(hazard.evidence), hashlib.sha256(said).hexdigest()[:16],
+    )  # fmt: skip
 
 
 def _related(group: list[Finding], head: Finding) -> tuple[Related, ...]:

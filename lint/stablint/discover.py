@@ -28,40 +28,60 @@ class NoSuchPath(Exception):
     """A path that was named and does not exist."""
 
 
-def files(paths: list[str], base: str) -> Iterator[tuple[str, bool]]:
-    """`(path, was it named)`, each file once, in the same order whatever the order of `paths`."""
+Missed = list[tuple[str, str]]
+"""Folders that could not be listed, each with the reason."""
+
+
+def files(paths: list[str], base: str, missed: Missed | None = None) -> Iterator[tuple[str, bool]]:
+    """`(path, was it named)`, each file once, in the same order whatever the order of `paths`. What cannot be listed goes to `missed`."""
+    missed = [] if missed is None else missed
     found: dict[str, bool] = {}
     for path in paths:
         absolute = os.path.normpath(os.path.join(base, path))
         if not os.path.lexists(absolute):
             raise NoSuchPath(path)
         if os.path.isdir(absolute):
-            for file in _walk(absolute):
+            for file in _walk(absolute, missed):
                 found.setdefault(file, False)
         else:
             found[absolute] = True
     yield from sorted(found.items())
 
 
-def _walk(folder: str) -> Iterator[str]:
+def _walk(folder: str, missed: Missed) -> Iterator[str]:
     pending = [folder]
+    root = os.path.realpath(root_of(folder))
     while pending:
         current = pending.pop()
         try:
             with os.scandir(current) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
-        except (PermissionError, FileNotFoundError):
+        except OSError as error:
+            missed.append((current, source_text.why(error, current)))
             continue
         folders = []
         for entry in listed:
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in _SKIPPED and not entry.name.startswith("."):
-                    folders.append(entry.path)
-            elif os.path.splitext(entry.name)[1].lower() in SUFFIXES and entry.is_file(follow_symlinks=True):
-                if entry.is_symlink() and not _inside(entry.path, os.path.realpath(root_of(folder))):
+            kind = _kind(entry)
+            if kind == "folder" and entry.name not in _SKIPPED and not entry.name.startswith("."):
+                folders.append(entry.path)
+            elif kind == "file":
+                if entry.is_symlink() and not _inside(entry.path, root):
                     continue  # a link out of the tree, which nobody named
                 yield entry.path
+            elif kind == "unknown":
+                yield entry.path  # whoever reads it is told why it cannot be
         pending.extend(reversed(folders))
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    """folder, file (of a configuration's suffix), other; unknown where the system does not say: a link to itself, a stale handle."""
+    configuration = os.path.splitext(entry.name)[1].lower() in SUFFIXES
+    try:
+        if entry.is_dir(follow_symlinks=False):
+            return "folder"
+        return "file" if configuration and entry.is_file(follow_symlinks=True) else "other"
+    except OSError:
+        return "unknown" if configuration else "other"
 
 
 def root_of(path: str) -> str:

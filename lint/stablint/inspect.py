@@ -13,6 +13,7 @@ from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
 from stablint.assemble.runs import assemble
 from stablint.dialect.fragment import Fragment
+from stablint.faults import Fault, attempt
 from stablint.hazard import model as hazards
 from stablint.judging import judge, rules_of
 from stablint.report.model import FileStatus, Report, RunSummary
@@ -39,6 +40,7 @@ class Inspection(NamedTuple):
     files: Files
     recognised: int  # how many of the files are training configurations, or are broken ones
     named: frozenset[str]  # the files that were named one by one, as they are shown
+    unread: tuple[tuple[str, str], ...] = ()  # files and folders that the system did not give out, and why
 
 
 def inspect(
@@ -56,13 +58,14 @@ def inspect(
     """
     base = base or os.getcwd()
     texts = texts or {}
-    listed = _listed(paths, base, texts)
+    missed: discover.Missed = []
+    listed = _listed(paths, base, texts, missed)
     policies = options.policies
     if policies is not None:
         listed = [(path, named) for path, named in listed if not policies.at(path).excludes(path) or named]
     files = Files(_roots(paths, base, options), base)
-    for path, text in texts.items():
-        files.add(path, discover.parse(text, discover.kind_of(path)))
+    for text in texts.values():
+        files.put(text)
     statuses: dict[str, FileStatus] = {}
     problems: list[tuple[Document, Problem]] = []
     entries: list[str] = []
@@ -78,6 +81,8 @@ def inspect(
             problems += [(document, problem) for document in documents for problem in document.problems]
         if fragments:
             entries.append(path)
+        elif statuses[path].status == "unreadable" and path not in texts and not os.access(path, os.R_OK):
+            missed.append((path, statuses[path].reason or ""))
     helpers = [
         path
         for path, named in listed
@@ -89,7 +94,7 @@ def inspect(
     if more:
         names = {status.file for status in statuses.values()}
         runs = tuple(run for run in runs if not names.isdisjoint(run.files))
-    findings, undetermined, internal = judge(runs, problems, rules_of(options, files, known))
+    findings, undetermined = judge(runs, problems, rules_of(options, files, known), files.faults)
     if more:  # what is wrong with them alone was not asked for
         findings = [finding for finding in findings if _touches(finding, statuses)]
         undetermined = [item for item in undetermined if item.run.anchor.document.text.path in statuses]
@@ -100,18 +105,20 @@ def inspect(
         tuple(_summaries(runs)),
         (),
         (),
-        tuple(internal),
+        (),
         tuple(_not_found(files, runs)) if files.not_found else (),
     )
     if findings or undetermined:
         from stablint import diagnose  # most files have nothing to tell
 
         report = report._replace(
-            diagnostics=diagnose.diagnostics(findings), undetermined=diagnose.undetermined(undetermined)
+            diagnostics=diagnose.diagnostics(findings, files.faults), undetermined=diagnose.undetermined(undetermined)
         )
     spoken = {path: files.documents(path) for path in entries if "stablint:" in files.documents(path)[0].text.text}
     if spoken or (policies is not None and any(policy.speaks() for policy in policies.asked())):
         report = _settled(report, spoken, entries, files, options, known)
+    if files.faults.found:
+        report = told(report, files.faults.found)
     return Inspection(
         report,
         findings,
@@ -120,6 +127,7 @@ def inspect(
         files,
         recognised,
         frozenset(files.name(path) for path, named in listed if named),
+        tuple((files.name(path), why) for path, why in missed),
     )
 
 
@@ -144,11 +152,34 @@ def _settled(
         if d.text is not None and "stablint:" in d.text.text
     }
     names = {path: files.name(path) for path in entries}
-    outcome = suppress.settle(report, {**spoken, **linked}, names, policies, known, (*every, *(known or ()), *house))
-    findings, _, internal = judge((), outcome.problems, rules_of(options, files, known))
-    more = (*outcome.report.diagnostics, *diagnose.diagnostics(findings))
-    return outcome.report._replace(
-        diagnostics=tuple(sorted(more, key=diagnose.order)), internal_errors=(*report.internal_errors, *internal)
+    rules = (*every, *(known or ()), *house)
+    outcome, error = attempt(suppress.settle, report, {**spoken, **linked}, names, policies, known, rules)
+    if outcome is None:  # without the comments of the files that it fails on
+        sound = {}
+        for path, documents in {**spoken, **linked}.items():
+            one, why = attempt(suppress.settle, report, {path: documents}, names, policies, known, rules)
+            if one is not None:
+                sound[path] = documents
+            elif why is not None:
+                files.faults.add(documents[0].text, "reading its suppressions", why)
+        if error is not None and not files.faults.found:
+            raise error
+        outcome = suppress.settle(report, sound, names, policies, known, rules)
+    findings, _ = judge((), outcome.problems, rules_of(options, files, known), files.faults)
+    more = (*outcome.report.diagnostics, *diagnose.diagnostics(findings, files.faults))
+    return outcome.report._replace(diagnostics=tuple(sorted(more, key=diagnose.order)))
+
+
+def told(report: Report, faults: list[Fault]) -> Report:
+    """The report with what stablint itself failed at: findings that no setting takes away."""
+    from stablint import diagnose
+    from stablint.report.masking import mask
+
+    hazard = next(hazard for hazard in hazards.load() if hazard.id == "internal-fault")
+    more = [diagnose.of_fault(fault, mask(f"{fault.stage}: {fault.error}"), hazard) for fault in faults]
+    return report._replace(
+        diagnostics=tuple(sorted((*report.diagnostics, *more), key=diagnose.order)),
+        internal_errors=(*report.internal_errors, *(mask(fault.line()) for fault in faults)),
     )
 
 
@@ -161,14 +192,14 @@ def _roots(paths: list[str], base: str, options: Options) -> Callable[[str], str
     return lambda path: os.path.abspath(os.sep) if policies.at(path).allow_outside else roots.of(path)
 
 
-def _listed(paths: list[str], base: str, texts: Table[str, Text]) -> list[tuple[str, bool]]:
+def _listed(paths: list[str], base: str, texts: Table[str, Text], missed: discover.Missed) -> list[tuple[str, bool]]:
     inner = [
         path
         for path in paths
         if os.path.normpath(os.path.join(base, path)) not in texts or os.path.lexists(os.path.join(base, path))
     ]
     given = [(path, True) for path in texts if not os.path.lexists(path)]
-    return sorted([*discover.files(inner, base), *given])
+    return sorted([*discover.files(inner, base, missed), *given])
 
 
 def _referrers(helpers: list[str], known: Container[str]) -> list[str]:
@@ -195,6 +226,9 @@ def _touches(finding: hazards.Finding, paths: Container[str]) -> bool:
 
 def _status(path: str, files: Files, documents: tuple[Document, ...], fragments: tuple[Fragment, ...]) -> FileStatus:
     name = files.name(path)
+    fault = None if fragments else files.faults.of(path)
+    if fault is not None:
+        return FileStatus(name, None, "unreadable", f"stablint failed: {fault.error}")
     if fragments:
         format = fragments[0].block.document.format
         dialect = fragments[0].dialect

@@ -6,6 +6,7 @@ import re
 
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
+from stablint.faults import Faults, attempt
 from stablint.hazard import model as hazards
 from stablint.hazard.checker import check
 from stablint.hazard.memo import Memo
@@ -18,14 +19,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # only loaded where there are settings
     from stablint.rulebook import Rulebook
 
+_NAMED = 5  # rules that fail on one run are named one by one, up to so many
+
 
 def judge(
-    runs: tuple[Run, ...], problems: list[tuple[Document, Problem]], known: tuple[hazards.Hazard, ...] | Rulebook
-) -> tuple[list[hazards.Finding], list[hazards.Open], list[str]]:
+    runs: tuple[Run, ...],
+    problems: list[tuple[Document, Problem]],
+    known: tuple[hazards.Hazard, ...] | Rulebook,
+    faults: Faults,
+) -> tuple[list[hazards.Finding], list[hazards.Open]]:
     """`known` are the rules, or a book of them where files have different ones."""
     findings: list[hazards.Finding] = []
     undetermined: list[hazards.Open] = []
-    internal: list[str] = []
     memos: dict[int, Memo] = {}
     parts: dict[int, tuple[tuple[hazards.Hazard, ...], tuple[hazards.Hazard, ...]]] = {}
     for run, broken in [(_broken(d, p), True) for d, p in problems] + [(run, False) for run in runs]:
@@ -35,15 +40,13 @@ def judge(
             parts[id(rules)] = (of_files, tuple(h for h in rules if not h.at.startswith("file.")))
         which = parts[id(rules)][0 if broken else 1]
         memo = memos.setdefault(id(rules), Memo()) if len(runs) > 1 and not broken else None
-        try:
-            found, waiting = check(run, which, memo)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            found, waiting = _one_by_one(run, which, internal, error)
+        judged, error = attempt(check, run, which, memo)
+        found, waiting = judged or _one_by_one(run, which, faults, error)
         findings += found
         undetermined += waiting
     if isinstance(known, tuple):
-        return findings, undetermined, internal
-    return known.kept(findings), known.waiting(undetermined), internal
+        return findings, undetermined
+    return known.kept(findings), known.waiting(undetermined)
 
 
 def rules_of(
@@ -62,21 +65,24 @@ def rules_of(
 
 
 def _one_by_one(
-    run: Run, known: tuple[hazards.Hazard, ...], internal: list[str], first: Exception
+    run: Run, known: tuple[hazards.Hazard, ...], faults: Faults, first: Exception | None
 ) -> tuple[list[hazards.Finding], list[hazards.Open]]:
     """A hazard raised: name it, and let the others report."""
     findings: list[hazards.Finding] = []
     undetermined: list[hazards.Open] = []
+    guilty: list[tuple[hazards.Hazard, Exception]] = []
     for hazard in known:
-        try:
-            found, waiting = check(run, (hazard,))
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            internal.append(f"{hazard.id} in {run.id}: {type(error).__name__}: {error}")
-            continue
-        findings += found
-        undetermined += waiting
-    if not internal:
-        internal.append(f"{run.id}: {type(first).__name__}: {first}")
+        judged, error = attempt(check, run, (hazard,))
+        if judged is None and error is not None:
+            guilty.append((hazard, error))
+        elif judged is not None:
+            findings += judged[0]
+            undetermined += judged[1]
+    text = run.anchor.document.text
+    for hazard, error in guilty if len(guilty) <= _NAMED else ():
+        faults.add(text, f"the rule {hazard.code} ({hazard.id})", error)
+    if first is not None and not 0 < len(guilty) <= _NAMED:  # the run itself is what all of them fail on
+        faults.add(text, f"{len(guilty)} rules" if guilty else "judging the run", first)
     return findings, undetermined
 
 

@@ -16,7 +16,7 @@ from stablint.assemble.asked import Options
 from stablint.cli import FOUND, WRONG
 from stablint.inspect import Inspection, inspect
 from stablint.options import Wrong
-from stablint.outputs import printable, wants_color
+from stablint.outputs import printable, tell_faults, wants_color
 from stablint.report import full
 from stablint.report.masking import mask
 from stablint.report.plain import plain
@@ -97,8 +97,7 @@ def _tell(found: Inspection, given: argparse.Namespace, house_texts: Mapping[str
         color = wants_color(given.color, sys.stderr)
         written = mask(full.render(report, texts, color=color, secrets=found.secrets), found.secrets)
         sys.stderr.write(printable(written, sys.stderr))
-    for line in report.internal_errors:
-        print(f"stablint: internal error: {plain(mask(line, found.secrets))} (please report it)", file=sys.stderr)
+    tell_faults(found)
 
 
 def _refused(why: str, code: int) -> int:

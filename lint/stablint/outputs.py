@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import Any, NamedTuple, TextIO
 
 from stablint import knowledge
-from stablint.inspect import Inspection
+from stablint.faults import Faults, attempt
+from stablint.inspect import Inspection, told
 from stablint.options import Wrong
 from stablint.report.masking import mask
 from stablint.report.plain import plain
@@ -68,13 +69,19 @@ def emit(
     color: str,
     fixed: int = 0,
     statistics: bool = False,
-) -> None:
-    """Write every output, masked. Raises Wrong for a file that cannot be written."""
+) -> Inspection:
+    """Write every output, masked. Raises Wrong for a file that cannot be written. What comes back is what was told: a finding that a
+    format fails on is told as a fault.
+    """
     table = _statistics(found) if statistics else ""
     for output in where:
         if table and output.file is None and output.format in FOR_PEOPLE:
             continue
-        text = mask(_render(output, found, house_texts, color, fixed), found.secrets)
+        rendered, error = attempt(_render, output, found, house_texts, color, fixed)
+        if rendered is None and error is not None:
+            found = _without_what_fails(output, found, house_texts, color, error)
+            rendered = _render(output, found, house_texts, color, fixed)
+        text = mask(rendered or "", found.secrets)
         if output.file is None:
             (say if output.format in FOR_PEOPLE else hand_over)(text)
             continue
@@ -87,8 +94,34 @@ def emit(
         to_people = any(output.file is None and output.format in FOR_PEOPLE for output in where)
         stream = sys.stdout if to_people else sys.stderr
         stream.write(printable(mask(table, found.secrets), stream))
+    tell_faults(found)
+    return found
+
+
+def _without_what_fails(
+    output: Output, found: Inspection, house_texts: dict[str, Any], color: str, error: Exception
+) -> Inspection:
+    """A format raised: each finding alone shows which it fails on. Raises what was raised where it is none of them."""
+    faults, kept = Faults(), []
+    for diagnostic in found.report.diagnostics:
+        alone = found._replace(report=found.report._replace(diagnostics=(diagnostic,)))
+        _, why = attempt(_render, output, alone, house_texts, color, 0)
+        if why is None or diagnostic.text is None:
+            kept.append(diagnostic)
+        else:
+            faults.add(diagnostic.text, f"{diagnostic.code} as {output.format}", why)
+    if not faults.found:
+        raise error
+    return found._replace(report=told(found.report._replace(diagnostics=tuple(kept)), faults.found))
+
+
+def tell_faults(found: Inspection) -> None:
+    """A line for each thing that stablint itself failed at: in a report that goes elsewhere, or filters it, nobody would see them."""
     for line in found.report.internal_errors:
-        print(f"stablint: internal error: {plain(mask(line, found.secrets))} (please report it)", file=sys.stderr)
+        said = (
+            f"stablint: internal error: {mask(line, found.secrets)} (please report it; STABLINT_DEBUG=1 prints where)"
+        )
+        print(plain(said), file=sys.stderr)
 
 
 def _render(output: Output, found: Inspection, house_texts: dict[str, Any], color: str, fixed: int) -> str:

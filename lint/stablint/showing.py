@@ -8,13 +8,13 @@ from typing import Any
 
 from stablint import knowledge
 from stablint.assemble.asked import Options
-from stablint.cli import CLEAN
+from stablint.cli import CLEAN, WRONG
 from stablint.diagnose import reported
 from stablint.discover import NoSuchPath
 from stablint.hazard.wording import value_text
 from stablint.inspect import effective, inspect
 from stablint.options import Wrong
-from stablint.outputs import hand_over, say, wants_color
+from stablint.outputs import hand_over, say, tell_faults, wants_color
 from stablint.report import explain, rules, show
 from stablint.report.masking import mask
 from stablint.report.show import RunShow
@@ -29,6 +29,7 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
         found = inspect(given.paths, options, known=())
     except NoSuchPath as error:
         raise Wrong(f"`{error}` does not exist") from error
+    tell_faults(found)
     if not found.runs:
         raise Wrong("no training configuration: nothing to show")
     runs = [shown(run) for run in found.runs]
@@ -36,7 +37,7 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
         hand_over(mask(show.render_json(runs), found.secrets))
     else:
         say(mask(show.render(runs, color=wants_color(given.color), secrets=found.secrets), found.secrets))
-    return CLEAN
+    return WRONG if found.report.internal_errors else CLEAN
 
 
 def shown(run: Run) -> RunShow:

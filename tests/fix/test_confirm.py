@@ -17,6 +17,22 @@ REWRITES = [
     ("t.yaml", YAML, "a: 2  # why\n", False),  # more than the edit says
     ("t.yaml", YAML, "a: [1  # why\n", False),  # no YAML any more
     ("t.yaml", "a: [p, q, r, s, t]\nb: 1\n", "a: all\nb: 1\n", True),  # a list is one setting
+    ("t.yaml", "? {k: 1}\n: 2\na: 1\n", "? {k: 1}\n: 2\na: 2\n", True),  # a mapping as a key
+    ("t.yaml", "? {k: [{x: 1}, 1]}\n: {p: 1, q: 1, r: 1}\na: 1\n", "? {k: [{x: 2}, 2]}\n: 2\na: 2\n", False),
+    (
+        "t.yaml",
+        "a: 1\nb: !!python/name:os.system {}\n",
+        "a: 2\nb: !!python/name:os.system {}\n",
+        True,
+    ),  # read, never built
+    ("t.yaml", "a: 1\nb: !own {p: 1, q: 2, r: 3}\n", "a: 2\nb: !other [1]\n", False),
+    ("t.yaml", "a: &a [1, *a]\nb: 1\n", "a: &a [1, *a]\nb: 2\n", True),  # a cycle
+    (
+        "t.yaml",
+        "a: {p: 1, q: 2, r: 3, s: 4}\nb: 1\na: 1\n",
+        "b: 1\na: 1\n",
+        True,
+    ),  # of a key that is there twice the last counts
     ("t.json", JSON, JSON.replace('"a": 1', '"a": 2'), True),
     ("t.json", JSON, JSON[:-1], False),
     ("t.json", JSON, "{}", False),

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from stablint import discover, locks
 from stablint.dialect import registry
 from stablint.dialect.fragment import Fragment
+from stablint.faults import Faults
 from stablint.run.fact import Derived, Fact, Place, facts_of
-from stablint.source.tree import Document
+from stablint.source.tree import Document, Text
 from stablint.target import model as models
+
+READING, LOWERING = "reading the file", "making out its settings"
 
 
 class Files:
@@ -25,6 +28,7 @@ class Files:
         self._models: dict[tuple[str, bool], dict[str, Fact]] = {}
         self._folders: dict[tuple[str, str], str | None] = {}
         self._requirements: dict[str, dict[str, locks.Pin]] = {}
+        self.faults = Faults()
         self.linked: set[str] = set()  # files that another one names
         # Configurations that a file names and that are not there, with the first place that does.
         self.not_found: dict[str, Place] = {}
@@ -35,15 +39,28 @@ class Files:
             if document.view is not None and document.view.name:
                 self._documents[document.path] = (*self._documents.get(document.path, ()), document)
 
+    def put(self, text: Text) -> None:
+        """A text in the place of what the disk holds."""
+        kind = discover.kind_of(text.path)
+        nothing = (Document(text, kind, 0, None),)
+        self.add(text.path, self.faults.guard(READING, text, nothing, discover.parse, text, kind))
+
     def documents(self, path: str, format: str | None = None) -> tuple[Document, ...]:
         if path not in self._documents:
-            self.add(path, discover.read(path, self.name(path), format))
+            text = Text(path, self.name(path), "")
+            nothing = (Document(text, discover.kind_of(path), 0, None),)
+            self.add(path, self.faults.guard(READING, text, nothing, discover.read, path, text.name, format))
         return self._documents[path]
 
     def fragments(self, path: str, dialect: str | None = None) -> tuple[Fragment, ...]:
         key = (path, dialect)
         if key not in self._fragments:
-            self._fragments[key] = tuple(f for d in self.documents(path) for f in registry.lower(d, dialect))
+            none: tuple[Fragment, ...] = ()
+            self._fragments[key] = tuple(
+                fragment
+                for document in self.documents(path)
+                for fragment in self.faults.guard(LOWERING, document.text, none, registry.lower, document, dialect)
+            )
         return self._fragments[key]
 
     def written(self, wanted: str, beside: Document) -> str | None:

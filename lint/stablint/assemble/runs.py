@@ -21,20 +21,27 @@ from stablint.dialect.fragment import Block, Fragment
 from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Explicit, Fact, Place, Statement, Supplied
 from stablint.run.settle import settle
 from stablint.run.world import Run
-from stablint.source.tree import Call
+from stablint.source.tree import Call, Text
+
+JOINING, SETTLING = "following what it names", "settling its settings"
 
 
 def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[Run]:
     """One run per document, command or trainer; a fragment that some other file names makes none of its own."""
     seeds: list[list[Part]] = []
+    faults = files.faults
     for path in paths:
-        seeds += seeds_of(files.fragments(path, options.dialect))
+        fragments = files.fragments(path, options.dialect)
+        if fragments:
+            seeds += faults.guard(JOINING, fragments[0].block.document.text, [], seeds_of, fragments)
     if options.live is not None:
         seeds = with_live(seeds, options.live.fragments)
-    joined = [join(parts, files) for parts in seeds]
+    nothing: tuple[list[Part], frozenset[str]] = ([], frozenset())
+    joined = [faults.guard(JOINING, _text(parts), nothing, join, parts, files) for parts in seeds]
     joined = [
         (parts, linked)
         for parts, linked in joined
+        if parts
         if any(part.fragment.entry and not part.fragment.weak for part in parts) or not parts[0].fragment.weak
     ]
     alone = [
@@ -43,7 +50,15 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
         if not (parts[0].fragment.block.document.path in files.linked and parts[0].fragment.block.kind != "flags")
     ]
     for parts, linked in with_neighbours(alone):
-        yield from _runs(parts, linked, files, options)
+        yield from faults.guard(SETTLING, _text(parts), [], _made, parts, linked, files, options)
+
+
+def _text(parts: list[Part]) -> Text:
+    return parts[0].fragment.block.document.text
+
+
+def _made(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> list[Run]:
+    return list(_runs(parts, linked, files, options))
 
 
 def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> Iterator[Run]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
-from stablint.run.fact import CLOSED, OPEN
+from stablint.run.fact import CLOSED, OPEN, is_unknown
 
 _OWN = (
     ("base_model", "model.name_or_path", "text"),
@@ -124,7 +124,8 @@ def lower(block: Block, layer: str = "file") -> Fragment:
     statements = tuple(lower_mapping(block, ROWS, layer, _flag if flags else row, flags=flags))
     said = {one.fact: one.value for one in statements}
     classes: dict[str, tuple[str, ...]] = {}
-    if said.get("training.adapter"):
+    adapter = said.get("training.adapter")
+    if not is_unknown(adapter) and adapter:
         classes["lora"] = ("peft.LoraConfig",)
     if said.get("quantization.load_in_4bit") is True or said.get("quantization.load_in_8bit") is True:
         classes["quantization"] = ("transformers.BitsAndBytesConfig",)

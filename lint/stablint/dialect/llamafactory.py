@@ -222,7 +222,7 @@ def _switched_on(statements: tuple[Statement, ...]) -> dict[str, tuple[str, ...]
     classes: dict[str, tuple[str, ...]] = {}
     if said.get("training.finetuning_type", "lora") == "lora":
         classes["lora"] = ("peft.LoraConfig",)
-    if said.get("quantization.load_in_4bit") or said.get("quantization.load_in_8bit"):
+    if said.get("quantization.load_in_4bit") is True or said.get("quantization.load_in_8bit") is True:
         classes["quantization"] = ("transformers.BitsAndBytesConfig",)
     return classes
 

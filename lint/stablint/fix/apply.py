@@ -137,11 +137,7 @@ def _try(
         (d.rule, d.text.name if d.text else "") for d in before.report.diagnostics if d.severity == "error"
     }
     errors_after = {(d.rule, d.text.name if d.text else "") for d in state.report.diagnostics if d.severity == "error"}
-    good = (
-        not any((d.rule, d.fingerprint) in left for d in batch)
-        and errors_after <= errors_before
-        and not state.report.internal_errors
-    )
+    good = not any((d.rule, d.fingerprint) in left for d in batch) and errors_after <= errors_before
     return good, after, state
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from io import StringIO
 from typing import Any
 
 from stablint.source.tree import Edit, Text
+
+Path = tuple[Any, ...]
 
 
 def objection(before: Text, after: str, edits: list[Edit]) -> str:
@@ -57,24 +60,57 @@ def _cells(notebook: Any) -> list[dict[str, Any]]:
 
 
 def _yaml(before: str, after: str, edits: list[Edit]) -> str:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    reader = YAML(typ="safe", pure=True)
-    reader.allow_duplicate_keys = True
-    try:
-        old = list(reader.load_all(StringIO(before)))
-    except (YAMLError, ValueError, NotImplementedError):
+    old = _nodes(before)
+    if old is None:
         return ""
-    try:
-        new = list(reader.load_all(StringIO(after)))
-    except (YAMLError, ValueError, NotImplementedError):
+    new = _nodes(after)
+    if new is None:
         return "it would not be YAML any more"
     lost = Counter(_comments(before)) - Counter(_comments(after))
     removed = sum(edit.new_text.count("#") < before[edit.start : edit.end].count("#") for edit in edits)
     if sum(lost.values()) > removed:
         return "a comment would be lost"
-    return _changes(old, new, len(edits))
+    return _differing(old, new, len(edits))
+
+
+@lru_cache(maxsize=256)  # what one round writes is what the next one begins with
+def _nodes(text: str) -> dict[Path, Any] | None:
+    """Every leaf of every document as it is written: no tag is constructed, whatever it names. None for what is no YAML."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    reader = YAML(typ="safe", pure=True)
+    try:
+        return dict(_written(list(reader.compose_all(StringIO(text)))))
+    except (YAMLError, ValueError, NotImplementedError):
+        return None
+
+
+def _written(documents: list[Any]) -> Iterator[tuple[Path, Any]]:
+    """A list of plain values is one setting; of a key that is there twice the last one counts; an alias is a leaf."""
+    seen: dict[int, Path] = {}
+    pending: list[tuple[Path, Any]] = [((number,), node) for number, node in enumerate(documents)]
+    while pending:
+        where, node = pending.pop()
+        if node is None or isinstance(node.value, str):
+            yield where, node and (node.tag, node.value)
+        elif id(node) in seen:
+            yield where, seen[id(node)]
+        elif node.value and isinstance(node.value[0], tuple):
+            seen[id(node)] = where
+            keyed = {}
+            for number, (key, inner) in enumerate(node.value):
+                plain = isinstance(key.value, str)
+                step = (*where, key.value if plain else number)
+                keyed[step] = inner
+                if not plain:  # a mapping or a list as a key
+                    pending.append(((*where, number, "?"), key))
+            pending += keyed.items()
+        elif any(not isinstance(inner.value, str) for inner in node.value):
+            seen[id(node)] = where
+            pending += [((*where, number), inner) for number, inner in enumerate(node.value)]
+        else:
+            yield where, (node.tag, [(inner.tag, inner.value) for inner in node.value])
 
 
 def _comments(text: str) -> Iterator[str]:
@@ -87,7 +123,10 @@ def _comments(text: str) -> Iterator[str]:
 
 def _changes(old: Any, new: Any, edits: int) -> str:
     """No more leaves may differ than edits were made (a renamed key is two, an inserted mapping as many as it has)."""
-    before, after = dict(_leaves(old)), dict(_leaves(new))
+    return _differing(dict(_leaves(old)), dict(_leaves(new)), edits)
+
+
+def _differing(before: dict[Path, Any], after: dict[Path, Any], edits: int) -> str:
     differing = {path for path in before.keys() | after.keys() if repr(before.get(path)) != repr(after.get(path))}
     return "" if len(differing) <= 3 * edits else "more than the edited settings would change"
 

@@ -51,7 +51,7 @@ def _value(found: re.Match[str], world: Any) -> Any:
         return value
     try:
         return _FORMS[found[2]](value)
-    except (ValueError, TypeError):
+    except (ArithmeticError, ValueError, TypeError):
         raise Impossible(f"`{found[1]}` cannot be put that way") from None
 
 

@@ -146,6 +146,8 @@ def total_steps(w: World) -> Answer:
 def warmup_steps(w: World) -> Answer:
     """An explicit number wins over the ratio (TrainingArguments.get_warmup_steps); from transformers 5 on a fraction is a share of all steps."""
     steps = w.value("training.warmup_steps")
+    if isinstance(steps, float) and not math.isfinite(steps):
+        return Answer(Unknown("it is no number of steps"), ("training.warmup_steps",))
     if isinstance(steps, (int, float)) and steps >= 1:
         return Answer(int(steps), ("training.warmup_steps",))
     share = steps if isinstance(steps, float) and steps > 0 else w.value("training.warmup_ratio")
@@ -156,7 +158,7 @@ def warmup_steps(w: World) -> Answer:
             else Answer(steps, ("training.warmup_steps",))
         )
     total = w.value("derived.total_steps")
-    if isinstance(share, (int, float)) and isinstance(total, int):
+    if isinstance(share, (int, float)) and math.isfinite(share) and isinstance(total, int):
         return Answer(math.ceil(share * total), ("training.warmup_ratio", "derived.total_steps"))
     return Answer(Unknown("it is a share of a number of steps that depends on the data"), ("training.warmup_ratio",))
 

@@ -177,6 +177,8 @@ class World:
         self._reading.append((set(), name))
         try:
             answer = rule(self)
+        except ArithmeticError:  # 1e400 is infinite, and no whole number; a huge one is no float
+            answer = Answer(Unknown("the values that it follows from are no numbers to calculate with"), ())
         finally:
             read, _ = self._reading.pop()
         self._reads[name] = read

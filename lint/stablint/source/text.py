@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import codecs
+import errno
 import os
 import re
 import stat
@@ -17,6 +18,17 @@ LARGEST = 5_000_000
 _BREAK = re.compile(r"\r\n|\r|\n")
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+_WHY = {
+    errno.EACCES: "this user may not read it",
+    errno.EPERM: "this user may not read it",
+    errno.ELOOP: "a link that leads back to itself",
+    errno.ENAMETOOLONG: "its name is too long for this system",
+    errno.EIO: "the disk failed: input/output error",
+}
+if hasattr(errno, "ESTALE"):
+    _WHY[errno.ESTALE] = "a stale handle of a network folder: try again"
 
 
 class Unreadable(NamedTuple):
@@ -35,7 +47,7 @@ def read(path: str, name: str) -> Text | Unreadable:
     try:
         data = _bytes(path)
     except OSError as error:
-        return _unreadable(path, name, "", "unreadable-file", error.strerror or "cannot be opened")
+        return _unreadable(path, name, "", "unreadable-file", why(error, path))
     except ValueError:  # a NUL or a lone surrogate in the path itself
         return _unreadable(path, name, "", "unreadable-file", "no possible path")
     if data is None:
@@ -43,6 +55,13 @@ def read(path: str, name: str) -> Text | Unreadable:
     if len(data) > LARGEST:
         return _unreadable(path, name, "", "too-large", f"larger than {LARGEST // 1_000_000} MB")
     return decode(data, path, name)
+
+
+def why(error: OSError, path: str) -> str:
+    """Why something cannot be read, in words that tell the causes apart."""
+    if isinstance(error, FileNotFoundError):
+        return "a link to nothing" if os.path.islink(path) else "it vanished while stablint worked"
+    return _WHY.get(error.errno or 0) or error.strerror or "it cannot be opened"
 
 
 def decode(data: bytes, path: str, name: str) -> Text | Unreadable:

@@ -1,0 +1,309 @@
+"""One file's fault is that file's finding: whichever stage raises on one of several files, the others are reported, and the exit code is 2."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stablint.cli import main
+from stablint.source.tree import Text
+from tests.runs import written
+
+RECIPE = "model_name_or_path: Qwen/Qwen2-7B-Instruct\noutput_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\n"
+BOTH = RECIPE.replace("1.0e-5", "1e-5") + "fp16: true\nbf16: true\n"  # P143, and L122, which has a repair
+FILES = {"a.yaml": BOTH, "bad.yaml": BOTH.replace("out", "elsewhere"), "c.yaml": BOTH}
+FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
+ERRORS = [
+    TypeError("what"),
+    MemoryError(),
+    RecursionError("too deep"),
+    OSError(5, "no disk"),
+    KeyError("x"),
+    AssertionError(),
+]
+
+
+def is_bad(argument: Any) -> bool:
+    """Whether what a stage is given belongs to bad.yaml: a text, or something that has one, or a run."""
+    if isinstance(argument, (list, tuple)) and argument and not hasattr(argument, "_fields"):
+        return is_bad(argument[0])
+    for way in ("text", "document", "block", "fragment", "anchor", "place"):
+        if not isinstance(argument, (str, Text)) and hasattr(argument, way):
+            return is_bad(getattr(argument, way))
+    return (argument.name if isinstance(argument, Text) else argument).endswith("bad.yaml")
+
+
+# Where each stage begins, by the module that calls it: what is replaced by something that raises on one file.
+STAGES = {
+    "reading": "stablint.discover.read",
+    "making out the settings": "stablint.dialect.registry.lower",
+    "gathering": "stablint.assemble.runs.seeds_of",
+    "joining": "stablint.assemble.runs.join",
+    "settling": "stablint.assemble.runs._runs",
+    "judging": "stablint.judging.check",
+    "grouping findings": "stablint.diagnose._key",
+    "wording a finding": "stablint.diagnose._diagnostic",
+    "repairing a finding": "stablint.diagnose._fix",
+}  # fmt: skip
+
+
+def failing(original: Callable[..., Any], error: Exception) -> Callable[..., Any]:
+    def stage(first: Any, *rest: Any, **named: Any) -> Any:
+        if is_bad(first):
+            raise error
+        return original(first, *rest, **named)
+
+    return stage
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    written(tmp_path, FILES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def breaks(monkeypatch: pytest.MonkeyPatch, stage: str, error: Exception) -> None:
+    module, _, name = STAGES[stage].rpartition(".")
+    __import__(module)
+    monkeypatch.setattr(STAGES[stage], failing(getattr(sys.modules[module], name), error))
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_a_stage_that_raises_on_one_file(
+    stage: str, error: Exception, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    breaks(monkeypatch, stage, error)
+    assert main(["check", ".", "--isolated", "--output-format", "json"]) == 2
+    output = capsys.readouterr()
+    told = {(d["file"], d["rule"]): d["message"] for d in json.loads(output.out)["diagnostics"]}
+    assert {("a.yaml", "fp16-and-bf16"), ("c.yaml", "fp16-and-bf16"), ("bad.yaml", "internal-fault")} <= told.keys()
+    assert type(error).__name__ in told["bad.yaml", "internal-fault"]
+    assert not {("a.yaml", "internal-fault"), ("c.yaml", "internal-fault")} & told.keys()
+    assert "bad.yaml" in output.err and "Traceback" not in output.err
+
+
+@pytest.mark.parametrize("stage", ["reading", "judging", "wording a finding"])
+@pytest.mark.parametrize("words", [[], ["--diff"], ["--fix", "--unsafe-fixes"]], ids=" ".join)
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_format_and_every_way_stays_whole(
+    kind: str,
+    words: list[str],
+    stage: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    breaks(monkeypatch, stage, TypeError("what"))
+    assert main(["check", ".", "--isolated", "--output-format", kind, *words]) == 2
+    output = capsys.readouterr()
+    assert "bad.yaml" in (output.err if "--diff" in words else output.out)
+    if kind in ("json", "sarif", "gitlab", "rdjson") and "--diff" not in words:
+        json.loads(output.out)
+    if "--fix" in words:
+        assert (folder / "a.yaml").read_text() != BOTH
+        assert (folder / "bad.yaml").read_text() == FILES["bad.yaml"]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_format_that_raises_on_one_finding(
+    kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from stablint import outputs
+
+    original = outputs._render
+
+    def render(output: Any, found: Any, *rest: Any) -> str:
+        if any(d.text.name == "bad.yaml" and d.rule != "internal-fault" for d in found.report.diagnostics):
+            raise TypeError("what")
+        return original(output, found, *rest)
+
+    monkeypatch.setattr(outputs, "_render", render)
+    assert main(["check", ".", "--isolated", "--output-format", kind]) == 2
+    output = capsys.readouterr().out
+    assert "F130" in output and "P143" in output and "a.yaml" in output and "bad.yaml" in output
+
+
+def test_no_setting_takes_a_fault_away(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    breaks(monkeypatch, "judging", TypeError("what"))
+    for words in (["--ignore", "F130"], ["--select", "P"], ["--exit-zero"], ["--quiet"]):
+        assert main(["check", ".", "--isolated", *words]) == 2
+        assert "F130" in capsys.readouterr().out
+
+
+def test_a_secret_in_an_exception_is_masked(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = "hf_" + "QWERTYUIOPasdfghjklZXCVBNM12345678"
+    breaks(monkeypatch, "judging", ValueError(f"could not read '{token}'"))
+    main(["check", ".", "--isolated", "--output-format", "json"])
+    output = capsys.readouterr()
+    assert token not in output.out + output.err and "ValueError" in output.out
+
+
+def test_a_fault_outside_of_all_files_is_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("stablint.checking.inspect", lambda *a, **k: 1 / 0)
+    assert main(["check", "."]) == 2
+    output = capsys.readouterr().err
+    assert output.count("\n") == 1 and "ZeroDivisionError" in output and "report" in output and "--debug" in output
+    assert main(["check", ".", "--debug"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+ARGUMENTS = "from transformers import TrainingArguments\nargs = TrainingArguments('o', {})\n"
+AXOLOTL = "base_model: x/y\nadapter: ${oc.env:X,lora}\nload_in_4bit: ${oc.env:Y,x}\nmicro_batch_size: 1\nsequence_len: 8\ndatasets: []\n"
+FACTORY = "model_name_or_path: x/y\nstage: sft\nfinetuning_type: ${F}\nquantization_bit: ${Q}\ntemplate: qwen\ndataset: ${D}\n"
+HUGE = "9" * 4000
+CRASHES = {
+    "a template of a template": ("train.yaml", "rl: {{ a }}\nmicro_batch_size: {{ a }}\nadapter: {{ a }}\n"),
+    "an interpolation": ("train.yaml", AXOLOTL),
+    "bits that nobody knows": ("train.yaml", FACTORY),
+    "a mapping as a key": ("train.yaml", "? {fp16: true}\n: 1\n" + BOTH),
+    "infinite": ("train.py", ARGUMENTS.format(f"save_steps=1e400, warmup_steps=1e400, max_steps={HUGE}")),
+    "no number": (
+        "train.yaml",
+        RECIPE + "warmup_steps: .nan\nwarmup_ratio: .inf\nmax_steps: 10\nsave_steps: .inf\nmax_grad_norm: -.inf\n",
+    ),
+    "larger than a float": (
+        "adapter_config.json",
+        f'{{"peft_type": "LORA", "r": 8, "lora_alpha": {HUGE}, "use_rslora": true}}',
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "text"), CRASHES.values(), ids=CRASHES)
+@pytest.mark.parametrize("words", [[], ["--diff", "--unsafe-fixes"]], ids=["check", "diff"])
+def test_odd_values_are_values(
+    words: list[str],
+    name: str,
+    text: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    written(tmp_path, {name: text})
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", name, "--isolated", *words]) in (0, 1)
+    output = "".join(capsys.readouterr())
+    assert "internal" not in output and "this is a bug" not in output
+
+
+# What the system does not give out: made by, the words that tell it apart.
+UNREADABLE: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a link to itself": (lambda path: path.symlink_to(path.name), "leads back to itself"),
+    "a link to nothing": (lambda path: path.symlink_to("nothing"), "a link to nothing"),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize(("make", "words"), UNREADABLE.values(), ids=UNREADABLE)
+def test_what_cannot_be_read_is_told_with_its_reason(
+    make: Callable[[Path], None], words: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make(folder / "x.yaml")
+    assert main(["check", ".", "--isolated"]) == 1  # of the others
+    found = capsys.readouterr()
+    assert "P143" in found.out and (words in found.err or "nothing" in words)
+    main(["check", "x.yaml", "a.yaml", "--isolated", "--output-format", "concise"])
+    assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (errno.EACCES, "may not read it"),
+        (errno.ENOENT, "vanished"),
+        (errno.ESTALE, "stale handle"),
+        (errno.EIO, "the disk failed"),
+        (errno.ENAMETOOLONG, "too long"),
+    ],
+)  # fmt: skip
+def test_the_causes_are_told_apart(
+    code: int, words: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from stablint.source import text
+
+    original = text._bytes
+
+    def read(path: str) -> bytes | None:
+        if path.endswith("bad.yaml"):
+            raise OSError(code, os.strerror(code), path)
+        return original(path)
+
+    monkeypatch.setattr(text, "_bytes", read)
+    monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("bad.yaml"))
+    assert main(["check", ".", "--isolated"]) == 1
+    found = capsys.readouterr()
+    assert words in found.err and "a.yaml" in found.out and "c.yaml" in found.out
+    main(["check", "bad.yaml", "--isolated"])
+    assert words in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_listed_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "shut").mkdir()
+    original = os.scandir
+
+    def scandir(path: str) -> Any:
+        if str(path).endswith("shut"):
+            raise PermissionError(errno.EACCES, "no", path)
+        return original(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert main(["check", ".", "--isolated"]) == 1
+    assert "shut: not read: this user may not read it" in capsys.readouterr().err
+
+
+COMMAND = [sys.executable, "-c", "from stablint.cli import script; script()", "check", ".", "--isolated"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are others there")
+def test_ctrl_c_is_130_and_one_line(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    child = subprocess.Popen([*COMMAND[:4], "-"], cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1.5)  # it waits for its standard input
+    child.send_signal(signal.SIGINT)
+    _, error = child.communicate(timeout=60)
+    assert child.returncode == 130 and error == "stablint: interrupted: nothing was written\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("kind", ["full", "json"])
+def test_a_full_disk_is_told(kind: str, folder: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, "--output-format", kind], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert done.returncode == 2 and "No space left" in done.stderr and "Traceback" not in done.stderr
+    done = subprocess.run(
+        [*COMMAND, "--output-file", "/dev/full"], cwd=folder, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2 and "No space left" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes are others there")
+@pytest.mark.parametrize("kind", ["full", "json"])
+def test_a_closed_pipe_ends_it_quietly(kind: str, folder: Path) -> None:
+    ends, begins = os.pipe()
+    os.close(ends)
+    done = subprocess.run(
+        [*COMMAND, "--output-format", kind], cwd=folder, stdout=begins, stderr=subprocess.PIPE, text=True, timeout=60
+    )
+    os.close(begins)
+    assert done.returncode == 141 and not done.stderr
