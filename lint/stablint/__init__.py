@@ -1,14 +1,15 @@
 """stablint: a static linter, advisor and rewriter for LLM fine-tuning configurations. The library's door is `stablint.api`."""
 
-from __future__ import annotations
-
-from typing import Any
+# Nothing is imported here, not even from Python: under `python -m stablint` the current folder, a checkout, is still searched first.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 __all__ = ["Report", "TrainingGuard", "UnsafeConfig", "__version__", "assert_safe", "check", "to_model", "to_text"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import the library's door only when it is used: the command line starts without it."""
     if name in __all__:
         from stablint import api

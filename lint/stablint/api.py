@@ -7,6 +7,7 @@ live objects are under those of the working directory. `import stablint` loads n
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Union
@@ -82,7 +83,10 @@ def check(
             wanted = _as_installed(wanted)
             if gpu is None and (cards := _of_this_machine()):
                 wanted = wanted._replace(gpus=cards, said={**wanted.said, "gpu": "of this machine"})
-        resolver = Resolver(Asked(config=None if config is None else os.fspath(config), isolated=isolated), os.getcwd())
+        asked = Asked(
+            config=None if config is None else os.fspath(config), isolated=isolated, targets=bool(wanted.gpus)
+        )
+        resolver = Resolver(asked, os.getcwd(), named, lambda notice: warnings.warn(notice, stacklevel=3))
         return inspect(named, wanted._replace(live=live, policies=resolver)).report
     except NoSuchPath as error:
         raise FileNotFoundError(str(error)) from error

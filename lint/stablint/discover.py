@@ -106,13 +106,13 @@ class Roots:
 
     def __init__(self, paths: Iterable[str], base: str) -> None:
         absolute = [os.path.normpath(os.path.join(base, path)) for path in paths]
-        self._named = sorted({path if os.path.isdir(path) else os.path.dirname(path) for path in absolute})
+        self.named = sorted({path if os.path.isdir(path) else os.path.dirname(path) for path in absolute})
         self._of: dict[str, str] = {}
 
     def of(self, path: str) -> str:
         folder = os.path.dirname(path)
         if folder not in self._of:
-            above = (one for one in self._named if os.path.join(folder, "").startswith(os.path.join(one, "")))
+            above = (one for one in self.named if os.path.join(folder, "").startswith(os.path.join(one, "")))
             self._of[folder] = repository(folder) or next(above, folder)
         return self._of[folder]
 

@@ -53,7 +53,7 @@ def document(found: Machine, libraries: Mapping[str, str], environment: Mapping[
     return {
         "schema_version": 1,
         "stablint": __version__,
-        "python": {"version": platform.python_version(), "executable": sys.executable, "platform": platform.platform()},
+        "python": {"version": platform.python_version(), "executable": sys.executable, "platform": _platform()},
         "gpu": {
             "state": found.state,
             "road": found.road,
@@ -66,6 +66,11 @@ def document(found: Machine, libraries: Mapping[str, str], environment: Mapping[
         "targets": [{"gpu": name, "facts": jsonable(gpu.facts())} for name, gpu in targets(found)],
         "libraries": dict(libraries),
     }
+
+
+def _platform() -> str:
+    """As `platform.platform()` has it, which would start whatever `uname` comes first on the PATH."""
+    return "-".join((platform.system(), platform.release(), platform.machine()))
 
 
 def _card(card: Card, visible: bool) -> dict[str, Any]:

@@ -62,8 +62,11 @@ def told(given: dict[str, Any] | None) -> Options:
     """An example's options as the command line and the settings would take them."""
     given = given or {}
     gpus = given.get("gpu", [])
+    gpus = [gpus] if isinstance(gpus, str) else gpus
+    if "auto" in gpus:  # an example is the same on every machine, and starts no program on any
+        raise Wrong("an example names its GPU: `gpu: auto` asks the machine that it runs on")
     wanted = options(
-        [gpus] if isinstance(gpus, str) else gpus, given.get("model"), given.get("with", []),
+        gpus, given.get("model"), given.get("with", []),
         [f"{name}={value}" for name, value in (given.get("set") or {}).items()], given.get("flags", []), given.get("dialect"),
     )  # fmt: skip
     if given.get("settings"):

@@ -22,23 +22,27 @@ def options(
     extra_flags: Iterable[str] = (),
     dialect: str | None = None,
     root: str | None = None,
+    folders: Iterable[str] = (),
 ) -> Options:
-    """Raises Wrong for an unknown GPU, a specifier that is none, a --set without `=`, an unknown dialect."""
+    """`folders` are those that are checked: no program of theirs is started.
+
+    Raises Wrong for an unknown GPU, a specifier that is none, a --set without `=`, an unknown dialect."""
     if dialect is not None:
         _known_dialect(dialect)
+    targets = tuple(target for name in gpus for target in _targets(name, tuple(folders)))
     return Options(
-        tuple(target for name in gpus for target in _targets(name)), model, tuple(_release(text) for text in releases), tuple(_fact(text) for text in sets),
+        targets, model, tuple(_release(text) for text in releases), tuple(_fact(text) for text in sets),
         tuple(extra_flags), dialect, root,
     )  # fmt: skip
 
 
-def _targets(name: str) -> tuple[tuple[str, Any], ...]:
+def _targets(name: str, folders: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
     if name != "auto":
         return ((name, _gpu(name)),)
     from stablint.target.live import NoTarget, auto
 
     try:
-        return auto()
+        return auto(folders)
     except NoTarget as error:
         raise Wrong(f"--gpu auto: {error}") from error
 

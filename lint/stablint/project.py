@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stablint import settings as files
+from stablint import trust
 from stablint.assemble.asked import Options
+from stablint.discover import Roots
 from stablint.hazard.model import Hazard, load
 from stablint.options import Wrong, options
 from stablint.policy import Accepted, Policies, Policy
@@ -21,6 +25,7 @@ from stablint.source.globs import matches
 if TYPE_CHECKING:
     from stablint.house import House
 
+AUTO = "auto"
 Row = dict[str, Any]
 
 
@@ -35,13 +40,24 @@ class Asked(NamedTuple):
     write_baseline: bool = False  # what the file holds does not count then
     config: str | None = None  # a settings file for everything that is checked
     isolated: bool = False
+    targets: bool = False  # the GPUs are named: those of the settings do not count
+    allow_outside: bool = False  # files outside of the repository may be read
 
 
 class Resolver(Policies):
-    """The policy of each file of a project. Settings are read once, and only those that a checked file is under."""
+    """The policy of each file of a project. Settings are read once, and only those that a checked file is under.
 
-    def __init__(self, asked: Asked, base: str) -> None:
+    `tell` takes a notice of something that the settings of a repository ask for and that only the user can allow, each once.
+    """
+
+    def __init__(
+        self, asked: Asked, base: str, paths: Iterable[str] = (), tell: Callable[[str], None] | None = None
+    ) -> None:
         self.given, self.base = asked, base
+        self._roots = Roots(paths, base)
+        self._tell = tell or _to_stderr
+        self._told_of: set[str] = set()
+        self._trusted: dict[str, bool] = {}
         self._folders: dict[str, str | None] = {}
         self._settings: dict[str, Settings] = {}
         self._whole: dict[str, Policy] = {}  # of folders all of whose files are under the same
@@ -86,17 +102,41 @@ class Resolver(Policies):
             return None
         path = self.given.config
         if path is None:
-            path = files.nearest(folder, self._folders)
+            try:
+                path = files.nearest(folder, self._folders)
+            except files.BadSettings as error:
+                raise Wrong(str(error)) from error
         elif not os.path.isfile(os.path.join(self.base, path)):
             raise Wrong(f"--config {path}: no such file")
         if path is None:
             return None
         if path not in self._settings:
+            full = os.path.join(self.base, path)
             try:
-                self._settings[path] = files.read(os.path.join(self.base, path), self.base)
+                root = None if self.given.allow_outside or self._trusts(full) else self._roots.of(full)
+                self._settings[path] = files.read(full, self.base, root)
             except files.BadSettings as error:
                 raise Wrong(str(error)) from error
         return self._settings[path]
+
+    def _trusts(self, path: str) -> bool:
+        """Whether the user has named this settings file, or trusts the folder that it lies in."""
+        if path not in self._trusted:
+            named = self.given.config is not None and path == os.path.join(self.base, self.given.config)
+            try:
+                self._trusted[path] = named or trust.trusts(path, trust.user_file())
+            except files.BadSettings as error:
+                raise Wrong(str(error)) from error
+        return self._trusted[path]
+
+    def _refuse(self, settings: Settings, where: tuple[str | int, ...], asks: str, option: str) -> None:
+        notice = (
+            f"{settings.name}:{settings.line(*where)}: {asks}: not obeyed, since the settings come with the repository; "
+            f"pass {option}, or trust the folder in your own settings (docs/settings.md)"
+        )
+        if notice not in self._told_of:
+            self._told_of.add(notice)
+            self._tell(notice)
 
     def _keep(self, settings: Settings | None, which: tuple[int, ...]) -> Policy:
         policy = self._bare() if settings is None else self._made(settings, which)
@@ -116,13 +156,27 @@ class Resolver(Policies):
         policy = Policy(
             settings.folder, tuple(_accepted(settings, number, row) for number, row in enumerate(settings.get("accept", []))),
             tuple(settings.get("extra-keys", [])), tuple(settings.get("exclude", [])), settings.get("require-reasons", False),
-            fail_on=self.given.fail_on or settings.get("fail-on", "error"), allow_outside=settings.get("allow-outside", False),
+            fail_on=self.given.fail_on or settings.get("fail-on", "error"), allow_outside=self._may_leave(settings),
             rules=self._rules(settings, rows),
         )  # fmt: skip
         baseline = self.given.baseline
         if baseline is None and settings.get("baseline"):
             baseline = settings.resolve(settings.get("baseline"))
-        return self._told(self._aimed(policy, settings, rows), baseline)
+            root = self._roots.of(settings.path)
+            if self.given.write_baseline and not self._trusts(settings.path) and not files.within(baseline, root):
+                raise Wrong(
+                    f"{settings.name}:{settings.line('baseline')}: this baseline lies outside of the repository: name it yourself, "
+                    "with --baseline FILE, to have it written"
+                )
+        return self._told(self._aimed(policy, settings, which), baseline)
+
+    def _may_leave(self, settings: Settings) -> bool:
+        if not settings.get("allow-outside") or self.given.allow_outside:
+            return self.given.allow_outside
+        if self._trusts(settings.path):
+            return True
+        self._refuse(settings, ("allow-outside",), "`allow-outside`", "--allow-outside")
+        return False
 
     def _told(self, policy: Policy, baseline: str | None) -> Policy:
         if baseline is None:
@@ -172,20 +226,40 @@ class Resolver(Policies):
                 rules = chosen(rules, Selection(select, (), grade, row["severity"]))
         return rules
 
-    def _aimed(self, policy: Policy, settings: Settings, rows: list[Row]) -> Policy:
+    def _aimed(self, policy: Policy, settings: Settings, which: tuple[int, ...]) -> Policy:
         """Targets, model and releases. What the command line says is in the options already, and wins there."""
-        targets = next((row["target"] for row in reversed(rows) if "target" in row), settings.get("target", []))
+        rows = [(("per-path", number), settings.get("per-path")[number]) for number in which]
+        told: list[tuple[tuple[str | int, ...], Row]] = [((), settings.values), *rows]
+        place, targets = next(((where, row["target"]) for where, row in reversed(told) if "target" in row), ((), []))
         versions: dict[str, str] = dict(settings.get("versions", {}))
-        for row in rows:
+        for _, row in rows:
             versions |= row.get("versions", {})
-        gpus = [f"{row['gpu']} x{row['count']}" if row.get("count", 1) != 1 else row["gpu"] for row in targets]
+        gpus = []
+        for number, row in enumerate(() if self.given.targets else targets):
+            if row["gpu"] == AUTO and not self._trusts(settings.path):
+                self._refuse(settings, (*place, "target", number, "gpu"), f'`gpu = "{AUTO}"`', f"--gpu {AUTO}")
+                continue
+            gpus.append(f"{row['gpu']} x{row['count']}" if row.get("count", 1) != 1 else row["gpu"])
         try:
-            told = options(gpus, None, [f"{package}{specifier}" for package, specifier in versions.items()])
+            folders = [settings.folder, *self._roots.named]
+            aimed = options(
+                gpus, None, [f"{package}{specifier}" for package, specifier in versions.items()], folders=folders
+            )
         except Wrong as error:
             raise Wrong(f"{settings.name}: {error}") from error
-        said = {library: f"[versions] in {settings.name}" for library, _ in told.releases}
+        said = {library: f"[versions] in {settings.name}" for library, _ in aimed.releases}
         said["gpu"] = f"[[target]] in {settings.name}"
-        return policy._replace(gpus=told.gpus, model=_model(settings), releases=told.releases, said=said)
+        return policy._replace(gpus=aimed.gpus, model=self._model(settings), releases=aimed.releases, said=said)
+
+    def _model(self, settings: Settings) -> str | None:
+        """A hub id, or a folder, which is meant from the folder of the settings."""
+        model: str | None = settings.get("model")
+        if model is None or not os.path.isdir(settings.resolve(model)):
+            return model
+        path = settings.resolve(model)
+        if self.given.allow_outside or self._trusts(settings.path) or files.within(path, self._roots.of(settings.path)):
+            return path
+        raise Wrong(f"{settings.name}:{settings.line('model')}: `model`: {files.outside('leads')}")
 
 
 def _key(settings: Settings | None, which: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
@@ -194,39 +268,34 @@ def _key(settings: Settings | None, which: tuple[int, ...]) -> tuple[str, tuple[
 
 def options_of(given: argparse.Namespace, extra: list[str], paths: list[str]) -> Options:
     """Those of a command line, with the settings of the project. Raises Wrong."""
+    base = os.getcwd()
+    named = [os.path.normpath(os.path.join(base, path)) for path in paths]
     told = options(
         given.gpu, given.model, given.releases, given.sets, extra, given.dialect,
-        os.path.abspath(os.sep) if given.allow_outside else None,
+        os.path.abspath(os.sep) if given.allow_outside else None, Roots(named, base).named,
     )  # fmt: skip
-    base = os.getcwd()
     asked = Asked(
         listed(getattr(given, "select", "")), listed(getattr(given, "ignore", "")), getattr(given, "min_evidence", None),
         getattr(given, "fail_on", None), getattr(given, "baseline", None), getattr(given, "write_baseline", False), given.config,
-        given.isolated,
+        given.isolated, bool(given.gpu), given.allow_outside,
     )  # fmt: skip
-    resolver = Resolver(asked, base)
-    resolver.check_words([os.path.normpath(os.path.join(base, path)) for path in paths])
+    resolver = Resolver(asked, base, paths)
+    resolver.check_words(named)
     return told._replace(policies=resolver)
 
 
-def _model(settings: Settings) -> str | None:
-    """A hub id, or a folder, which is meant from the folder of the settings."""
-    model: str | None = settings.get("model")
-    return settings.resolve(model) if model is not None and os.path.isdir(settings.resolve(model)) else model
+def _to_stderr(notice: str) -> None:
+    from stablint.report.masking import mask
+    from stablint.report.plain import plain
+
+    print(f"stablint: {plain(mask(notice))}", file=sys.stderr)
 
 
 def _accepted(settings: Settings, number: int, row: Row) -> Accepted:
     """A table `[[accept]]`, with its place in the settings file: an unused one is reported there."""
     from stablint.source.tree import Text
 
-    with open(settings.path, encoding="utf-8") as file:
-        content = file.read()
-    path = (
-        ("tool", "stablint", "accept", number)
-        if os.path.basename(settings.path) == "pyproject.toml"
-        else ("accept", number)
-    )
-    line = files.line_of(content, path)
-    start = sum(len(one) for one in content.splitlines(keepends=True)[: line - 1])
-    text = Text(settings.path, settings.name, content)
+    line = settings.line("accept", number)
+    start = sum(len(one) for one in settings.text.splitlines(keepends=True)[: line - 1])
+    text = Text(settings.path, settings.name, settings.text)
     return Accepted(row.get("file"), row.get("setting"), tuple(row["rules"]), row.get("reason", ""), text, start)

@@ -8,14 +8,22 @@ from __future__ import annotations
 import json
 import os
 import re
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
+
+from stablint.source import text as source_text
 
 NAMES = ("stablint.toml", "pyproject.toml")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SCHEMAS = (os.path.join(_HERE, "schemas"), os.path.join(_HERE, "..", "..", "schemas"))  # of a wheel, of a checkout
 _LONGEST_CHAIN = 20
-_TABLE = r"(?m)^\s*\[\s*tool\s*\.\s*[\"']?stablint[\"']?\s*[\].]|^\s*tool\.stablint\b"
+LARGEST = 1_000_000
+"""Bytes of the largest settings file that is read, a pyproject.toml included."""
+
+_DEEPEST = 20  # parts of a dotted key that are told apart when its line is looked for
+# Both are matched against the beginning of one line without its indentation: a pattern that looks for a line is quadratic on blank ones.
+_TABLE = r"\[{1,2}\s*[\"']?tool[\"']?\s*\.\s*[\"']?stablint[\"']?\s*[\].]|tool\s*\.\s*stablint\b"
 _HEADER = r"\s*\[(\[)?([^\[\]]+)\]"
 _KEY = r"\s*([A-Za-z0-9_.\"'-]+)\s*="
 
@@ -28,11 +36,12 @@ class BadSettings(Exception):
 
 
 class Settings(NamedTuple):
-    """`values` as in the file, kebab-case; `folder` is what its globs and paths are relative to."""
+    """`values` as in the file, kebab-case; `folder` is what its globs and paths are relative to; `text` is that of the file itself."""
 
     path: str
     folder: str
     values: dict[str, Any]
+    text: str = ""
 
     def get(self, name: str, default: Any = None) -> Any:
         return self.values.get(name, default)
@@ -42,7 +51,10 @@ class Settings(NamedTuple):
         return shown_path(self.path, os.getcwd())
 
     def resolve(self, path: str) -> str:
-        return os.path.normpath(os.path.join(self.folder, path))
+        return _resolved(self.folder, path)
+
+    def line(self, *where: str | int) -> int:
+        return line_of(self.text, (*_head(self.path), *where))
 
 
 def nearest(folder: str, known: dict[str, str | None]) -> str | None:
@@ -64,32 +76,70 @@ def _of_folder(folder: str) -> str | None:
     return None
 
 
-def read(path: str, base: str | None = None) -> Settings:
-    """Raises BadSettings with file and line for what is unreadable, unknown or of the wrong type."""
-    values = _read(path, base or os.getcwd(), ())
-    return Settings(path, os.path.dirname(os.path.abspath(path)), values)
+def read(path: str, base: str | None = None, root: str | None = None) -> Settings:
+    """Raises BadSettings with file and line for what is unreadable, unknown or of the wrong type.
+
+    With `root`, a folder, so is what lies outside of it, links followed: the file itself, and every file and folder that it names.
+    """
+    base = base or os.getcwd()
+    values = _read(path, base, root, ())
+    return Settings(path, os.path.dirname(os.path.abspath(path)), values, text_of(path, shown_path(path, base)))
 
 
-def _read(path: str, base: str, chain: tuple[str, ...]) -> dict[str, Any]:
+def _read(path: str, base: str, root: str | None, chain: tuple[str, ...]) -> dict[str, Any]:
     from stablint.conform import faults
 
     shown = shown_path(path, base)
     if os.path.realpath(path) in chain or len(chain) > _LONGEST_CHAIN:
         raise BadSettings(f"{shown}: `extend` leads back to itself")
-    text = _text(path, shown)
-    head: Path = ("tool", "stablint") if os.path.basename(path) == "pyproject.toml" else ()
-    values: Any = _parse(text, shown)
+    if root is not None and not within(path, root):
+        raise BadSettings(f"{shown}: {outside('a link that leads')}")
+    text = text_of(path, shown)
+    head = _head(path)
+    values: Any = parsed(text, shown)
     for key in head:
         values = values.get(key, {}) if isinstance(values, dict) else {}
     for where, fault in faults(values, _schema()):
         raise BadSettings(f"{shown}:{line_of(text, (*head, *where))}: {fault}")
     folder = os.path.dirname(os.path.abspath(path))
+    if root is not None:
+        for key, name in _named(values):
+            if not within(_resolved(folder, name), root):
+                place = f"{shown}:{line_of(text, (*head, key))}"
+                raise BadSettings(f"{place}: `{key}`: `{name}` {outside('leads')}")
     values = _absolute(values, folder) if chain else values
     if "extend" not in values:
         return dict(values)
-    below = os.path.normpath(os.path.join(folder, os.path.expanduser(values["extend"])))
+    below = _resolved(folder, values["extend"])
     return _merged(
-        _read(below, base, (*chain, os.path.realpath(path))), {k: v for k, v in values.items() if k != "extend"}
+        _read(below, base, root, (*chain, os.path.realpath(path))), {k: v for k, v in values.items() if k != "extend"}
+    )
+
+
+def within(path: str, root: str) -> bool:
+    """Whether a path leads, all links followed, to the folder `root` or to something in it."""
+    return source_text.is_inside(path, root) or os.path.realpath(path) == os.path.realpath(root)
+
+
+def _head(path: str) -> Path:
+    return ("tool", "stablint") if os.path.basename(path) == "pyproject.toml" else ()
+
+
+def _resolved(folder: str, path: str) -> str:
+    return os.path.normpath(os.path.join(folder, os.path.expanduser(path)))
+
+
+def _named(values: dict[str, Any]) -> list[tuple[str, str]]:
+    """The files and folders that settings name, with their keys."""
+    found = [(key, values[key]) for key in ("extend", "baseline") if key in values]
+    return [*found, *(("hazards", folder) for folder in values.get("hazards", ()))]
+
+
+def outside(verb: str) -> str:
+    """What to do about a path of a repository's settings that leads elsewhere."""
+    return (
+        f"{verb} out of the repository: settings that come with it name only what lies in it. "
+        "Where you mean it, say so yourself: --allow-outside, --config FILE, or `trusted` in your own settings (docs/settings.md)"
     )
 
 
@@ -126,15 +176,16 @@ def _from(folder: str, path: str) -> str:
     return path if "/" not in path.rstrip("/") and "*" in path else os.path.join(folder, path)
 
 
-def _text(path: str, shown: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadSettings(f"{shown}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from error
+def text_of(path: str, shown: str) -> str:
+    """The text of a regular file of at most `LARGEST` bytes. Raises BadSettings for any other."""
+    content = source_text.read(path, shown, LARGEST)
+    if isinstance(content, source_text.Unreadable):
+        raise BadSettings(f"{shown}: {content.problem.message}")
+    return content.text
 
 
-def _parse(text: str, shown: str) -> dict[str, Any]:
+def parsed(text: str, shown: str) -> dict[str, Any]:
+    """The values of a TOML text. Raises BadSettings with the line where it is none."""
     try:
         toml = import_module("tomllib")
     except ModuleNotFoundError:  # Python 3.10
@@ -144,16 +195,20 @@ def _parse(text: str, shown: str) -> dict[str, Any]:
     except ValueError as error:
         line = re.search(r"line (\d+)", str(error))
         raise BadSettings(f"{shown}:{line[1] if line else text.count(chr(10)) + 1}: {error}") from error
+    except RecursionError as error:
+        raise BadSettings(f"{shown}: nested too deep") from error
     return values
 
 
 def _has_table(path: str) -> bool:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError:
-        return False
-    return "stablint" in text and re.search(_TABLE, text) is not None
+    """Raises BadSettings for a file that is too large to be looked into."""
+    content = source_text.read(path, path, LARGEST)
+    if isinstance(content, source_text.Unreadable) and content.problem.kind == "too-large":
+        raise BadSettings(f"{shown_path(path, os.getcwd())}: {content.problem.message}: --isolated reads no settings")
+    text = content.text.text if isinstance(content, source_text.Unreadable) else content.text
+    return "stablint" in text and any(
+        re.match(_TABLE, line.lstrip()) for line in text.splitlines() if "stablint" in line
+    )
 
 
 def shown_path(path: str, base: str) -> str:
@@ -175,25 +230,30 @@ def _schema() -> dict[str, Any]:
 
 def line_of(text: str, path: Path) -> int:
     """The line of a TOML text where a setting stands, or the table or list that it stands in. 1 if nothing of it is found."""
-    best, best_length = 1, 0
+    lines = _lines(text)
+    for length in range(min(len(path), _DEEPEST), 0, -1):
+        if path[:length] in lines:
+            return lines[path[:length]]
+    return 1
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> dict[Path, int]:
+    """The first line of every table and key, by its path."""
+    found: dict[Path, int] = {}
     header: Path = ()
     seen: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        if found := re.match(_HEADER, line):
-            header = _parts(found[2])
-            if found[1]:
-                seen[found[2]] = seen.get(found[2], -1) + 1
-                header = (*header, seen[found[2]])
-            here = header
-        elif found := re.match(_KEY, line):
-            here = (*header, *_parts(found[1]))
-        else:
-            continue
-        length = len(here) if path[: len(here)] == here else 0
-        if length > best_length:
-            best, best_length = number, length
-    return best
+        if head := re.match(_HEADER, line):
+            header = _parts(head[2])
+            if head[1]:
+                seen[head[2]] = seen.get(head[2], -1) + 1
+                header = (*header, seen[head[2]])
+            found.setdefault(header, number)
+        elif key := re.match(_KEY, line):
+            found.setdefault((*header, *_parts(key[1])), number)
+    return found
 
 
 def _parts(dotted: str) -> Path:
-    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+    return tuple(part.strip().strip("\"'") for part in dotted.split(".", _DEEPEST)[:_DEEPEST])

@@ -119,7 +119,7 @@ def _every_text(given: argparse.Namespace) -> tuple[dict[str, Any], dict[str, An
     """Texts and examples by id: of stablint's rules, and of those of the house that the settings of the working directory name."""
     from stablint.project import Asked, Resolver
 
-    resolver = Resolver(Asked(config=given.config, isolated=given.isolated), os.getcwd())
+    resolver = Resolver(Asked(config=given.config, isolated=given.isolated, targets=True), os.getcwd())
     resolver.at(os.path.join(os.getcwd(), ""))
     house = {name: rows for one in resolver.houses() for name, rows in one.examples.items()}
     return {**knowledge.load("texts"), **resolver.texts()}, {**knowledge.load("examples"), **house}

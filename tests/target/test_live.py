@@ -227,6 +227,6 @@ def test_auto_says_why_there_is_none(monkeypatch):
         (machine_that(), "no GPU driver"),
     ]
     for found, word in machines:
-        monkeypatch.setattr(live, "machine", lambda found=found: found)
+        monkeypatch.setattr(live, "machine", lambda folders=(), found=found: found)
         with pytest.raises(live.NoTarget, match=word):
             live.auto()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tarfile
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stablint.run.pep440 import release_key
+from stablint.target.child import FOLDER, Outside
 
 _LAID_OVER = re.compile(r"[^/]+\.data/(?:purelib|platlib)/")
 _NAME = re.compile(r"(?P<library>[A-Za-z0-9_.]+?)-(?P<release>\d[\w.!+]*?)(?:-[^/]*\.whl|\.tar\.gz)\Z")
@@ -81,6 +83,33 @@ class Shelf:
         clone = self._clones.get(repository.lower())
         if clone is None:
             return None
-        command = ["git", "-c", "safe.directory=*", "-C", str(clone), "show", f"{commit}:{path}"]
-        done = subprocess.run(command, capture_output=True, check=False)
+        outside = Outside([str(clone)])
+        git = outside.program("git")
+        if git is None or commit.startswith("-"):  # what a source cites is no option
+            return None
+        # Only what lies in the clone: neither its hooks and watchers nor the place that it was cloned from have a say.
+        command = [
+            git,
+            "-c",
+            "safe.directory=*",
+            "-c",
+            "core.hooksPath=",
+            "-c",
+            "core.fsmonitor=false",
+            "-C",
+            os.path.abspath(clone),
+        ]
+        environment = {
+            **outside.environment(),
+            "GIT_ALLOW_PROTOCOL": "",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_TERMINAL_PROMPT": "0",
+        }
+        done = subprocess.run(
+            [*command, "show", "--no-textconv", f"{commit}:{path}"],
+            capture_output=True,
+            check=False,
+            cwd=FOLDER,
+            env=environment,
+        )
         return done.stdout.decode("utf-8", errors="replace") if done.returncode == 0 else None

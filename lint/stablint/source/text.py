@@ -42,18 +42,18 @@ class OutsideRoot(OSError):
     """A file to be written lies, links followed, outside the folder that may be changed."""
 
 
-def read(path: str, name: str) -> Text | Unreadable:
-    """The text of a regular file of at most `LARGEST` bytes in UTF-8 or (with its byte order mark) UTF-16; no other encoding is guessed."""
+def read(path: str, name: str, largest: int = LARGEST) -> Text | Unreadable:
+    """The text of a regular file of at most `largest` bytes in UTF-8 or (with its byte order mark) UTF-16; no other encoding is guessed."""
     try:
-        data = _bytes(path)
+        data = _bytes(path, largest)
     except OSError as error:
         return _unreadable(path, name, "", "unreadable-file", why(error, path))
     except ValueError:  # a NUL or a lone surrogate in the path itself
         return _unreadable(path, name, "", "unreadable-file", "no possible path")
     if data is None:
         return _unreadable(path, name, "", "unreadable-file", "not a regular file")
-    if len(data) > LARGEST:
-        return _unreadable(path, name, "", "too-large", f"larger than {LARGEST // 1_000_000} MB")
+    if len(data) > largest:
+        return _unreadable(path, name, "", "too-large", f"larger than {largest // 1_000_000} MB")
     return decode(data, path, name)
 
 
@@ -150,13 +150,13 @@ def newline_of(text: str) -> str:
     return found.group() if found else "\n"
 
 
-def _bytes(path: str) -> bytes | None:
-    """At most one byte more than `LARGEST`; None for what is no regular file. A FIFO is opened without waiting for its writer."""
+def _bytes(path: str, largest: int) -> bytes | None:
+    """At most one byte more than `largest`; None for what is no regular file. A FIFO is opened without waiting for its writer."""
     descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        parts, left = [], LARGEST + 1
+        parts, left = [], largest + 1
         while left and (part := os.read(descriptor, left)):
             parts.append(part)
             left -= len(part)

@@ -7,9 +7,10 @@ import platform
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from stablint.target import roads
+from stablint.target import child, roads
 from stablint.target.gpu import Gpu, parse_gpu
 from stablint.target.roads import FOUND, HUNG, NO_CARD, NO_DRIVER, NOT_THERE, Answer, Card
 
@@ -36,20 +37,22 @@ class Machine(NamedTuple):
 
 
 def machine(
-    ask: roads.Ask = roads.ask,
+    ask: roads.Ask | None = None,
     environment: Mapping[str, str] = os.environ,
     *,
     torch: Any = None,
     system: str = "",
-    which: Any = None,
+    which: roads.Which | None = None,
+    folders: Sequence[str] = (),
 ) -> Machine:
     """Ask NVML, then torch (where it is imported already, or given), then nvidia-smi; rocm-smi and sysctl where they are the road.
 
-    All together takes two seconds at most. The arguments stand in for the machine in tests.
+    All together takes two seconds at most. Nothing that lies in the repositories of the current folder and of `folders` is started or read.
+    The other arguments stand in for the machine in tests.
     """
-    import shutil
-
-    which = which or shutil.which
+    outside = child.Outside(folders)
+    which = which or outside.program
+    ask = ask or partial(roads.ask, outside=outside)
     ends = time.monotonic() + roads.LIMIT
     torch = torch if torch is not None else sys.modules.get("torch")
     tried: list[Answer] = []
@@ -184,9 +187,9 @@ class NoTarget(Exception):
     """`--gpu auto` found nothing that a run could be held to; the message says why."""
 
 
-def auto() -> tuple[tuple[str, Gpu], ...]:
-    """The targets of this machine, for `--gpu auto`. Raises NoTarget."""
-    found = machine()
+def auto(folders: Sequence[str] = ()) -> tuple[tuple[str, Gpu], ...]:
+    """The targets of this machine, for `--gpu auto` of a check of these folders. Raises NoTarget."""
+    found = machine(folders=folders)
     if not found.visible:
         detail = next((answer.detail for answer in found.tried if answer.road == found.road and answer.detail), "")
         raise NoTarget(

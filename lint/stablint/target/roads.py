@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+
+from stablint.target import child
 
 LIMIT = 2.0  # seconds that all questions together may take
 
@@ -56,14 +56,16 @@ class Output(NamedTuple):
 
 
 Ask = Callable[[Sequence[str], float], Output]
+Which = Callable[[str], str | None]
 
 
-def ask(command: Sequence[str], seconds: float) -> Output:
-    """Run a program for at most so long. One that does not end is killed and left: waiting for it could take for ever."""
+def ask(command: Sequence[str], seconds: float, outside: child.Outside | None = None) -> Output:
+    """Run a program, away from the checkout, for at most so long. One that does not end is killed and left: waiting could take for ever."""
+    environment = (outside or child.Outside()).environment()
     try:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, text=True,
-            encoding="utf-8", errors="replace",
+            encoding="utf-8", errors="replace", cwd=child.FOLDER, env=environment,
         )  # fmt: skip
     except OSError as error:
         return Output(127, "", str(error))
@@ -122,7 +124,7 @@ _PROFILE = re.compile(r"\b\d+g\.\d+gb\b(?:\+\w+)?")
 
 def nvml(ask: Ask, seconds: float) -> Answer:
     """nvidia-ml-py in a child process. https://docs.nvidia.com/deploy/nvml-api/"""
-    said = ask([sys.executable, "-c", _NVML], seconds)
+    said = ask(child.python(_NVML), seconds)
     if said.code is None:
         return Answer("nvml", HUNG)
     try:
@@ -147,9 +149,9 @@ def nvml_cards(rows: Sequence[dict[str, Any]]) -> tuple[Card, ...]:
 _FIELDS = ("index", "name", "memory.total", "uuid", "driver_version", "compute_cap")
 
 
-def nvidia_smi(ask: Ask, seconds: float, which: Callable[[str], str | None] = shutil.which) -> Answer:
+def nvidia_smi(ask: Ask, seconds: float, which: Which | None = None) -> Answer:
     """`nvidia-smi --query-gpu`; `-L` names the MIG slices. Drivers older than 510 do not know compute_cap."""
-    program = which("nvidia-smi")
+    program = (which or child.Outside().program)("nvidia-smi")
     if program is None:
         return Answer("nvidia-smi", NOT_THERE, (), "nvidia-smi is not on the PATH")
     for fields in (_FIELDS, _FIELDS[:-1]):
@@ -211,8 +213,8 @@ def smi_slices(text: str, cards: Sequence[Card]) -> tuple[Card, ...]:
     return tuple(found)
 
 
-def rocm_smi(ask: Ask, seconds: float, which: Callable[[str], str | None] = shutil.which) -> Answer:
-    program = which("rocm-smi")
+def rocm_smi(ask: Ask, seconds: float, which: Which | None = None) -> Answer:
+    program = (which or child.Outside().program)("rocm-smi")
     if program is None:
         return Answer("rocm-smi", NOT_THERE, (), "rocm-smi is not on the PATH", "amd")
     said = ask([program, "--showproductname", "--showmeminfo", "vram", "--showuniqueid", "--json"], seconds)
