@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -139,6 +140,48 @@ def test_what_is_no_hazard_is_refused_with_its_file(here, capsys, text):
     assert main(["configs"]) == 2
     assert "rules" in capsys.readouterr().err
     assert main(["test-hazards", "rules"]) == 2
+
+
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
+WORD = "the-word-of-another-file"
+HOSTILE = {
+    "aliases": (BOMB, "alias"),
+    "brackets": ("id: " + "[" * 5_000, "nested too deep"),
+    "another file": (f"root: {WORD}\nmore: [{{{WORD}: 1}}]\n", "seed.yaml"),
+    "another file that is no YAML": (f"root: *{WORD}: [{{\n", "seed.yaml:1:"),
+    "a large one": ("# " + "x" * 300_000, "larger than 0.2 MB"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_file_is_refused_without_a_word_of_it(here, capsys, text, said):
+    (here / "rules" / "seed.yaml").write_text(text)
+    for words in (["configs"], ["test-hazards", "rules"], ["rules"]):
+        assert main(words) == 2
+        told = capsys.readouterr()
+        assert said in told.err and WORD not in told.out + told.err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files here")
+def test_a_hazard_is_a_regular_file_of_its_repository(here, tmp_path_factory, capsys):
+    os.mkfifo(here / "rules" / "fifo.yaml")
+    assert main(["configs"]) == 2
+    assert "fifo.yaml: not a regular file" in capsys.readouterr().err
+    (here / "rules" / "fifo.yaml").unlink()
+    outside = tmp_path_factory.mktemp("outside") / "seed.yaml"
+    outside.write_text(RULE.replace("T901", "T902").replace("house-seed", "other-seed"))
+    (here / "rules" / "link.yaml").symlink_to(outside)
+    for words in (["configs"], ["test-hazards", "rules"]):
+        assert main(words) == 2
+        assert "link.yaml: a link that leads out of" in capsys.readouterr().err
+
+
+def test_an_example_asks_no_machine_for_its_gpus(here, capsys):
+    (here / "rules" / "seed.yaml").write_text(
+        RULE.replace("  - dialect: trl\n", "  - dialect: trl\n    options: {gpu: auto}\n")
+    )
+    assert main(["test-hazards", "rules"]) == 1
+    assert "names its GPU" in capsys.readouterr().out
 
 
 def test_a_folder_without_hazards_is_refused(here):

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
-from stablint import locks, settings
+from stablint import locks, settings, trust
 from stablint.cli import main
 from stablint.conform import faults
 from stablint.schema import Settings
@@ -215,6 +215,136 @@ def test_settings_of_a_repository_let_nothing_be_written_outside_of_it(here, tmp
     put(here, stablint__toml="allow-outside = true\n")
     assert main(["train.yaml", "--fix", "--gpu", "A100-80GB"]) == 2
     assert outside.read_text() == FIXABLE
+
+
+@pytest.fixture
+def beside(here, tmp_path_factory, monkeypatch):
+    """A folder outside of the repository, with files that its settings should not reach; and a home without settings of the user."""
+    folder = tmp_path_factory.mktemp("beside")
+    (folder / "rules").mkdir()
+    (folder / "rules" / "word.yaml").write_text("root: x:0:0:the-word\n")
+    (folder / "cred.toml").write_text('the-word = "x"\n')
+    (folder / "config.json").write_text('{"model_type": "llama", "the-word": 1}')
+    (folder / "base.json").write_text('{"schema_version": 1, "findings": []}')
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    put(here, train__yaml=BAD)
+    return folder
+
+
+OUTSIDE = {
+    "extend": ('fail-on = "info"\nextend = "{0}/cred.toml"\n', 2),
+    "extend from home": ('extend = "~/cred.toml"\n', 1),
+    "extend by dots": ('extend = "../{1}/cred.toml"\n', 1),
+    "extend by a link": ('extend = "link/cred.toml"\n', 1),
+    "hazards": ('\nhazards = ["{0}/rules"]\n', 2),
+    "hazards by a link": ('hazards = ["link/rules"]\n', 1),
+    "a hazard file that is a link": ('hazards = ["own"]\n', 0),
+    "baseline": ('baseline = "{0}/base.json"\n', 1),
+    "a baseline that is not there": ('baseline = "../new.json"\n', 1),
+    "model": ('model = "{0}"\n', 1),
+    "a table of pyproject": ('[tool.stablint]\nextend = "~/cred.toml"\n', 2),
+}
+
+
+@pytest.mark.parametrize(("text", "line"), OUTSIDE.values(), ids=OUTSIDE)
+def test_what_a_repository_names_outside_of_itself_is_refused_unread(here, beside, capsys, text, line):
+    (here / "link").symlink_to(beside)
+    (here / "own").mkdir()
+    (here / "own" / "word.yaml").symlink_to(beside / "rules" / "word.yaml")
+    name = "pyproject.toml" if "tool." in text else "stablint.toml"
+    (here / name).write_text(text.format(beside, beside.name))
+    before = {path: path.read_bytes() for path in beside.rglob("*") if path.is_file()}
+    assert main(["train.yaml"]) == 2
+    told = capsys.readouterr()
+    assert (f"{name}:{line}: " in told.err) if line else ("own/word.yaml" in told.err)
+    assert "the-word" not in told.out + told.err
+    assert main(["train.yaml", "--write-baseline"]) == 2
+    assert {path: path.read_bytes() for path in beside.rglob("*") if path.is_file()} == before
+    assert not (here.parent / "new.json").exists()
+
+
+def test_settings_that_are_a_link_out_of_the_repository_are_refused(here, beside, capsys):
+    (here / "stablint.toml").symlink_to(beside / "cred.toml")
+    assert main(["train.yaml"]) == 2
+    told = capsys.readouterr().err
+    assert "stablint.toml" in told and "the-word" not in told
+
+
+def test_the_user_may_let_them(here, beside, capsys):
+    """Each on its own: an option, the file named on the command line, and the user's own file."""
+    put(here, stablint__toml=f'extend = "{beside}/more.toml"\n')
+    put(beside, more__toml='ignore = ["P143"]\n')
+    assert main(["train.yaml"]) == 2
+    assert main(["train.yaml", "--allow-outside"]) == 0
+    assert main(["train.yaml", "--config", "stablint.toml"]) == 0
+    own = Path(str(trust.user_file()))
+    own.parent.mkdir(parents=True)
+    own.write_text(f'trusted = ["{here}"]\n')
+    assert main(["train.yaml"]) == 0
+    capsys.readouterr()
+    own.write_text('trusted = ["elsewhere"]\n')
+    assert main(["train.yaml"]) == 2
+    assert "not absolute" in capsys.readouterr().err
+    own.write_text('\ntrust = ["/"]\n')
+    assert main(["train.yaml"]) == 2
+    assert f"{own}:2: unknown setting `trust`" in capsys.readouterr().err
+
+
+def test_a_baseline_outside_is_written_only_where_the_command_line_names_it(here, beside):
+    put(here, stablint__toml=f'baseline = "{beside}/new.json"\n')
+    assert main(["train.yaml", "--write-baseline", "--allow-outside"]) == 2
+    assert not (beside / "new.json").exists()
+    assert main(["train.yaml", "--write-baseline", "--allow-outside", "--baseline", str(beside / "new.json")]) == 0
+    assert (beside / "new.json").exists()
+
+
+PLACES = [
+    ({}, "linux", "~/.config"),
+    ({"XDG_CONFIG_HOME": "/etc/of-mine"}, "linux", "/etc/of-mine"),
+    ({"XDG_CONFIG_HOME": "relative"}, "linux", "~/.config"),
+    ({}, "darwin", "~/Library/Application Support"),
+]
+
+
+@pytest.mark.parametrize(("environment", "system", "folder"), PLACES)
+def test_where_the_users_own_file_lies(environment, system, folder):
+    expected = os.path.join(os.path.expanduser(folder), "stablint", "stablint.toml")
+    assert trust.user_file(environment, system) == expected
+
+
+SPENT = {
+    "blank lines": "\n" * 900_000 + "stablint",
+    "blanks": "[" + " " * 900_000 + "stablint",
+    "headers": "[a.b.c]\n" * 100_000 + "stablint",
+    "rows": "[tool.stablint]\nfail-on = 1\n" + "[[tool.stablint.accept]]\nrules = []\n" * 20_000,
+    "a long key": "[tool.stablint]\n" + "a." * 100_000 + "b = 1",
+    "long keys": "[tool.stablint]\n" + "".join(f"{'a.' * 90}b{number} = 1\n" for number in range(5_000)),
+    "an inline table": "[tool.stablint]\nx = {" + "a." * 100_000 + "b = 1}",
+    "nested": "[tool.stablint]\nx = " + "[" * 5_000,
+}
+
+
+@pytest.mark.parametrize("text", SPENT.values(), ids=SPENT)
+def test_large_settings_cost_little(here, text):
+    """Each of these took minutes, or ended in a traceback."""
+    put(here, pyproject__toml=text, train__yaml=BAD)
+    assert main(["train.yaml"]) in (1, 2)
+
+
+def test_a_settings_file_is_a_small_regular_file(here, capsys):
+    put(here, train__yaml=BAD)
+    for name in ("stablint.toml", "pyproject.toml"):
+        with open(here / name, "wb") as file:
+            file.truncate(3_000_000_000)  # sparse
+        assert main(["train.yaml"]) == 2
+        assert f"{name}: larger than 1 MB" in capsys.readouterr().err
+        (here / name).unlink()
+    os.mkfifo(here / "fifo.toml")
+    assert main(["train.yaml", "--config", "fifo.toml"]) == 2
+    put(here, stablint__toml='extend = "fifo.toml"\n')
+    assert main(["train.yaml"]) == 2
+    assert "fifo.toml: not a regular file" in capsys.readouterr().err
 
 
 GLOBS = [

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from stablint.assemble.asked import Options
+from stablint.discover import root_of
 from stablint.hazard.model import Hazard, from_row, load
 from stablint.options import Wrong, options
 
@@ -35,7 +36,7 @@ def house(folders: list[str]) -> House:
         if not os.path.isdir(folder):
             raise Wrong(f"the folder of house hazards `{folder}` does not exist")
         try:
-            compiled = compile_folder(Path(folder))
+            compiled = compile_folder(Path(folder), root_of(os.path.realpath(folder)))
         except ValueError as error:
             raise Wrong(f"house hazards: {_one_line(error)}") from error
         if not compiled["core"]:

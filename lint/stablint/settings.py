@@ -21,6 +21,7 @@ _LONGEST_CHAIN = 20
 LARGEST = 1_000_000
 """Bytes of the largest settings file that is read, a pyproject.toml included."""
 
+_DOTS = 100  # of one key; the readers of TOML take time with the square of them
 _DEEPEST = 20  # parts of a dotted key that are told apart when its line is looked for
 # Both are matched against the beginning of one line without its indentation: a pattern that looks for a line is quadratic on blank ones.
 _TABLE = r"\[{1,2}\s*[\"']?tool[\"']?\s*\.\s*[\"']?stablint[\"']?\s*[\].]|tool\s*\.\s*stablint\b"
@@ -186,6 +187,10 @@ def text_of(path: str, shown: str) -> str:
 
 def parsed(text: str, shown: str) -> dict[str, Any]:
     """The values of a TOML text. Raises BadSettings with the line where it is none."""
+    for number, line in enumerate(text.splitlines(), 1):
+        dots = line.count(".")
+        if dots > _DOTS and (line.partition("=")[0].count(".") > _DOTS or dots > 20 * _DOTS):  # a list may hold many
+            raise BadSettings(f"{shown}:{number}: a key of more than {_DOTS} parts")
     try:
         toml = import_module("tomllib")
     except ModuleNotFoundError:  # Python 3.10
@@ -193,8 +198,8 @@ def parsed(text: str, shown: str) -> dict[str, Any]:
     try:
         values: dict[str, Any] = toml.loads(text)
     except ValueError as error:
-        line = re.search(r"line (\d+)", str(error))
-        raise BadSettings(f"{shown}:{line[1] if line else text.count(chr(10)) + 1}: {error}") from error
+        place = re.search(r"line (\d+)", str(error))
+        raise BadSettings(f"{shown}:{place[1] if place else text.count(chr(10)) + 1}: {error}") from error
     except RecursionError as error:
         raise BadSettings(f"{shown}: nested too deep") from error
     return values

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from stablint.source import text as source_text
+
+LARGEST = 200_000
+"""Bytes of the largest hazard file that is read; ours have a tenth of it."""
 
 _FACT = re.compile(
     r"(training|trainer|deepspeed|accelerate|fsdp|lora|quantization|model|tokenizer|data|launch|target|versions|derived|file|item)(\.[A-Za-z0-9_-]+)*\Z"
@@ -25,17 +31,21 @@ def compile_hazards(root: Path) -> dict[str, object]:
     }
 
 
-def compile_folder(folder: Path) -> dict[str, Any]:
-    """Every file is validated against the one model of hazard files (stablint.schema); what it refuses is an error naming the file."""
+def compile_folder(folder: Path, root: str | None = None) -> dict[str, Any]:
+    """Every file is validated against the one model of hazard files (stablint.schema); what it refuses is an error naming the file.
+
+    The error shows nothing of what the file holds: it may be another than its author of hazards meant. With `root`, a folder, so is a file
+    that leads, links followed, out of it.
+    """
     from stablint.schema import HazardFile
 
     core, texts, examples = [], {}, {}
     for path in sorted(folder.rglob("*.yaml")):
         name = path.relative_to(folder.parent).as_posix()
+        data = _read(path, name, root)
         try:
-            data = yaml.safe_load(path.read_text(encoding="utf-8"))
             HazardFile.model_validate(data)
-        except (ValueError, yaml.YAMLError) as error:
+        except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
         core.append(_core(data))
         texts[data["id"]] = {key: value for key, value in data.items() if key not in ("examples", "id")} | {
@@ -43,6 +53,34 @@ def compile_folder(folder: Path) -> dict[str, Any]:
         }
         examples[data["id"]] = data["examples"]
     return {"core": core, "texts": texts, "examples": examples}
+
+
+class _Plain(yaml.SafeLoader):
+    """YAML without aliases: nine of them can stand for a thousand million nodes, and no hazard needs one."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event: yaml.AliasEvent = self.get_event()  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(problem="an alias: write it out", problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
+
+def _read(path: Path, name: str, root: str | None) -> Any:
+    if root is not None and not source_text.is_inside(str(path), root):
+        raise ValueError(f"{name}: a link that leads out of {os.path.basename(root) or root}")
+    content = source_text.read(str(path), name, LARGEST)
+    if isinstance(content, source_text.Unreadable):
+        raise ValueError(f"{name}: {content.problem.message}")
+    try:
+        return yaml.load(content.text, Loader=_Plain)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f":{mark.line + 1}:{mark.column + 1}" if mark is not None else ""
+        raise ValueError(f"{name}{where}: no YAML: {error.problem}") from error
+    except (yaml.YAMLError, ValueError) as error:  # a character that YAML does not take, a date that is none
+        raise ValueError(f"{name}: no YAML that can be read") from error
+    except RecursionError as error:
+        raise ValueError(f"{name}: nested too deep") from error
 
 
 def _core(data: dict[str, Any]) -> dict[str, Any]:

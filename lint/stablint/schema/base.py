@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Strict(BaseModel):
-    """Refuses keys that it does not know: a misspelled key must not be ignored in silence."""
+    """Refuses keys that it does not know: a misspelled key must not be ignored in silence. Its errors do not show what was given."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 Severity = Literal["error", "warning", "info"]

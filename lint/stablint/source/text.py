@@ -53,7 +53,7 @@ def read(path: str, name: str, largest: int = LARGEST) -> Text | Unreadable:
     if data is None:
         return _unreadable(path, name, "", "unreadable-file", "not a regular file")
     if len(data) > largest:
-        return _unreadable(path, name, "", "too-large", f"larger than {largest // 1_000_000} MB")
+        return _unreadable(path, name, "", "too-large", f"larger than {largest / 1_000_000:g} MB")
     return decode(data, path, name)
 
 
