@@ -60,7 +60,7 @@ class _Plain(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            event: yaml.AliasEvent = self.get_event()  # type: ignore[no-untyped-call]
+            event: Any = self.get_event()  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(problem="an alias: write it out", problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
