@@ -240,10 +240,10 @@ def test_the_causes_are_told_apart(
 
     original = text._bytes
 
-    def read(path: str) -> bytes | None:
+    def read(path: str, largest: int) -> bytes | None:
         if path.endswith("bad.yaml"):
             raise OSError(code, os.strerror(code), path)
-        return original(path)
+        return original(path, largest)
 
     monkeypatch.setattr(text, "_bytes", read)
     monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("bad.yaml"))
