@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from stablint.baseline import DEFAULT, BadBaseline, render, stale
 from stablint.cli import CLEAN, WRONG
@@ -12,6 +11,7 @@ from stablint.options import Wrong
 from stablint.policy import Policies
 from stablint.report.model import Diagnostic
 from stablint.report.plain import plain
+from stablint.secrets import exit
 
 _LINES = 5  # at most so many lines about what is gone
 
@@ -29,8 +29,7 @@ def write_baseline(policies: Policies, found: Inspection, base: str) -> int:
             continue
         try:
             text = render(group, path, checked)
-            with open(path, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            exit.write_report(path, text)
         except BadBaseline as error:
             raise Wrong(str(error)) from error
         except OSError as error:
@@ -41,7 +40,7 @@ def write_baseline(policies: Policies, found: Inspection, base: str) -> int:
             if any(policy.baseline_file == path for policy in policies.asked())
             else f"; accepted with --baseline {name}"
         )
-        print(f"stablint: {count} finding{'' if count == 1 else 's'} written to {name}{how}", file=sys.stderr)
+        exit.tell(f"{count} finding{'' if count == 1 else 's'} written to {name}{how}")
     return WRONG if found.report.internal_errors else CLEAN
 
 
@@ -62,9 +61,9 @@ def tell_stale(policies: Policies, found: Inspection, base: str) -> None:
     else:
         lines = [f"{rule} in {len(paths)} file{'' if len(paths) == 1 else 's'}" for rule, paths in _by_rule(rows)]
     for line in lines:
-        print(f"stablint: baseline: not found any more: {plain(line)}", file=sys.stderr)
+        exit.tell(f"baseline: not found any more: {plain(line)}")
     if lines:
-        print("stablint: baseline: --write-baseline takes them out", file=sys.stderr)
+        exit.tell("baseline: --write-baseline takes them out")
 
 
 def _by_rule(rows: list[tuple[tuple[str, str, str], int]]) -> list[tuple[str, set[str]]]:

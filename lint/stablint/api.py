@@ -7,7 +7,6 @@ live objects are under those of the working directory. `import stablint` loads n
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Union
@@ -17,6 +16,7 @@ from stablint.inspect import inspect
 from stablint.integrate.guard import TrainingGuard
 from stablint.options import options
 from stablint.report.model import Diagnostic, Report
+from stablint.secrets import exit
 
 if TYPE_CHECKING:
     from stablint.schema.report import ReportDocument
@@ -31,8 +31,9 @@ class UnsafeConfig(Exception):
     def __init__(self, report: Report) -> None:
         self.report = report
         errors = _errors(report)
+        secrets = _secrets(report)
         head = f"{len(errors)} error{'' if len(errors) == 1 else 's'}"
-        super().__init__("\n".join([head, *(f"  {_line(diagnostic)}" for diagnostic in errors)]))
+        super().__init__("\n".join([head, *(f"  {_line(diagnostic, secrets)}" for diagnostic in errors)]))
 
 
 def check(
@@ -86,7 +87,7 @@ def check(
         asked = Asked(
             config=None if config is None else os.fspath(config), isolated=isolated, targets=bool(wanted.gpus)
         )
-        resolver = Resolver(asked, os.getcwd(), named, lambda notice: warnings.warn(notice, stacklevel=3))
+        resolver = Resolver(asked, os.getcwd(), named, lambda notice: exit.warn(notice, 3))
         return inspect(named, wanted._replace(live=live, policies=resolver)).report
     except NoSuchPath as error:
         raise FileNotFoundError(str(error)) from error
@@ -145,15 +146,21 @@ def assert_safe(*paths: Path, **objects: Any) -> Report:
     return report
 
 
-def _line(diagnostic: Diagnostic) -> str:
+def _secrets(report: Report) -> frozenset[str]:
+    from stablint.report.hidden import secrets_of
+
+    return secrets_of(report)
+
+
+def _line(diagnostic: Diagnostic, secrets: frozenset[str]) -> str:
     """Place, code, message and what helps."""
-    from stablint.report.masking import mask
     from stablint.report.place import header
     from stablint.report.plain import plain
     from stablint.report.words import message
+    from stablint.secrets.masking import mask
 
     advice = f" ({diagnostic.fix.title})" if diagnostic.fix is not None else ""
-    return plain(mask(f"{header(diagnostic)}: {diagnostic.code} {message(diagnostic)}{advice}"))
+    return plain(mask(f"{header(diagnostic)}: {diagnostic.code} {message(diagnostic)}{advice}", secrets))
 
 
 def _errors(report: Report) -> list[Diagnostic]:
@@ -164,17 +171,21 @@ def to_text(report: Report) -> str:
     """The report as the command line prints it, for people: `print(stablint.to_text(report))`."""
     from stablint import knowledge
     from stablint.report import full
-    from stablint.report.masking import mask
+    from stablint.report.hidden import secrets_of
+    from stablint.secrets.masking import mask
 
-    return mask(full.render(report, knowledge.load("texts") if report.diagnostics else {}))
+    secrets = secrets_of(report)
+    return mask(full.render(report, knowledge.load("texts") if report.diagnostics else {}, secrets=secrets), secrets)
 
 
 def to_model(report: Report) -> ReportDocument:
     """The report as a validated pydantic model; pydantic is imported only here."""
-    from stablint.report.json import document
+    from stablint.report.hidden import secrets_of
+    from stablint.report.json import render
     from stablint.schema.report import ReportDocument
+    from stablint.secrets.masking import mask
 
-    return ReportDocument.model_validate(document(report))
+    return ReportDocument.model_validate_json(mask(render(report), secrets_of(report), data=True))
 
 
 __all__ = ["Diagnostic", "Report", "TrainingGuard", "UnsafeConfig", "assert_safe", "check", "to_model", "to_text"]

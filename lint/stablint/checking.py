@@ -12,10 +12,10 @@ from stablint.cli import CLEAN, FOUND, WRONG
 from stablint.discover import NoSuchPath, Roots
 from stablint.inspect import Inspection, inspect
 from stablint.options import Wrong
-from stablint.outputs import FOR_PEOPLE, Output, emit, outputs, say, tell_faults, write_bytes
+from stablint.outputs import FOR_PEOPLE, Output, emit, outputs, tell_faults
 from stablint.policy import Policies
-from stablint.report.masking import mask
 from stablint.report.plain import plain
+from stablint.secrets import exit
 from stablint.source import text as source_text
 from stablint.source.tree import Text
 
@@ -64,11 +64,11 @@ def _stdin(given: argparse.Namespace, base: str) -> tuple[list[str], dict[str, T
 
 
 def _watch(given: argparse.Namespace) -> Any:
-    if given.quiet or not sys.stderr.isatty():
+    if given.quiet or not exit.is_terminal(error=True):
         return None
     from stablint.report.progress import progress
 
-    return lambda listed, total: progress(listed, total, sys.stderr)
+    return lambda listed, total: progress(listed, total, exit.stream(error=True))
 
 
 def _repair(
@@ -85,7 +85,7 @@ def _repair(
 
     done = repair(paths, options, unsafe=given.unsafe_fixes, base=base, texts=texts)
     for line in done.refused:
-        print(f"stablint: {plain(line)} (this is a bug: please report it)", file=sys.stderr)
+        exit.tell(f"{plain(line)} (this is a bug: please report it)")
     if given.diff:
         changes = print_patch(done)
         tell_faults(done.inspection)
@@ -101,7 +101,7 @@ def _repair(
         raise Wrong(f"nothing was written: {error}") from error
     if texts:  # what came on standard input goes to standard output, changed or not
         for path, text in texts.items():
-            write_bytes(source_text.encode(text, done.texts.get(path, text).text))
+            exit.hand_back(source_text.encode(text, done.texts.get(path, text).text))
         return _exit_code(given, done.inspection, policies)
     found = done.inspection
     found = emit(where, found, policies.texts(), color=given.color, fixed=done.fixed, statistics=given.statistics)
@@ -111,16 +111,24 @@ def _repair(
 def print_patch(done: Repaired) -> bool:
     """Whether there is something to change. To a terminal goes what can be shown there, elsewhere every byte as it is."""
     from stablint.fix.patch import patch
+    from stablint.secrets.assignments import language_of
+    from stablint.secrets.masking import hidden_lines
 
-    secrets = done.inspection.secrets
-    made = patch(done.texts, done.before, lambda line: mask(line, secrets) != line)
-    if sys.stdout.isatty():
+    if done.texts:
+        exit.learn(done.inspection.secrets)
+    hidden = {
+        line
+        for path, text in (*done.texts.items(), *done.before.items())
+        for line in hidden_lines(text.text, language_of(path))
+    }
+    made = patch(done.texts, done.before, lambda line: line.rstrip("\n") in hidden or exit.masked(line) != line)
+    if exit.is_terminal():
         lines = made.data.decode("utf-8", "replace").split("\n")
-        say("\n".join(plain(line) for line in lines))
+        exit.say("\n".join(plain(line) for line in lines))
     else:
-        write_bytes(made.data)
+        exit.hand_over_patch(made.data)
     for name, why in made.left_out:
-        print(f"stablint: {plain(name)}: {why}, so it is not in the patch; --fix writes it", file=sys.stderr)
+        exit.tell(f"{plain(name)}: {why}, so it is not in the patch; --fix writes it")
     return bool(made.data or made.left_out)
 
 
@@ -129,8 +137,10 @@ def _show_facts(given: argparse.Namespace, found: Inspection) -> None:
     from stablint.report import show
     from stablint.showing import shown
 
-    text = show.render([shown(run) for run in found.runs], color=wants_color(given.color), secrets=found.secrets)
-    say("\n" + mask(text, found.secrets))
+    secrets = found.secrets
+    exit.learn(secrets)
+    text = show.render([shown(run) for run in found.runs], color=wants_color(given.color), secrets=secrets)
+    exit.say("\n" + text)
 
 
 def _left(found: Inspection, policies: Policies) -> bool:
@@ -156,8 +166,8 @@ def _tell_skipped(given: argparse.Namespace, found: Inspection) -> None:
     told = not given.skip_unrecognised and not given.quiet
     for status in found.report.files:
         if status.status == "skipped" and (given.verbose or (told and status.file in found.named)):
-            print(f"stablint: {plain(status.file)}: no training configuration, skipped", file=sys.stderr)
+            exit.tell(f"{plain(status.file)}: no training configuration, skipped")
     spoken = {d.text.name for d in found.report.diagnostics if d.text is not None and d.rule == "unreadable-file"}
     for name, why in found.unread if not given.quiet else ():
         if name not in spoken:
-            print(f"stablint: {plain(name)}: not read: {plain(why)}", file=sys.stderr)
+            exit.tell(f"{plain(name)}: not read: {plain(why)}")

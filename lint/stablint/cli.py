@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
 import io
 import os
@@ -11,6 +10,7 @@ import sys
 
 from stablint import __version__
 from stablint.faults import attempt, debug, said
+from stablint.secrets import exit
 
 TYPE_CHECKING = False  # `typing` is not worth its price here
 if TYPE_CHECKING:
@@ -29,20 +29,28 @@ def script() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Help texts go there unasked, and hold more than every console can show.
         sys.stdout.reconfigure(errors="backslashreplace")
+    exit.guard(sys.argv[1:])  # tracebacks included, which are printed when all else is over
     try:
         code = main()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        exit.flush()
     except KeyboardInterrupt:  # behind the last word, or a second one
         code = INTERRUPTED
     except OSError as error:
         code = _output_failed(error)
+    exit.flush_for_good()
     os._exit(code)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """A command line as words; returns the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if exit.is_guarded():
+        return _run(words)
+    with exit.guarded(words):
+        return _run(words)
+
+
+def _run(words: list[str]) -> int:
     if "--" in words:
         cut = words.index("--")
         words, extra = words[:cut], words[cut + 1 :]
@@ -58,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         code, error = attempt(_command, command, words, extra)
     except KeyboardInterrupt as interrupt:
-        print(f"stablint: interrupted: {str(interrupt) or 'nothing was written'}", file=sys.stderr)
+        exit.tell(f"interrupted: {str(interrupt) or 'nothing was written'}")
         return INTERRUPTED
     if code is not None:
         return code
@@ -86,8 +94,7 @@ def _command(command: str, words: list[str], extra: list[str]) -> int:
 
 def _output_failed(error: OSError) -> int:
     """A pipe whose reader has gone ends this program without a word; a disk that is full is told."""
-    with contextlib.suppress(OSError, ValueError):  # what is still buffered would fail once more at the end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    exit.close_output()  # what is still buffered would fail once more at the end
     if isinstance(error, BrokenPipeError):
         return PIPE_CLOSED
     return _refuse(
@@ -97,9 +104,9 @@ def _output_failed(error: OSError) -> int:
 
 def _help(words: list[str]) -> int:
     if words[:1] == ["--version"]:
-        print(f"stablint {__version__}")
+        exit.say(f"stablint {__version__}\n")
         return CLEAN
-    print(
+    exit.say(
         "usage: stablint [check] PATH… [--gpu NAME] [--fix] …\n\n"
         "Reads the files that configure an LLM fine-tuning run and says what will go wrong before a GPU is paid for.\n\n"
         "commands:\n"
@@ -114,16 +121,15 @@ def _help(words: list[str]) -> int:
         "  init               write a commented stablint.toml\n"
         "  test-hazards DIR   run the examples of rules of your own\n"
         "  knowledge audit    what of the rules' sources and examples must be looked at again\n\n"
-        "`stablint COMMAND --help` lists the options of a command. With --debug a fault of stablint itself prints where it happened."
+        "`stablint COMMAND --help` lists the options of a command. With --debug a fault of stablint itself prints where it happened.\n"
     )
     return CLEAN if words else WRONG
 
 
 def _refuse(message: str) -> int:
-    from stablint.report.masking import mask
     from stablint.report.plain import plain
 
-    print("stablint: " + plain(mask(message)), file=sys.stderr)
+    exit.tell(plain(exit.masked(message)))
     return WRONG
 
 

@@ -13,8 +13,7 @@ from stablint.diagnose import reported
 from stablint.discover import NoSuchPath
 from stablint.inspect import effective, inspect
 from stablint.options import Wrong
-from stablint.outputs import hand_over, say, wants_color
-from stablint.report.masking import mask
+from stablint.outputs import wants_color
 from stablint.report.model import ReportedFact
 from stablint.report.origin import reference
 from stablint.report.plain import jsonable, plain, shown, to_json
@@ -22,6 +21,7 @@ from stablint.report.style import Style
 from stablint.run.fact import ABSENT, Fact, Secret, is_unknown
 from stablint.run.fields import field_names
 from stablint.run.world import ASKED, Run, World
+from stablint.secrets import exit
 
 # Derived facts that say what a run does. The others are yardsticks of the rules.
 _DOES = (
@@ -78,11 +78,11 @@ def run_diff(given: argparse.Namespace, a: Options, b: Options) -> int:
             f"{given.a} has {len(first.runs)} runs and {given.b} has {len(second.runs)}: name two files that each make one"
         )
     pairs = list(_once(compare(one, other) for one, other in zip(first.runs, second.runs, strict=True)))
-    secrets = first.secrets | second.secrets
+    exit.learn(first.secrets | second.secrets)
     if given.output_format == "json":
-        hand_over(mask(render_json(pairs), secrets))
+        exit.hand_over(render_json(pairs))
     else:
-        say(mask(render(pairs, color=wants_color(given.color)), secrets))
+        exit.say(render(pairs, color=wants_color(given.color)))
     return FOUND if given.exit_code and any(pair.differences for pair in pairs) else CLEAN
 
 

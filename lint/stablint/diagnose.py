@@ -9,7 +9,8 @@ from stablint.hazard.model import Finding, Hazard, Open
 from stablint.hazard.wording import value_text
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
 from stablint.report.place import locate
-from stablint.run.fact import ABSENT, LIVE, Default, Derived, Explicit, Fact, Place, Supplied, is_unknown
+from stablint.run.fact import ABSENT, HIDDEN, LIVE, Default, Derived, Explicit, Fact, Place, Supplied, is_unknown
+from stablint.secrets.keys import conceal
 from stablint.source.tree import Seen, Text
 
 _BITES = {"parse": 0, "start": 1, "save": 2, "hours": 3, "never-visibly": 4}
@@ -146,7 +147,7 @@ def _fix(group: list[Finding]) -> Fix | None:
 
 def reported(fact: Fact) -> ReportedFact:
     value = None if is_unknown(fact.value) or fact.value is ABSENT else fact.value
-    return ReportedFact(fact.name, value, origin(fact))
+    return ReportedFact(fact.name, conceal(fact.name, value, HIDDEN), origin(fact))
 
 
 def origin(fact: Fact) -> dict[str, Any]:

@@ -12,10 +12,11 @@ from typing import Any
 from stablint import __version__
 from stablint.cli import CLEAN
 from stablint.integrate.installed import LIBRARIES, installed
-from stablint.outputs import hand_over, say, wants_color
+from stablint.outputs import wants_color
 from stablint.report.plain import jsonable, plain, to_json
 from stablint.report.style import Style
 from stablint.run.fact import is_unknown
+from stablint.secrets import exit
 from stablint.target.live import FILTERS, Machine, machine, targets
 from stablint.target.roads import Card
 
@@ -31,10 +32,10 @@ def run_doctor(given: argparse.Namespace) -> int:
     found = machine(torch=_torch() if given.torch else None)
     libraries = installed((*LIBRARIES, "nvidia-ml-py", "llamafactory", "axolotl", "ms-swift"))
     if given.output_format == "json":
-        hand_over(to_json(document(found, libraries, os.environ)))
+        exit.hand_over(to_json(document(found, libraries, os.environ)))
     else:
         style = Style(wants_color(given.color))
-        say("".join(f"{line}\n" for line in _lines(found, libraries, os.environ, style)))
+        exit.say("".join(f"{line}\n" for line in _lines(found, libraries, os.environ, style)))
     return CLEAN
 
 

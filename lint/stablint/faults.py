@@ -6,10 +6,10 @@ This is the one place that takes any exception. With STABLINT_DEBUG set (or `--d
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from typing import NamedTuple, ParamSpec, TypeVar
 
+from stablint.secrets import exit
 from stablint.source.tree import Text
 
 P = ParamSpec("P")
@@ -79,4 +79,4 @@ def trace(error: BaseException) -> None:
     if _wanted[0]:
         import traceback  # never on the path of a check that works
 
-        print("".join(traceback.format_exception(error)), file=sys.stderr)
+        exit.say("".join(traceback.format_exception(error)) + "\n", error=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from stablint.assemble.asked import Options
 from stablint.discover import root_of
 from stablint.hazard.model import Hazard, from_row, load
 from stablint.options import Wrong, options
+from stablint.secrets import exit
 
 Example = dict[str, Any]
 
@@ -162,6 +162,6 @@ def run_test_hazards(folders: list[str]) -> int:
                     found = [str(error)]
             failed += bool(found)
             for line in found:
-                print(f"{hazard.id} ({hazard.code}), example {number}: {line}")
-    print(f"{len(rules.hazards)} hazards, {examples} examples, {failed} with failures.", file=sys.stderr)
+                exit.say(f"{hazard.id} ({hazard.code}), example {number}: {line}\n")
+    exit.say(f"{len(rules.hazards)} hazards, {examples} examples, {failed} with failures.\n", error=True)
     return 1 if failed else 0

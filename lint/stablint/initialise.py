@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 
 from stablint.cli import CLEAN
@@ -12,6 +11,7 @@ from stablint.inspect import Inspection, inspect
 from stablint.locks import Pin, stated
 from stablint.options import Wrong, options
 from stablint.report.plain import plain
+from stablint.secrets import exit
 
 
 def run_init(folder: str) -> int:
@@ -29,7 +29,7 @@ def run_init(folder: str) -> int:
         raise Wrong(f"`{error}` does not exist") from error
     with open(path, "x", encoding="utf-8", newline="\n") as file:
         file.write(contents(found, stated(os.path.abspath(folder), root_of(os.path.abspath(folder)), {})))
-    print(f"stablint: wrote {plain(path)}", file=sys.stderr)
+    exit.tell(f"wrote {plain(path)}")
     return CLEAN
 
 

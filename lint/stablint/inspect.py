@@ -36,11 +36,19 @@ class Inspection(NamedTuple):
     report: Report
     findings: list[hazards.Finding]
     runs: tuple[Run, ...]
-    secrets: frozenset[str]
     files: Files
     recognised: int  # how many of the files are training configurations, or are broken ones
     named: frozenset[str]  # the files that were named one by one, as they are shown
     unread: tuple[tuple[str, str], ...] = ()  # files and folders that the system did not give out, and why
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What must be hidden in all that is printed: the secrets of every file that was read, parsed or not."""
+        from stablint.secrets.assignments import language_of  # only where something is printed
+        from stablint.secrets.masking import known
+
+        found = {secret for text in self.files.texts() for secret in known(text.text, language_of(text.path))}
+        return frozenset(found) | _secrets(self.runs)
 
 
 def inspect(
@@ -123,7 +131,6 @@ def inspect(
         report,
         findings,
         runs,
-        _secrets(runs),
         files,
         recognised,
         frozenset(files.name(path) for path, named in listed if named),
@@ -173,7 +180,7 @@ def _settled(
 def told(report: Report, faults: list[Fault]) -> Report:
     """The report with what stablint itself failed at: findings that no setting takes away."""
     from stablint import diagnose
-    from stablint.report.masking import mask
+    from stablint.secrets.masking import mask
 
     hazard = next(hazard for hazard in hazards.load() if hazard.id == "internal-fault")
     more = [diagnose.of_fault(fault, mask(f"{fault.stage}: {fault.error}"), hazard) for fault in faults]
@@ -284,7 +291,9 @@ def _secrets(runs: tuple[Run, ...]) -> frozenset[str]:
             if isinstance(statement.value, Secret) and isinstance(statement.origin, Explicit):
                 place = statement.origin.place
                 found.add(place.document.text.text[place.start : place.end].strip("\"'"))
-    return frozenset(text for text in found if text)
+    from stablint.secrets.masking import lines_of
+
+    return frozenset(line for text in found for line in lines_of(text))
 
 
 def _summaries(runs: tuple[Run, ...]) -> Iterator[RunSummary]:

@@ -16,10 +16,10 @@ from stablint.assemble.asked import Options
 from stablint.cli import FOUND, WRONG
 from stablint.inspect import Inspection, inspect
 from stablint.options import Wrong
-from stablint.outputs import printable, tell_faults, wants_color
+from stablint.outputs import tell_faults, wants_color
 from stablint.report import full
-from stablint.report.masking import mask
 from stablint.report.plain import plain
+from stablint.secrets import exit
 from stablint.source.tree import Text
 
 NAME = "command line"
@@ -91,33 +91,32 @@ def _installed(command: Sequence[str]) -> Iterable[tuple[str, str]]:
 def _tell(found: Inspection, given: argparse.Namespace, house_texts: Mapping[str, Any]) -> None:
     report = found.report
     if not found.runs:
-        print("stablint: nothing in this command is a training configuration that stablint reads", file=sys.stderr)
+        exit.tell("nothing in this command is a training configuration that stablint reads")
     elif report.diagnostics or not given.quiet:
         texts = {**knowledge.load("texts"), **house_texts} if report.diagnostics else {}
-        color = wants_color(given.color, sys.stderr)
-        written = mask(full.render(report, texts, color=color, secrets=found.secrets), found.secrets)
-        sys.stderr.write(printable(written, sys.stderr))
+        secrets = found.secrets
+        exit.learn(secrets)
+        exit.say(full.render(report, texts, color=wants_color(given.color, error=True), secrets=secrets), error=True)
     tell_faults(found)
 
 
 def _refused(why: str, code: int) -> int:
-    print(f"stablint: not started: {why}; --force starts it all the same", file=sys.stderr)
+    exit.tell(f"not started: {why}; --force starts it all the same")
     return code
 
 
 def start(command: Sequence[str]) -> int:
     """Become the command; where a process cannot do that (Windows), wait for it and end as it does."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    exit.flush()
     program = shutil.which(command[0])
     if program is None:
-        print(f"stablint: {plain(command[0])}: no such program", file=sys.stderr)
+        exit.tell(f"{plain(command[0])}: no such program")
         return 127
     if os.name == "posix":
         try:
             os.execv(program, list(command))
         except OSError as error:
-            print(f"stablint: {plain(command[0])}: {error.strerror}", file=sys.stderr)
+            exit.tell(f"{plain(command[0])}: {error.strerror}")
             return 126
     return _attended(program, command)
 

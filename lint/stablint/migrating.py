@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,11 +17,11 @@ from stablint.fix.write import write_all
 from stablint.hazard import model as hazards
 from stablint.inspect import Inspection, effective, inspect
 from stablint.options import Wrong
-from stablint.outputs import say
 from stablint.report.plain import plain, shown
 from stablint.run.fact import Secret
 from stablint.run.fields import field
 from stablint.run.world import Run
+from stablint.secrets import exit
 from stablint.source.edit import apply
 
 _PINNED = ("training.", "lora.", "quantization.", "trainer.")  # namespaces whose defaults belong to a release
@@ -165,22 +164,17 @@ def _unsaid(before: Inspection, new: Options) -> Iterator[str]:
 
 
 def _tell(made: Migrated, written: bool) -> None:
+    exit.learn(made.done.inspection.secrets)
     verb = "rewritten" if written else "to rewrite"
     for path in sorted(made.done.texts):
-        say(f"{plain(made.done.texts[path].name)}: {verb}\n") if written else None
+        exit.say(f"{plain(made.done.texts[path].name)}: {verb}\n") if written else None
     for one in made.pinned:
         setting = f"{one.default.fact.partition('.')[2]}: {shown(one.default.value, 40)}"
         if one.files:
-            say(f"  {plain(setting)} is written down: the default of {one.default.release}\n") if written else None
+            exit.say(f"  {plain(setting)} is written down: the default of {one.default.release}\n") if written else None
         else:
-            print(
-                f"stablint: {plain(setting)} was the default of {one.default.release}; add it by hand: {one.why}",
-                file=sys.stderr,
-            )
+            exit.tell(f"{plain(setting)} was the default of {one.default.release}; add it by hand: {one.why}")
     for line in made.by_hand:
-        print(f"stablint: by hand: {plain(line)}", file=sys.stderr)
+        exit.tell(f"by hand: {plain(line)}")
     for library in made.unsaid:
-        print(
-            f'stablint: which defaults of {library} have changed is not known: say --from "{library}==VERSION"',
-            file=sys.stderr,
-        )
+        exit.tell(f'which defaults of {library} have changed is not known: say --from "{library}==VERSION"')

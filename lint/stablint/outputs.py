@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from importlib import import_module
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from stablint import knowledge
 from stablint.faults import Faults, attempt
 from stablint.inspect import Inspection, told
 from stablint.options import Wrong
-from stablint.report.masking import mask
+from stablint.report.model import Report
 from stablint.report.plain import plain
+from stablint.secrets import exit
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 FOR_PEOPLE = ("full", "concise")
@@ -73,39 +73,43 @@ def emit(
     """Write every output, masked. Raises Wrong for a file that cannot be written. What comes back is what was told: a finding that a
     format fails on is told as a fault.
     """
+    secrets = found.secrets if found.report.diagnostics else frozenset[str]()
+    exit.learn(secrets)
     table = _statistics(found) if statistics else ""
     for output in where:
         if table and output.file is None and output.format in FOR_PEOPLE:
             continue
-        rendered, error = attempt(_render, output, found, house_texts, color, fixed)
+        rendered, error = attempt(_render, output, found.report, house_texts, color, fixed, secrets)
         if rendered is None and error is not None:
-            found = _without_what_fails(output, found, house_texts, color, error)
-            rendered = _render(output, found, house_texts, color, fixed)
-        text = mask(rendered or "", found.secrets)
+            found = _without_what_fails(output, found, house_texts, color, error, secrets)
+            rendered = _render(output, found.report, house_texts, color, fixed, secrets)
+        text = rendered or ""
         if output.file is None:
-            (say if output.format in FOR_PEOPLE else hand_over)(text)
+            (exit.say if output.format in FOR_PEOPLE else exit.hand_over)(text)
             continue
         try:
-            with open(output.file, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-                file.write(text)
+            exit.write_report(output.file, text)
         except OSError as error:
             raise Wrong(f"--output-file {output.file}: {error.strerror}") from error
     if table:
-        to_people = any(output.file is None and output.format in FOR_PEOPLE for output in where)
-        stream = sys.stdout if to_people else sys.stderr
-        stream.write(printable(mask(table, found.secrets), stream))
+        exit.say(table, error=not any(output.file is None and output.format in FOR_PEOPLE for output in where))
     tell_faults(found)
     return found
 
 
 def _without_what_fails(
-    output: Output, found: Inspection, house_texts: dict[str, Any], color: str, error: Exception
+    output: Output,
+    found: Inspection,
+    house_texts: dict[str, Any],
+    color: str,
+    error: Exception,
+    secrets: frozenset[str],
 ) -> Inspection:
     """A format raised: each finding alone shows which it fails on. Raises what was raised where it is none of them."""
     faults, kept = Faults(), []
     for diagnostic in found.report.diagnostics:
-        alone = found._replace(report=found.report._replace(diagnostics=(diagnostic,)))
-        _, why = attempt(_render, output, alone, house_texts, color, 0)
+        alone = found.report._replace(diagnostics=(diagnostic,))
+        _, why = attempt(_render, output, alone, house_texts, color, 0, secrets)
         if why is None or diagnostic.text is None:
             kept.append(diagnostic)
         else:
@@ -117,15 +121,15 @@ def _without_what_fails(
 
 def tell_faults(found: Inspection) -> None:
     """A line for each thing that stablint itself failed at: in a report that goes elsewhere, or filters it, nobody would see them."""
+    if found.report.internal_errors:
+        exit.learn(found.secrets)
     for line in found.report.internal_errors:
-        said = (
-            f"stablint: internal error: {mask(line, found.secrets)} (please report it; STABLINT_DEBUG=1 prints where)"
-        )
-        print(plain(said), file=sys.stderr)
+        exit.tell(plain(f"internal error: {exit.masked(line)} (please report it; STABLINT_DEBUG=1 prints where)"))
 
 
-def _render(output: Output, found: Inspection, house_texts: dict[str, Any], color: str, fixed: int) -> str:
-    report = found.report
+def _render(
+    output: Output, report: Report, house_texts: dict[str, Any], color: str, fixed: int, secrets: frozenset[str]
+) -> str:
     colored = output.file is None and wants_color(color)
     if output.format == "json":
         from stablint.report import json
@@ -139,8 +143,8 @@ def _render(output: Output, found: Inspection, house_texts: dict[str, Any], colo
     if output.format == "full":
         from stablint.report import full
 
-        return full.render(report, texts, color=colored, secrets=found.secrets, fixed=fixed)
-    text: str = import_module(f"stablint.report.{output.format}").render(report, texts, secrets=found.secrets)
+        return full.render(report, texts, color=colored, secrets=secrets, fixed=fixed)
+    text: str = import_module(f"stablint.report.{output.format}").render(report, texts, secrets=secrets)
     return text
 
 
@@ -163,37 +167,13 @@ def _statistics(found: Inspection) -> str:
     return "\n".join(lines) + "\n"
 
 
-def wants_color(choice: str, stream: TextIO | None = None) -> bool:
+def wants_color(choice: str, *, error: bool = False) -> bool:
     """Of `--color`: `auto` is a terminal that is not told otherwise (https://no-color.org) and that knows the escapes."""
-    stream = stream or sys.stdout
-    return choice == "always" or (choice == "auto" and stream.isatty() and "NO_COLOR" not in os.environ and _knows())
+    return choice == "always" or (
+        choice == "auto" and exit.is_terminal(error=error) and "NO_COLOR" not in os.environ and _knows()
+    )
 
 
 def _knows() -> bool:
     """The old console of Windows prints escapes as letters; newer terminals there say who they are."""
     return os.name != "nt" or any(name in os.environ for name in ("WT_SESSION", "ANSICON", "TERM", "TERM_PROGRAM"))
-
-
-def say(text: str) -> None:
-    """For people. What the terminal's own encoding cannot show is written as an escape, instead of an error."""
-    sys.stdout.write(printable(text, sys.stdout))
-
-
-def hand_over(text: str) -> None:
-    """For programs: UTF-8 and line feeds, whatever the encoding of the console; a terminal gets what it can show."""
-    if sys.stdout.isatty():
-        say(text)
-    else:
-        write_bytes(text.encode("utf-8", "backslashreplace"))
-
-
-def printable(text: str, stream: TextIO) -> str:
-    encoding = stream.encoding or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)
-
-
-def write_bytes(data: bytes) -> None:
-    """To standard output as they are: no line end and no letter is exchanged."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -285,10 +284,10 @@ def options_of(given: argparse.Namespace, extra: list[str], paths: list[str]) ->
 
 
 def _to_stderr(notice: str) -> None:
-    from stablint.report.masking import mask
     from stablint.report.plain import plain
+    from stablint.secrets import exit
 
-    print(f"stablint: {plain(mask(notice))}", file=sys.stderr)
+    exit.tell(plain(exit.masked(notice)))
 
 
 def _accepted(settings: Settings, number: int, row: Row) -> Accepted:

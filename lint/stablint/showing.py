@@ -14,14 +14,14 @@ from stablint.discover import NoSuchPath
 from stablint.hazard.wording import value_text
 from stablint.inspect import effective, inspect
 from stablint.options import Wrong
-from stablint.outputs import hand_over, say, tell_faults, wants_color
+from stablint.outputs import tell_faults, wants_color
 from stablint.report import explain, rules, show
-from stablint.report.masking import mask
 from stablint.report.show import RunShow
 from stablint.run.derived import RULES
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.fields import field_names
 from stablint.run.world import Run, World
+from stablint.secrets import exit
 
 
 def run_show(given: argparse.Namespace, options: Options) -> int:
@@ -33,10 +33,12 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
     if not found.runs:
         raise Wrong("no training configuration: nothing to show")
     runs = [shown(run) for run in found.runs]
+    secrets = found.secrets
+    exit.learn(secrets)
     if given.output_format == "json":
-        hand_over(mask(show.render_json(runs), found.secrets))
+        exit.hand_over(show.render_json(runs))
     else:
-        say(mask(show.render(runs, color=wants_color(given.color), secrets=found.secrets), found.secrets))
+        exit.say(show.render(runs, color=wants_color(given.color), secrets=secrets))
     return WRONG if found.report.internal_errors else CLEAN
 
 
@@ -111,7 +113,7 @@ def run_explain(given: argparse.Namespace) -> int:
             raise Wrong(f"no rule is called `{word}`{_meant(word, texts)}")
         hazard = {"id": found, **texts[found], "examples": examples[found]}
         pages.append(explain.render(hazard, _recipes(texts[found]), color=wants_color(given.color)))
-    say("\n".join(pages))
+    exit.say("\n".join(pages))
     return CLEAN
 
 
@@ -150,7 +152,7 @@ def run_rules(given: argparse.Namespace) -> int:
     texts, _ = _every_text(given)
     rows = sorted(({"id": name, **text} for name, text in texts.items()), key=lambda row: str(row["code"]))
     if given.output_format == "json":
-        hand_over(rules.render_json(rows))
+        exit.hand_over(rules.render_json(rows))
     else:
-        say(rules.render(rows))
+        exit.say(rules.render(rows))
     return CLEAN

@@ -11,7 +11,7 @@ import pytest
 
 from stablint.report import concise, explain, full, rules, show
 from stablint.report import json as json_report
-from stablint.report.masking import mask
+from stablint.secrets.masking import mask
 from tests.report.hostile import CLEAN, EMPTY, EXPLAIN, PLANTED, RECIPES, SECRETS, SHAPED, SHOW, TEXTS, hostile
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from stablint import discover, locks
 from stablint.dialect import registry
@@ -51,6 +51,15 @@ class Files:
             nothing = (Document(text, discover.kind_of(path), 0, None),)
             self.add(path, self.faults.guard(READING, text, nothing, discover.read, path, text.name, format))
         return self._documents[path]
+
+    def texts(self) -> Iterator[Text]:
+        """Of every file that was read, once."""
+        seen: set[str] = set()
+        for documents in self._documents.values():
+            for document in documents:
+                if document.text.path not in seen:
+                    seen.add(document.text.path)
+                    yield document.text
 
     def fragments(self, path: str, dialect: str | None = None) -> tuple[Fragment, ...]:
         key = (path, dialect)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +20,8 @@ from stablint.audit.sources import of_sources
 from stablint.cli import CLEAN, FOUND
 from stablint.hazard.model import Hazard, load
 from stablint.options import Wrong
-from stablint.outputs import hand_over, say
 from stablint.report.plain import to_json
+from stablint.secrets import exit
 
 PARTS = ("sources", "ranges", "models", "examples")
 _RANK = {"info": 0, "warning": 1, "error": 2}
@@ -57,10 +56,12 @@ def run_audit(given: argparse.Namespace) -> int:
     doubts = [one._replace(file=os.path.relpath(os.path.join(subject.base, one.file))) for one in doubts]
     shown = [one for one in doubts if _RANK[one.severity] >= _RANK[given.show]]
     if given.output_format == "json":
-        hand_over(to_json(document(shown, subject, reader)))
+        exit.hand_over(to_json(document(shown, subject, reader)))
     else:
-        say("".join(f"{one.file}:{one.line}: {one.severity}[{one.kind}] {one.subject}: {one.text}\n" for one in shown))
-        print(_summary(doubts, len(shown), subject, reader), file=sys.stderr)
+        exit.say(
+            "".join(f"{one.file}:{one.line}: {one.severity}[{one.kind}] {one.subject}: {one.text}\n" for one in shown)
+        )
+        exit.say(_summary(doubts, len(shown), subject, reader) + "\n", error=True)
     return FOUND if any(_RANK[one.severity] >= _RANK[given.fail_on] for one in doubts) else CLEAN
 
 
@@ -116,8 +117,9 @@ def _doubts(subject: Subject, parts: tuple[str, ...], reader: opened.Reader | No
 
 
 def _tell(name: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{name}", end="", file=sys.stderr, flush=True)
+    if exit.is_terminal(error=True):
+        exit.say(f"\r\x1b[K{name}", error=True)
+        exit.flush()
 
 
 def document(doubts: list[Doubt], subject: Subject, reader: opened.Reader | None) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import argparse
 from stablint.cli import CLEAN
 from stablint.hazard.model import load
 from stablint.options import Wrong
-from stablint.outputs import hand_over
 from stablint.schema.hazard import CATEGORIES
+from stablint.secrets import exit
 
 _TEXT = """\
 id: {id}
@@ -53,7 +53,7 @@ examples:
 
 def run_template(given: argparse.Namespace) -> int:
     """Printed, not written: what is half done under knowledge/ would stop every check of the checkout."""
-    hand_over(template(given.category, given.id))
+    exit.hand_over(template(given.category, given.id))
     return CLEAN
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
 from typing import Any, NamedTuple
 
 from stablint.dialect.codec import CODECS
-from stablint.run.fact import Explicit, Place, Secret, Statement
+from stablint.run.fact import HIDDEN, Explicit, Place, Secret, Statement
+from stablint.secrets.keys import conceal, names_secret
 from stablint.source.tree import Call, Command, Document, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 
@@ -56,48 +56,6 @@ class Row(NamedTuple):
     key: str
     fact: str
     codec: str = "plain"
-
-
-_SECRET_KEYS = re.compile(
-    r"(?:^|[_.])(?:token|api_key|apikey|secret|password|passwd|secret_key|access_key|private_key)\Z|_token\Z|_key\Z",
-    re.I,
-)
-_SECRET_SHAPE = re.compile(
-    r"(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|glpat-[A-Za-z0-9_-]{16,}|xox[bp]-[A-Za-z0-9-]{10,}|[0-9a-f]{40}|[A-Za-z0-9_\-]{32,})\Z"
-)
-
-
-# Keys that hold nothing but a secret: whatever stands there is one, if it is no variable and no placeholder.
-_ONLY_SECRETS = frozenset(
-    [
-        "hub_token",
-        "push_to_hub_token",
-        "hf_token",
-        "huggingface_token",
-        "hugging_face_hub_token",
-        "use_auth_token",
-        "wandb_api_key",
-        "openai_api_key",
-    ]
-)
-_NO_PLACEHOLDER = re.compile(r"[A-Za-z0-9_\-./+=:]{8,}\Z")
-
-
-_is_key_of_secret: dict[str, bool] = {}
-
-
-def is_secret(key: str, value: Any) -> bool:
-    """A known key *and* a value of that shape: `pad_token: "<pad>"` is none (ERRATA 5)."""
-    if not isinstance(value, str):
-        return False
-    known = _is_key_of_secret.get(key)
-    if known is None:
-        known = _is_key_of_secret[key] = _SECRET_KEYS.search(key) is not None
-    if not known:
-        return False
-    return _SECRET_SHAPE.match(value) is not None or (
-        key.lower() in _ONLY_SECRETS and _NO_PLACEHOLDER.match(value) is not None
-    )
 
 
 def plain_value(node: Node) -> Any:
@@ -161,10 +119,10 @@ def _statement(
 ) -> Statement:
     node: Any = entry[3]
     raw = node[0] if type(node) is Scalar else plain_value(node)
-    if isinstance(raw, str) and is_secret(path[-1], raw):
-        value = raw = Secret()
-    else:
-        value = CODECS[row[2]](raw)
+    kind = type(raw)
+    if kind is dict or kind is list or (kind is not bool and names_secret(path[-1])):
+        raw = conceal(path[-1], raw, HIDDEN)
+    value = raw if type(raw) is Secret else CODECS[row[2]](raw)
     start, end = (node[1], node[2]) if type(node) is Scalar else (node.start, node.end)
     place = _new(Place, (document, ".".join(path) if len(path) > 1 else entry[0], start, end, entry, path))
     return _new(Statement, (row[1], value, raw, _new(Explicit, (place, layer, number, reader))))

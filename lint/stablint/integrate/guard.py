@@ -39,10 +39,10 @@ class TrainingGuard:
                 self._stop(control, f"the loss was 0 in {self._zeros} logs running")
 
     def _stop(self, control: Any, why: str) -> None:
-        from warnings import warn
+        from stablint.secrets import exit
 
         if not self.stopped:
-            warn(f"stablint stops the training: {why}", stacklevel=3)
+            exit.warn(f"stablint stops the training: {why}", 3)
         self.stopped = self.stopped or why
         control.should_training_stop = True
 

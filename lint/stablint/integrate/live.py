@@ -10,10 +10,11 @@ from typing import Any
 from stablint.assemble.asked import Live
 from stablint.dialect import deepspeed as deepspeed_json
 from stablint.dialect import peft, python, python_kinds, python_parts
-from stablint.dialect.fragment import Block, Fragment, Row, is_secret
+from stablint.dialect.fragment import Block, Fragment, Row
 from stablint.integrate.model import Described
 from stablint.integrate.values import Field, fields, plain, signature_fields
 from stablint.run.fact import CLOSED, LIVE, PRESUMED, Default, Explicit, Fact, Statement, Supplied
+from stablint.secrets.keys import is_secret
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Text
 
 NAME = "live objects"

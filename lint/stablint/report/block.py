@@ -12,6 +12,7 @@ from stablint.report.plain import plain, shown
 from stablint.report.snippet import snippet
 from stablint.report.style import Style
 from stablint.report.words import first_sentences, message, wrapped
+from stablint.secrets.assignments import PYTHON, language_of
 
 _WIDTH = 108
 _FACTS = 5  # shown of a finding's; the JSON report has them all
@@ -39,7 +40,8 @@ def _excerpt(diagnostic: Diagnostic, style: Style, secrets: frozenset[str]) -> I
         return
     seen = diagnostic.seen
     shown_in = (seen.source, seen.start, seen.end) if seen else (diagnostic.text.text, diagnostic.start, diagnostic.end)
-    part = snippet(*shown_in, secrets)
+    language = language_of(diagnostic.text.path) if seen is None else PYTHON
+    part = snippet(*shown_in, secrets, language)
     margin = " " * len(str(part.line))
     bar = style.paint("dim", "|")
     yield f"  {margin} {bar}"

@@ -7,19 +7,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stablint.report.masking import mask
 from stablint.report.model import Diagnostic, Report
 from stablint.report.place import locate
 from stablint.report.plain import to_json
 from stablint.report.said import finding, repair
 from stablint.report.summary import active
+from stablint.secrets.masking import mask
 
 _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 
 
 def render(report: Report, texts: Mapping[str, Mapping[str, Any]], *, secrets: frozenset[str] = frozenset()) -> str:
     """`texts` are not used: GitLab shows one line a finding."""
-    return mask(to_json(list(_issues(report, secrets))), secrets)
+    return mask(to_json(list(_issues(report, secrets))), secrets, data=True)
 
 
 def _issues(report: Report, secrets: frozenset[str]) -> Iterator[dict[str, Any]]:

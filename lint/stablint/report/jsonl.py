@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from stablint.report.json import diagnostic_object
-from stablint.report.masking import mask
 from stablint.report.model import Report
 from stablint.report.summary import active
+from stablint.secrets.masking import mask
 
 
 def render(report: Report, texts: Mapping[str, Mapping[str, Any]], *, secrets: frozenset[str] = frozenset()) -> str:
     """ASCII only, so that no character of a file can end a line. `texts` are not used."""
     lines = [json.dumps(diagnostic_object(diagnostic), allow_nan=False) for diagnostic in active(report)]
-    return mask("".join(f"{line}\n" for line in lines), secrets)
+    return mask("".join(f"{line}\n" for line in lines), secrets, data=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stablint.report.masking import mask
 from stablint.report.model import Diagnostic, Fix, Report
 from stablint.report.place import line_starts, locate
 from stablint.report.plain import to_json
 from stablint.report.said import finding
 from stablint.report.summary import active
+from stablint.secrets.masking import mask
 from stablint.source.tree import Text
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "info": "INFO"}
@@ -19,7 +19,7 @@ _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "info": "INFO"}
 def render(report: Report, texts: Mapping[str, Mapping[str, Any]], *, secrets: frozenset[str] = frozenset()) -> str:
     """`texts` are not used: a comment holds the finding alone."""
     diagnostics = [_diagnostic(diagnostic, secrets) for diagnostic in active(report)]
-    return mask(to_json({"source": {"name": "stablint"}, "diagnostics": diagnostics}), secrets)
+    return mask(to_json({"source": {"name": "stablint"}, "diagnostics": diagnostics}), secrets, data=True)
 
 
 def _diagnostic(diagnostic: Diagnostic, secrets: frozenset[str]) -> dict[str, Any]:

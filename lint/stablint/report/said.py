@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stablint.report.masking import mask
 from stablint.report.model import Diagnostic
 from stablint.report.plain import plain
 from stablint.report.words import first_sentences, message
+from stablint.secrets.masking import mask
 
 _FLAGS = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes", "manual": "by hand"}
 

@@ -7,12 +7,12 @@ from typing import Any
 from urllib.parse import quote
 
 from stablint import __version__
-from stablint.report.masking import mask
 from stablint.report.model import Diagnostic, Fix, Related, Report
 from stablint.report.place import locate
 from stablint.report.plain import to_json
 from stablint.report.said import clean, finding
 from stablint.report.sarif_rules import rules
+from stablint.secrets.masking import mask
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -21,7 +21,7 @@ _ROOT = "%SRCROOT%"  # the name by which SARIF's viewers know the top of a check
 
 def render(report: Report, texts: Mapping[str, Mapping[str, Any]], *, secrets: frozenset[str] = frozenset()) -> str:
     """`texts` are the hazards' texts by rule; `secrets` are masked."""
-    return mask(to_json(document(report, texts, secrets)), secrets)
+    return mask(to_json(document(report, texts, secrets)), secrets, data=True)
 
 
 def document(report: Report, texts: Mapping[str, Mapping[str, Any]], secrets: frozenset[str]) -> dict[str, Any]:

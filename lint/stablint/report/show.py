@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from stablint.report.masking import mask
 from stablint.report.model import ReportedFact
 from stablint.report.origin import reference
 from stablint.report.plain import jsonable, plain, shown, to_json
 from stablint.report.style import Style
+from stablint.secrets.masking import mask
 
 _SETTING_COLUMNS = 64
 

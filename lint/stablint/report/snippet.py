@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stablint.report.masking import mask
 from stablint.report.place import line_starts, line_text, locate
 from stablint.report.plain import plain
+from stablint.secrets.masking import covered, mask
 
 _COLUMNS = 110  # of source shown
 _BEFORE = 60  # of them at most in front of the span
@@ -23,13 +23,12 @@ class Snippet(NamedTuple):
     last_line: int
 
 
-def snippet(text: str, start: int, end: int, secrets: frozenset[str] = frozenset()) -> Snippet:
-    """The first line of `text[start:end]`, cut to a screen's width around the span."""
+def snippet(text: str, start: int, end: int, secrets: frozenset[str] = frozenset(), language: str = "") -> Snippet:
+    """The first line of `text[start:end]`, cut to a screen's width around the span. `language`: how bare words in it are read."""
     line, column = locate(text, start)
     first = line_starts(text)[line - 1]
-    whole = line_text(text, line)
     # Masked before it is cut: half a token has lost the shape by which it is known.
-    source = mask(whole, secrets, same_length=True)
+    source = mask(line_text(covered(text, language), line), secrets, same_length=True)
     from_, to = min(column - 1, len(source)), min(max(end - first, column), max(len(source), column))
     left = max(0, from_ - _BEFORE)
     right = min(len(source), left + _COLUMNS)

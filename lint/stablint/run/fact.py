@@ -89,6 +89,9 @@ class Secret(str):
     """Stands for a secret's value, which is never kept: only where it stands is known."""
 
 
+HIDDEN = Secret("*" * 8)
+
+
 def is_unknown(value: Value) -> bool:
     return type(value) is Unknown
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablint.report.masking import mask
+from stablint.secrets.masking import mask
 
 FORTY = "0123456789abcdef0123456789abcdef01234567"
 

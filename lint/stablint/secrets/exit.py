@@ -1,0 +1,208 @@
+"""The one way out of the program: standard output, standard error, and the files of reports. What leaves here holds no secret.
+
+Commands use the functions below and nothing else (tests/test_exit.py holds them to it). What others write by themselves, as argparse does
+its messages and the interpreter its tracebacks, meets the same mask: while a command runs, both streams are guarded.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO
+
+_MOST_HELD = 1_000_000  # characters of a line without an end that wait for it
+
+_known: set[str] = set()
+_words: list[str] = []
+
+
+def learn(secrets: Iterable[str]) -> None:
+    """Secrets of the files at hand: from now on they are hidden in everything, whatever stands around them."""
+    _known.update(secrets)
+
+
+def forget() -> None:
+    _known.clear()
+    _words.clear()
+
+
+def masked(text: str, *, data: bool = False) -> str:
+    """What may leave of `text`. `data`: it is JSON."""
+    if _words:
+        _learn_words()
+    if not _known and not _may_tell(text):
+        return text
+    from stablint.secrets.masking import mask  # most checks have nothing to hide
+
+    return mask(text, frozenset(_known), data=data)
+
+
+def _may_tell(text: str) -> bool:
+    from stablint.secrets.hints import may_hold_secret
+
+    return may_hold_secret(text)
+
+
+def _learn_words() -> None:
+    """The words of the command line itself: a message may quote one of them without its key."""
+    line = " ".join("'" + word.replace("'", "'\\''") + "'" if " " in word else word for word in _words)
+    _words.clear()
+    if _may_tell(line):
+        from stablint.secrets.masking import known
+
+        _known.update(known(line, "shell"))
+
+
+class _Guarded(io.TextIOBase, TextIO):
+    """A text stream that writes whole lines without their secrets. It begins nothing of its own: encoding, terminal and descriptor are the inner one's."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self._held = ""
+
+    def write(self, text: str) -> int:
+        held = self._held + text
+        cut = held.rfind("\n") + 1
+        if len(held) - cut > _MOST_HELD:
+            cut = len(held)
+        self._held = held[cut:]
+        if cut:
+            self.inner.write(masked(held[:cut]))
+        return len(text)
+
+    def flush(self) -> None:
+        held, self._held = self._held, ""
+        if held:
+            self.inner.write(masked(held))
+        self.inner.flush()
+
+    def isatty(self) -> bool:
+        return bool(self.inner.isatty())
+
+    def fileno(self) -> int:
+        return int(self.inner.fileno())
+
+    def writable(self) -> bool:
+        return True
+
+    @property
+    def encoding(self) -> Any:  # type: ignore[override]
+        return self.inner.encoding
+
+    @property
+    def errors(self) -> Any:  # type: ignore[override]
+        return self.inner.errors
+
+    @property
+    def buffer(self) -> Any:
+        return self.inner.buffer
+
+
+@contextmanager
+def guarded(words: list[str]) -> Iterator[None]:
+    """Both streams are guarded within, and what is learnt there is forgotten behind it. `words` are the command line's."""
+    outer = sys.stdout, sys.stderr
+    forget()
+    _words[:] = words
+    out, error = _Guarded(outer[0]), _Guarded(outer[1])
+    sys.stdout, sys.stderr = out, error
+    try:
+        yield
+    finally:
+        for stream in (out, error):
+            try:
+                stream.flush()
+            except (BrokenPipeError, ValueError):  # the reader has seen enough, or has closed it
+                stream.inner = io.StringIO()
+        sys.stdout, sys.stderr = outer
+        forget()
+
+
+def guard(words: list[str]) -> None:
+    """For the rest of the process."""
+    _words[:] = words
+    sys.stdout, sys.stderr = _Guarded(sys.stdout), _Guarded(sys.stderr)
+
+
+def is_guarded() -> bool:
+    return isinstance(sys.stdout, _Guarded)
+
+
+def say(text: str, *, error: bool = False) -> None:
+    """For people. What the terminal's own encoding cannot show is written as an escape, instead of an error."""
+    stream = sys.stderr if error else sys.stdout
+    encoding = stream.encoding or "utf-8"
+    stream.write(masked(text).encode(encoding, "backslashreplace").decode(encoding))
+
+
+def tell(line: str) -> None:
+    """One line about the program itself, on standard error."""
+    say(f"stablint: {line}\n", error=True)
+
+
+def hand_over(text: str) -> None:
+    """For programs: UTF-8 and line feeds, whatever the encoding of the console; a terminal gets what it can show."""
+    text = masked(text, data=text[:1] in ("{", "["))
+    if is_terminal():
+        say(text)
+    else:
+        _bytes(text.encode("utf-8", "backslashreplace"))
+
+
+def hand_over_patch(data: bytes) -> None:
+    """A patch, whose every byte counts; what would show a secret has been left out of it before."""
+    _bytes(masked(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"))
+
+
+def hand_back(data: bytes) -> None:
+    """A file that came on standard input and goes to standard output: it is the caller's, secrets and all."""
+    _bytes(data)
+
+
+def write_report(path: str, text: str) -> None:
+    """A report's file. Raises OSError."""
+    text = masked(text, data=text[:1] in ("{", "["))
+    with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        file.write(text)
+
+
+def is_terminal(*, error: bool = False) -> bool:
+    return (sys.stderr if error else sys.stdout).isatty()
+
+
+def stream(*, error: bool = False) -> TextIO:
+    """For those that draw and redraw a line, such as a count of files."""
+    return sys.stderr if error else sys.stdout
+
+
+def warn(text: str, above: int) -> None:
+    """Python's own warning, in the name of the caller that many calls `above`."""
+    warnings.warn(masked(text), stacklevel=above + 1)
+
+
+def flush() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+
+
+def flush_for_good() -> None:
+    """At the end of the process, whether somebody still reads or not."""
+    with suppress(OSError, ValueError):
+        flush()
+
+
+def close_output() -> None:
+    """Nobody reads any more: what is still to be written goes nowhere."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _bytes(data: bytes) -> None:
+    """To standard output as they are: no line end and no letter is exchanged."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

@@ -1,0 +1,104 @@
+"""The words by which a key is known to name a secret, and those by which it is known to name none."""
+
+from __future__ import annotations
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+ALWAYS = _set("""
+    accesskey accesstoken apikey apikeys apitoken authtoken bearer bearertoken credential credentials passcode passphrase passwd password
+    passwort pat privatekey pwd refreshtoken secret secretkey secrets
+""")
+"""Keys that end in one of these name a secret."""
+
+ABOUT = _set("""
+    algorithm arn class classes column columns count dir directory disabled embed embedding embeddings enabled env expiration expires expiry
+    field fields file filename files folder format group hint id ids idx index indices kind len length level limit limits list loss manager
+    map mapping mode name names num path paths policy pos position prefix prompt provider rate ratio ref refs required rotation scope scopes
+    set size source store suffix template ttl type types uri var variable variables version weight weights
+""")
+"""Where the last word is one of these, the key is of what it is called after: `password_file`, `secret_name`, `token_type`."""
+
+TAIL = _set("""
+    b64 backup base64 default dev live main new old plain primary prod production raw read ro rw secondary staging str string test value
+    write
+""")
+"""Words behind the one that counts, which do not change what it is: `OPENAI_KEY_PROD`, `api_key_2`."""
+
+KEYS_OF = _set("""
+    access account admin aes api app application auth authentication cipher client decryption deploy encrypt encryption gpg hmac licence
+    license master pgp private project root rsa secret server service session shared sign signature signing ssh storage subscription team
+    user vault
+""")
+"""In front of `key` these make a secret of it."""
+
+VENDORS = _set("""
+    ai21 aim alibaba aliyun amazon amqp anthropic anyscale aoai argilla ark aws axolotl azure b2 baidu beam bitbucket brave cerebras claude
+    clearml cloudflare codecarbon cohere comet cometml coreweave cos dagshub dashscope database databricks datadog db deepinfra deepseek
+    determined dingtalk discord docker dockerhub elastic email exa feishu firebase fireworks ftp gcp gemini gh git github gitlab google
+    grafana groq heroku hf huawei hub huggingface hyperbolic jina judge jwt kafka kaggle labelbox lambda lambdalabs langchain langfuse
+    langsmith lark lepton linear litellm mail mailchimp mailgun milvus minimax minio mistral mlflow modal modelscope mongo mongodb moonshot
+    mosaic mosaicml mysql neptune netrc newrelic ngc nlpcloud notion novita npm nvidia oauth oauth2 obs octoai ollama openai openrouter oss
+    pagerduty paperspace perplexity pg pinecone polyaxon postgres proxy pypi qdrant qianfan r2 rabbitmq redis replicate roboflow runpod s3
+    sambanova scale sendgrid sentry serper sftp siliconflow slack smtp snowflake stripe supabase swanlab tavily telegram tencent tgi tinker
+    together togetherai twilio twine unsloth vast vercel vertex vllm volc volcengine voyage vpn wandb wasabi wb weaviate wecom xai zhipu
+    zhipuai zilliz
+""")
+"""In front of `key`, `token` or `pat` these make a secret of it."""
+
+TOKENS_OF_PEOPLE = _set("""
+    admin app bot client personal push read root service session user write
+""")
+"""In front of `token` these make a secret of it."""
+
+TOKENS_OF_TEXT = _set("""
+    a action added additional all an anchor answer any as assistant attention attn audio average avg bad beg begin blank boi bos bottleneck
+    box by byte call char chat class cls code codebook commit compression concat context coord correct count critic cross custom decoder
+    delimiter doc document draft drop dummy each ema encoder end entity eoi eom eos eot extra false fast file filename fim fin first forced
+    frame function gen generated generation gist global go good head hole human ignore im image img incorrect infill init initializer input
+    instance instruct instruction ipython is keep label lang language last latent local logit loss marker mask max maximum mean media memory
+    mention middle min minimum mm modality model multi n neg negative new newline next no noise null num number object obs observation
+    observe of on only output pad padding patch per pixel placeholder point pos positive predict predicted prefix prev previous prob process
+    prompt python quad query question rand random reason reasoning ref register repo reserved response reward role score self sep separator
+    single sink skip slow soi some sos sot sound source space span special speech split src start state step stop sub suffix sum summary
+    system tab tail target task text tgt the think thinking thought time timestamp tool total trainable trigger true turn unk unused use
+    user value vid video virtual vision visual vq whitespace word yes
+""")
+"""Tokens of language models: `pad_token`, `max_new_tokens`."""
+
+KEYS_OF_DATA = _set("""
+    adapter all answer any arrow attention attn audio batch bbox best block box cache call category cfg checkpoint child choice choices
+    chosen ckpt class col column completion completions composite conf config content context conversation conversations count cross current
+    data dataset date del delete device dict doc document down dtype edge enter entry env environment epoch escape eval every example expert
+    extra feature features field file filter first foreign frame function global group grouping hash head history hot i18n id ids idx image
+    images img index info input inputs instruction invalid item join json key keys kind kv label labels lang language last layer left length
+    local locale log logging logs lookup lora loss lr map mask match matching max media memory merge message messages meta metadata metric
+    min missing mm modality model module monitor n name natural new next node num obj object old optimizer option order ordering output
+    outputs pad padding param parameter parent partition past path point prefix present press prev previous primary prng prompt prompts pub
+    public query question random rank record registered registry rejected response responses reward right rng role root row sample scheduler
+    score search seed setting settings shape short shortcut size sort sorting source space split src stat state stats step steps sub subset
+    suffix summary surrogate tab tag tags target template tensor test text texts tgt thinking thought time title tokenizer tool tools top
+    train translation tree type unexpected unique unknown up uri url val valid validation value values var variable video weight weights xml
+    yaml year
+""")
+"""Keys of data: `dataset_key`, `primary_key`."""
+
+NO_PASS = _set("""
+    all any backward both by compile compiler decode each eval extra first forward full fusion graph last max min multi n num one
+    optimization partial per post pre prefill second single test third train two
+""")
+"""Passes that open nothing: `forward_pass`."""
+
+BY_LOOKS = _set("""
+    ak api auth authentication authorization connectionstring cookie cookies cred creds dsn hmac otp sas session sig signature sk webhook
+""")
+"""Behind these only what looks generated is a secret: `auth: basic` is none."""
+
+VOCABULARY = _set("""
+    a access account add admin an and anthropic api apikey auth aws azure basic be bearer credentials env for from github gitlab google hf
+    hub huggingface id in is it jwt key keys login my name none oauth of openai or pass passwd password personal private public put pwd
+    secret secrets set some test the this to token tokens user username value variable wandb with your
+""")
+"""A value of these words alone says what belongs there: `your-sdk-token`, `my_api_key`."""
