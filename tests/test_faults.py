@@ -124,15 +124,27 @@ def test_a_format_that_raises_on_one_finding(
 
     original = outputs._render
 
-    def render(output: Any, found: Any, *rest: Any) -> str:
-        if any(d.text.name == "bad.yaml" and d.rule != "internal-fault" for d in found.report.diagnostics):
+    def render(output: Any, report: Any, *rest: Any) -> str:
+        if any(d.text.name == "bad.yaml" and d.rule != "internal-fault" for d in report.diagnostics):
             raise TypeError("what")
-        return original(output, found, *rest)
+        return original(output, report, *rest)
 
     monkeypatch.setattr(outputs, "_render", render)
     assert main(["check", ".", "--isolated", "--output-format", kind]) == 2
     output = capsys.readouterr().out
     assert "F130" in output and "P143" in output and "a.yaml" in output and "bad.yaml" in output
+
+
+def test_a_confirmer_that_raises_on_one_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from stablint.fix import apply
+
+    monkeypatch.setattr(apply, "objection", failing(apply.objection, TypeError("unhashable")))
+    assert main(["check", ".", "--isolated", "--fix", "--unsafe-fixes"]) == 2
+    assert "F130" in capsys.readouterr().out
+    assert (folder / "bad.yaml").read_text() == FILES["bad.yaml"]
+    assert (folder / "a.yaml").read_text() != BOTH
 
 
 def test_no_setting_takes_a_fault_away(

@@ -81,31 +81,40 @@ def _repair(
     where: tuple[Output, ...],
 ) -> int:
     from stablint.fix.apply import repair
-    from stablint.fix.write import write_all
+    from stablint.fix.exchange import closed
+    from stablint.repairing import interrupted, recover, write
 
-    done = repair(paths, options, unsafe=given.unsafe_fixes, base=base, texts=texts)
+    # A settings file, which comes with the repository, may let files be read outside of it; only the command line lets them be written.
+    root = Roots(paths, base).of if options.root is None else lambda path: str(options.root)
+    if given.fix and not given.diff:
+        recover(paths, base, root)
+
+    def shut(path: str) -> str:
+        return "" if given.diff or path in texts else closed(path, root(path))
+
+    done = repair(paths, options, unsafe=given.unsafe_fixes, base=base, texts=texts, closed=shut)
     for line in done.refused:
         exit.tell(f"{plain(line)} (this is a bug: please report it)")
+    for line in done.kept_out:
+        exit.tell(plain(line))
     if given.diff:
         changes = print_patch(done)
         tell_faults(done.inspection)
         if done.inspection.report.internal_errors:
             return WRONG
         return CLEAN if given.exit_zero or not (changes or _left(done.inspection, policies)) else FOUND
-    # A settings file, which comes with the repository, may let files be read outside of it; only the command line lets them be written.
-    roots = Roots(paths, base).of if options.root is None else done.inspection.files.root
-    written = {path: text for path, text in done.texts.items() if path not in texts}
+    changed: list[str] = []
     try:
-        write_all(written, done.before, roots)
-    except (OSError, UnicodeEncodeError) as error:
-        raise Wrong(f"nothing was written: {error}") from error
-    if texts:  # what came on standard input goes to standard output, changed or not
-        for path, text in texts.items():
-            exit.hand_back(source_text.encode(text, done.texts.get(path, text).text))
-        return _exit_code(given, done.inspection, policies)
-    found = done.inspection
-    found = emit(where, found, policies.texts(), color=given.color, fixed=done.fixed, statistics=given.statistics)
-    return _exit_code(given, found, policies)
+        done = write(done, base, root, texts, changed, lambda: inspect(paths, options, base=base, texts=texts))
+        if texts:  # what came on standard input goes to standard output, changed or not
+            for path, text in texts.items():
+                exit.hand_back(source_text.encode(text, done.texts.get(path, text).text))
+            return _exit_code(given, done.inspection, policies)
+        found = done.inspection
+        found = emit(where, found, policies.texts(), color=given.color, fixed=done.fixed, statistics=given.statistics)
+        return _exit_code(given, found, policies)
+    except KeyboardInterrupt as error:
+        raise interrupted(error, changed, base) from None
 
 
 def print_patch(done: Repaired) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stablint.assemble.asked import Options
 
 CLEAN, FOUND, WRONG = 0, 1, 2
-INTERRUPTED, TERMINATED, PIPE_CLOSED = 130, 143, 141  # as a shell says it of a program that the signal ended
+INTERRUPTED, PIPE_CLOSED = 130, 141  # as a shell says it of a program that the signal ended
 COMMANDS = ("check", "show", "explain", "rules", "run", "diff", "migrate", "doctor", "init", "test-hazards", "knowledge")  # fmt: skip
 _SEVERITIES = ("info", "warning", "error")
 _FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
@@ -67,7 +67,7 @@ def _run(words: list[str]) -> int:
         code, error = attempt(_command, command, words, extra)
     except KeyboardInterrupt as interrupt:
         exit.tell(f"interrupted: {str(interrupt) or 'nothing was written'}")
-        return INTERRUPTED
+        return 128 + getattr(interrupt, "number", 2)  # as a shell says it of a program that a signal ended
     if code is not None:
         return code
     if isinstance(error, OSError):

@@ -20,19 +20,31 @@ _RANK = {"error": 0, "warning": 1, "info": 2}
 REPORTING, REPAIRING = "the words of its finding", "the repair of its finding"
 
 
-def diagnostics(findings: list[Finding], faults: Faults) -> tuple[Diagnostic, ...]:
+Told = dict[tuple[int, ...], tuple[list[Finding], Diagnostic]]
+
+
+def diagnostics(findings: list[Finding], faults: Faults, kept: Told | None = None) -> tuple[Diagnostic, ...]:
     groups: dict[tuple[Any, ...], list[Finding]] = {}
     for finding in findings:
         key = faults.guard(f"{REPORTING} {finding.hazard.code}", finding.place.document.text, None, _key, finding)
         if key is not None:
             groups.setdefault(key, []).append(finding)
-    merged = [
-        faults.guard(
-            f"{REPORTING} {group[0].hazard.code}", group[0].place.document.text, None, _diagnostic, group, faults
-        )
-        for group in groups.values()
-    ]
+    kept = {} if kept is None else kept
+    merged = [_once(group, faults, kept) for group in groups.values()]
     return tuple(sorted((one for one in merged if one is not None), key=order))
+
+
+def _once(group: list[Finding], faults: Faults, kept: Told) -> Diagnostic | None:
+    """`kept` are the diagnostics of the very same findings."""
+    key = tuple(id(finding) for finding in group)
+    if key in kept:
+        return kept[key][1]
+    faults_before = len(faults.found)
+    text, code = group[0].place.document.text, group[0].hazard.code
+    made = faults.guard(f"{REPORTING} {code}", text, None, _diagnostic, group, faults)
+    if made is not None and len(faults.found) == faults_before:
+        kept[key] = (group, made)
+    return made
 
 
 def _key(finding: Finding) -> tuple[Any, ...] | None:

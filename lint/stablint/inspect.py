@@ -40,6 +40,8 @@ class Inspection(NamedTuple):
     recognised: int  # how many of the files are training configurations, or are broken ones
     named: frozenset[str]  # the files that were named one by one, as they are shown
     unread: tuple[tuple[str, str], ...] = ()  # files and folders that the system did not give out, and why
+    listed: tuple[tuple[str, bool], ...] = ()  # what was checked, and whether it was named
+    referring: tuple[str, ...] = ()  # what was read beside that, because it names what was checked
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -59,21 +61,26 @@ def inspect(
     texts: Table[str, Text] | None = None,
     known: tuple[hazards.Hazard, ...] | None = None,
     watch: Watch | None = None,
+    earlier: Inspection | None = None,
 ) -> Inspection:
     """Check the files under `paths`. `texts` stand in for files on disk (standard input, the result of a fix), by absolute path.
+    `earlier` is an inspection of the same paths with the same options: only what other texts change is worked out again.
 
     Raises discover.NoSuchPath for a path that does not exist. Findings never raise; a hazard that does is an internal error of the report.
     """
     base = base or os.getcwd()
     texts = texts or {}
     missed: discover.Missed = []
-    listed = _listed(paths, base, texts, missed)
     policies = options.policies
-    if policies is not None:
-        listed = [(path, named) for path, named in listed if not policies.at(path).excludes(path) or named]
-    files = Files(_roots(paths, base, options), base)
-    for text in texts.values():
-        files.put(text)
+    if earlier is not None:
+        listed, files = list(earlier.listed), earlier.files.renewed(texts)
+    else:
+        listed = _listed(paths, base, texts, missed)
+        if policies is not None:
+            listed = [(path, named) for path, named in listed if not policies.at(path).excludes(path) or named]
+        files = Files(_roots(paths, base, options), base)
+        for text in texts.values():
+            files.put(text)
     statuses: dict[str, FileStatus] = {}
     problems: list[tuple[Document, Problem]] = []
     entries: list[str] = []
@@ -97,12 +104,14 @@ def inspect(
         if named and any(_is_helper(fragment) for fragment in files.fragments(path, options.dialect))
     ]
     # Beside live objects these files are part of the run at hand, whatever else may read them.
-    more = _referrers(helpers, statuses) if helpers and options.live is None else []
+    more = _referrers(helpers, statuses) if helpers and options.live is None and earlier is None else []
+    if earlier is not None:
+        more = [path for path in earlier.referring if helpers]
     runs = tuple(assemble([*entries, *more], files, options))
     if more:
         names = {status.file for status in statuses.values()}
         runs = tuple(run for run in runs if not names.isdisjoint(run.files))
-    findings, undetermined = judge(runs, problems, rules_of(options, files, known), files.faults)
+    findings, undetermined = judge(runs, problems, rules_of(options, files, known), files.faults, files.kept.judged)
     if more:  # what is wrong with them alone was not asked for
         findings = [finding for finding in findings if _touches(finding, statuses)]
         undetermined = [item for item in undetermined if item.run.anchor.document.text.path in statuses]
@@ -120,7 +129,8 @@ def inspect(
         from stablint import diagnose  # most files have nothing to tell
 
         report = report._replace(
-            diagnostics=diagnose.diagnostics(findings, files.faults), undetermined=diagnose.undetermined(undetermined)
+            diagnostics=diagnose.diagnostics(findings, files.faults, files.kept.told),
+            undetermined=diagnose.undetermined(undetermined),
         )
     spoken = {path: files.documents(path) for path in entries if "stablint:" in files.documents(path)[0].text.text}
     if spoken or (policies is not None and any(policy.speaks() for policy in policies.asked())):
@@ -134,7 +144,9 @@ def inspect(
         files,
         recognised,
         frozenset(files.name(path) for path, named in listed if named),
-        tuple((files.name(path), why) for path, why in missed),
+        earlier.unread if earlier is not None else tuple((files.name(path), why) for path, why in missed),
+        tuple(listed),
+        tuple(more),
     )
 
 

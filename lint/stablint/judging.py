@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
@@ -27,13 +28,19 @@ def judge(
     problems: list[tuple[Document, Problem]],
     known: tuple[hazards.Hazard, ...] | Rulebook,
     faults: Faults,
+    kept: dict[int, tuple[Run, Any]] | None = None,
 ) -> tuple[list[hazards.Finding], list[hazards.Open]]:
-    """`known` are the rules, or a book of them where files have different ones."""
+    """`known` are the rules, or a book of them where files have different ones; `kept` are verdicts on the same runs under the same rules."""
+    kept = {} if kept is None else kept
     findings: list[hazards.Finding] = []
     undetermined: list[hazards.Open] = []
     memos: dict[int, Memo] = {}
     parts: dict[int, tuple[tuple[hazards.Hazard, ...], tuple[hazards.Hazard, ...]]] = {}
     for run, broken in [(_broken(d, p), True) for d, p in problems] + [(run, False) for run in runs]:
+        if id(run) in kept:
+            findings += kept[id(run)][1][0]
+            undetermined += kept[id(run)][1][1]
+            continue
         rules = known if isinstance(known, tuple) else known.of(run)
         if id(rules) not in parts:
             of_files = tuple(h for h in rules if h.at.startswith("file."))
@@ -41,6 +48,8 @@ def judge(
         which = parts[id(rules)][0 if broken else 1]
         memo = memos.setdefault(id(rules), Memo()) if len(runs) > 1 and not broken else None
         judged, error = attempt(check, run, which, memo)
+        if judged is not None and not broken:
+            kept[id(run)] = (run, judged)
         found, waiting = judged or _one_by_one(run, which, faults, error)
         findings += found
         undetermined += waiting

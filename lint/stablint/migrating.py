@@ -13,10 +13,10 @@ from stablint.comparing import compare
 from stablint.discover import NoSuchPath
 from stablint.fix.apply import Repaired, repair
 from stablint.fix.pin import Default, Pinned, pin
-from stablint.fix.write import write_all
 from stablint.hazard import model as hazards
 from stablint.inspect import Inspection, effective, inspect
 from stablint.options import Wrong
+from stablint.repairing import interrupted, recover, write
 from stablint.report.plain import plain, shown
 from stablint.run.fact import Secret
 from stablint.run.fields import field
@@ -48,13 +48,15 @@ def run_migrate(given: argparse.Namespace, new: Options, old: Options) -> int:
         return FOUND if changes or made.by_hand else CLEAN
     from stablint.discover import Roots
 
-    roots = Roots(given.paths, os.getcwd()).of if new.root is None else made.done.inspection.files.root
+    base, changed = os.getcwd(), list[str]()
+    roots = Roots(given.paths, base).of if new.root is None else made.done.inspection.files.root
+    recover(given.paths, base, roots)
     try:
-        write_all(made.done.texts, made.done.before, roots)
-    except (OSError, UnicodeEncodeError) as error:
-        raise Wrong(f"nothing was written: {error}") from error
-    _tell(made, True)
-    return FOUND if made.by_hand else CLEAN
+        done = write(made.done, base, roots, (), changed, lambda: made.done.inspection)
+    except KeyboardInterrupt as error:
+        raise interrupted(error, changed, base) from None
+    _tell(made._replace(done=done), True)
+    return FOUND if made.by_hand or len(done.texts) < len(made.done.texts) else CLEAN
 
 
 def migrate(paths: list[str], new: Options, old: Options) -> Migrated:
@@ -93,7 +95,11 @@ def migrate(paths: list[str], new: Options, old: Options) -> Migrated:
     # The name used longest, which a default is written down under, may have a successor too.
     last = repair(paths, new, unsafe=True, base=base, texts=done.texts, known=rules)
     state = last.inspection
-    done = last._replace(texts={**done.texts, **last.texts}, before={**last.before, **done.before})
+    done = last._replace(
+        texts={**done.texts, **last.texts},
+        before={**last.before, **done.before},
+        repairs=(*done.repairs, *last.repairs),
+    )
     wrong = [d for d in state.report.diagnostics if d.severity == "error" and d.suppressed is None]
     by_hand = tuple(f"{d.text.name if d.text else ''}: {d.code} {d.message}" for d in wrong)
     return Migrated(done, tuple(pinned), by_hand, tuple(_unsaid(before, new)))
@@ -147,7 +153,9 @@ def _applied(one: Pinned, done: Repaired) -> Repaired:
     for file in one.files:
         originals.setdefault(file.text.path, file.text)
         texts[file.text.path] = file.text._replace(text=apply(file.text.text, file.edits))
-    return done._replace(texts=texts, before=originals)
+    return done._replace(
+        texts=texts, before=originals, repairs=(*done.repairs, tuple(file.text.path for file in one.files))
+    )
 
 
 def _holds(default: Default, entry: tuple[str, int], after: Inspection) -> bool:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from stablint import judging
+from stablint.fix import apply
 from stablint.fix.apply import Repaired, repair
 from stablint.options import options
 from tests.runs import Files, rules, world, written
@@ -121,3 +123,98 @@ def test_a_healthy_run_is_left_alone(tmp_path: Path) -> None:
     done = mended(tmp_path, {"train.yaml": YAML.replace("fp16", "bf16")}, gpus=["A100-80GB"])
     assert not done.texts
     assert not rules(done.inspection, "error", "warning")
+
+
+MANY = 24
+
+
+def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The runs that are judged from now on, one by one."""
+    seen: list[str] = []
+    original = judging.check
+
+    def check(run: Any, *rest: Any) -> Any:
+        seen.append(run.id)
+        return original(run, *rest)
+
+    monkeypatch.setattr(judging, "check", check)
+    return seen
+
+
+def test_a_folder_costs_no_more_than_three_checks_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = judged(monkeypatch)
+    done = mended(tmp_path, {f"{n}/train.yaml": YAML for n in range(MANY)}, gpus=["A100-80GB"])
+    assert len(done.texts) == MANY and len(seen) <= 3 * MANY
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_of_many_repairs_one_is_refused(apart: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that no run reads together do not wait for one another; in one chain of files the guilty repair is found by halving."""
+
+    def objection(before: Any, after: str, edits: Any) -> str:
+        return "no" if before.name.endswith("7.yaml") and "bf16: true" in after else ""
+
+    monkeypatch.setattr(apply, "objection", objection)
+    if not apart:
+        original = apply._grouped
+        monkeypatch.setattr(
+            apply,
+            "_grouped",
+            lambda fixes, report: [apply._Group(fixes, {name for g in original(fixes, report) for name in g.files})],
+        )
+    seen = judged(monkeypatch)
+    done = mended(tmp_path, {f"t{n}.yaml": YAML for n in range(MANY)}, gpus=["A100-80GB"])
+    left = {
+        name for name in (f"t{n}.yaml" for n in range(MANY)) if "\nfp16: true" in texts(done, tmp_path).get(name, YAML)
+    }
+    assert left == {f"t{n}.yaml" for n in (7, 17)}
+    assert len(done.refused) == 2 and all("no; it was not written" in line for line in done.refused)
+    assert len(seen) <= (4 if apart else 8) * MANY
+
+
+def test_a_repair_that_would_bring_another_error_is_told_and_no_bug(tmp_path: Path) -> None:
+    text = (
+        "base_model: EleutherAI/pythia-12b-deduped\nmodel_type: GPTNeoXForCausalLM\ndatasets:\n  - {path: d, type: alpaca}\nsequence_len: 8\n"
+        "micro_batch_size: 1\nlearning_rate: 1.0e-5\noptimizer: adamw_bnb_8bit\nbf16: false\nfp16: false\nfloat16: true\nflash_optimum: true\n"
+    )
+    done = mended(tmp_path, {"train.yaml": text})
+    assert "pure-fp16-training" in rules(done.inspection) and not done.refused
+    assert "axolotl-bettertransformer-amp" in done.kept_out[0]
+
+
+def test_a_file_that_must_not_change_takes_its_repairs_out(tmp_path: Path) -> None:
+    """All files of a repair or none: the one that names the DeepSpeed file is not changed without it."""
+    base = written(tmp_path, {"train.yaml": YAML + "deepspeed: ds.json\n", "ds.json": DEEPSPEED, "other.yaml": YAML})
+    done = repair(
+        [base],
+        options(gpus=["A100-80GB x2"]),
+        unsafe=True,
+        base=base,
+        closed=lambda path: "shut" if path.endswith("ds.json") else "",
+    )
+    assert "ds.json" not in texts(done, tmp_path) and "other.yaml" in texts(done, tmp_path)
+    assert dict(done.closed) == {str(tmp_path / "ds.json"): "shut"}
+
+
+DUPLICATES = {
+    "two pairs": "seed: 1\nlogging_steps: 1\nseed: 2\nlogging_steps: 2\n",
+    "three of one": "seed: 1\nseed: 2\nseed: 3\n",
+    "a block with comments": "fsdp_config:\n  # one\n  a: 1  # two\n  # three\nseed: 1\nfsdp_config: {}\n",
+}
+
+
+@pytest.mark.parametrize("more", DUPLICATES.values(), ids=DUPLICATES)
+def test_duplicate_keys_go_without_a_word(more: str, tmp_path: Path) -> None:
+    done = mended(tmp_path, {"train.yaml": YAML.replace("fp16", "bf16") + more})
+    assert not done.refused and "duplicate-key" not in rules(done.inspection)
+    assert texts(done, tmp_path)["train.yaml"].count("seed") == 1
+
+
+def test_a_block_of_many_keys_goes_from_a_deepspeed_file(tmp_path: Path) -> None:
+    block = {
+        name: {"shared_parameters": {"enabled": True, "a": 1, "b": 2}, "different_groups": {}}
+        for name in ("weight_quantization", "row_pruning")
+    }
+    content = {"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 1}, "compression_training": block}
+    done = mended(tmp_path, {"ds.json": json.dumps(content, indent=2)})
+    assert not done.refused

@@ -41,6 +41,20 @@ REWRITES = [
 ]
 
 
+def test_a_block_may_go_with_all_its_keys_and_no_others() -> None:
+    block = '"c": {"d": "x", "e": "y", "f": "z"}'
+    removal = [Edit(JSON.index(", " + block), JSON.index(block) + len(block), "")]
+    assert not objection(Text("t.json", "t.json", JSON), JSON.replace(", " + block, ""), removal)
+    assert objection(Text("t.json", "t.json", JSON), "{}", [Edit(1, 8, "")])
+
+
+def test_the_comments_of_a_block_go_with_it() -> None:
+    text = "a:  # one\n  # two\n  b: 1  # three\nc: 1  # four\n"
+    block = [Edit(0, text.index("c:"), "")]
+    assert not objection(Text("t.yaml", "t.yaml", text), "c: 1  # four\n", block)
+    assert objection(Text("t.yaml", "t.yaml", text), "c: 1\n", [Edit(0, 9, "")])
+
+
 @pytest.mark.parametrize(("name", "before", "after", "fine"), REWRITES)
 def test_only_what_was_edited_may_differ(name: str, before: str, after: str, fine: bool) -> None:
     assert (objection(Text(name, name, before), after, ONE) == "") is fine

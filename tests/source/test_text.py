@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablint.source.text import LARGEST, Lines, OutsideRoot, Unreadable, decode, encode, read, write_atomically
+from stablint.source.text import LARGEST, Lines, Unreadable, decode, encode, read
 from stablint.source.tree import Text
 
 DECODED = [
@@ -63,46 +62,6 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
     assert kinds.pop(str(large)) == "too-large"
     assert set(kinds.values()) == {"unreadable-file"}
     assert isinstance(read(str(full), "x"), Text)
-
-
-def test_writing_keeps_the_mode_and_leaves_nothing_else_behind(tmp_path: Path) -> None:
-    file = tmp_path / "run.yaml"
-    file.write_bytes(b"old")
-    file.chmod(0o640)
-    write_atomically(str(file), b"new", str(tmp_path))
-    assert file.read_bytes() == b"new"
-    assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert list(tmp_path.iterdir()) == [file]
-
-
-def test_a_link_is_followed_inside_the_root_only(tmp_path: Path) -> None:
-    root, outside = tmp_path / "root", tmp_path / "rootless"
-    for folder in (root, outside):
-        folder.mkdir()
-        (folder / "file").write_bytes(b"old")
-    (root / "in").symlink_to(root / "file")
-    (root / "out").symlink_to(outside / "file")
-    (root / "folder").symlink_to(outside)
-    write_atomically(str(root / "in"), b"new", str(root))
-    assert (root / "file").read_bytes() == b"new"
-    assert (root / "in").is_symlink()
-    for path in (root / "out", root / "folder" / "file", outside / "file", root):
-        with pytest.raises(OutsideRoot):
-            write_atomically(str(path), b"new", str(root))
-    assert (outside / "file").read_bytes() == b"old"
-
-
-def test_a_failed_write_leaves_the_file_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "run.yaml"
-    file.write_bytes(b"old")
-
-    def fail(*_: object) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_atomically(str(file), b"new", str(tmp_path))
-    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("run.yaml", b"old")]
 
 
 @given(st.text(alphabet="ab\n\r\u2028\x85\x0cé😀"))

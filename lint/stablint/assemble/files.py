@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from stablint import discover, locks
+from stablint.assemble.kept import Kept
 from stablint.dialect import registry
 from stablint.dialect.fragment import Fragment
 from stablint.faults import Faults
@@ -29,9 +30,40 @@ class Files:
         self._folders: dict[tuple[str, str], str | None] = {}
         self._requirements: dict[str, dict[str, locks.Pin]] = {}
         self.faults = Faults()
+        self.kept = Kept()
+        self._put: dict[str, Text] = {}
         self.linked: set[str] = set()  # files that another one names
         # Configurations that a file names and that are not there, with the first place that does.
         self.not_found: dict[str, Place] = {}
+
+    def renewed(self, texts: Mapping[str, Text]) -> Files:
+        """The same files with these texts in the place of what the disk holds, and of what was put there before. What did not change is
+        not read again; what was not read to the end is.
+        """
+        paths = texts.keys() | self._put.keys()
+        changed = {
+            path
+            for path in paths
+            if path not in texts or path not in self._put or texts[path].text != self._put[path].text
+        }
+        changed |= {fault.path for fault in self.faults.found}
+        new = Files(self.root, self.base)
+        new._documents = {
+            path: value for path, value in self._documents.items() if path.partition("\0")[0] not in changed
+        }
+        new._fragments = {
+            key: value for key, value in self._fragments.items() if key[0].partition("\0")[0] not in changed
+        }
+        new._requirements, new.kept = self._requirements, self.kept.without(changed)
+        if not any(os.path.basename(path) == "config.json" for path in changed):  # of a model's folder
+            new._models, new._folders = self._models, self._folders
+        else:
+            new.kept.made = {}
+        for path, text in texts.items():
+            if path in changed:
+                new.put(text)
+            new._put[path] = text
+        return new
 
     def add(self, path: str, documents: tuple[Document, ...]) -> None:
         self._documents[path] = documents
@@ -41,6 +73,7 @@ class Files:
 
     def put(self, text: Text) -> None:
         """A text in the place of what the disk holds."""
+        self._put[text.path] = text
         kind = discover.kind_of(text.path)
         nothing = (Document(text, kind, 0, None),)
         self.add(text.path, self.faults.guard(READING, text, nothing, discover.parse, text, kind))

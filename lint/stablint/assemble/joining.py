@@ -9,6 +9,7 @@ from typing import NamedTuple
 from stablint import discover
 from stablint.assemble.files import Files
 from stablint.dialect.fragment import Fragment
+from stablint.run.fact import Place
 
 
 class Part(NamedTuple):
@@ -58,8 +59,17 @@ _CONFIGURATION = re.compile(r"[^$<>{}*]+\.(json|ya?ml)")  # a name, no pattern o
 ROLE_DIALECT = {"deepspeed": "deepspeed", "accelerate": "accelerate", "fsdp": "fsdp"}
 
 
-def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
+class Followed(NamedTuple):
+    """Where the links of one run led: every file that was asked, those that belong to it, and names that lead nowhere with their places."""
+
+    consulted: set[str]
+    linked: set[str]
+    not_found: dict[str, Place]
+
+
+def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], Followed]:
     """Follow the links of every part, and of what they lead to."""
+    followed = Followed(set(), set(), {})
     linked: set[str] = set()
     pending = [link for part in parts for link in part.fragment.links]
     seen: set[tuple[str, str]] = set()
@@ -74,10 +84,11 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
             path = discover.locate(os.path.join(link.folder, link.path), beside, files.root(beside))
         path = path or discover.locate(link.path, beside, files.root(beside))
         if path is None and link.role in ROLE_DIALECT and _CONFIGURATION.fullmatch(link.path):
-            files.not_found.setdefault(link.path, link.place)
+            followed.not_found.setdefault(link.path, link.place)
         if path is None or (link.role, path) in seen or os.path.isdir(path):
             continue
         seen.add((link.role, path))
+        followed.consulted.add(path.partition("\0")[0])
         found = [
             f
             for f in files.fragments(path, ROLE_DIALECT.get(link.role))
@@ -86,7 +97,7 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
         if not found:
             continue
         if path != document.path:
-            files.linked.add(path)
+            followed.linked.add(path)
         if link.role == "script" and found[0].block.kind == "call":
             from stablint.dialect.python_runs import groups, launched
 
@@ -103,7 +114,7 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str]]:
     facts = [statement[0] for statements in inline for statement in statements]
     if any(fact.startswith("deepspeed.") for fact in facts):
         linked.add("deepspeed")
-    return parts, frozenset(linked)
+    return parts, frozenset(linked), followed
 
 
 def with_neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tuple[list[Part], frozenset[str]]]:

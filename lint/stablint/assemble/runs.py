@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
 from stablint.assemble.joining import ROLE_DIALECT, Part, join, seeds_of, with_live, with_neighbours
+from stablint.assemble.kept import Joined, identity
 from stablint.assemble.supply import (
     SHIPS,
     extra_flags_of,
@@ -28,21 +29,29 @@ JOINING, SETTLING = "following what it names", "settling its settings"
 
 def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[Run]:
     """One run per document, command or trainer; a fragment that some other file names makes none of its own."""
+    faults, kept = files.faults, files.kept
     seeds: list[list[Part]] = []
-    faults = files.faults
     for path in paths:
         fragments = files.fragments(path, options.dialect)
         if fragments:
-            seeds += faults.guard(JOINING, fragments[0].block.document.text, [], seeds_of, fragments)
+            known = kept.seeds.get(path)
+            if known is None or known[0] is not fragments:
+                none: list[list[Part]] = []
+                known = (fragments, faults.guard(JOINING, fragments[0].block.document.text, none, seeds_of, fragments))
+                if known[1]:
+                    kept.seeds[path] = known
+            seeds += known[1]
     if options.live is not None:
         seeds = with_live(seeds, options.live.fragments)
-    nothing: tuple[list[Part], frozenset[str]] = ([], frozenset())
-    joined = [faults.guard(JOINING, _text(parts), nothing, join, parts, files) for parts in seeds]
+    found = [one for parts in seeds if (one := faults.guard(JOINING, _text(parts), None, _joined, parts, files))]
+    for one in found:
+        files.linked |= one.followed.linked
+        for name, place in one.followed.not_found.items():
+            files.not_found.setdefault(name, place)
     joined = [
-        (parts, linked)
-        for parts, linked in joined
-        if parts
-        if any(part.fragment.entry and not part.fragment.weak for part in parts) or not parts[0].fragment.weak
+        (one.parts, one.linked)
+        for one in found
+        if any(part.fragment.entry and not part.fragment.weak for part in one.parts) or not one.parts[0].fragment.weak
     ]
     alone = [
         (parts, linked)
@@ -50,7 +59,21 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
         if not (parts[0].fragment.block.document.path in files.linked and parts[0].fragment.block.kind != "flags")
     ]
     for parts, linked in with_neighbours(alone):
-        yield from faults.guard(SETTLING, _text(parts), [], _made, parts, linked, files, options)
+        key = (identity(parts), linked)
+        if key not in kept.made:
+            nothing: list[Run] = []
+            runs = faults.guard(SETTLING, _text(parts), nothing, _made, parts, linked, files, options)
+            if not runs:
+                continue
+            kept.made[key] = (parts, runs)
+        yield from kept.made[key][1]
+
+
+def _joined(parts: list[Part], files: Files) -> Joined | None:
+    key = identity(parts)
+    if key not in files.kept.joined:
+        files.kept.joined[key] = (parts, Joined(*join(parts, files)))
+    return files.kept.joined[key][1]
 
 
 def _text(parts: list[Part]) -> Text:

@@ -1,28 +1,161 @@
-"""Fixes → new texts: all or nothing, checked again after each round, and confirmed by a reader that is not ours."""
+"""Fixes → new texts: all or nothing, checked again after each round, and confirmed by a reader that is not ours.
+
+Fixes whose files belong to no common run cannot spoil one another: each such group is judged by itself, while all of them share one check. A
+group that is refused is halved until the fix that spoils it is found; what does not change is not worked out again (`earlier` of inspect).
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from stablint.assemble.asked import Options
+from stablint.faults import Faults, attempt
 from stablint.fix.confirm import objection
 from stablint.hazard.model import Hazard
-from stablint.inspect import Inspection, inspect
-from stablint.report.model import Diagnostic, Fix
+from stablint.inspect import Inspection, inspect, told
+from stablint.report.model import Diagnostic, Report
 from stablint.source.edit import apply
-from stablint.source.tree import Text
+from stablint.source.tree import Edit, Text
 
 _ROUNDS = 10
+Texts = dict[str, Text]
+Stand = tuple[tuple[str, str], ...]
 
 
 class Repaired(NamedTuple):
     """`texts` are the changed files by absolute path (`before`: as they are on disk); `inspection` is the state after the repair."""
 
-    texts: dict[str, Text]
-    before: dict[str, Text]
+    texts: Texts
+    before: Texts
     inspection: Inspection
     fixed: int
     refused: tuple[str, ...]  # fixes that were not written, and why: each is a fault of ours
+    kept_out: tuple[str, ...] = ()  # fixes that were not written because another error would come of them
+    repairs: tuple[tuple[str, ...], ...] = ()  # of each fix the files that it changes
+    closed: tuple[tuple[str, str], ...] = ()  # files that a fix would have changed and must not, and why
+
+
+class _Group:
+    """Fixes of one round whose files some run reads together; `files` are the names of all files that they may concern."""
+
+    def __init__(self, fixes: list[Diagnostic], files: set[str]) -> None:
+        self.files = files
+        self.queue = [fixes]
+        self.accepted: list[Diagnostic] = []
+        self.alone = False  # something went wrong that no group answers for: tried with no other at its side
+
+    def trial(self) -> list[Diagnostic]:
+        return [*self.accepted, *self.queue[0]]
+
+    def accept(self) -> None:
+        self.accepted += self.queue.pop(0)
+
+    def reject(self) -> Diagnostic | None:
+        """The fix that is refused, once it is found."""
+        fixes = self.queue.pop(0)
+        if len(fixes) == 1:
+            return fixes[0]
+        middle = len(fixes) // 2
+        self.queue[:0] = [fixes[:middle], fixes[middle:]]
+        return None
+
+
+class _Repair:
+    """What holds for all rounds of one repair."""
+
+    def __init__(self, check: Callable[[Texts, Inspection | None], Inspection], texts: Texts) -> None:
+        self.check = check
+        self.current, self.before = texts, Texts()
+        self.refused: dict[str, str] = {}  # fingerprint → why; empty where it is nobody's fault
+        self.kept_out: dict[str, str] = {}  # fingerprint → the error that would come of it
+        self.repairs: list[tuple[str, ...]] = []
+        self.seen: set[Stand] = {()}
+        self.faults = Faults()
+        self.state = check(texts, None)
+
+    def round(self, offered: list[Diagnostic]) -> None:
+        """Accept of these fixes, which touch nothing of one another, all that hold."""
+        groups = _grouped(offered, self.state.report)
+        errors = _errors(self.state.report)
+        start, checked, state = self.current, self.current, self.state
+        self.seen |= {self._stand(group.files, start) for group in groups}
+        while any(group.queue for group in groups):
+            trying = [group for group in groups if group.queue and not group.alone]
+            trying = trying or [group for group in groups if group.queue][:1]
+            trying = [group for group in trying if self._confirmed(group)]
+            if not trying:
+                continue
+            texts = _texts(
+                start, [fix for group in groups for fix in (group.trial() if group in trying else group.accepted)]
+            )
+            after = self.check(texts, state)
+            checked, state = texts, after
+            self._settle(trying, errors, texts, after.report)
+        accepted = [fix for group in groups for fix in group.accepted]
+        for diagnostic in accepted:
+            for file in diagnostic.fix.files if diagnostic.fix else ():
+                self.before.setdefault(file.text.path, file.text)
+            self.repairs.append(tuple(file.text.path for file in diagnostic.fix.files) if diagnostic.fix else ())
+        self.current = _texts(start, accepted)
+        same = {path: text.text for path, text in checked.items()} == {
+            path: text.text for path, text in self.current.items()
+        }
+        self.state = state if same else self.check(self.current, state)
+
+    def _settle(self, trying: list[_Group], before: set[tuple[str, str]], texts: Texts, report: Report) -> None:
+        there = Counter(d.fingerprint for d in self.state.report.diagnostics)
+        left = Counter(d.fingerprint for d in report.diagnostics)
+        new = _errors(report) - before
+        known = {name for group in trying for name in group.files}
+        if any(name not in known for _, name in new) and len(trying) > 1:
+            for group in trying:
+                group.alone = True
+            return
+        for group in trying:
+            spoilt = sorted(rule for rule, name in new if name in group.files or name not in known)
+            cleared = Counter(d.fingerprint for d in group.trial())
+            if spoilt:
+                self._refuse(
+                    group, "", f"not repaired: `{'`, `'.join(spoilt)}` would come of it; settle that as well, by hand"
+                )
+            elif any(left[one] > there[one] - times for one, times in cleared.items()):
+                self._refuse(group, "the repair did not clear it, and was not written")
+            elif self._stand(group.files, texts, group.trial()) in self.seen:
+                self._refuse(group, "")  # two remedies that undo each other: the first one stands
+            else:
+                group.accept()
+
+    def _refuse(self, group: _Group, why: str, consequence: str = "") -> None:
+        one = group.reject()
+        if one is not None:
+            where = f"{one.rule} in {one.text.name if one.text else ''}"
+            self.refused[one.fingerprint] = why and f"{where}: {why}"
+            if consequence:
+                self.kept_out[one.fingerprint] = f"{where}: {consequence}"
+
+    def _confirmed(self, group: _Group) -> bool:
+        """Whether an independent reader has nothing against any file; a group that it has something against is not tried."""
+        for text, edits in _edits(group.trial()).values():
+            why, error = attempt(_objection, text, edits)
+            if error is not None:
+                self.faults.add(text, "confirming its repair", error)
+            if why or error is not None:
+                self._refuse(group, "" if error is not None else f"{why}; it was not written")
+                return False
+        return True
+
+    def _stand(self, files: set[str], texts: Texts, fixes: Iterable[Diagnostic] = ()) -> Stand:
+        """The changed texts of these files; one that is as it was on disk does not count."""
+        originals = {**{path: text for path, (text, _) in _edits(fixes).items()}, **self.before}
+        return tuple(
+            sorted(
+                (path, text.text)
+                for path, text in texts.items()
+                if text.name in files and path in originals and text.text != originals[path].text
+            )
+        )
 
 
 def repair(
@@ -33,118 +166,106 @@ def repair(
     base: str | None = None,
     texts: dict[str, Text] | None = None,
     known: tuple[Hazard, ...] | None = None,
+    closed: Callable[[str], str] = lambda path: "",
 ) -> Repaired:
-    """Apply every applicable fix until nothing is left, in memory. At most ten rounds; what does not help is left out and told."""
+    """Apply every applicable fix until nothing is left, in memory. At most ten rounds; what does not help is left out and told.
+
+    `closed` says why a file is not to be changed, or nothing.
+    """
     allowed = ("safe", "unsafe") if unsafe else ("safe",)
-    current: dict[str, Text] = dict(texts or {})
-    before: dict[str, Text] = {}
-    refused: dict[str, str] = {}
-    fixed = 0
-    seen: set[tuple[tuple[str, str], ...]] = set()  # texts that an earlier round began with
-    state = inspect(paths, options, base=base, texts=current, known=known)
+
+    def check(current: Texts, earlier: Inspection | None) -> Inspection:
+        return inspect(paths, options, base=base, texts=current, known=known, earlier=earlier)
+
+    work = _Repair(check, dict(texts or {}))
+    shut: dict[str, str] = {}
     for _ in range(_ROUNDS):
-        batch = _disjoint(
-            [
-                d
-                for d in state.report.diagnostics
-                if d.suppressed is None
-                and d.fix is not None
-                and d.fix.applicability in allowed
-                and d.fix.files
-                and d.fingerprint not in refused
-            ]
-        )
-        if not batch:
+        offered = []
+        for d in work.state.report.diagnostics:
+            if d.suppressed is None and d.fix is not None and d.fix.applicability in allowed and d.fix.files:
+                reasons = {file.text.path: why for file in d.fix.files if (why := closed(file.text.path))}
+                shut |= reasons
+                if not reasons and d.fingerprint not in work.refused:
+                    offered.append(d)
+        if not offered:
             break
-        seen.add(_stand(current, before))
-        done, after, state_after = _try(batch, current, paths, options, base, state, known)
-        if done and _stand(after, _originals(batch, before)) not in seen:
-            accepted = batch
-        else:
-            accepted, after, state_after = [], current, state
-            for one in batch:
-                good, trial, trial_state = _try([one], after, paths, options, base, state_after, known)
-                if good and _stand(trial, _originals([one], before)) in seen:
-                    refused[one.fingerprint] = ""  # two remedies that undo each other: the first one stands
-                elif good:
-                    accepted.append(one)
-                    after, state_after = trial, trial_state
-                else:
-                    refused[one.fingerprint] = (
-                        f"{one.rule} in {one.text.name if one.text else ''}: the repair did not clear it, and was not written"
-                    )
-        for diagnostic in accepted:
-            for file in diagnostic.fix.files if diagnostic.fix else ():
-                before.setdefault(file.text.path, file.text)
-        fixed += len(accepted)
-        current, state = after, state_after
+        work.round(_disjoint(offered))
+    state = work.state
+    if work.faults.found:
+        state = state._replace(report=told(state.report, work.faults.found))
+    before, current = work.before, work.current
     changed = {path: text for path, text in current.items() if path in before and text.text != before[path].text}
-    return Repaired(changed, before, state, fixed, tuple(filter(None, refused.values())))
-
-
-def _originals(batch: list[Diagnostic], before: dict[str, Text]) -> dict[str, Text]:
-    return {**{path: text for path, (text, _) in _by_file(batch).items()}, **before}
-
-
-def _stand(current: dict[str, Text], before: dict[str, Text]) -> tuple[tuple[str, str], ...]:
-    """The changed texts; a file that is as it was on disk does not count."""
-    return tuple(
-        sorted((path, text.text) for path, text in current.items() if path in before and text.text != before[path].text)
+    return Repaired(
+        changed,
+        before,
+        state,
+        len(work.repairs),
+        tuple(filter(None, work.refused.values())),
+        tuple(work.kept_out.values()),
+        tuple(work.repairs),
+        tuple(shut.items()),
     )
+
+
+def _objection(text: Text, edits: list[Edit]) -> str:
+    return objection(text, apply(text.text, edits), edits)
+
+
+def _grouped(fixes: list[Diagnostic], report: Report) -> list[_Group]:
+    """Those together whose files are chained by common runs."""
+    chain: dict[str, set[str]] = {}
+
+    def tie(names: Iterable[str]) -> None:
+        whole = set(names)
+        for name in tuple(whole):
+            whole |= chain.get(name, set())
+        chain.update(dict.fromkeys(whole, whole))
+
+    for run in report.runs:
+        tie(run.files)
+    for diagnostic in fixes:
+        tie(_names(diagnostic))
+    by_chain: dict[int, list[Diagnostic]] = {}
+    for diagnostic in fixes:
+        by_chain.setdefault(id(chain[_names(diagnostic)[0]]), []).append(diagnostic)
+    return [_Group(found, chain[_names(found[0])[0]]) for found in by_chain.values()]
+
+
+def _names(diagnostic: Diagnostic) -> list[str]:
+    files = [file.text.name for file in diagnostic.fix.files] if diagnostic.fix is not None else []
+    return [*files, *([diagnostic.text.name] if diagnostic.text is not None else [])]
+
+
+def _errors(report: Report) -> set[tuple[str, str]]:
+    return {(d.rule, d.text.name if d.text else "") for d in report.diagnostics if d.severity == "error"}
 
 
 def _disjoint(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     """The fixes that touch nothing of one another; the rest waits for the next round."""
-    taken: list[tuple[str, int, int]] = []
+    taken: dict[str, list[tuple[int, int]]] = {}
     chosen = []
     for diagnostic in diagnostics:
         assert diagnostic.fix is not None
         spans = [(file.text.path, edit.start, edit.end) for file in diagnostic.fix.files for edit in file.edits]
-        if any(
-            path == other and start <= last and first <= end
-            for path, start, end in spans
-            for other, first, last in taken
-        ):
+        if any(start <= last and first <= end for path, start, end in spans for first, last in taken.get(path, ())):
             continue
-        taken += spans
+        for path, start, end in spans:
+            taken.setdefault(path, []).append((start, end))
         chosen.append(diagnostic)
     return chosen
 
 
-def _try(
-    batch: list[Diagnostic],
-    current: dict[str, Text],
-    paths: list[str],
-    options: Options,
-    base: str | None,
-    before: Inspection,
-    known: tuple[Hazard, ...] | None,
-) -> tuple[bool, dict[str, Text], Inspection]:
-    """The texts with the fixes in them, if every file still reads, each finding is gone and no new error came."""
-    after = dict(current)
-    for path, (text, fixes) in _by_file(batch).items():
-        new = apply(
-            text.text, [edit for fix in fixes for file in fix.files if file.text.path == path for edit in file.edits]
-        )
-        if objection(
-            text, new, [edit for fix in fixes for file in fix.files if file.text.path == path for edit in file.edits]
-        ):
-            return False, current, before
-        after[path] = text._replace(text=new)
-    state = inspect(paths, options, base=base, texts=after, known=known)
-    left = {(d.rule, d.fingerprint) for d in state.report.diagnostics}
-    errors_before = {
-        (d.rule, d.text.name if d.text else "") for d in before.report.diagnostics if d.severity == "error"
-    }
-    errors_after = {(d.rule, d.text.name if d.text else "") for d in state.report.diagnostics if d.severity == "error"}
-    good = not any((d.rule, d.fingerprint) in left for d in batch) and errors_after <= errors_before
-    return good, after, state
+def _texts(start: Texts, fixes: list[Diagnostic]) -> Texts:
+    """The texts with the fixes in them, which are all of one round."""
+    after = dict(start)
+    for path, (text, edits) in _edits(fixes).items():
+        after[path] = text._replace(text=apply(text.text, edits))
+    return after
 
 
-def _by_file(batch: list[Diagnostic]) -> dict[str, tuple[Text, list[Fix]]]:
-    files: dict[str, tuple[Text, list[Fix]]] = {}
-    for diagnostic in batch:
-        assert diagnostic.fix is not None
-        for file in diagnostic.fix.files:
-            files.setdefault(file.text.path, (file.text, []))[1].append(diagnostic.fix)
+def _edits(fixes: Iterable[Diagnostic]) -> dict[str, tuple[Text, list[Edit]]]:
+    files: dict[str, tuple[Text, list[Edit]]] = {}
+    for diagnostic in fixes:
+        for file in diagnostic.fix.files if diagnostic.fix is not None else ():
+            files.setdefault(file.text.path, (file.text, []))[1].extend(file.edits)
     return files

@@ -20,13 +20,13 @@ def objection(before: Text, after: str, edits: list[Edit]) -> str:
     if suffix == "ipynb":
         return _notebook(before.text, after)
     if suffix == "json":
-        return _json(before.text, after, len(edits))
+        return _json(before.text, after, _most(before.text, edits))
     if suffix in ("yaml", "yml"):
         return _yaml(before.text, after, edits)
     return ""
 
 
-def _json(before: str, after: str, edits: int) -> str:
+def _json(before: str, after: str, most: int) -> str:
     try:
         old = json.loads(before)
     except ValueError:
@@ -35,7 +35,7 @@ def _json(before: str, after: str, edits: int) -> str:
         new = json.loads(after)
     except ValueError:
         return "it would not be JSON any more"
-    return _changes(old, new, edits)
+    return _changes(old, new, most)
 
 
 def _notebook(before: str, after: str) -> str:
@@ -67,10 +67,10 @@ def _yaml(before: str, after: str, edits: list[Edit]) -> str:
     if new is None:
         return "it would not be YAML any more"
     lost = Counter(_comments(before)) - Counter(_comments(after))
-    removed = sum(edit.new_text.count("#") < before[edit.start : edit.end].count("#") for edit in edits)
+    removed = sum(max(0, before[edit.start : edit.end].count("#") - edit.new_text.count("#")) for edit in edits)
     if sum(lost.values()) > removed:
         return "a comment would be lost"
-    return _differing(old, new, len(edits))
+    return _differing(old, new, _most(before, edits))
 
 
 @lru_cache(maxsize=256)  # what one round writes is what the next one begins with
@@ -121,14 +121,20 @@ def _comments(text: str) -> Iterator[str]:
             yield comment.strip()
 
 
-def _changes(old: Any, new: Any, edits: int) -> str:
-    """No more leaves may differ than edits were made (a renamed key is two, an inserted mapping as many as it has)."""
-    return _differing(dict(_leaves(old)), dict(_leaves(new)), edits)
+def _most(before: str, edits: list[Edit]) -> int:
+    """How many leaves the edits may change: three for an edit (a renamed key is two), or as many as there are keys in what it takes out
+    and puts in, if that is a block.
+    """
+    return sum(max(3, 1 + before.count(":", edit.start, edit.end) + edit.new_text.count(":")) for edit in edits)
 
 
-def _differing(before: dict[Path, Any], after: dict[Path, Any], edits: int) -> str:
+def _changes(old: Any, new: Any, most: int) -> str:
+    return _differing(dict(_leaves(old)), dict(_leaves(new)), most)
+
+
+def _differing(before: dict[Path, Any], after: dict[Path, Any], most: int) -> str:
     differing = {path for path in before.keys() | after.keys() if repr(before.get(path)) != repr(after.get(path))}
-    return "" if len(differing) <= 3 * edits else "more than the edited settings would change"
+    return "" if len(differing) <= most else "more than the edited settings would change"
 
 
 def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:

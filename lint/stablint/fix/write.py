@@ -1,25 +1,142 @@
-"""Several files written, all or nothing: what was written before a failure is put back."""
+"""Repaired texts into their files: each repair whole or not at all, and nothing that somebody typed meanwhile is lost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any, NamedTuple
 
-from stablint.source.text import encode, write_atomically
+from stablint.fix.exchange import CHANGED, Changed, Part, Repair, closed, prepared
+from stablint.source.text import encode
 from stablint.source.tree import Text
 
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 
-def write_all(texts: dict[str, Text], before: dict[str, Text], root: Callable[[str], str]) -> None:
-    """`texts` and `before` by absolute path; `root` says of a file which folder it must not leave.
 
-    Raises OSError or UnicodeEncodeError with every file as it was.
+class Stopped(KeyboardInterrupt):
+    """A signal came while files were written: they were finished, or left as they were. `number` is the signal's."""
+
+    number: int = signal.SIGINT
+
+
+class Outcome(NamedTuple):
+    """Paths, each with words for people. `written` are those that were exchanged."""
+
+    written: tuple[str, ...]
+    refused: tuple[tuple[str, str], ...]  # a file, and why the repairs that it belongs to were not written
+    notes: tuple[tuple[str, str], ...]  # what of a file could not be kept
+
+
+def write_all(
+    texts: dict[str, Text],
+    before: dict[str, Text],
+    root: Callable[[str], str],
+    together: Iterable[Iterable[str]] = (),
+    written: list[str] | None = None,
+) -> Outcome:
+    """`texts` and `before` by absolute path; `root` says of a file which folder it must not leave; `together` are the files of one repair each.
+
+    `written` grows by what is exchanged, also when a signal stops it. Raises OSError or UnicodeEncodeError with every file as it was; Stopped
+    where a signal came: before the first file is exchanged none of them is, from then on all are.
     """
-    data = {path: encode(before[path], text.text) for path, text in texts.items()}
-    written: list[str] = []
+    written = [] if written is None else written
+    refused: list[tuple[str, str]] = []
+    notes: list[tuple[str, str]] = []
+    units: list[list[str]] = []
+    for unit in _units(texts, together):
+        reasons = [(path, why) for path in unit if (why := closed(path, root(path)))]
+        refused += reasons
+        if not reasons:
+            units.append(unit)
+    with _deferred() as stopped, contextlib.ExitStack() as rubbish:
+        repairs = []
+        for unit in units:
+            parts: list[Part] = []
+            for path in unit:
+                data = encode(before[path], before[path].text), encode(before[path], texts[path].text)
+                part, note = prepared(path, *data)
+                rubbish.callback(_remove, part.new)
+                parts.append(part)
+                notes += [(path, note)] if note else []
+                if stopped:
+                    return Outcome((), tuple(refused), ())
+            repairs.append(Repair(parts))
+        begun: list[Repair] = []
+        for repair in repairs:
+            try:
+                repair.begin()
+            except Changed as error:
+                refused.append((error.path, CHANGED))
+                continue
+            except OSError:
+                for other in begun:
+                    with contextlib.suppress(OSError):  # then its journal stays, for the next run
+                        other.undo()
+                raise
+            begun.append(repair)
+        for repair in begun:
+            try:
+                repair.end()
+            except Changed as error:
+                refused.append((error.path, CHANGED))
+                continue
+            written += [part.path for part in repair.parts]
+        _sync({os.path.dirname(part.target) for repair in begun for part in repair.parts})
+    return Outcome(tuple(written), tuple(refused), tuple(note for note in notes if note[0] in written))
+
+
+def _units(texts: dict[str, Text], together: Iterable[Iterable[str]]) -> list[list[str]]:
+    """The files, those together that a repair, or a chain of them, changes together."""
+    unit_of = {path: [path] for path in texts}
+    for paths in together:
+        found = [path for path in paths if path in unit_of]
+        for path in found[1:]:
+            one, other = unit_of[found[0]], unit_of[path]
+            if one is not other:
+                one += other
+                unit_of.update(dict.fromkeys(other, one))
+    return list({id(unit): sorted(unit) for unit in unit_of.values()}.values())
+
+
+@contextlib.contextmanager
+def _deferred() -> Any:
+    """Signals that end a program wait until the files are whole; then they end it."""
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+
+    here = threading.current_thread() is threading.main_thread()
+    handlers = {number: signal.getsignal(number) for number in _SIGNALS} if here else {}
+    ignored = {number for number, handler in handlers.items() if handler is signal.SIG_IGN or handler is None}
+    for number in handlers.keys() - ignored:
+        signal.signal(number, note)
     try:
-        for path, content in data.items():
-            write_atomically(path, content, root(path))
-            written.append(path)
-    except OSError:
-        for path in written:
-            write_atomically(path, encode(before[path], before[path].text), root(path))
-        raise
+        yield came
+    finally:
+        for number in handlers.keys() - ignored:
+            signal.signal(number, handlers[number])
+    if came:
+        stopped = Stopped()
+        stopped.number = came[0]
+        raise stopped
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+def _sync(folders: set[str]) -> None:
+    """The new names survive a power cut as well, where folders can be synced."""
+    for folder in folders if os.name == "posix" else ():
+        with contextlib.suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)

@@ -18,8 +18,6 @@ LARGEST = 5_000_000
 _BREAK = re.compile(r"\r\n|\r|\n")
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-
-
 _WHY = {
     errno.EACCES: "this user may not read it",
     errno.EPERM: "this user may not read it",
@@ -36,10 +34,6 @@ class Unreadable(NamedTuple):
 
     text: Text
     problem: Problem
-
-
-class OutsideRoot(OSError):
-    """A file to be written lies, links followed, outside the folder that may be changed."""
 
 
 def read(path: str, name: str, largest: int = LARGEST) -> Text | Unreadable:
@@ -84,31 +78,6 @@ def encode(text: Text, new_text: str) -> bytes:
     """`new_text` in the encoding of `text`, with its byte order mark if it had one. A lone surrogate raises UnicodeEncodeError."""
     mark = next(mark for mark, encoding in _BOMS if encoding == text.encoding) if text.bom else b""
     return mark + new_text.encode(text.encoding)
-
-
-def write_atomically(path: str, data: bytes, root: str) -> None:
-    """Put `data` in the place of a file, whole or not at all, and keep its mode.
-
-    A link is followed as long as it stays inside the folder `root`; a file outside raises OutsideRoot, and nothing is written.
-    """
-    target = os.path.realpath(path)
-    if not is_inside(path, root):
-        raise OutsideRoot(f"{path} leads outside {root}")
-    mode = os.stat(target).st_mode
-    if not stat.S_ISREG(mode):
-        raise OutsideRoot(f"{path} is not a regular file")
-    temporary = f"{target}.{os.getpid()}.stablint"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, stat.S_IMODE(mode))
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def is_inside(path: str, root: str) -> bool:
