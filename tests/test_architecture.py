@@ -25,7 +25,7 @@ ALLOWED = {
     "locks": {"run"},
     "faults": {"source.tree", "secrets"},
     "assemble": {"source", "faults", "discover", "dialect", "run", "target", "locks", "policy", "knowledge"},
-    "hazard": {"source.tree", "run", "target", "knowledge"},
+    "hazard": {"source.tree", "source.limits", "run", "target", "knowledge"},
     "fix": {
         "source",
         "faults",

@@ -111,6 +111,7 @@ def inspect(
     if more:
         names = {status.file for status in statuses.values()}
         runs = tuple(run for run in runs if not names.isdisjoint(run.files))
+    problems += files.cuts()
     findings, undetermined = judge(runs, problems, rules_of(options, files, known), files.faults, files.kept.judged)
     if more:  # what is wrong with them alone was not asked for
         findings = [finding for finding in findings if _touches(finding, statuses)]

@@ -14,6 +14,7 @@ from stablint.hazard.memo import Memo
 from stablint.run.fact import CLOSED, Explicit, Fact, Place, Statement
 from stablint.run.releases import Releases
 from stablint.run.world import Run
+from stablint.source import limits
 from stablint.source.tree import Document, Problem
 
 TYPE_CHECKING = False
@@ -35,10 +36,11 @@ def judge(
     findings: list[hazards.Finding] = []
     undetermined: list[hazards.Open] = []
     memos: dict[int, Memo] = {}
+    told = Told()
     parts: dict[int, tuple[tuple[hazards.Hazard, ...], tuple[hazards.Hazard, ...]]] = {}
     for run, broken in [(_broken(d, p), True) for d, p in problems] + [(run, False) for run in runs]:
         if id(run) in kept:
-            findings += kept[id(run)][1][0]
+            findings += told.within(kept[id(run)][1][0])
             undetermined += kept[id(run)][1][1]
             continue
         rules = known if isinstance(known, tuple) else known.of(run)
@@ -51,11 +53,36 @@ def judge(
         if judged is not None and not broken:
             kept[id(run)] = (run, judged)
         found, waiting = judged or _one_by_one(run, which, faults, error)
-        findings += found
+        findings += told.within(found)
         undetermined += waiting
+    for place, rule in told.cut:
+        text = f"more than {limits.TOLD.most} findings of `{rule}` in this file: {limits.TOLD.then}"
+        run = _broken(place.document, Problem(limits.KIND, text, place.start, place.end))
+        rules = known if isinstance(known, tuple) else known.of(run)
+        findings += check(run, tuple(h for h in rules if h.at.startswith("file.")))[0]
     if isinstance(known, tuple):
         return findings, undetermined
     return known.kept(findings), known.waiting(undetermined)
+
+
+class Told:
+    """Counts the findings of each rule in each file."""
+
+    def __init__(self) -> None:
+        self.count: dict[tuple[str, str], int] = {}
+        self.cut: list[tuple[Place, str]] = []  # the first place that is not told
+
+    def within(self, findings: list[hazards.Finding]) -> list[hazards.Finding]:
+        """Those of them that are told."""
+        kept = []
+        for finding in findings:
+            key = (finding.place.document.text.path, finding.hazard.id)
+            count = self.count[key] = self.count.get(key, 0) + 1
+            if count <= limits.TOLD.most:
+                kept.append(finding)
+            elif count == limits.TOLD.most + 1:
+                self.cut.append((finding.place, finding.hazard.id))
+        return kept
 
 
 def rules_of(

@@ -14,16 +14,16 @@ from typing import NamedTuple
 from stablint.run.releases import Releases
 
 _LARGEST = 20_000_000
-# Texts, not compiled: most projects have none of these files, and a pattern costs more than the look for them.
-_PACKAGE = r"(?m)^\[\[package\]\]\s*$\n((?:(?!\[).*\n?)*)"
-_NAME = r'(?m)^name = "([^"]+)"'
-_VERSION = r'(?m)^version = "([^"+]+)'
+_MOST_PINS = 50  # of one library: no release satisfies so many that differ
+# Texts, not compiled: most projects have none of these files, and a pattern costs more than the look for them. Every one of them is tried
+# at one place of a line or a word, so that no text takes more than its length.
+_NAME = r'name = "([^"]+)"'
+_VERSION = r'version = "([^"+]+)'
 _REQUIREMENT = (
-    r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?((?:===|==|~=|!=|<=|>=|<|>)[^;#()]*)\)?\s*(?:;.*)?(?:#.*)?\Z"
+    r"([A-Za-z0-9][A-Za-z0-9._-]*) ?(?:\[[^\]]*\])? ?\(?((?:===|==|~=|!=|<=|>=|<|>)[^;#()]*)\)? ?(?:;.*)?(?:#.*)?\Z"
 )
-_PROJECT = r"(?ms)^\[project\]\s*$(.*?)(?=^\[|\Z)"
-_ARRAY = r"(?ms)^\s*dependencies\s*=\s*\[(.*?)\s*\]\s*(?:#[^\n]*)?$"
-_QUOTED = r"\"([^\"\n]*)\"|'([^'\n]*)'"
+_ARRAY = r"[ \t]*dependencies[ \t]*=[ \t]*\["
+_IN_ARRAY = r"\"([^\"\n]*)\"|'([^'\n]*)'|#[^\n]*|(\])"
 _REQUIRES = r"\brequire_version\(\s*[\"']([^\"'\n]+)[\"']"
 _LOCAL = r"\+[A-Za-z0-9._]+"
 
@@ -66,10 +66,8 @@ def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
             if name in names
             for library, specifier in _pairs(name, _text(folder, name, inside))
         ]
-        for library in dict.fromkeys(library for library, _ in said):
-            agreed = _agreed(library, [pin for name, pin in said if name == library])
-            if agreed is not None and library not in found:
-                found[library] = agreed
+        for library, pin in _agreeing(said).items():
+            found.setdefault(library, pin)
     return found
 
 
@@ -81,6 +79,7 @@ def _pairs(name: str, text: str) -> Iterable[tuple[str, str]]:
 
 # In a notebook the command stands in a JSON string, which ends or breaks its line at a quote or a backslash.
 _INSTALLS = r"pip3?\s+install\s+((?:[^\\\n\"]|\\\")*)"
+_BETWEEN = r"[\s'\"\\()]+"
 _BARE = r"[A-Za-z][A-Za-z0-9._-]*(?:\[[^\]]*\])?\Z"
 _ASKED = r"([A-Za-z][A-Za-z0-9._-]*)(?:\[[^\]]*\])?((?:===|==|~=|!=|<=|>=|<|>)[0-9][0-9A-Za-z.,*<>=!~]*)"
 
@@ -92,11 +91,11 @@ def installed(text: str, path: str) -> dict[str, Pin]:
     said = [
         (library, Pin(specifier.rstrip(","), path))
         for command in re.findall(_INSTALLS, text)
-        for name, specifier in re.findall(_ASKED, command)
+        for word in re.split(_BETWEEN, command)
+        for name, specifier in (found.groups() for found in (re.match(_ASKED, word),) if found is not None)
         if (library := _library(name))
     ]
-    agreed = {name: _agreed(name, [pin for other, pin in said if other == name]) for name, _ in said}
-    return {name: pin for name, pin in agreed.items() if pin is not None}
+    return _agreeing(said)
 
 
 def installed_as_they_come(text: str) -> set[str]:
@@ -104,10 +103,7 @@ def installed_as_they_come(text: str) -> set[str]:
     if "install" not in text:
         return set()
     words = [
-        word
-        for command in re.findall(_INSTALLS, text)
-        for word in re.split(r"[\s'\"]+", command)
-        if re.match(_BARE, word)
+        word for command in re.findall(_INSTALLS, text) for word in re.split(_BETWEEN, command) if re.match(_BARE, word)
     ]
     return {library for word in words if (library := _library(word.partition("[")[0]))}
 
@@ -117,13 +113,24 @@ def required(text: str, path: str) -> dict[str, Pin]:
     if "require_version(" not in text:
         return {}
     said = [(name, Pin(specifier, path)) for name, specifier in _required(re.findall(_REQUIRES, text))]
-    agreed = {name: _agreed(name, [pin for other, pin in said if other == name]) for name, _ in said}
-    return {name: pin for name, pin in agreed.items() if pin is not None}
+    return _agreeing(said)
+
+
+def _agreeing(said: Iterable[tuple[str, Pin]]) -> dict[str, Pin]:
+    """What is said of each library, if all of it agrees."""
+    pins: dict[str, list[Pin]] = {}
+    for library, pin in said:
+        pins.setdefault(library, []).append(pin)
+    agreed = {library: _agreed(library, found) for library, found in pins.items()}
+    return {library: pin for library, pin in agreed.items() if pin is not None}
 
 
 def _agreed(library: str, pins: list[Pin]) -> Pin | None:
     """All of them together, if a release satisfies them; two environments that contradict each other say nothing."""
-    text = ",".join(dict.fromkeys(pin.specifier for pin in pins))
+    different = list(dict.fromkeys(pin.specifier for pin in pins))
+    if len(different) > _MOST_PINS:
+        return None
+    text = ",".join(different)
     try:
         Releases.known().restrict(library, text)
     except ValueError:
@@ -132,24 +139,43 @@ def _agreed(library: str, pins: list[Pin]) -> Pin | None:
 
 
 def _locked(text: str) -> Iterator[tuple[str, str]]:
-    for package in re.finditer(_PACKAGE, text):
-        name, version = re.search(_NAME, package[1]), re.search(_VERSION, package[1])
-        if name and version and (library := _library(name[1])):
-            yield library, f"=={version[1]}"
+    inside, name = False, ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            inside, name = line.rstrip() == "[[package]]", ""
+        elif inside and (found := re.match(_NAME, line)):
+            name = found[1]
+        elif inside and name and (found := re.match(_VERSION, line)):
+            if library := _library(name):
+                yield library, f"=={found[1]}"
+            inside = False
 
 
 def _required(lines: list[str]) -> Iterator[tuple[str, str]]:
     for line in lines:
-        match = re.match(_REQUIREMENT, re.sub(_LOCAL, "", line.partition(" #")[0].strip().rstrip("\\").strip()))
+        words = " ".join(line.partition(" #")[0].split()).rstrip("\\").rstrip()
+        match = re.match(_REQUIREMENT, re.sub(_LOCAL, "", words))
         if match and (library := _library(match[1])):
             yield library, match[2].strip()
 
 
 def _dependencies(text: str) -> list[str]:
     """The strings of `dependencies = […]` of the project itself."""
-    section = re.search(_PROJECT, text)
-    array = re.search(_ARRAY, section[1]) if section else None
-    return [one or other for one, other in re.findall(_QUOTED, array[1])] if array else []
+    inside, at = False, 0
+    for line in text.splitlines(keepends=True):
+        if line.startswith("["):
+            if inside:
+                break
+            inside = line.rstrip() == "[project]"
+        elif inside and (array := re.match(_ARRAY, line)):
+            found: list[str] = []
+            for token in re.compile(_IN_ARRAY).finditer(text, at + array.end()):
+                if token[3]:
+                    return found
+                found += [token[1] or token[2]] if token[1] or token[2] else []
+            break
+        at += len(line)
+    return []
 
 
 def _library(name: str) -> str:

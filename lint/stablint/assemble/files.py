@@ -11,7 +11,8 @@ from stablint.dialect import registry
 from stablint.dialect.fragment import Fragment
 from stablint.faults import Faults
 from stablint.run.fact import Derived, Fact, Place, facts_of
-from stablint.source.tree import Document, Text
+from stablint.source import limits
+from stablint.source.tree import Document, Problem, Text
 from stablint.target import model as models
 
 READING, LOWERING = "reading the file", "making out its settings"
@@ -32,6 +33,7 @@ class Files:
         self.faults = Faults()
         self.kept = Kept()
         self._put: dict[str, Text] = {}
+        self._cut: dict[tuple[str, limits.Limit], tuple[Document, Problem]] = {}
         self.linked: set[str] = set()  # files that another one names
         # Configurations that a file names and that are not there, with the first place that does.
         self.not_found: dict[str, Place] = {}
@@ -55,6 +57,7 @@ class Files:
             key: value for key, value in self._fragments.items() if key[0].partition("\0")[0] not in changed
         }
         new._requirements, new.kept = self._requirements, self.kept.without(changed)
+        new._cut = {key: cut for key, cut in self._cut.items() if key[0] not in changed}
         if not any(os.path.basename(path) == "config.json" for path in changed):  # of a model's folder
             new._models, new._folders = self._models, self._folders
         else:
@@ -66,6 +69,7 @@ class Files:
         return new
 
     def add(self, path: str, documents: tuple[Document, ...]) -> None:
+        documents = limits.within(documents) if any(document.problems for document in documents) else documents
         self._documents[path] = documents
         for document in documents:
             if document.view is not None and document.view.name:
@@ -94,15 +98,30 @@ class Files:
                     seen.add(document.text.path)
                     yield document.text
 
+    def cut(self, limit: limits.Limit, document: Document, start: int, end: int) -> None:
+        """A limit left out part of a file; told once."""
+        key = (document.text.path, limit)
+        if key not in self._cut:
+            self._cut[key] = (document, limit.problem(start, end))
+
+    def cuts(self) -> list[tuple[Document, Problem]]:
+        return list(self._cut.values())
+
     def fragments(self, path: str, dialect: str | None = None) -> tuple[Fragment, ...]:
         key = (path, dialect)
         if key not in self._fragments:
             none: tuple[Fragment, ...] = ()
-            self._fragments[key] = tuple(
-                fragment
-                for document in self.documents(path)
-                for fragment in self.faults.guard(LOWERING, document.text, none, registry.lower, document, dialect)
-            )
+            found: list[Fragment] = []
+            blocks: set[tuple[int, int]] = set()
+            for document in self.documents(path):
+                found += self.faults.guard(LOWERING, document.text, none, registry.lower, document, dialect)
+                blocks.update((fragment.block.document.number, fragment.block.number) for fragment in found)
+                if len(blocks) > limits.BLOCKS.most:
+                    break
+            self._fragments[key] = tuple(found)
+            for fragment in found:
+                for limit in fragment.cut:
+                    self.cut(limit, fragment.block.document, fragment.block.start, fragment.block.start)
         return self._fragments[key]
 
     def written(self, wanted: str, beside: Document) -> str | None:

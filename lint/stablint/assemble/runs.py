@@ -22,6 +22,7 @@ from stablint.dialect.fragment import Block, Fragment
 from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Explicit, Fact, Place, Statement, Supplied
 from stablint.run.settle import settle
 from stablint.run.world import Run
+from stablint.source import limits
 from stablint.source.tree import Call, Text
 
 JOINING, SETTLING = "following what it names", "settling its settings"
@@ -32,7 +33,7 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
     faults, kept = files.faults, files.kept
     seeds: list[list[Part]] = []
     for path in paths:
-        fragments = files.fragments(path, options.dialect)
+        fragments = _bounded(files.fragments(path, options.dialect), files)
         if fragments:
             known = kept.seeds.get(path)
             if known is None or known[0] is not fragments:
@@ -40,7 +41,10 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
                 known = (fragments, faults.guard(JOINING, fragments[0].block.document.text, none, seeds_of, fragments))
                 if known[1]:
                     kept.seeds[path] = known
-            seeds += known[1]
+            if len(known[1]) > limits.RUNS.most:
+                block = known[1][limits.RUNS.most][0].fragment.block
+                files.cut(limits.RUNS, block.document, block.start, block.start)
+            seeds += known[1][: limits.RUNS.most]
     if options.live is not None:
         seeds = with_live(seeds, options.live.fragments)
     found = [one for parts in seeds if (one := faults.guard(JOINING, _text(parts), None, _joined, parts, files))]
@@ -84,6 +88,19 @@ def _made(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     return list(_runs(parts, linked, files, options))
 
 
+def _bounded(fragments: tuple[Fragment, ...], files: Files) -> tuple[Fragment, ...]:
+    """Those of the first blocks of a file: what belongs together is found by comparing each with each."""
+    if len(fragments) <= limits.BLOCKS.most:
+        return fragments
+    blocks = dict.fromkeys((fragment.block.document.number, fragment.block.number) for fragment in fragments)
+    if len(blocks) <= limits.BLOCKS.most:
+        return fragments
+    kept = frozenset(list(blocks)[: limits.BLOCKS.most])
+    first = next(f for f in fragments if (f.block.document.number, f.block.number) not in kept)
+    files.cut(limits.BLOCKS, first.block.document, first.block.start, first.block.start)
+    return tuple(f for f in fragments if (f.block.document.number, f.block.number) in kept)
+
+
 def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> Iterator[Run]:
     options = governed(options, parts[0].fragment.block.document.text.path)
     releases, said = releases_of(parts, files, options)
@@ -92,6 +109,9 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     groups.append(([Statement(name, value, value, Supplied(f"--set {name}")) for name, value in options.sets], False))
     explicit = settle(groups)
     main = parts[0].fragment
+    if len(explicit) > limits.SETTINGS.most:
+        files.cut(limits.SETTINGS, main.block.document, main.block.start, main.block.start)
+        return
     anchor = _anchor(main, explicit)
     base = model_facts(parts, explicit, files, options)
     framework = _framework(parts)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from stablint.dialect.codec import CODECS
 from stablint.run.fact import HIDDEN, Explicit, Place, Secret, Statement
 from stablint.secrets.keys import conceal, names_secret
+from stablint.source.limits import Limit
 from stablint.source.tree import Call, Command, Document, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 
@@ -48,6 +49,7 @@ class Fragment(NamedTuple):
     weak: bool = False  # says nothing of training itself: a run only if a file that it names does
     presumed: bool = False  # the caller may say otherwise
     pins: Table[str, str] = {}
+    cut: tuple[Limit, ...] = ()  # what was not followed to its end
 
 
 class Row(NamedTuple):

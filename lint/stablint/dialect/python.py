@@ -14,6 +14,7 @@ from stablint.dialect.fragment import Block, Fragment, last_word
 from stablint.dialect.python_parts import CODEC_OF, LOWER
 from stablint.dialect.python_runs import defaults_of, reached
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
+from stablint.source.limits import BLOCKS
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
 
 _SILENT = frozenset({"data", "environment", "imports", "tokenizer", "collator"})  # they mean nothing by themselves
@@ -41,7 +42,7 @@ def lower(document: Document) -> Iterator[Fragment]:
     view = document.view
     own = "notebook" if view is not None and view.host == "notebook" and not view.name else "python"
     framework = _framework([call.name for call, _ in kinds])
-    for index, (call, kind) in enumerate(kinds):
+    for index, (call, kind) in enumerate(kinds[: BLOCKS.most + 1]):  # assemble/runs.py leaves out the last, and says so
         mapping = _with_positional(call, kind)
         block = Block(document, "call", call.name, mapping, call.start, call.end, index, call)
         fragment = LOWER[kind](block, call)

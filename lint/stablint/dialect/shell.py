@@ -10,6 +10,7 @@ from stablint.dialect.fragment import Block, Fragment, Link, spelled
 from stablint.run.fact import OPEN, Explicit, Place, Statement
 from stablint.run.fields import field
 from stablint.run.names import known_key
+from stablint.source.limits import BLOCKS
 from stablint.source.tree import Command, Document, Node, Scalar, Script, Sequence, Unknown
 
 SplitLaunch = Callable[[Command], "tuple[Command, Command | None]"]
@@ -136,11 +137,15 @@ def lower(document: Document, split_launch: SplitLaunch) -> Iterator[Fragment]:
     """Two fragments a training command: the launcher's and the script's; commands are numbered, each makes a run."""
     script = document.root
     assert isinstance(script, Script)
+    blocks = 0
     for index, command in enumerate(script.commands):
         launcher, target = split_launch(command)
         weak = not _is_training(launcher, target)
         if weak and not _launches_script(launcher, target):
             continue
+        blocks += 1
+        if blocks > BLOCKS.most + 1:  # assemble/runs.py leaves out the last of them, and says so
+            return
         found = [
             _training(document, launcher, target or launcher, index),
             launch.lower(document, launcher, index, target is not None, command.words[0]),

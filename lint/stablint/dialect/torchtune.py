@@ -12,6 +12,7 @@ from stablint.dialect import huggingface
 from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
 from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, statement
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement, is_unknown
+from stablint.source import limits
 from stablint.source.tree import Command, Entry, Mapping, Node, Scalar, Sequence
 
 _ROWS = (
@@ -85,7 +86,8 @@ def _component(block: Block, section: str) -> str:
 
 def lower(block: Block, layer: str = "file") -> Fragment:
     """Training without an optimizer is none: evaluation, generation and quantisation recipes leave everything open."""
-    block = block._replace(mapping=_resolved(block.mapping, block.mapping))
+    references = _References(block.mapping)
+    block = block._replace(mapping=references.resolved(block.mapping))
     rows = _known(block, lower_mapping(block, ROWS, layer, lambda key: None))
     statements = (*rows, *_named(block, layer), *_components(block, layer))
     whole = block.kind == "document" and block.mapping.get("optimizer") is not None
@@ -96,7 +98,7 @@ def lower(block: Block, layer: str = "file") -> Fragment:
         dict.fromkeys(("training", "lora", "quantization", "model", "deepspeed", "accelerate"), state)
         | dict.fromkeys(("data", "trainer", "tokenizer", "fsdp"), OPEN),
         dict.fromkeys(("lora", "quantization"), ("torchtune.builder",)) if lora else {},
-        huggingface.links(statements), entry=True, framework="torchtune",
+        huggingface.links(statements), entry=True, framework="torchtune", cut=references.cut,
     )  # fmt: skip
 
 
@@ -177,36 +179,55 @@ def _components(block: Block, layer: str) -> Iterator[Statement]:
                 )
 
 
-def _resolved(mapping: Mapping, root: Mapping) -> Mapping:
+class _References:
     """Interpolations of keys of the same file, as OmegaConf fills them in; such a value is shown where it is used and not edited there."""
-    entries = tuple(entry._replace(value=_filled(entry.value, root)) for entry in mapping.entries)
-    return (
-        mapping
-        if all(new.value is old.value for new, old in zip(entries, mapping.entries, strict=True))
-        else mapping._replace(entries=entries)
-    )
 
+    def __init__(self, root: Mapping) -> None:
+        self.root, self.followed = root, 0
+        self.cut: tuple[limits.Limit, ...] = ()
 
-def _filled(node: Node, root: Mapping, depth: int = 0) -> Node:
-    if isinstance(node, Mapping):
-        return _resolved(node, root)
-    if not isinstance(node, Scalar) or not isinstance(node.value, str) or "${" not in node.value or depth > 8:
-        return node
-    whole = _REFERENCE.fullmatch(node.value)
-    if whole is not None:
-        found = _at(root, whole[1])
-        if isinstance(found, Scalar):
-            found = _filled(found, root, depth + 1)
-            return found._replace(editable=False) if isinstance(found, Scalar) else node
-        return found if isinstance(found, Sequence) else node
-    text = node.value
-    for match in _REFERENCE.finditer(node.value):
-        found = _at(root, match[1])
-        found = _filled(found, root, depth + 1) if found is not None else None
-        if not isinstance(found, Scalar) or is_unknown(found.value):
+    def resolved(self, mapping: Mapping) -> Mapping:
+        entries = tuple(entry._replace(value=self._filled(entry.value)) for entry in mapping.entries)
+        if all(new.value is old.value for new, old in zip(entries, mapping.entries, strict=True)):
+            return mapping
+        return mapping._replace(entries=entries)
+
+    def _filled(self, node: Node, depth: int = 0) -> Node:
+        if isinstance(node, Mapping):
+            return self.resolved(node)
+        if not isinstance(node, Scalar) or not isinstance(node.value, str) or "${" not in node.value or depth > 8:
             return node
-        text = text.replace(match[0], str(found.value))
-    return node._replace(value=text, editable=False)
+        whole = _REFERENCE.fullmatch(node.value)
+        if whole is not None:
+            found = self._named(whole[1], depth)
+            if isinstance(found, Scalar):
+                return found._replace(editable=False)
+            return found if isinstance(found, Sequence) else node
+        parts: list[str] = []
+        at = length = 0
+        for match in _REFERENCE.finditer(node.value):
+            found = self._named(match[1], depth)
+            if not isinstance(found, Scalar) or is_unknown(found.value):
+                return node
+            parts += [node.value[at : match.start()], str(found.value)]
+            length += len(parts[-1])
+            at = match.end()
+            if length > limits.VALUE.most:
+                return self._left(node, limits.VALUE)
+        return node._replace(value="".join((*parts, node.value[at:])), editable=False)
+
+    def _named(self, path: str, depth: int) -> Node | None:
+        """What a reference stands for, where that is a value or a list."""
+        self.followed += 1
+        if self.followed > limits.REFERENCES.most:
+            self._left(self.root, limits.REFERENCES)
+            return None
+        found = _at(self.root, path)
+        return self._filled(found, depth + 1) if isinstance(found, Scalar) else found
+
+    def _left(self, node: Node, limit: limits.Limit) -> Node:
+        self.cut = self.cut if limit in self.cut else (*self.cut, limit)
+        return node
 
 
 def _at(root: Mapping, path: str) -> Node | None:

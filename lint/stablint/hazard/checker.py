@@ -11,6 +11,7 @@ from stablint.hazard.model import Finding, Hazard, Open
 from stablint.hazard.verdict import all_turns, examine, settled_false, verdict_of
 from stablint.run.fact import OPEN
 from stablint.run.world import Run, World
+from stablint.source.limits import TOLD
 
 
 def check(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None = None) -> tuple[list[Finding], list[Open]]:
@@ -39,11 +40,15 @@ def _afresh(
         return [(hazard, item) for hazard in hazards if _may_hold(hazard, run) for item in _items(hazard, checked)]
 
     asked = memo.asked(run, key, ask) if memo is not None else [(hazard, item, {}) for hazard, item in ask()]
+    many: dict[str, int] = {}
     for hazard, item, quiet in asked:
+        if item and many.get(hazard.id, 0) > TOLD.most:
+            continue
         read = was_quiet(quiet, tokens) if quiet else None
         outcome = None if read is not None else examine(hazard, checked, item)
         if type(outcome) is Finding:
             findings.append(outcome)
+            many[hazard.id] = many.get(hazard.id, 0) + 1
         elif type(outcome) is Open:
             undetermined.append(outcome)
         if memo is None:

@@ -35,7 +35,16 @@ def _word(name: str, form: str | None, world: World) -> str:
     return setting if isinstance(raw, (dict, list)) and len(str(raw)) > 40 else f"{setting}: {value_text(raw)}"
 
 
+_LONGEST = 300  # characters of a value in a message
+
+
 def value_text(value: Any) -> str:
+    """A value as a message has it, cut where nobody would read on."""
+    text = _text(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _text(value: Any) -> str:
     if isinstance(value, Secret):
         return "(not shown)"
     if is_unknown(value):
@@ -47,5 +56,5 @@ def value_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) >= 0.001 and abs(value) < 1e6 else f"{value:g}"
     if isinstance(value, list):
-        return ", ".join(value_text(one) for one in value)
+        return ", ".join(_text(one) for one in value[:_LONGEST])
     return str(value)

@@ -17,7 +17,20 @@ from stablint.run.releases import known_keys
 class Reader:
     """One reader: `llamafactory.train`, `axolotl.config`, `openrlhf.train_sft`."""
 
-    __slots__ = ("_ahead", "_keys", "_present", "_releases", "_since", "_texts", "always", "bases", "library", "name")
+    __slots__ = (
+        "_ahead",
+        "_keys",
+        "_named",
+        "_present",
+        "_releases",
+        "_since",
+        "_texts",
+        "_within",
+        "always",
+        "bases",
+        "library",
+        "name",
+    )
 
     def __init__(self, name: str, content: dict[str, Any]) -> None:
         self.name = name
@@ -30,6 +43,8 @@ class Reader:
         self._texts: list[str] = [text or text_of(tuple(key)) for key, text in content["releases"]]
         self._ahead: list[int] = content["ahead"]
         self._since: dict[str, int] | None = None
+        self._named: dict[int, tuple[str, ...]] = {}
+        self._within: dict[str, list[list[list[Any]]]] | None = None
 
     def ever(self, key: str) -> bool:
         """Did any release take it?"""
@@ -83,7 +98,14 @@ class Reader:
 
     def _below(self, section: str) -> list[list[list[Any]]]:
         """The spans of what a section holds; where a release has none, the section is a plain mapping to it that takes anything."""
-        return [spans for key, spans in self._keys.items() if key.startswith(section + ".")]
+        if self._within is None:
+            self._within = {}
+            for key, spans in self._keys.items():
+                outer = key.rpartition(".")[0]
+                while outer:
+                    self._within.setdefault(outer, []).append(spans)
+                    outer = outer.rpartition(".")[0]
+        return self._within.get(section, [])
 
     def plugin(self, key: str, release: Key) -> str | None:
         """The plugin without which the release drops the key."""
@@ -95,9 +117,11 @@ class Reader:
         index = self._place(release)
         if index is None:
             return ()
-        return tuple(
-            k for k, spans in self._keys.items() if _at(spans, index) is not None and not _plugin(spans, index)
-        )
+        if index not in self._named:
+            self._named[index] = tuple(
+                k for k, spans in self._keys.items() if _at(spans, index) is not None and not _plugin(spans, index)
+            )
+        return self._named[index]
 
     def turns(self, key: str) -> frozenset[tuple[str, Key]]:
         """The releases at which the answer may change."""

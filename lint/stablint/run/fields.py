@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from stablint.knowledge import load
@@ -151,6 +152,7 @@ def field(library_class: str, name: str) -> FieldSpans | None:
 _fields: dict[tuple[str, str], FieldSpans | None] = {}
 
 
+@cache
 def field_names(library_class: str, key: Key) -> tuple[str, ...]:
     """The names that the class itself takes in a release."""
     content = load(f"fields/{library_class}")

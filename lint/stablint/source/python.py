@@ -44,14 +44,17 @@ def document(text: Text, written: list[tuple[str, Mapping]] | None = None) -> Do
     if len(source) > LARGEST:
         problem = Problem("too-large", f"longer than {LARGEST // 1_000_000} million characters", 0, 0)
         return Document(text, "python", 0, None, (problem,))
-    found = module(source, written)
+    problems: list[Problem] = []
+    found = module(source, written, problems)
     if isinstance(found, Problem):
         return Document(text, "python", 0, None, (found,))
-    return Document(text, "python", 0, found)
+    return Document(text, "python", 0, found, tuple(sorted(problems, key=lambda problem: problem.start)))
 
 
-def module(source: str, written: list[tuple[str, Mapping]] | None = None) -> Module | Problem:
-    """The calls and constants of a source, or why there are none. What it writes into files is added to `written`."""
+def module(
+    source: str, written: list[tuple[str, Mapping]] | None = None, problems: list[Problem] | None = None
+) -> Module | Problem:
+    """The calls and constants of a source, or why there are none. What it writes into files is added to `written`, what is left out to `problems`."""
     from stablint.source import python_guard
 
     at = python_guard.too_deep(source)
@@ -87,6 +90,8 @@ def module(source: str, written: list[tuple[str, Mapping]] | None = None) -> Mod
         from stablint.source import python_written
 
         written += python_written.written(tree, names, values)
+    if problems is not None:
+        problems += values.spent.problems.values()
     return Module(tuple(calls), Mapping(tuple(entries), 0, len(source)))
 
 

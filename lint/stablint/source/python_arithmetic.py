@@ -9,9 +9,6 @@ from typing import Any
 
 from stablint.source.tree import Unknown
 
-LONGEST = 10_000
-"""Characters of a text that is put together."""
-
 _ARITHMETIC: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
@@ -20,12 +17,8 @@ CONVERSIONS: dict[str, Callable[[Any], object]] = {"int": int, "float": float, "
 
 
 def calculated(kind: type[ast.AST], left: Any, right: Any) -> object:
-    """The result of an operator (of `ast`) on numbers or, for `+`, on texts; None for what is not calculated."""
-    numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
-    texts = isinstance(left, str) and isinstance(right, str) and kind is ast.Add
-    if kind not in _ARITHMETIC or not (numbers or texts):
-        return None
-    if texts and len(left) + len(right) > LONGEST:
+    """The result of an operator (of `ast`) on numbers; None for what is not calculated."""
+    if kind not in _ARITHMETIC or not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
         return None
     if kind in (ast.Pow, ast.LShift) and (abs(right) > 64 or abs(left) > 2**16):
         return None
@@ -33,7 +26,7 @@ def calculated(kind: type[ast.AST], left: Any, right: Any) -> object:
         value = _ARITHMETIC[kind](left, right)
     except (ArithmeticError, TypeError, ValueError):
         return None
-    return value if isinstance(value, (int, float, str)) else None
+    return value if isinstance(value, (int, float)) else None
 
 
 _COMPARISONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {

@@ -6,6 +6,7 @@ import ast
 import posixpath
 from typing import TYPE_CHECKING
 
+from stablint.source import limits
 from stablint.source.python_arithmetic import CONVERSIONS, converted
 from stablint.source.python_constants import Constants, defaulted
 from stablint.source.python_library import question
@@ -139,6 +140,8 @@ class Calls(Constants):
         texts = [part.value for part in parts if isinstance(part, Scalar) and isinstance(part.value, str)]
         if len(texts) < len(parts):
             return self.unknown(node, "a path that is put together when the program runs")
+        if sum(map(len, texts)) > limits.VALUE.most:
+            return self.cut(node, limits.VALUE)
         return self.scalar(node, posixpath.join(*texts), self.form(*parts, form="quoted"), False)
 
     def _function(self, node: ast.Call, scope: Scope) -> Scope | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from stablint.source.python_arithmetic import LONGEST, agree, calculated, compared
+from stablint.source import limits
+from stablint.source.python_arithmetic import agree, calculated, compared
 from stablint.source.python_library import capability, chosen, turned
 from stablint.source.python_places import Places
 from stablint.source.python_scope import Scope
@@ -22,12 +23,24 @@ class Constants:
 
     def __init__(self, source: str, places: Places) -> None:
         self.source, self.places = source, places
+        self.spent = limits.Spent()
 
     def value(self, node: ast.expr, scope: Scope) -> Node:
         raise NotImplementedError
 
     def unknown(self, node: ast.AST, reason: str) -> Scalar:
         return Scalar(Unknown(reason), self.places.start(node), self.places.end(node), "unknown", False)
+
+    def cut(self, node: ast.AST, limit: limits.Limit) -> Scalar:
+        """What a limit leaves out."""
+        self.spent.reached(limit, self.places.start(node), self.places.end(node))
+        return self.unknown(node, "too much to follow")
+
+    def joined(self, node: ast.AST, parts: list[str], form: str) -> Scalar:
+        """A text that is put together from others."""
+        if sum(map(len, parts)) > limits.VALUE.most:
+            return self.cut(node, limits.VALUE)
+        return self.scalar(node, "".join(parts), form, False)
 
     def scalar(self, node: ast.AST, value: object, form: str, editable: bool) -> Scalar:
         if isinstance(value, int) and value.bit_length() > _MOST_BITS:
@@ -75,6 +88,8 @@ class Constants:
             if not isinstance(part, Scalar) or isinstance(part.value, Unknown):
                 return self.unknown(node, _why(part))
         assert isinstance(left, Scalar) and isinstance(right, Scalar)
+        if isinstance(node.op, ast.Add) and isinstance(left.value, str) and isinstance(right.value, str):
+            return self.joined(node, [left.value, right.value], self.form(left, right))
         value = calculated(type(node.op), left.value, right.value)
         if value is None:
             return self.unknown(node, "computed when the program runs")
@@ -117,12 +132,7 @@ class Constants:
                 parts.append(str(part.value))
             else:
                 return self.unknown(node, "formatted when the program runs")
-        text = "".join(parts)
-        return (
-            self.unknown(node, "too long to follow")
-            if len(text) > LONGEST
-            else self.scalar(node, text, self.form(*inners, form="quoted"), False)
-        )
+        return self.joined(node, parts, self.form(*inners, form="quoted"))
 
     def choice(self, node: ast.IfExp, scope: Scope) -> Node:
         yes, no, test = (self.value(part, scope) for part in (node.body, node.orelse, node.test))

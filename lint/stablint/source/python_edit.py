@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import keyword
 import re
+from functools import lru_cache
 from typing import NamedTuple, Union
 
 from stablint.source.python_places import Places
@@ -157,32 +158,38 @@ def _slot(document: Document, entry: Entry) -> _Slot | None:
     source = document.text.text
     if entry.key_start == entry.key_end or not isinstance(document.root, Module):
         return None
+    places, holders = _holders(source)
+    holder = holders.get(entry.key_start)
+    if holder is None:
+        return None
+    if isinstance(holder, ast.Call):
+        values = [*holder.args, *(argument.value for argument in holder.keywords)]
+        keys = frozenset(argument.arg for argument in holder.keywords if argument.arg is not None)
+        spread = any(argument.arg is None for argument in holder.keywords)
+        return _placed(source, places, entry.key_start, values, keys, False, spread)
+    keys = frozenset(
+        str(key.value) for key in holder.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    )
+    return _placed(source, places, entry.key_start, holder.values, keys, True, None in holder.keys)
+
+
+@lru_cache(maxsize=1)
+def _holders(source: str) -> tuple[Places, dict[int, ast.Call | ast.Dict]]:
+    """The call or dict that each key of a source stands in, by the key's place. Every repair of a file asks for it."""
     from stablint.source.python_parse import parse
 
-    tree = parse(source)
-    if not isinstance(tree, ast.Module):
-        return None
-    places = Places(source)
-    line = source.count("\n", 0, entry.key_start) + 1
-    for node in ast.walk(tree):
-        first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
-        if "\r" not in source and not first <= line <= (last or 0):
-            continue
+    tree, places = parse(source), Places(source)
+    found: dict[int, ast.Call | ast.Dict] = {}
+    for node in ast.walk(tree) if isinstance(tree, ast.Module) else ():
         if isinstance(node, ast.Call):
-            parts = [(keyword, keyword.value, keyword.arg) for keyword in node.keywords]
-            if any(places.start(part) == entry.key_start and arg is not None for part, _, arg in parts):
-                values = [*node.args, *(value for _, value, _ in parts)]
-                keys = frozenset(arg for _, _, arg in parts if arg is not None)
-                return _placed(
-                    source, places, entry.key_start, values, keys, False, any(arg is None for _, _, arg in parts)
-                )
+            for argument in node.keywords:
+                if argument.arg is not None:
+                    found.setdefault(places.start(argument), node)
         elif isinstance(node, ast.Dict):
-            if any(key is not None and places.start(key) == entry.key_start for key in node.keys):
-                keys = frozenset(
-                    str(key.value) for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)
-                )
-                return _placed(source, places, entry.key_start, node.values, keys, True, None in node.keys)
-    return None
+            for key in node.keys:
+                if key is not None:
+                    found.setdefault(places.start(key), node)
+    return places, found
 
 
 def _placed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from stablint.source import limits
 from stablint.source.python_arithmetic import agree
 from stablint.source.python_caller import Caller
 from stablint.source.python_calls import Calls, is_class
@@ -15,9 +16,8 @@ from stablint.source.python_places import Places
 from stablint.source.python_scope import Binding, FoundCall, Scope, dotted, holding, position_of
 from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
+_MOST_COMPARED = 50  # branches that may agree on a value
 _DEEPEST = 40  # expressions within expressions, names followed included
-_MOST_WORK = 100_000  # nodes that following names may come to
-
 
 _SPECIAL_TOKENS = frozenset({"pad_token", "pad_token_id"})
 
@@ -29,10 +29,12 @@ class Values(Calls):
         super().__init__(source, places, names)
         self.caller = Caller(self)
         self._read: dict[int, Node] = {}
-        self._weight: dict[int, int] = {}  # nodes in a node
+        self._weight: dict[int, int] = {}  # nodes in a node, by its identity
+        self._kept: list[Node] = []  # so that no other gets the identity of one that was weighed
         self._reading: set[int] = set()
         self._depth = 0
         self._work = 0
+        self._compared = 0
 
     def call(self, found: FoundCall) -> Call | None:
         node = self.value(found.node, found.scope)
@@ -126,6 +128,7 @@ class Values(Calls):
         return result
 
     def weigh(self, node: Node, parts: list[Node]) -> Node:
+        self._kept.append(node)
         self._weight[id(node)] = 1 + sum(self._weight.get(id(part), 1) for part in parts)
         return node
 
@@ -136,10 +139,19 @@ class Values(Calls):
         if found is None:
             return self.unknown(node, f"`{node.id}` is not defined in this file")
         owner, bindings = found
-        possible = holding(bindings, position_of(node) if owner is scope else None, owner)
+        possible = self._holding(node, owner, bindings, scope)
+        if possible is None:
+            return self.cut(node, limits.LOOKED_UP)
         if len(possible) == 1:
             return self._bound(node, possible[0], owner, scope)
         return self._agreed(node, owner, possible, scope)
+
+    def _holding(self, node: ast.expr, owner: Scope, bindings: list[Binding], scope: Scope) -> list[Binding] | None:
+        """The bindings that a name may have at its place; None where too many were compared already."""
+        self._compared += len(bindings)
+        if self._compared > limits.LOOKED_UP.most:
+            return None
+        return holding(bindings, position_of(node) if owner is scope else None, owner)
 
     def _bound(self, node: ast.expr, binding: Binding, owner: Scope, scope: Scope) -> Node:
         spelled = self.spelled(node)
@@ -182,7 +194,7 @@ class Values(Calls):
                 return self.scalar(node, value.value, "unknown", False)
             return value if defaulted(value) else value._replace(form="name")
         self._work += self._weight.get(id(value), 1)
-        return value if self._work <= _MOST_WORK else self.unknown(node, "too much to follow")
+        return value if self._work <= limits.FOLLOWED.most else self.cut(node, limits.FOLLOWED)
 
     def _changed(self, node: ast.expr, value: Node, name: str, owner: Scope, scope: Scope) -> Node:
         """A dict with what `name["key"] = …` and `name.update(…)` put into it before this place."""
@@ -190,6 +202,9 @@ class Values(Calls):
         if not isinstance(value, Mapping) or len(owner.bindings[name]) != 1:
             return changed
         entries, is_open = list(value.entries), value.open
+        self._compared += len(self.names.items[name])
+        if self._compared > limits.LOOKED_UP.most:
+            return self.cut(node, limits.LOOKED_UP)
         for item in self.names.items[name]:
             if owner is scope is item.scope and position_of(item.node) > position_of(node):
                 continue
@@ -201,21 +216,27 @@ class Values(Calls):
                     return changed
                 entries += more.entries
                 is_open = is_open or more.open
+                if len(entries) > limits.FOLLOWED.most:
+                    return self.cut(node, limits.FOLLOWED)
             elif isinstance(item.key, ast.Constant) and isinstance(item.key.value, str):
                 start, end = self.places.start(item.key), self.places.end(item.key)
                 entries.append(Entry(item.key.value, start, end, more))
             else:
                 return changed
-        return value._replace(entries=tuple(entries), open=is_open)
+        changed_value = value._replace(entries=tuple(entries), open=is_open)
+        return self.weigh(changed_value, [entry.value for entry in entries])
 
     def _agreed(self, node: ast.expr, owner: Scope, bindings: list[Binding], scope: Scope) -> Node:
         """A name that several branches set: known if all say the same."""
+        several = self.unknown(node, f"`{self.spelled(node)}` is assigned {len(bindings)} times")
+        if len(bindings) > _MOST_COMPARED:
+            return several
         values = [self._bound(node, binding, owner, scope) for binding in bindings]
         first = values[0] if values else None
         if isinstance(first, Scalar) and not isinstance(first.value, Unknown):
             if all(isinstance(value, Scalar) and agree(value.value, first.value) for value in values):
                 return first._replace(editable=False)
-        return self.unknown(node, f"`{self.spelled(node)}` is assigned {len(bindings)} times")
+        return several
 
     def attribute(self, node: ast.Attribute, scope: Scope) -> Node:
         parts = dotted(node)
@@ -228,7 +249,9 @@ class Values(Calls):
                 return self.scalar(node, spelled, "attribute", True)
             return self.unknown(node, f"`{spelled}` is not defined in this file")
         owner, bindings = found
-        possible = holding(bindings, position_of(node) if owner is scope else None, owner)
+        possible = self._holding(node, owner, bindings, scope)
+        if possible is None:
+            return self.cut(node, limits.LOOKED_UP)
         set_later = self.unknown(node, f"`{spelled}` is set when the program runs")
         if len(possible) != 1:
             return self._option(node, parts) or set_later
@@ -299,6 +322,9 @@ class Values(Calls):
                 more, opened = self.spread(value, scope)
                 entries += more
                 is_open = is_open or opened
+                self._work += len(more)
+                if self._work > limits.FOLLOWED.most:
+                    return self.cut(node, limits.FOLLOWED)
             elif isinstance(key, ast.Constant) and isinstance(key.value, (str, bool, int, float)):
                 try:
                     text = str(key.value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 
+from stablint.source import limits
 from stablint.source.shell_blocks import Simple, items
 from stablint.source.shell_flags import arguments
 from stablint.source.shell_header import header
@@ -36,6 +37,8 @@ _SLURM = {
 }  # fmt: skip
 _FOLDER, _BEFORE = "#folder", "#before"  # no names of variables
 _SPACE = re.compile(r"\s*")
+_A_FILE = 2_000  # characters that reading a file counts for, however short it is
+_LONGEST_PATH = 4_096  # of any system at hand
 _DEEPEST_SCRIPT = 3  # `bash -c "bash -c …"`
 
 
@@ -64,15 +67,21 @@ def _read(text: Text, locate: Locate = nowhere) -> tuple[Document, list[tuple[In
     reader.know(options)
     reader.go_through(items(lexer.tokens))
     commands = tuple(sorted(reader.commands, key=lambda command: command.start))
-    problems = sorted(dict.fromkeys([*lexer.problems, *reader.problems]), key=lambda problem: problem.start)
+    found = [*lexer.problems, *reader.problems, *reader.state.spent.problems.values()]
+    problems = sorted(dict.fromkeys(found), key=lambda problem: problem.start)
     names = tuple(entry for entry in reader.once.values() if entry is not None)
     script = Script(commands, Mapping(names, 0, len(source)), options)
     return Document(text, "shell", 0, script, tuple(problems)), reader.writer.written
 
 
 class _Reader(Runner):
-    def __init__(self, text: Text, lexer: Lexer, locate: Locate = nowhere, depth: int = 0) -> None:
+    depth: int
+
+    def __init__(self, text: Text, lexer: Lexer, locate: Locate = nowhere, outer: _Reader | None = None) -> None:
         super().__init__()
+        self.outermost: _Reader = self if outer is None else outer.outermost
+        self.brought = 0  # characters of the files that are read into the script
+        depth = 0 if outer is None else outer.depth + 1
         self.text, self.locate, self.depth = text, locate, depth
         self.source = text.text
         # orphans of a broken continuation
@@ -139,11 +148,20 @@ class _Reader(Runner):
         text = sourced(fields, self.text, text_of(self.state.held.get(_FOLDER)) or "", self.locate)
         if text is None or len(text.text) > LARGEST:
             return
+        most = self.outermost
+        most.brought += len(text.text) + _A_FILE
+        if most.brought > limits.SOURCED.most:
+            self.state.spent.reached(limits.SOURCED, fields[0].start, fields[1].end)
+            return
         lexer = Lexer(text.text)
-        other = _Reader(text, lexer, self.locate, self.depth + 1)
+        other = _Reader(text, lexer, self.locate, self)
         before = dict(self.state.held)
+        other.state.work, other.calls = self.state.work, self.calls
         other.state.held.update(before)
         other.go_through(items(lexer.tokens))
+        self.state.work, self.calls = other.state.work, other.calls
+        for limit in other.state.spent.problems:
+            self.state.spent.reached(limit, fields[0].start, fields[1].end)
         for name, held in other.state.held.items():
             if name not in (_FOLDER, _BEFORE) and held is not before.get(name):
                 self.assign(name, brought(held, fields[1]), None)
@@ -173,6 +191,8 @@ class _Reader(Runner):
         else:
             path = posixpath.normpath(posixpath.join(text_of(before) or "", text))
             held = Definition((Chunk(path, place.start, place.end),), place.start, place.end, False)
+            if len(path) > _LONGEST_PATH:
+                held = Unknown("the folder is not known")
         self.state.hold(_FOLDER, held)
         self.state.hold(_BEFORE, before)
 

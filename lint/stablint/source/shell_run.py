@@ -5,6 +5,7 @@ Functions are gone through where they are called, with what they are called with
 
 from __future__ import annotations
 
+from stablint.source import limits
 from stablint.source.shell_blocks import (
     Arm,
     Item,
@@ -25,8 +26,8 @@ from stablint.source.shell_values import Definition, Field, Held, Items, as_text
 from stablint.source.tree import Entry, Node, Scalar, Sequence, Unknown
 
 _MOST_EXPORTS = 100
-_MOST_CALLS = 10_000  # items of functions that are gone through once more for a call
 _DEEPEST_CALL = 5
+_A_CALL = 4  # commands that a call counts for, however short the function is
 _DECLARES = frozenset({"export", "declare", "typeset", "readonly", "local"})
 _ENDS = frozenset({"exit", "return", "break", "continue"})
 _POSITIONS = "123456789"
@@ -215,10 +216,10 @@ class Runner:
         held = self.state.define(value, value.start)
         if found[2]:
             before = self.state.held.get(name)
-            chunks = (
-                before.chunks + held.chunks if isinstance(before, Definition) and isinstance(held, Definition) else ()
-            )
-            held = Definition(chunks, value.start, value.end, False) if chunks else Unknown(f"`${name}` is added to")
+            if isinstance(before, Definition) and isinstance(held, Definition) and (before.chunks or held.chunks):
+                held = self.state.longer(before, held, value.start, value.end)
+            else:
+                held = Unknown(f"`${name}` is added to")
         start, end = (held.start, held.end) if isinstance(held, Definition) else (value.start, value.end)
         node = as_text(held, start, end)
         entry = Entry(name, word.start, word.start + len(name), node)
@@ -247,13 +248,13 @@ class Runner:
     def _call(self, name: str, fields: list[Field] | None, start: int) -> None:
         """The body of a function; `fields` is None where nothing in the script calls it."""
         script, first, end = self.functions[name]
+        again = name in self.called
         self.called.add(name)
-        self.calls += end - first
-        if (
-            name in self.active
-            or len(self.active) >= _DEEPEST_CALL
-            or self.calls > _MOST_CALLS + len(self.script.items)
-        ):
+        if name in self.active or len(self.active) >= _DEEPEST_CALL:
+            return
+        self.calls += max(end - first, _A_CALL)
+        if self.calls > limits.CALLS.most and again:
+            self.state.spent.reached(limits.CALLS, start, start)
             return
         before = {position: self.state.held.get(position) for position in ("@", *_POSITIONS)}
         if fields is not None:

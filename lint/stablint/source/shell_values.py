@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, Union
 
+from stablint.source import limits
 from stablint.source.shell_arithmetic import NoNumber, compute
 from stablint.source.shell_pieces import GIVEN
 from stablint.source.shell_tokens import Array, Piece, Word
 from stablint.source.tree import Scalar, Unknown
 
-_MOST_CHUNKS = 400  # of one variable
-_LONGEST = 10_000  # characters of a variable that is put together from several parts
-_MOST_WORK = 40_000  # chunks that all expansions of a script may come to
 _MOST_DIGITS = 100
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 _FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
@@ -135,6 +133,7 @@ class Variables:
     def __init__(self) -> None:
         self.held: dict[str, Held] = {}
         self.work = 0
+        self.spent = limits.Spent()
 
     def define(self, word: Word, start: int) -> Held:
         """The value of `NAME=word`, where the value begins at `start`."""
@@ -145,13 +144,31 @@ class Variables:
         chunks: list[Chunk] = []
         for piece in word.pieces:
             chunks += self._chunks(piece, whole=False)
-        length = sum(len(chunk.value) for chunk in chunks if isinstance(chunk.value, str))
-        if len(chunks) > _MOST_CHUNKS or (length > _LONGEST and len(chunks) > 1):
+        if self._too_long(tuple(chunks), start, word.end):
             return Unknown("too long to follow")
         if len(chunks) == 1 and isinstance(chunks[0].value, Unknown):
             return chunks[0].value
         editable = all(chunk.source != "name" for chunk in chunks)
         return Definition(tuple(chunks), start, word.end, editable, any(chunk.presumed for chunk in chunks))
+
+    def longer(self, before: Definition, more: Definition, start: int, end: int) -> Held:
+        """The value of `NAME+=more`, which stands at these places."""
+        chunks = before.chunks + more.chunks
+        if self._too_long(chunks, start, end):
+            return Unknown("too long to follow")
+        return Definition(chunks, start, end, False)
+
+    def _too_long(self, chunks: tuple[Chunk, ...], start: int, end: int) -> bool:
+        """Whether a value is of more parts or characters than are followed; one that is written out may be of any length."""
+        if len(chunks) < 2:
+            return False
+        if len(chunks) > limits.PARTS.most:
+            self.spent.reached(limits.PARTS, start, end)
+            return True
+        if sum(len(chunk.value) for chunk in chunks if isinstance(chunk.value, str)) > limits.VALUE.most:
+            self.spent.reached(limits.VALUE, start, end)
+            return True
+        return False
 
     def array(self, array: Array) -> Held:
         fields = tuple(field for word in array.words for field in self.fields(word))
@@ -160,7 +177,10 @@ class Variables:
             if not isinstance(before, Items):
                 return before if isinstance(before, Unknown) else Unknown(f"`{array.name}` is not a list here")
             fields = before.fields + fields
-        return Items(fields) if len(fields) <= _MOST_CHUNKS else Unknown("too long to follow")
+        if len(fields) > limits.PARTS.most:
+            self.spent.reached(limits.PARTS, array.start, array.end)
+            return Unknown("too long to follow")
+        return Items(fields)
 
     def fields(self, word: Word) -> Iterator[Field]:
         """The arguments that a word becomes: none, one, or several where a variable holds several."""
@@ -170,7 +190,7 @@ class Variables:
             yield Field((Chunk(first.text, first.start, first.end, source, first.exact),), word.start, word.end)
             return
         held = self._list(first) if first else None
-        if isinstance(held, Items) and self._spend(len(held.fields)):
+        if isinstance(held, Items) and self._spend(len(held.fields), word.start, word.end):
             yield from held.fields
             return
         chunks: list[Chunk] = []
@@ -180,7 +200,7 @@ class Variables:
                 if chunk.source != "name" or piece.quoted or not isinstance(chunk.value, str):
                     chunks.append(chunk)
                     continue
-                if not self._spend(len(chunk.value) // 2):
+                if not self._spend(len(chunk.value) // 2, word.start, word.end):
                     chunks.append(chunk._replace(value=Unknown("too long to follow"), many=True))
                     continue
                 for run in _RUNS.finditer(chunk.value):
@@ -214,7 +234,7 @@ class Variables:
             held = Definition(
                 field.chunks, field.start, field.end, all(chunk.source != "name" for chunk in field.chunks)
             )
-        if not isinstance(held, Definition) or not self._spend(len(held.chunks) + 1):
+        if not isinstance(held, Definition) or not self._spend(_cost(held), piece.start, piece.end):
             many = piece.kind != "variable" or not piece.quoted
             return [Chunk(_reason(piece.text, held), piece.start, piece.end, many=many)]
         text = text_of(held)
@@ -271,9 +291,17 @@ class Variables:
             return Chunk(Unknown(str(why)), piece.start, piece.end, many=False)
         return Chunk(value, piece.start, piece.end, "name", False, presumed=presumed)
 
-    def _spend(self, chunks: int) -> bool:
+    def _spend(self, chunks: int, start: int, end: int) -> bool:
         self.work += chunks
-        return self.work <= _MOST_WORK
+        if self.work > limits.WORK.most:
+            self.spent.reached(limits.WORK, start, end)
+            return False
+        return True
+
+
+def _cost(held: Definition) -> int:
+    """Steps that using a value takes: its parts, and more where it is long."""
+    return len(held.chunks) + 1 + sum(len(chunk.value) for chunk in held.chunks if type(chunk.value) is str) // 100
 
 
 def _part(chunk: Chunk, run: re.Match[str]) -> Chunk:

@@ -22,6 +22,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from stablint.source.limits import DOCUMENTS
 from stablint.source.text import LARGEST, Lines
 from stablint.source.tree import Document, Entry, Mapping, Node, Problem, Scalar, Sequence, Text, Unknown
 from stablint.source.yaml_scalar import LONGEST_NUMBER, construct, is_name, key_text, remembered, resolve
@@ -37,8 +38,6 @@ DEEPEST = 200
 """Levels of nesting that are read; real configurations have fewer than ten."""
 _Data = Union[Mapping, Sequence, Scalar]
 _MOST_EXPANDED = 100_000  # nodes that aliases and merges may stand for in one document
-_MOST_DOCUMENTS = 1000
-
 _DIGITS = re.compile(r"[-+]?[0-9_]+\Z")
 _COLLECTIONS = frozenset({None, "!", *(f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "set", "omap", "pairs"))})
 _BLOCK_HEADER = re.compile(r"[|>][-+0-9]{0,2}(?=[ \t]*(?:#|[\r\n]|\Z))")
@@ -53,8 +52,9 @@ def documents(text: Text) -> tuple[Document, ...]:
         if len(source) > LARGEST:
             raise _Refused("too-large", f"larger than {LARGEST // 1_000_000} MB", 0, 0)
         for root, problems in _roots(source):
-            if len(found) == _MOST_DOCUMENTS:
-                raise _Refused("too-large", f"more than {_MOST_DOCUMENTS} documents in one file", 0, 0)
+            if len(found) == DOCUMENTS.most:
+                problem = DOCUMENTS.problem(len(source), len(source))
+                break
             found.append(Document(text, "yaml", len(found), root, problems))
     except _Refused as refused:
         problem = refused.problem
@@ -126,16 +126,17 @@ def _roots(source: str) -> Iterator[tuple[_Data | None, tuple[Problem, ...]]]:
     # libyaml does not count a byte order mark that the text still begins with (the file's own is gone by now).
     shift = 1 if source.startswith("\ufeff") else 0
     next_event: Callable[[], Any] = _Parser(source).get_event
+    lines = Lines(source)
     while (event := next_event()) is not None:
         if type(event) is DocumentStartEvent:
-            yield _Builder(source, shift).document(next_event)
+            yield _Builder(source, shift, lines).document(next_event)
 
 
 class _Builder:
     """One document, event by event."""
 
-    def __init__(self, source: str, shift: int) -> None:
-        self.source, self.shift, self.lines = source, shift, Lines(source)
+    def __init__(self, source: str, shift: int, lines: Lines) -> None:
+        self.source, self.shift, self.lines = source, shift, lines
         self.stack: list[_Frame] = []
         self.anchors: dict[str, tuple[_Data, int, int]] = {}
         self.problems: list[Problem] = []

@@ -1,0 +1,67 @@
+"""How much work one file may ask for. Whoever reaches a limit stops that work, and says so as the file's own problem (`over-budget`).
+
+Every limit is far beyond what configurations that people write come to, and low enough that a file of 100 KB, however it is made, is
+checked in about a second. What is measured in seconds of the processor's time is only the last resort (watch.py).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stablint.source.tree import Document, Problem
+
+KIND = "over-budget"
+
+
+class Limit(NamedTuple):
+    """`most` of `of`; `then` says what happens to the rest."""
+
+    most: int
+    of: str
+    then: str
+
+    def problem(self, start: int, end: int) -> Problem:
+        return Problem(KIND, f"more than {self.most:,} {self.of}: {self.then}", start, end)
+
+
+VALUE = Limit(10_000, "characters in a value that is put together from others", "it counts as not known")
+PARTS = Limit(400, "parts in a value that is put together from others", "it counts as not known")
+WORK = Limit(40_000, "steps to put the values of one script together", "the others count as not known")
+FOLLOWED = Limit(100_000, "values that names stand for in one program", "the others count as not known")
+LOOKED_UP = Limit(
+    1_000_000, "assignments to compare for the names of one program", "the other names count as not known"
+)
+SOURCED = Limit(60_000, "characters in the files that one script reads into itself", "the others are not read")
+CALLS = Limit(2_000, "commands in functions that one script calls again and again", "the other calls are left out")
+REFERENCES = Limit(2_000, "references in the values of one file", "the others are left as they are written")
+FAULTS = Limit(100, "faults in one text", "the others are not told, and what the text says is not judged")
+REPEATS = Limit(50, "times the same keys set anew in one text", "what the text says is not judged")
+DOCUMENTS = Limit(1_000, "documents in one file", "the others are not read")
+BLOCKS = Limit(300, "parts of one file that say something of a run", "the others are not judged")
+SETTINGS = Limit(1_000, "settings of one run", "that run is not judged")
+RUNS = Limit(200, "runs in one file", "the others are not judged")
+TOLD = Limit(100, "findings of one rule in one file", "the others are not told")
+
+
+class Spent:
+    """The limits that one text has reached, each with the place where it first did."""
+
+    def __init__(self) -> None:
+        self.problems: dict[Limit, Problem] = {}
+
+    def reached(self, limit: Limit, start: int, end: int) -> None:
+        if limit not in self.problems:
+            self.problems[limit] = limit.problem(start, end)
+
+
+def within(documents: tuple[Document, ...]) -> tuple[Document, ...]:
+    """The documents of one file up to the fault that is one too many. That document counts as not read, with the faults before it."""
+    faults = repeats = 0
+    for number, document in enumerate(documents):
+        for place, problem in enumerate(document.problems):
+            faults, repeats = faults + 1, repeats + (problem.kind == "duplicate-key")
+            limit = FAULTS if faults > FAULTS.most else REPEATS if repeats > REPEATS.most else None
+            if limit is not None:
+                told = (*document.problems[:place], limit.problem(problem.start, problem.end))
+                return (*documents[:number], document._replace(root=None, problems=told))
+    return documents

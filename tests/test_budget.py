@@ -1,0 +1,96 @@
+"""However a file is made, checking it takes bounded time and memory, and what was cut short is told as that file's finding."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stablint import knowledge
+from stablint.source import limits
+from tests.attack_files import CLASSES
+from tests.runs import inspected
+
+SIZE = 100_000  # bytes
+SECONDS = 2.0  # of the processor, for one file; a check takes a tenth of one
+MEGABYTES = 200
+
+# Every attack of a class in one process: file by file its seconds, and what was told; the memory of all of them at the end.
+PROGRAM = """
+import contextlib, io, json, os, resource, sys, tempfile, time
+from stablint.cli import main
+from tests.attack_files import CLASSES
+
+name, size, *more = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_CPU, (120, 120))
+done = {}
+for attack, make in CLASSES[name].items():
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, ".git"))
+        for file, text in make(int(size)).items():
+            with open(os.path.join(folder, file), "w", encoding="utf-8") as out:
+                out.write(text)
+        os.chdir(folder)
+        begun = time.process_time()
+        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()) as said:
+            try:
+                code = main(["check", ".", *more])
+            except SystemExit as end:
+                code = end.code
+        spent = time.process_time() - begun
+        done[attack] = [code, spent, len(printed.getvalue()), "Traceback" in said.getvalue()]
+        os.chdir("/")
+megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
+print(json.dumps([done, megabytes]))
+"""
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are POSIX")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_no_file_takes_long(name: str) -> None:
+    knowledge.load("core")  # in a checkout whose knowledge has changed, this is what compiles it
+    command = [sys.executable, "-c", PROGRAM, name, str(SIZE)]
+    ran = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, cwd=Path(__file__).parents[1]
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    done, megabytes = json.loads(ran.stdout)
+    assert set(done) == set(CLASSES[name])
+    assert not {attack: found for attack, found in done.items() if found[0] not in (0, 1) or found[3]}
+    assert not {attack: found for attack, found in done.items() if found[1] > SECONDS}
+    assert not {attack: found for attack, found in done.items() if found[2] > 1_000_000}, (
+        "more is told than anybody reads"
+    )
+    assert megabytes < MEGABYTES
+
+
+# What reaches each limit, and a file just like it that does not.
+LAUNCH = "torchrun train.py --fp16 --learning_rate 1 --output_dir $x\n"
+DOCUMENT = "---\nlearning_rate: 1.0e-5\noutput_dir: out\n"
+# What reaches each limit: a file with a part that is repeated too often, how often, and how often it may be.
+REACHED = {
+    limits.VALUE: ("run.sh", f"y={'a' * 1_000}\nx=b\n*{LAUNCH}", "x+=$y\n", 12, 9),
+    limits.PARTS: ("run.sh", f"y=a\nx=b\n*{LAUNCH}", "x+=$y\n", 500, 100),
+    limits.REPEATS: ("ds.json", '{"zero_optimization": {"stage": 2}*}', ', "train_batch_size": 4', 80, 5),
+    limits.FAULTS: ("ds.json", '*{"zero_optimization": {"stage": 2}, "train_batch_size": 4}', "//\n", 300, 90),
+    limits.TOLD: ("ds.json", '{"zero_optimization": {"stage": 2*}, "train_batch_size": 4}', ', "stag{}": 1', 150, 90),
+    limits.RUNS: ("train.yaml", "*", DOCUMENT, 250, 150),
+    limits.SETTINGS: ("train.yaml", "base_model: a/b\nadapter: lora\nmicro_batch_size: 1\n*", "lora_rank_{}: 1\n", 1_100, 50),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("limit", "case"), REACHED.items(), ids=[limit.of for limit in REACHED])
+def test_what_was_cut_is_told(limit: limits.Limit, case: tuple[str, str, str, int, int], tmp_path: Path) -> None:
+    name, around, part, much, less = case
+    for number, count in enumerate((much, less)):
+        text = around.replace("*", "".join(part.replace("{}", str(n)) for n in range(count)))
+        told = [
+            d.message
+            for d in inspected(tmp_path / str(number), {name: text}).report.diagnostics
+            if d.rule == limits.KIND
+        ]
+        assert ["more than" in message and limit.then in message for message in told] == [True] * (count == much)
