@@ -1,4 +1,8 @@
-"""The steps of action.yml, run as a runner runs them: bash, inputs through the environment, files for outputs and summary. Only the installation is a stub."""
+"""The steps of action.yml, run as a runner runs them: bash, inputs through the environment, files for outputs and summary.
+
+Only the installation is a stub: in its place the same interpreter runs, with the options and in the folder of the step, `-m venv --help` and
+`-m pip --version`, so that a trap in the checkout would be imported as it would be there.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +18,29 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-import stablint
-
 ROOT = Path(__file__).parents[1]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 EXPRESSION = re.compile(r"\$\{\{ *([\w.-]+) *\}\}")
 
 TRAIN = "model_name_or_path: Qwen/Qwen2-7B-Instruct\ndataset_name: trl-lib/Capybara\nfp16: true\nlearning_rate: 1.0e-5\noutput_dir: out\n"
 
-# Stands for `python3`: makes the virtual environment with a pip that notes what it is asked for, and a stablint that is this one.
+# Stands for `python3`, and makes a `python` that stands for that of the virtual environment and notes what pip is asked for.
 PYTHON = """#!/usr/bin/env bash
 set -eu
-[ "$1 $2" = "-m venv" ] || exit 9
+options=() asked=("$@")
+while [ "$1" != -m ]; do options+=("$1"); shift; done
+"{python}" "${{options[@]}}" -m "$2" --help > /dev/null
+[ "$2" = venv ] || exit 9
 mkdir -p "$3/bin"
 cat > "$3/bin/python" <<'END'
 #!/usr/bin/env bash
-[ "$1 $2" = "-m pip" ] || exec "{python}" "$@"
-printf "%s\\n" "$@" > "{asked}"
+options=() asked=("$@")
+while [ "$1" != -m ]; do options+=("$1"); shift; done
+[ "$2" = pip ] || exec "{python}" "${{asked[@]}}"
+printf "%s\\n" "${{asked[@]}}" > "{asked}"
+exec "{python}" "${{options[@]}}" -m pip --version > /dev/null
 END
-printf '#!/usr/bin/env bash\\nexec "{python}" -m stablint.cli "$@"\\n' > "$3/bin/stablint"
-chmod +x "$3/bin/python" "$3/bin/stablint"
+chmod +x "$3/bin/python"
 """
 
 
@@ -55,6 +62,8 @@ def act(tmp_path):
     """Run the action with these inputs on these files."""
     if shutil.which("bash") is None or os.name == "nt":
         pytest.skip("the steps are for bash")
+    if subprocess.run([sys.executable, "-I", "-c", "import stablint, pip"], capture_output=True).returncode:
+        pytest.skip("stablint and pip are not installed for this interpreter")
 
     def run(files: dict[str, str], **inputs: str) -> Done:
         workspace, temporary, programs = tmp_path / "work space", tmp_path / "temp", tmp_path / "programs"
@@ -74,7 +83,7 @@ def act(tmp_path):
             "GITHUB_WORKSPACE": str(workspace),
         }
         path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-        outside = {"PATH": path, "HOME": str(tmp_path), "PYTHONPATH": str(Path(stablint.__file__).parents[1])}
+        outside = {"PATH": path, "HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
         code, said, uploads = 0, "", False
         for step in ACTION["runs"]["steps"]:
             if "uses" in step:
@@ -148,6 +157,7 @@ def test_sarif_is_uploaded_even_if_the_step_fails(act):
     assert artifact == {"uri": "configs/train.yaml", "uriBaseId": "%SRCROOT%"}
     (upload,) = [step for step in ACTION["runs"]["steps"] if "uses" in step]
     assert upload["uses"].startswith("github/codeql-action/upload-sarif@")
+    assert re.fullmatch(r"[0-9a-f]{40}", upload["uses"].partition("@")[2]), "a tag may be moved"
     assert "!cancelled()" in upload["if"] and "sarif-file" in upload["if"]
 
 
@@ -184,6 +194,45 @@ def test_no_input_is_run(act, name):
     evil = '"; touch owned; $(touch owned) `touch owned` *'
     done = act({"train.yaml": TRAIN}, **{name: evil})
     assert not list(done.workspace.parent.rglob("owned"))
+
+
+TRAPS = {f"{name}.py": "open(__file__ + '.ran', 'w')\n" for name in (
+    "json", "venv", "pip", "logging", "sitecustomize", "usercustomize", "conftest", "yaml", "re", "argparse", "subprocess", "ensurepip", "sysconfig",
+    "runpy", "importlib", "types", "pkgutil", "stablint", "ctypes", "platform", "ssl", "signal", "tempfile",
+)} | {"stablint/__init__.py": "open(__file__ + '.ran', 'w')\n", "stablint/__main__.py": "open(__file__ + '.ran', 'w')\n"}  # fmt: skip
+
+
+def test_nothing_of_the_checkout_is_run(act):
+    done = act({"train.yaml": TRAIN, **TRAPS}, sarif="true", gpu="A100-80GB")
+    assert (done.code, done.uploads) == (1, True), done.output
+    assert list(done.workspace.rglob("*.ran")) == []
+    assert "P101" in json.dumps(done.sarif())
+    assert "Traceback" not in done.output
+
+
+def test_every_interpreter_is_isolated_and_every_action_is_a_commit():
+    scripts = [step["run"] for step in ACTION["runs"]["steps"] if "run" in step]
+    calls = [line for script in scripts for line in script.splitlines() if re.search(r'python"? -', line)]
+    assert len(calls) == 3
+    assert all('python" -I -X utf8 -m ' in line for line in calls)
+    assert not [line for script in scripts for line in script.splitlines() if 'stablint" check' in line]
+    for step in ACTION["runs"]["steps"]:
+        assert re.search(r"@[0-9a-f]{40}\Z", step.get("uses", "@" + "0" * 40))
+
+
+@pytest.mark.parametrize("name", ["--exit-zero", "--output-file=owned.py", "-", "--ignore=P"])
+def test_a_file_name_is_no_option(act, name):
+    """Names may come from a list of changed files, which those of the pull request choose."""
+    done = act({f"{name}": "#!/bin/sh\n", "train.yaml": TRAIN}, paths=f"{name}\ntrain.yaml", gpu="A100-80GB")
+    assert done.code == 1, done.output
+    assert "P101" in done.output
+    assert not list(done.workspace.rglob("owned*"))
+
+
+def test_a_file_that_is_called_like_the_end_of_options_fails_the_step(act):
+    """Whether `--` is the name or the end of the options cannot be known where a hook or a glob hands it over."""
+    done = act({"--": "#!/bin/sh\n", "train.yaml": TRAIN}, paths="train.yaml")
+    assert done.code == 2 and "rename" in done.output
 
 
 def test_no_input_stands_in_a_script():

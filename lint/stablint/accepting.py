@@ -6,8 +6,10 @@ import os
 
 from stablint.baseline import DEFAULT, BadBaseline, render, stale
 from stablint.cli import CLEAN, WRONG
+from stablint.discover import leads_out
 from stablint.inspect import Inspection
 from stablint.options import Wrong
+from stablint.outputs import A_LINK
 from stablint.policy import Policies
 from stablint.report.model import Diagnostic
 from stablint.report.plain import plain
@@ -27,6 +29,8 @@ def write_baseline(policies: Policies, found: Inspection, base: str) -> int:
     for path, group in groups.items():
         if not group and path == default and len(groups) > 1:
             continue
+        if (target := leads_out(path, base)) is not None:
+            raise Wrong(f"--write-baseline: {_shown(path, base)}: {A_LINK.format(target)}")
         try:
             text = render(group, path, checked)
             exit.write_report(path, text)

@@ -46,7 +46,14 @@ def run_check(given: argparse.Namespace, options: Options) -> int:
         from stablint.accepting import tell_stale
 
         tell_stale(policies, found, base)
-    found = emit(where, found, policies.texts(), color=given.color, statistics=given.statistics)
+    found = emit(
+        where,
+        found,
+        policies.texts(),
+        color=given.color,
+        statistics=given.statistics,
+        hide_suppressed=given.hide_suppressed,
+    )
     if given.show_facts and any(output.file is None and output.format in FOR_PEOPLE for output in where):
         _show_facts(given, found)
     return _exit_code(given, found, policies)
@@ -111,7 +118,15 @@ def _repair(
                 exit.hand_back(source_text.encode(text, done.texts.get(path, text).text))
             return _exit_code(given, done.inspection, policies)
         found = done.inspection
-        found = emit(where, found, policies.texts(), color=given.color, fixed=done.fixed, statistics=given.statistics)
+        found = emit(
+            where,
+            found,
+            policies.texts(),
+            color=given.color,
+            fixed=done.fixed,
+            statistics=given.statistics,
+            hide_suppressed=given.hide_suppressed,
+        )
         return _exit_code(given, found, policies)
     except KeyboardInterrupt as error:
         raise interrupted(error, changed, base) from None

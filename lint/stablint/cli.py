@@ -14,6 +14,8 @@ from stablint.secrets import exit
 
 TYPE_CHECKING = False  # `typing` is not worth its price here
 if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
     from stablint.assemble.asked import Options
 
 CLEAN, FOUND, WRONG = 0, 1, 2
@@ -51,7 +53,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    if "--" in words:
+    if (taken := _name_of_a_file(words)) is not None:
+        return _refuse(
+            f"`{taken}` is an option, and the name of a file in this folder: which of them is meant cannot be known. "
+            f"For the file write ./{taken}, or put it behind `--`; for the option rename the file, or call stablint from another folder"
+        )
+    dashes = "--" in words
+    if dashes:
         cut = words.index("--")
         words, extra = words[:cut], words[cut + 1 :]
     else:
@@ -59,7 +67,7 @@ def _run(words: list[str]) -> int:
     command = words[0] if words and words[0] in COMMANDS else "check"
     if words[:1] == [command]:
         words = words[1:]
-    elif not words or words[0] in ("-h", "--help", "--version"):
+    elif not (words or dashes) or words[:1] in (["-h"], ["--help"], ["--version"]):
         return _help(words)
     debug("--debug" in words)
     words = [word for word in words if word != "--debug"]
@@ -76,6 +84,18 @@ def _run(words: list[str]) -> int:
         f"internal error, and no report: {said(error or Exception())}. This is a fault of stablint: please report it with what --debug prints. "
         "To go on without the file that it fails on, check the files one by one"
     )
+
+
+def _name_of_a_file(words: list[str]) -> str | None:
+    """The first word up to two dashes that is an option and a file of this folder. Hooks and globs hand over names bare, and a repository
+    may have a file called `--exit-zero`: what is meant cannot be known, so nobody guesses.
+    """
+    for word in words:
+        if word.startswith("-") and os.path.lexists(word):
+            return word
+        if word == "--":
+            break
+    return None
 
 
 def _command(command: str, words: list[str], extra: list[str]) -> int:
@@ -131,6 +151,51 @@ def _refuse(message: str) -> int:
 
     exit.tell(plain(exit.masked(message)))
     return WRONG
+
+
+class Parser(argparse.ArgumentParser):
+    """Reads the words of a command. What it refuses, it shows without controls and secrets: they may be names from a repository."""
+
+    def __init__(self, prog: str, **settings: Any) -> None:
+        # With its width given argparse does not import shutil to ask the terminal, which it does for every option.
+        super().__init__(prog, allow_abbrev=False, formatter_class=_wide, **settings)
+        self._named: list[tuple[str, dict[str, Any]]] = []
+
+    def names(self, name: str, **settings: Any) -> None:
+        """Declare the files or other names of the command, which stand bare or behind two dashes."""
+        self._named.append((name, settings))
+
+    def read(self, words: list[str], extra: list[str]) -> tuple[argparse.Namespace, list[str]]:
+        """The words of the command, and the flags as its launcher would get them. `extra` are the words behind two dashes: flags where a name
+        stands in front of them; where none does, they are the names, whatever they begin with, up to two more dashes.
+        """
+        if extra and not self._has_name(words):
+            cut = extra.index("--") if "--" in extra else len(extra)
+            # A single dash is standard input for those who can mean it, and a file for those who hand over what there is.
+            names = [f"./{word}" if word == "-" and os.path.lexists(word) else word for word in extra[:cut]]
+            words, extra = [*words, "--", *names], extra[cut + 1 :]
+        for name, settings in self._named:
+            self.add_argument(name, **settings)
+        return self.parse_args(words), extra
+
+    def read_names(self, words: list[str], extra: list[str]) -> argparse.Namespace:
+        """The same for a command that hands no flags on."""
+        given, flags = self.read(words, extra)
+        if flags:
+            self.error(f"unrecognized arguments: -- {' '.join(flags)}")
+        return given
+
+    def _has_name(self, words: list[str]) -> bool:
+        if "-h" in words or "--help" in words:
+            return True
+        _, rest = self.parse_known_args(words)
+        return any(word == "-" or not word.startswith("-") for word in rest)
+
+    def error(self, message: str) -> NoReturn:
+        from stablint.report.plain import plain
+
+        self.print_usage(sys.stderr)
+        self.exit(WRONG, f"{self.prog}: error: {plain(exit.masked(message))}\n")
 
 
 def run_options(parser: argparse.ArgumentParser) -> None:
@@ -203,15 +268,12 @@ class _Said(argparse.Action):
 
 
 def _wide(prog: str) -> argparse.HelpFormatter:
-    """With its width given argparse does not import shutil to ask the terminal, which it does for every option."""
     return argparse.HelpFormatter(prog, width=110)
 
 
 def _check(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "stablint check", description="Lint training configurations.", allow_abbrev=False, formatter_class=_wide
-    )
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files and folders; - reads standard input")
+    parser = Parser("stablint check", description="Lint training configurations.")
+    parser.names("paths", nargs="+", metavar="PATH", help="files and folders; - reads standard input")
     run_options(parser)
     settings_options(parser)
     parser.add_argument(
@@ -248,6 +310,11 @@ def _check(words: list[str], extra: list[str]) -> int:
     parser.add_argument(
         "--statistics", action="store_true", help="how often each rule is found, instead of the findings"
     )
+    parser.add_argument(
+        "--hide-suppressed",
+        action="store_true",
+        help="leave what comments, settings and baselines accept out of the formats for programs as well",
+    )
     parser.add_argument("--show-facts", action="store_true", help="also every effective setting of each run")
     parser.add_argument("--baseline", metavar="FILE", help="findings in this file are accepted")
     parser.add_argument(
@@ -262,11 +329,11 @@ def _check(words: list[str], extra: list[str]) -> int:
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 whatever is found")
     parser.add_argument("--quiet", action="store_true", help="print findings only")
     parser.add_argument("--verbose", action="store_true", help="also say which files were skipped, and why")
-    given = parser.parse_args(words)
+    given, flags = parser.read(words, extra)
     from stablint.checking import run_check
 
     words_of = [given.stdin_filename or "stdin" if path == "-" else path for path in given.paths]
-    return run_check(given, project_options(given, words_of, extra))
+    return run_check(given, project_options(given, words_of, flags))
 
 
 _GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 
-from stablint.cli import project_options, run_options, settings_options
+from stablint.cli import Parser, project_options, run_options, settings_options
 
 
 def _show(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "stablint show", description="Every effective setting, and where it comes from.", allow_abbrev=False
-    )
-    parser.add_argument("paths", nargs="+", metavar="FILE")
+    parser = Parser("stablint show", description="Every effective setting, and where it comes from.")
+    parser.names("paths", nargs="+", metavar="FILE")
     run_options(parser)
     settings_options(parser)
     parser.add_argument("--output-format", choices=("full", "json"), default="full")
-    given = parser.parse_args(words)
+    given, flags = parser.read(words, extra)
     from stablint.showing import run_show
 
-    return run_show(given, project_options(given, given.paths, extra))
+    return run_show(given, project_options(given, given.paths, flags))
 
 
 def _explain(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "stablint explain", description="Why a finding is one, and the evidence.", allow_abbrev=False
-    )
-    parser.add_argument("rules", nargs="+", metavar="CODE|ID")
+    parser = Parser("stablint explain", description="Why a finding is one, and the evidence.")
+    parser.names("rules", nargs="+", metavar="CODE|ID")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     settings_options(parser)
-    given = parser.parse_args(words)
+    given = parser.read_names(words, extra)
     from stablint.showing import run_explain
 
     return run_explain(given)
@@ -37,18 +32,18 @@ def _explain(words: list[str], extra: list[str]) -> int:
 
 def _rules(words: list[str], extra: list[str]) -> int:
     said = "All rules, those of the house included that the settings name."
-    parser = argparse.ArgumentParser("stablint rules", description=said, allow_abbrev=False)
+    parser = Parser("stablint rules", description=said)
     parser.add_argument("--output-format", choices=("full", "json"), default="full")
     settings_options(parser)
-    given = parser.parse_args(words)
+    given = parser.read_names(words, extra)
     from stablint.showing import run_rules
 
     return run_rules(given)
 
 
 def _launch(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "stablint run", usage="stablint run [options] -- COMMAND…", allow_abbrev=False,
+    parser = Parser(
+        "stablint run", usage="stablint run [options] -- COMMAND…",
         description="Check what a launch command will read, then start it; with an error in it nothing is started.",
     )  # fmt: skip
     run_options(parser)
@@ -62,11 +57,9 @@ def _launch(words: list[str], extra: list[str]) -> int:
 
 
 def _diff(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "stablint diff", description="What really differs between two runs, by effective setting.", allow_abbrev=False
-    )
-    parser.add_argument("a", metavar="A")
-    parser.add_argument("b", metavar="B")
+    parser = Parser("stablint diff", description="What really differs between two runs, by effective setting.")
+    parser.names("a", metavar="A")
+    parser.names("b", metavar="B")
     run_options(parser)
     settings_options(parser)
     for side in ("a", "b"):
@@ -76,20 +69,20 @@ def _diff(words: list[str], extra: list[str]) -> int:
         )
     parser.add_argument("--output-format", choices=("full", "json"), default="full")
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 if something differs")
-    given = parser.parse_args(words)
+    given, flags = parser.read(words, extra)
     from stablint.comparing import run_diff
 
     both, sides = list(given.releases), []
     for own in (given.releases_a, given.releases_b):
         given.releases = [*both, *own]
-        sides.append(project_options(given, [given.a, given.b], extra))
+        sides.append(project_options(given, [given.a, given.b], flags))
     return run_diff(given, sides[0], sides[1])
 
 
 def _migrate(words: list[str], extra: list[str]) -> int:
     said = "Rewrite what other releases of the libraries renamed, removed or read by another type, and keep the defaults that they changed."
-    parser = argparse.ArgumentParser("stablint migrate", description=said, allow_abbrev=False)
-    parser.add_argument("paths", nargs="+", metavar="FILE")
+    parser = Parser("stablint migrate", description=said)
+    parser.names("paths", nargs="+", metavar="FILE")
     run_options(parser)
     settings_options(parser)
     parser.add_argument(
@@ -97,56 +90,51 @@ def _migrate(words: list[str], extra: list[str]) -> int:
         help="the release that the files were written for, where no lock or requirements file says it",
     )  # fmt: skip
     parser.add_argument("--diff", action="store_true", help="print the changes as a patch and write nothing")
-    given = parser.parse_args(words)
+    given, flags = parser.read(words, extra)
     from stablint.migrating import run_migrate
 
     wanted = given.releases
     if not wanted:
         parser.error("name the releases to migrate to: --with transformers==VERSION")
-    new = project_options(given, given.paths, extra)
+    new = project_options(given, given.paths, flags)
     given.releases = given.releases_from
-    return run_migrate(given, new, project_options(given, given.paths, extra))
+    return run_migrate(given, new, project_options(given, given.paths, flags))
 
 
 def _doctor(words: list[str], extra: list[str]) -> int:
     said = "This machine: its GPUs, its libraries, and what stablint makes of them."
-    parser = argparse.ArgumentParser("stablint doctor", description=said, allow_abbrev=False)
+    parser = Parser("stablint doctor", description=said)
     parser.add_argument("--torch", action="store_true", help="import torch and ask it as well")
     parser.add_argument("--output-format", choices=("full", "json"), default="full")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    given = parser.parse_args(words)
+    given = parser.read_names(words, extra)
     from stablint.doctoring import run_doctor
 
     return run_doctor(given)
 
 
 def _init(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "stablint init", description="Write a commented stablint.toml.", allow_abbrev=False
-    )
-    parser.add_argument("folder", nargs="?", default=".", metavar="FOLDER")
-    given = parser.parse_args(words)
+    parser = Parser("stablint init", description="Write a commented stablint.toml.")
+    parser.names("folder", nargs="?", default=".", metavar="FOLDER")
+    given = parser.read_names(words, extra)
     from stablint.initialise import run_init
 
     return run_init(given.folder)
 
 
 def _test_hazards(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "stablint test-hazards", description="Run the examples of hazards of the house.", allow_abbrev=False
-    )
-    parser.add_argument("folders", nargs="+", metavar="DIR")
-    given = parser.parse_args(words)
+    parser = Parser("stablint test-hazards", description="Run the examples of hazards of the house.")
+    parser.names("folders", nargs="+", metavar="DIR")
+    given = parser.read_names(words, extra)
     from stablint.house import run_test_hazards
 
     return run_test_hazards(given.folders)
 
 
 def _knowledge(words: list[str], extra: list[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         "stablint knowledge",
         description="For those who keep hazards: ours in a checkout, or their own.",
-        allow_abbrev=False,
     )
     tasks = parser.add_subparsers(metavar="TASK", required=True)
     said = (
@@ -154,7 +142,7 @@ def _knowledge(words: list[str], extra: list[str]) -> int:
         "nothing falls into any more; models and cards without evidence; hazards that no example pins. Reads what is in the "
         "checkout and asks no network; with --wheels it opens the places that the sources name."
     )
-    audit = tasks.add_parser("audit", help="what must be looked at again", description=said, allow_abbrev=False)
+    audit = tasks.add_parser("audit", help="what must be looked at again", description=said)
     audit.add_argument(
         "folders", nargs="*", metavar="DIR", help="folders of hazards of the house, instead of stablint's own knowledge"
     )
@@ -192,12 +180,10 @@ def _knowledge(words: list[str], extra: list[str]) -> int:
     )
     audit.add_argument("--output-format", choices=("full", "json"), default="full")
     said = "Print the file that a new hazard begins as, with the next free code of its category."
-    new = tasks.add_parser(
-        "template", help="the file that a new hazard begins as", description=said, allow_abbrev=False
-    )
+    new = tasks.add_parser("template", help="the file that a new hazard begins as", description=said)
     new.add_argument("category", choices=_CATEGORIES, metavar="CATEGORY", help=", ".join(_CATEGORIES))
     new.add_argument("id", metavar="ID", help="its name, such as prefetch-without-workers")
-    given = parser.parse_args(words)
+    given = parser.read_names(words, extra)
     if "category" in given:
         from stablint.audit.template import run_template
 

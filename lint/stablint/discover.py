@@ -101,6 +101,17 @@ def repository(folder: str) -> str | None:
         folder = parent
 
 
+def leads_out(path: str, base: str) -> str | None:
+    """Where a file that is to be written would really lie, if a link leads it out of the repository that it is named in (else out of
+    `base`); None where no link does that. A checkout may hold a link under any name that a report usually has.
+    """
+    absolute = os.path.abspath(os.path.join(base, path))
+    root = repository(os.path.dirname(absolute))
+    if root is None and absolute.startswith(os.path.join(base, "")):
+        root = base
+    return None if root is None or source_text.is_inside(absolute, root) else os.path.realpath(absolute)
+
+
 class Roots:
     """Below which folder the files lie that a file may name: its repository, else the outermost named folder that it lies in."""
 

@@ -6,10 +6,11 @@ import os
 from collections import Counter
 
 from stablint.cli import CLEAN
-from stablint.discover import NoSuchPath, root_of
+from stablint.discover import NoSuchPath, leads_out, root_of
 from stablint.inspect import Inspection, inspect
 from stablint.locks import Pin, stated
 from stablint.options import Wrong, options
+from stablint.outputs import A_LINK
 from stablint.report.plain import plain
 from stablint.secrets import exit
 
@@ -23,6 +24,8 @@ def run_init(folder: str) -> int:
         raise Wrong(f"{path} exists: nothing was written")
     if (existing := _table(folder)) is not None:
         raise Wrong(f"{existing} holds [tool.stablint] already: nothing was written")
+    if (target := leads_out(path, os.getcwd())) is not None:
+        raise Wrong(f"{path}: {A_LINK.format(target)}")
     try:
         found = inspect(["."], options(), base=os.path.abspath(folder), known=())
     except NoSuchPath as error:
@@ -34,9 +37,12 @@ def run_init(folder: str) -> int:
 
 
 def _table(folder: str) -> str | None:
-    from stablint.settings import nearest
+    from stablint.settings import BadSettings, nearest
 
-    found = nearest(folder, {})
+    try:
+        found = nearest(folder, {})
+    except BadSettings as error:
+        raise Wrong(str(error)) from error
     return found if found is not None and os.path.dirname(found) == os.path.abspath(folder) else None
 
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from stablint import knowledge
+from stablint.discover import leads_out
 from stablint.faults import Faults, attempt
 from stablint.inspect import Inspection, told
 from stablint.options import Wrong
@@ -16,6 +17,7 @@ from stablint.secrets import exit
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 FOR_PEOPLE = ("full", "concise")
+A_LINK = "a link leads it out of the repository, to {}: nothing is written there; name that file itself if it is meant"
 
 
 class Output(NamedTuple):
@@ -69,9 +71,10 @@ def emit(
     color: str,
     fixed: int = 0,
     statistics: bool = False,
+    hide_suppressed: bool = False,
 ) -> Inspection:
     """Write every output, masked. Raises Wrong for a file that cannot be written. What comes back is what was told: a finding that a
-    format fails on is told as a fault.
+    format fails on is told as a fault. Formats for programs hold what is accepted as well, unless `hide_suppressed`.
     """
     secrets = found.secrets if found.report.diagnostics else frozenset[str]()
     exit.learn(secrets)
@@ -79,14 +82,19 @@ def emit(
     for output in where:
         if table and output.file is None and output.format in FOR_PEOPLE:
             continue
-        rendered, error = attempt(_render, output, found.report, house_texts, color, fixed, secrets)
+        few = hide_suppressed and output.format not in FOR_PEOPLE
+        report = _active(found.report) if few else found.report
+        rendered, error = attempt(_render, output, report, house_texts, color, fixed, secrets)
         if rendered is None and error is not None:
             found = _without_what_fails(output, found, house_texts, color, error, secrets)
-            rendered = _render(output, found.report, house_texts, color, fixed, secrets)
+            report = _active(found.report) if few else found.report
+            rendered = _render(output, report, house_texts, color, fixed, secrets)
         text = rendered or ""
         if output.file is None:
             (exit.say if output.format in FOR_PEOPLE else exit.hand_over)(text)
             continue
+        if (target := leads_out(output.file, os.getcwd())) is not None:
+            raise Wrong(f"--output-file {output.file}: {A_LINK.format(target)}")
         try:
             exit.write_report(output.file, text)
         except OSError as error:
@@ -95,6 +103,10 @@ def emit(
         exit.say(table, error=not any(output.file is None and output.format in FOR_PEOPLE for output in where))
     tell_faults(found)
     return found
+
+
+def _active(report: Report) -> Report:
+    return report._replace(diagnostics=tuple(one for one in report.diagnostics if one.suppressed is None))
 
 
 def _without_what_fails(
