@@ -17,7 +17,7 @@ from stablint.hazard import model as hazards
 from stablint.inspect import Inspection, effective, inspect
 from stablint.options import Wrong
 from stablint.repairing import interrupted, recover, write
-from stablint.report.plain import plain, shown
+from stablint.report.plain import named, plain, shown
 from stablint.run.fact import Secret
 from stablint.run.fields import field
 from stablint.run.world import Run
@@ -175,7 +175,7 @@ def _tell(made: Migrated, written: bool) -> None:
     exit.learn(made.done.inspection.secrets)
     verb = "rewritten" if written else "to rewrite"
     for path in sorted(made.done.texts):
-        exit.say(f"{plain(made.done.texts[path].name)}: {verb}\n") if written else None
+        exit.say(f"{named(plain(made.done.texts[path].name))}: {verb}\n") if written else None
     for one in made.pinned:
         setting = f"{one.default.fact.partition('.')[2]}: {shown(one.default.value, 40)}"
         if one.files:

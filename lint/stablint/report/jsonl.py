@@ -8,6 +8,7 @@ from typing import Any
 
 from stablint.report.json import diagnostic_object
 from stablint.report.model import Report
+from stablint.report.plain import in_json
 from stablint.report.summary import active
 from stablint.secrets.masking import mask
 
@@ -15,4 +16,4 @@ from stablint.secrets.masking import mask
 def render(report: Report, texts: Mapping[str, Mapping[str, Any]], *, secrets: frozenset[str] = frozenset()) -> str:
     """ASCII only, so that no character of a file can end a line. `texts` are not used."""
     lines = [json.dumps(diagnostic_object(diagnostic), allow_nan=False) for diagnostic in active(report)]
-    return mask("".join(f"{line}\n" for line in lines), secrets, data=True)
+    return mask(in_json("".join(f"{line}\n" for line in lines)), secrets, data=True)

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from functools import lru_cache
 
 from stablint.report.model import Diagnostic, Location
+from stablint.report.plain import named
 
 _BREAK = re.compile(r"\r\n|\n|\r")
 
@@ -41,7 +42,7 @@ def header(diagnostic: Diagnostic) -> str:
     seen = diagnostic.seen
     if diagnostic.text is not None and seen is not None:
         line, column = locate(seen.source, seen.start)
-        return f"{diagnostic.text.name}:cell {seen.cell}:{line}:{column}"
+        return f"{named(diagnostic.text.name)}:cell {seen.cell}:{line}:{column}"
     if diagnostic.text is None or begin is None:
         return diagnostic.setting or diagnostic.fact
-    return f"{diagnostic.text.name}:{begin.line}:{begin.column}"
+    return f"{named(diagnostic.text.name)}:{begin.line}:{begin.column}"

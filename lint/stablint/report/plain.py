@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from stablint.run.fact import ABSENT
@@ -14,12 +15,28 @@ _LONGEST = 100
 _BITS = 1000
 
 
+# Azure Pipelines, TeamCity and older runners of GitHub obey `##vso[…]`, `##teamcity[…]` and `##[…]` wherever they stand in a line of a log.
+_COMMAND = re.compile(r"##(?=\w{0,40}\[)")
+
+
 def plain(text: str) -> str:
     """One line of `text` with every control, bidirectional or invisible character in a visible form: `\\x1b`, `\\u202e`.
 
-    What Unicode calls not printable: controls, format characters, half surrogates, unassigned ones, and all separators but the blank.
+    What Unicode calls not printable: controls, format characters, half surrogates, unassigned ones, and all separators but the blank. So is the
+    beginning of what a CI system would obey in its log: `#\\x23vso[`.
     """
-    return text if text.isprintable() else "".join(map(_visible, text))
+    text = text if text.isprintable() else "".join(map(_visible, text))
+    return _COMMAND.sub(r"#\\x23", text) if "##" in text else text
+
+
+def commands(text: str) -> list[int]:
+    """The offsets of the characters that `plain` shows in another form for that."""
+    return [found.start() + 1 for found in _COMMAND.finditer(text)] if "##" in text else []
+
+
+def named(name: str) -> str:
+    """A file name as it stands at the beginning of a line: `./::warning::x.yaml` is the same file, and no workflow command."""
+    return f"./{name}" if name.lstrip().startswith("::") else name
 
 
 def _visible(character: str) -> str:
@@ -41,7 +58,13 @@ def to_json(data: Any) -> str:
     """Indented JSON, printable letters of all scripts kept, everything else as `\\uXXXX`."""
     text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
     # Outside strings JSON has no such character but its own line feeds, so every other one may be escaped where it stands.
-    return "\n".join(line if line.isprintable() else "".join(map(_escaped, line)) for line in text.split("\n")) + "\n"
+    text = "\n".join(line if line.isprintable() else "".join(map(_escaped, line)) for line in text.split("\n")) + "\n"
+    return in_json(text)
+
+
+def in_json(text: str) -> str:
+    """A JSON text of the same meaning without the beginnings of commands; outside strings JSON has no `#`."""
+    return _COMMAND.sub(r"#\\u0023", text) if "##" in text else text
 
 
 def _escaped(character: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from stablint.report.model import ReportedFact
 from stablint.report.origin import reference
-from stablint.report.plain import jsonable, plain, shown, to_json
+from stablint.report.plain import jsonable, named, plain, shown, to_json
 from stablint.report.style import Style
 from stablint.secrets.masking import mask
 
@@ -50,7 +50,7 @@ def render_json(runs: Sequence[RunShow]) -> str:
 
 
 def _run(run: RunShow, style: Style, secrets: frozenset[str]) -> Iterator[str]:
-    files = ", ".join(plain(file) for file in run.files)
+    files = named(", ".join(plain(file) for file in run.files))
     yield style.paint("bold", f"{files} ({', '.join(run.dialects)})")
     longest = max((len(name) for name in run.summary), default=0)
     for name, words in run.summary.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from stablint.report.place import line_starts, line_text, locate
-from stablint.report.plain import plain
+from stablint.report.plain import commands, plain
 from stablint.secrets.masking import covered, mask
 
 _COLUMNS = 110  # of source shown
@@ -33,6 +33,8 @@ def snippet(text: str, start: int, end: int, secrets: frozenset[str] = frozenset
     left = max(0, from_ - _BEFORE)
     right = min(len(source), left + _COLUMNS)
     cells = [_cell(character) for character in source[left:right]]
+    for offset in commands(source[left:right]):
+        cells[offset] = (r"\x23", 4)
     before = sum(width for _, width in cells[: from_ - left])
     carets = sum(width for _, width in cells[from_ - left : to - left])
     head, tail = "…" if left else "", "…" if right < len(source) else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,9 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 _MOST_HELD = 1_000_000  # characters of a line without an end that wait for it
+
+# GitHub Actions obeys `::error …::` at the beginning of a line of a log, behind blanks as well.
+_COMMAND_LINE = re.compile(r"(?m)^([ \t]*):(?=:)")
 
 _known: set[str] = set()
 _words: list[str] = []
@@ -134,9 +138,12 @@ def is_guarded() -> bool:
 
 def say(text: str, *, error: bool = False) -> None:
     """For people. What the terminal's own encoding cannot show is written as an escape, instead of an error."""
-    stream = sys.stderr if error else sys.stdout
-    encoding = stream.encoding or "utf-8"
-    stream.write(masked(text).encode(encoding, "backslashreplace").decode(encoding))
+    _write(sys.stderr if error else sys.stdout, masked(unlike_a_command(text)))
+
+
+def unlike_a_command(text: str) -> str:
+    """A text for people, no line of which begins as a workflow command: `\\x3a:error::`."""
+    return _COMMAND_LINE.sub(r"\1\\x3a", text) if "::" in text else text
 
 
 def tell(line: str) -> None:
@@ -148,7 +155,7 @@ def hand_over(text: str) -> None:
     """For programs: UTF-8 and line feeds, whatever the encoding of the console; a terminal gets what it can show."""
     text = masked(text, data=text[:1] in ("{", "["))
     if is_terminal():
-        say(text)
+        _write(sys.stdout, text)
     else:
         _bytes(text.encode("utf-8", "backslashreplace"))
 
@@ -199,6 +206,11 @@ def close_output() -> None:
     """Nobody reads any more: what is still to be written goes nowhere."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _write(stream: TextIO, text: str) -> None:
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def _bytes(data: bytes) -> None:
