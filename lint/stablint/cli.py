@@ -194,7 +194,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         from stablint.report.plain import plain
 
-        self.print_usage(sys.stderr)
+        self.print_usage(exit.stream(error=True))
         self.exit(WRONG, f"{self.prog}: error: {plain(exit.masked(message))}\n")
 
 
