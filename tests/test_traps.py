@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from stablint import knowledge
+from stablint.fix import strays
 from tests.test_house import RULE
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the traps are shell scripts and links")
@@ -222,7 +223,9 @@ def changes_only(event: str, said: list[Any], checkout: Checkout, may: set[str])
     place = str(said[0])
     path = os.path.normpath(os.path.join(checkout.folder, place))
     ours = path.startswith(str(checkout.scratch))
-    beside = path in may or any(path.startswith(f"{one}.") and path.endswith(".stablint") for one in may)
+    beside = path in may or (
+        bool(may) and os.path.dirname(path) in map(os.path.dirname, may) and strays.ours(os.path.basename(path))
+    )
     return event.partition(".")[0] in ("open", "os", "tempfile", "shutil") and (beside or ours or place == os.devnull)
 
 
