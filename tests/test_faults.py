@@ -156,6 +156,20 @@ def test_no_setting_takes_a_fault_away(
         assert "F130" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["show", "bad.yaml"], ["diff", "a.yaml", "bad.yaml"], ["migrate", ".", "--diff", "--with", "transformers==5.0.0"]],
+    ids=lambda words: words[0],
+)
+def test_the_other_commands_tell_a_fault_as_well(
+    words: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    breaks(monkeypatch, "making out the settings", TypeError("what"))
+    assert main([*words, "--isolated"]) == 2
+    error = capsys.readouterr().err
+    assert "bad.yaml: making out its settings: TypeError: what" in error and "Traceback" not in error
+
+
 def test_a_secret_in_an_exception_is_masked(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

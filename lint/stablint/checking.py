@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from stablint.assemble.asked import Options
@@ -96,6 +97,7 @@ def _repair(
     if given.fix and not given.diff:
         recover(paths, base, root)
 
+    @cache
     def shut(path: str) -> str:
         return "" if given.diff or path in texts else closed(path, root(path))
 
@@ -194,4 +196,4 @@ def _tell_skipped(given: argparse.Namespace, found: Inspection) -> None:
     spoken = {d.text.name for d in found.report.diagnostics if d.text is not None and d.rule == "unreadable-file"}
     for name, why in found.unread if not given.quiet else ():
         if name not in spoken:
-            exit.tell(f"{plain(name)}: not read: {plain(why)}")
+            exit.tell(f"{plain(name)}: {plain(why)}")

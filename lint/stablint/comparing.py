@@ -8,12 +8,12 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from stablint.assemble.asked import Options
-from stablint.cli import CLEAN, FOUND
+from stablint.cli import CLEAN, FOUND, WRONG
 from stablint.diagnose import reported
 from stablint.discover import NoSuchPath
 from stablint.inspect import effective, inspect
 from stablint.options import Wrong
-from stablint.outputs import wants_color
+from stablint.outputs import tell_faults, wants_color
 from stablint.report.model import ReportedFact
 from stablint.report.origin import reference
 from stablint.report.plain import jsonable, plain, shown, to_json
@@ -83,6 +83,8 @@ def run_diff(given: argparse.Namespace, a: Options, b: Options) -> int:
         exit.hand_over(render_json(pairs))
     else:
         exit.say(render(pairs, color=wants_color(given.color)))
+    if first.report.internal_errors or second.report.internal_errors:
+        return WRONG
     return FOUND if given.exit_code and any(pair.differences for pair in pairs) else CLEAN
 
 
@@ -91,6 +93,7 @@ def _inspected(path: str, options: Options) -> Any:
         found = inspect([path], options, known=())
     except NoSuchPath as error:
         raise Wrong(f"`{error}` does not exist") from error
+    tell_faults(found)
     if not found.runs:
         raise Wrong(f"{path}: no training configuration, nothing to compare")
     return found

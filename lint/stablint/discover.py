@@ -28,8 +28,9 @@ class NoSuchPath(Exception):
     """A path that was named and does not exist."""
 
 
+HALF_DONE = "a repair of several files is under way here, or was killed: then the next --fix puts its files back"
 Missed = list[tuple[str, str]]
-"""Folders that could not be listed, each with the reason."""
+"""What the reader should know of and will not find in the report: folders that could not be listed, repairs half done; each with words."""
 
 
 def files(paths: list[str], base: str, missed: Missed | None = None) -> Iterator[tuple[str, bool]]:
@@ -57,7 +58,7 @@ def _walk(folder: str, missed: Missed) -> Iterator[str]:
             with os.scandir(current) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            missed.append((current, source_text.why(error, current)))
+            missed.append((current, f"not read: {source_text.why(error, current)}"))
             continue
         folders = []
         for entry in listed:
@@ -70,6 +71,8 @@ def _walk(folder: str, missed: Missed) -> Iterator[str]:
                 yield entry.path
             elif kind == "unknown":
                 yield entry.path  # whoever reads it is told why it cannot be
+            elif entry.name.startswith(".stablint-") and entry.name.endswith(".journal"):
+                missed.append((entry.path, HALF_DONE))
         pending.extend(reversed(folders))
 
 

@@ -140,7 +140,7 @@ def _not_fixed(hazard: Hazard, example: Example, folder: str) -> Iterator[str]:
     from stablint.fix.apply import repair
 
     done = repair([folder], told(example.get("options")), unsafe=True, base=folder, known=(hazard,))
-    yield from done.refused
+    yield from (*done.refused, *done.kept_out)
     after = {os.path.relpath(path, folder).replace(os.sep, "/"): text.text for path, text in done.texts.items()}
     for name, text in example["fixed"].items():
         if after.get(name, example["files"].get(name)) != text:

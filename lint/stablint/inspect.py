@@ -97,7 +97,7 @@ def inspect(
         if fragments:
             entries.append(path)
         elif statuses[path].status == "unreadable" and path not in texts and not os.access(path, os.R_OK):
-            missed.append((path, statuses[path].reason or ""))
+            missed.append((path, f"not read: {statuses[path].reason}"))
     helpers = [
         path
         for path, named in listed

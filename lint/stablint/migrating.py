@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from stablint.assemble.asked import Options
-from stablint.cli import CLEAN, FOUND
+from stablint.cli import CLEAN, FOUND, WRONG
 from stablint.comparing import compare
-from stablint.discover import NoSuchPath
+from stablint.discover import NoSuchPath, Roots
 from stablint.fix.apply import Repaired, repair
 from stablint.fix.pin import Default, Pinned, pin
 from stablint.hazard import model as hazards
 from stablint.inspect import Inspection, effective, inspect
 from stablint.options import Wrong
+from stablint.outputs import tell_faults
 from stablint.repairing import interrupted, recover, write
 from stablint.report.plain import named, plain, shown
 from stablint.run.fact import Secret
@@ -36,7 +37,11 @@ class Migrated(NamedTuple):
 
 def run_migrate(given: argparse.Namespace, new: Options, old: Options) -> int:
     """0 where the files are as the new releases want them; 1 where something is left to do by hand, or --diff would change something."""
+    base, changed = os.getcwd(), list[str]()
+    roots = Roots(given.paths, base).of if new.root is None else lambda path: str(new.root)
     try:
+        if not given.diff:
+            recover(given.paths, base, roots)
         made = migrate(given.paths, new, old)
     except NoSuchPath as error:
         raise Wrong(f"`{error}` does not exist") from error
@@ -45,17 +50,18 @@ def run_migrate(given: argparse.Namespace, new: Options, old: Options) -> int:
 
         changes = print_patch(made.done)
         _tell(made, False)
+        tell_faults(made.done.inspection)
+        if made.done.inspection.report.internal_errors:
+            return WRONG
         return FOUND if changes or made.by_hand else CLEAN
-    from stablint.discover import Roots
-
-    base, changed = os.getcwd(), list[str]()
-    roots = Roots(given.paths, base).of if new.root is None else made.done.inspection.files.root
-    recover(given.paths, base, roots)
     try:
         done = write(made.done, base, roots, (), changed, lambda: made.done.inspection)
     except KeyboardInterrupt as error:
         raise interrupted(error, changed, base) from None
     _tell(made._replace(done=done), True)
+    tell_faults(done.inspection)
+    if done.inspection.report.internal_errors:
+        return WRONG
     return FOUND if made.by_hand or len(done.texts) < len(made.done.texts) else CLEAN
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from stablint.cli import main
 from stablint.fix import exchange, strays
 from stablint.fix.exchange import CHANGED, Repair, closed, prepared
 from stablint.fix.write import write_all
@@ -213,6 +214,21 @@ def test_what_a_killed_repair_left_half_done_is_undone(after: int, tmp_path: Pat
     told = list(strays.recover([str(tmp_path)], str(tmp_path)))
     assert [Path(path).name for path, _ in told] == ["a.yaml", "b.yaml"][:after]
     assert there(tmp_path) == dict.fromkeys(("a.yaml", "b.yaml", "c.yaml"), OLD)
+
+
+@POSIX
+def test_a_plain_check_tells_of_a_repair_half_done_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    killed(tmp_path, "a.yaml", "b.yaml", after=1)
+    before = there(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    main(["check", ".", "--isolated"])
+    assert "the next --fix puts its files back" in capsys.readouterr().err
+    assert there(tmp_path) == before
+    main(["check", ".", "--isolated", "--fix"])
+    assert "a.yaml: put back as it was" in capsys.readouterr().err
+    assert there(tmp_path) == {"a.yaml": OLD, "b.yaml": OLD}
 
 
 @POSIX
