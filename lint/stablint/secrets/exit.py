@@ -1,6 +1,6 @@
 """The one way out of the program: standard output, standard error, and the files of reports. What leaves here holds no secret.
 
-Commands use the functions below and nothing else (tests/test_exit.py holds them to it). What others write by themselves, as argparse does
+Commands use the functions below and nothing else (tests/test_architecture.py holds them to it). What others write by themselves, as argparse does
 its messages and the interpreter its tracebacks, meets the same mask: while a command runs, both streams are guarded.
 """
 
@@ -20,17 +20,17 @@ _MOST_HELD = 1_000_000  # characters of a line without an end that wait for it
 # GitHub Actions obeys `::error …::` at the beginning of a line of a log, behind blanks as well.
 _COMMAND_LINE = re.compile(r"(?m)^([ \t]*):(?=:)")
 
-_known: set[str] = set()
+_known: list[frozenset[str]] = [frozenset()]
 _words: list[str] = []
 
 
 def learn(secrets: Iterable[str]) -> None:
     """Secrets of the files at hand: from now on they are hidden in everything, whatever stands around them."""
-    _known.update(secrets)
+    _known[0] |= frozenset(secrets)
 
 
 def forget() -> None:
-    _known.clear()
+    _known[0] = frozenset()
     _words.clear()
 
 
@@ -38,11 +38,11 @@ def masked(text: str, *, data: bool = False) -> str:
     """What may leave of `text`. `data`: it is JSON."""
     if _words:
         _learn_words()
-    if not _known and not _may_tell(text):
+    if not _known[0] and not _may_tell(text):
         return text
     from stablint.secrets.masking import mask  # most checks have nothing to hide
 
-    return mask(text, frozenset(_known), data=data)
+    return mask(text, _known[0], data=data)
 
 
 def _may_tell(text: str) -> bool:
@@ -58,7 +58,7 @@ def _learn_words() -> None:
     if _may_tell(line):
         from stablint.secrets.masking import known
 
-        _known.update(known(line, "shell"))
+        learn(known(line, "shell"))
 
 
 class _Guarded(io.TextIOBase, TextIO):

@@ -69,10 +69,15 @@ def mask(text: str, secrets: frozenset[str] = frozenset(), *, same_length: bool 
     With `same_length` as many stars as there were characters, so that columns stay where they are. `data`: the text is JSON, whose own
     quotes no secret may take away.
     """
-    for spelled in sorted(_spellings(secrets, data), key=len, reverse=True):
+    for spelled in _longest_first(secrets, data) if secrets else ():
         if spelled in text:
             text = text.replace(spelled, "*" * len(spelled) if same_length else STARS)
     return _without(text, spans(text), same_length=same_length)
+
+
+@lru_cache(maxsize=4)
+def _longest_first(secrets: frozenset[str], data: bool) -> tuple[str, ...]:
+    return tuple(sorted(set(_spellings(secrets, data)), key=len, reverse=True))
 
 
 def _without(text: str, found: Iterable[tuple[int, int]], *, same_length: bool) -> str:
