@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import stablint
-from stablint import discover, settings
+from stablint import discover, settings, trust
 from stablint.cli import COMMANDS, main
 from stablint.conform import faults
 from stablint.directives import directives
@@ -27,7 +27,20 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.S)
 
 
-@pytest.mark.parametrize("block", blocks(SETTINGS, "toml"))
+OF_REPOSITORIES, OF_USERS = (
+    [block for block in blocks(SETTINGS, "toml") if ("trusted = " in block) is users] for users in (False, True)
+)
+
+
+def test_the_users_own_file_is_as_shown(tmp_path, monkeypatch):
+    (block,) = OF_USERS
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "own.toml").write_text(block, encoding="utf-8")
+    for folder, trusted in (("work", True), ("work/ours/configs", True), ("workshop", False), ("other", False)):
+        assert trust.trusts(str(tmp_path / folder / "stablint.toml"), str(tmp_path / "own.toml")) is trusted
+
+
+@pytest.mark.parametrize("block", OF_REPOSITORIES)
 def test_the_settings_shown_are_settings(block, tmp_path):
     (tmp_path / "stablint.toml").write_text(block, encoding="utf-8")
     assert list(faults(settings.read(str(tmp_path / "stablint.toml")).values, SCHEMA)) == []
@@ -35,7 +48,7 @@ def test_the_settings_shown_are_settings(block, tmp_path):
 
 def test_every_setting_is_shown(tmp_path):
     shown = set()
-    for number, block in enumerate(blocks(SETTINGS, "toml")):
+    for number, block in enumerate(OF_REPOSITORIES):
         path = tmp_path / f"{number}.toml"
         path.write_text(block, encoding="utf-8")
         shown |= set(settings.read(str(path)).values)

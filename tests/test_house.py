@@ -176,6 +176,14 @@ def test_a_hazard_is_a_regular_file_of_its_repository(here, tmp_path_factory, ca
         assert "link.yaml: a link that leads out of" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("model", ["/etc", "../elsewhere", "a/../../b"])
+def test_an_example_reads_no_model_elsewhere(here, capsys, model):
+    text = RULE.replace("  - dialect: trl\n", f"  - dialect: trl\n    options: {{model: {model}}}\n")
+    (here / "rules" / "seed.yaml").write_text(text)
+    assert main(["test-hazards", "rules"]) == 1
+    assert "names its model" in capsys.readouterr().out
+
+
 def test_an_example_asks_no_machine_for_its_gpus(here, capsys):
     (here / "rules" / "seed.yaml").write_text(
         RULE.replace("  - dialect: trl\n", "  - dialect: trl\n    options: {gpu: auto}\n")

@@ -67,7 +67,7 @@ class Repository:
             **known[hook],
             "language": "system",
             "entry": f'"{sys.executable}" -m stablint.cli {arguments}',
-            "args": ["--gpu", "A100-80GB"],
+            "args": ["--gpu", "A100-80GB", *known[hook]["args"]],
         }
 
     def write(self, name: str, text: str) -> None:
@@ -167,6 +167,22 @@ def test_a_sound_change_of_a_deepspeed_file_passes(repository):
     here = repository(**{"train.yaml": GOOD, "zero.json": ZERO})
     passed, output = here.commit(**{"zero.json": ZERO.replace('gpu": "auto"', 'gpu": 2')})
     assert passed, output
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+@pytest.mark.parametrize("args", [["--gpu", "A100-80GB"], ["--gpu", "A100-80GB", "--"], ["--"]], ids=" ".join)
+def test_a_file_that_is_called_like_an_option_takes_no_error_away(repository, args):
+    """pre-commit hands names over bare; an executable script needs no suffix to be one."""
+    here = repository(changes={"args": args})
+    for name in ("--exit-zero", "--ignore=P"):
+        here.write(name, "#!/bin/sh\ntrue\n")
+        (here.folder / name).chmod(0o755)
+    here.write("train.yaml", BAD.replace("true", "true\nfp16_full_eval: true\nbf16: true"))
+    here.run("git", "add", "--", "--exit-zero", "--ignore=P", "train.yaml")
+    done = here.run("git", "commit", "--message", "a change")
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    assert ("P143" in said) if "--" in args else ("./--exit-zero" in said)
 
 
 def test_slurm_files_are_seen_by_the_entry_that_docs_show(repository):

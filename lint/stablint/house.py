@@ -66,6 +66,8 @@ def told(given: dict[str, Any] | None) -> Options:
     gpus = [gpus] if isinstance(gpus, str) else gpus
     if "auto" in gpus:  # an example is the same on every machine, and starts no program on any
         raise Wrong("an example names its GPU: `gpu: auto` asks the machine that it runs on")
+    if os.path.isabs(model := str(given.get("model") or "")) or ".." in model.replace("\\", "/").split("/"):
+        raise Wrong("an example names its model by its id, or by a folder of its own files")
     wanted = options(
         gpus, given.get("model"), given.get("with", []),
         [f"{name}={value}" for name, value in (given.get("set") or {}).items()], given.get("flags", []), given.get("dialect"),
