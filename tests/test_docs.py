@@ -37,7 +37,10 @@ def test_the_users_own_file_is_as_shown(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "own.toml").write_text(block, encoding="utf-8")
     for folder, trusted in (("work", True), ("work/ours/configs", True), ("workshop", False), ("other", False)):
-        assert trust.trusts(str(tmp_path / folder / "stablint.toml"), str(tmp_path / "own.toml")) is trusted
+        assert (
+            trust.trusts(str(tmp_path / folder / "stablint.toml"), str(tmp_path / "own.toml"), str(tmp_path / folder))
+            is trusted
+        )
 
 
 @pytest.mark.parametrize("block", OF_REPOSITORIES)

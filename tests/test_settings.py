@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
-from stablint import locks, settings, trust
+from stablint import check, locks, settings, trust
 from stablint.cli import main
 from stablint.conform import faults
 from stablint.schema import Settings
@@ -208,12 +208,13 @@ def test_targets_model_and_versions_are_those_of_the_runs(here, capsys):
     assert facts["target.gpu.name"].endswith("T4")
 
 
-def test_settings_of_a_repository_let_nothing_be_written_outside_of_it(here, tmp_path_factory):
+def test_settings_of_a_repository_let_nothing_be_written_outside_of_it(here, tmp_path_factory, capsys):
     outside = tmp_path_factory.mktemp("outside") / "train.yaml"
     outside.write_text(FIXABLE)
     (here / "train.yaml").symlink_to(outside)
     put(here, stablint__toml="allow-outside = true\n")
-    assert main(["train.yaml", "--fix", "--gpu", "A100-80GB"]) == 2
+    main(["train.yaml", "--fix", "--gpu", "A100-80GB"])
+    assert "train.yaml: not written" in capsys.readouterr().err
     assert outside.read_text() == FIXABLE
 
 
@@ -289,6 +290,26 @@ def test_the_user_may_let_them(here, beside, capsys):
     own.write_text('\ntrust = ["/"]\n')
     assert main(["train.yaml"]) == 2
     assert f"{own}:2: unknown setting `trust`" in capsys.readouterr().err
+
+
+def test_a_repository_does_not_trust_itself(here, beside, monkeypatch):
+    """Some containers set HOME to the checkout."""
+    put(here, stablint__toml=f'extend = "{beside}/more.toml"\n')
+    put(beside, more__toml='ignore = ["P143"]\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(here / ".config"))
+    own = Path(str(trust.user_file()))
+    own.parent.mkdir(parents=True)
+    own.write_text('trusted = ["/"]\n')
+    assert main(["train.yaml"]) == 2
+
+
+def test_the_library_is_warned_and_asks_for_nothing(here, beside, monkeypatch):
+    put(here, stablint__toml='[[target]]\ngpu = "auto"\n')
+    monkeypatch.setattr("stablint.target.live.machine", lambda **_: pytest.fail("this machine was asked"))
+    with pytest.warns(UserWarning, match=r'stablint.toml:2: `gpu = "auto"`: not obeyed'):
+        report = check("train.yaml")
+    assert [finding.code for finding in report.diagnostics if finding.severity == "error"] == ["P143"]
+    assert main(["train.yaml", "--gpu", "T4"]) == 1, "the command line names the GPU: nothing is to be asked"
 
 
 def test_a_baseline_outside_is_written_only_where_the_command_line_names_it(here, beside):

@@ -123,7 +123,7 @@ class Resolver(Policies):
         if path not in self._trusted:
             named = self.given.config is not None and path == os.path.join(self.base, self.given.config)
             try:
-                self._trusted[path] = named or trust.trusts(path, trust.user_file())
+                self._trusted[path] = named or trust.trusts(path, trust.user_file(), self._roots.of(path))
             except files.BadSettings as error:
                 raise Wrong(str(error)) from error
         return self._trusted[path]

@@ -31,11 +31,16 @@ def user_file(environment: Mapping[str, str] = os.environ, system: str = sys.pla
     return None if folder is None else os.path.join(folder, "stablint", "stablint.toml")
 
 
-def trusts(path: str, user: str | None) -> bool:
-    """Whether the user's file trusts the folder that a settings file lies in, links followed. Raises BadSettings for a file that is none."""
-    folders = () if user is None or not os.path.lexists(user) else _folders(user)
+def trusts(path: str, user: str | None, root: str) -> bool:
+    """Whether the user's file trusts the folder that a settings file lies in, links followed. Raises BadSettings for a file that is none.
+
+    `root` is the repository of the settings. A file of the user's in there is none: where HOME is set to a checkout, as in some containers,
+    the repository would trust itself.
+    """
+    if user is None or not os.path.lexists(user) or files.within(user, root):
+        return False
     real = os.path.realpath(path)
-    return any(real.startswith(os.path.join(folder, "")) for folder in folders)
+    return any(real.startswith(os.path.join(folder, "")) for folder in _folders(user))
 
 
 def _folders(user: str) -> list[str]:
