@@ -353,6 +353,21 @@ def test_large_settings_cost_little(here, text):
     assert main(["train.yaml"]) in (1, 2)
 
 
+@pytest.mark.parametrize("kind", ["a link to itself", "a broken link", "a pipe", "a folder"])
+def test_settings_that_cannot_be_read_are_not_as_if_there_were_none(here, capsys, kind):
+    put(here, train__yaml=BAD)
+    path = here / "stablint.toml"
+    if kind == "a pipe":
+        os.mkfifo(path)
+    elif kind == "a folder":
+        path.mkdir()
+    else:
+        path.symlink_to("stablint.toml" if "itself" in kind else "nowhere.toml")
+    assert main(["train.yaml"]) == 2
+    assert "stablint.toml: " in capsys.readouterr().err
+    assert main(["train.yaml", "--isolated"]) == 1
+
+
 def test_a_settings_file_is_a_small_regular_file(here, capsys):
     put(here, train__yaml=BAD)
     for name in ("stablint.toml", "pyproject.toml"):

@@ -53,6 +53,7 @@ def _launch(words: list[str], extra: list[str]) -> int:
     given = parser.parse_args(words)
     from stablint.launching import run_launch
 
+    given.asks_machine = True
     return run_launch(given, project_options(given, ["."], []), extra)
 
 

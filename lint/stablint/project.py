@@ -41,6 +41,7 @@ class Asked(NamedTuple):
     isolated: bool = False
     targets: bool = False  # the GPUs are named: those of the settings do not count
     allow_outside: bool = False  # files outside of the repository may be read
+    machine: bool = False  # this machine is asked for its GPUs in any case, and before the settings
 
 
 class Resolver(Policies):
@@ -236,7 +237,8 @@ class Resolver(Policies):
         gpus = []
         for number, row in enumerate(() if self.given.targets else targets):
             if row["gpu"] == AUTO and not self._trusts(settings.path):
-                self._refuse(settings, (*place, "target", number, "gpu"), f'`gpu = "{AUTO}"`', f"--gpu {AUTO}")
+                if not self.given.machine:
+                    self._refuse(settings, (*place, "target", number, "gpu"), f'`gpu = "{AUTO}"`', f"--gpu {AUTO}")
                 continue
             gpus.append(f"{row['gpu']} x{row['count']}" if row.get("count", 1) != 1 else row["gpu"])
         try:
@@ -276,7 +278,7 @@ def options_of(given: argparse.Namespace, extra: list[str], paths: list[str]) ->
     asked = Asked(
         listed(getattr(given, "select", "")), listed(getattr(given, "ignore", "")), getattr(given, "min_evidence", None),
         getattr(given, "fail_on", None), getattr(given, "baseline", None), getattr(given, "write_baseline", False), given.config,
-        given.isolated, bool(given.gpu), given.allow_outside,
+        given.isolated, bool(given.gpu), given.allow_outside, getattr(given, "asks_machine", False),
     )  # fmt: skip
     resolver = Resolver(asked, base, paths)
     resolver.check_words(named)

@@ -72,7 +72,8 @@ def nearest(folder: str, known: dict[str, str | None]) -> str | None:
 def _of_folder(folder: str) -> str | None:
     for name in NAMES:
         path = os.path.join(folder, name)
-        if os.path.isfile(path) and (name == "stablint.toml" or _has_table(path)):
+        # One that is a broken link or a pipe is told when it is read: it is not as if there were none.
+        if os.path.lexists(path) if name == "stablint.toml" else os.path.isfile(path) and _has_table(path):
             return path
     return None
 
