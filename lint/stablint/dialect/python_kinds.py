@@ -61,6 +61,8 @@ def positional(kind: str, name: str) -> tuple[str, ...]:
         return _OF_QUANTISER.get(word, ())
     if kind == "loader":
         return _UNSLOTH_LOADS if last_word(name.rpartition(".")[0]) in UNSLOTH else ()
+    if kind == "login":
+        return _LOGINS[name]
     if kind == "kbit":
         return ("model", "use_gradient_checkpointing")
     return _UNSLOTH_ADAPTS if kind == "unsloth-adapter" else ()
@@ -80,6 +82,8 @@ def kind(call: Call) -> str:
         return "lightning"
     if word in TRAINERS:
         return "trainer" if call.name == word or call.name.startswith(_LIBRARIES) else ""
+    if word == "login" and call.name in _LOGINS:
+        return "login"
     if word == "load_dataset":
         return "data"
     if word.endswith("Config") and (call.name.startswith("peft.") or word == "LoraConfig"):
@@ -97,6 +101,11 @@ _OTHERS = {
     "tokenizer.set": "tokenizer",
     "import": "imports",
 }
+# They take a token, some as their first argument: huggingface_hub 1.26.0 _login.py, wandb sdk/wandb_login.py takes the key by name.
+_LOGINS = {
+    "login": ("token",), "huggingface_hub.login": ("token",), "huggingface_hub._login.login": ("token",), "wandb.login": (),
+    "swanlab.login": ("api_key",), "comet_ml.login": (),
+}  # fmt: skip
 _METHODS = {
     "gradient_checkpointing_enable": "checkpointing",
     "Accelerator": "accelerator",

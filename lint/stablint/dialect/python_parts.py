@@ -262,6 +262,18 @@ def _named(block: Block, call: Call, fact: str, value: object) -> Statement:
     )
 
 
+def _login(block: Block, call: Call) -> Fragment:
+    """A hub or a tracker is told who is there: what stands in the program as a literal is told to every reader of it."""
+    return Fragment(
+        "python",
+        block,
+        "call",
+        tuple(lower_mapping(block, {}, "call", lambda key: Row(key, "launch.login." + key))),
+        {},
+        {},
+    )
+
+
 def _data(block: Block, call: Call) -> Fragment:
     """One data set is streamed, another is not: only where all calls agree is it known of the one that is trained on."""
     rows = {"streaming": Row("streaming", "data.is_iterable", "flag")}
@@ -287,7 +299,7 @@ def _collator(block: Block, call: Call) -> Fragment:
 
 LOWER = {
     "tokenizer": _tokenizer, "collator": _collator,
-    "data": _data,
+    "data": _data, "login": _login,
     "arguments": _arguments, "adapter": _adapter, "quantiser": _quantiser, "loader": _loader, "unsloth-adapter": _unsloth_adapter,
     "trainer": _trainer, "own-trainer": _own_trainer, "checkpointing": _checkpointing, "accelerator": _accelerator, "kbit": _kbit,
     "program": _program, "environment": _environment, "imports": _imports, "deepspeed": _engine, "plugin": _engine, "lightning": _lightning,

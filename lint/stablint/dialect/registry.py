@@ -17,6 +17,7 @@ from stablint.dialect import (
     swift,
 )
 from stablint.dialect.fragment import Block, Fragment, keys_of
+from stablint.dialect.unnamed_secrets import with_secrets
 from stablint.source.tree import Document, Mapping, Module
 
 
@@ -79,7 +80,7 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
     if isinstance(root, Mapping):
         block = Block(document, "document", "", root, root.start, root.end, document.number)
         dialect = _best(block, named)
-        return (_with_unread(dialect.lower(block)),) if dialect is not None else ()
+        return (with_secrets(_with_unread(dialect.lower(block))),) if dialect is not None else ()
     if document.format == "python":
         from stablint.dialect import python
 
@@ -99,7 +100,7 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
         from stablint.source.shell import split_launch
 
         return (
-            tuple(map(_with_unread, shell.lower(document, split_launch)))
+            tuple(with_secrets(_with_unread(one)) for one in shell.lower(document, split_launch))
             if shell.recognise(document, split_launch)
             else ()
         )
