@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from typing import Any
 import pytest
 
 from stablint.cli import main
+from stablint.inspect import inspect
+from stablint.options import options
 from stablint.source.tree import Text
 from tests.runs import written
 
@@ -333,3 +336,34 @@ def test_a_closed_pipe_ends_it_quietly(kind: str, folder: Path) -> None:
     )
     os.close(begins)
     assert done.returncode == 141 and not done.stderr
+
+
+# Any value may be one that static reading cannot know, or one that nobody meant: it is put in the place of every value, and of each alone.
+ODD = {
+    ".yaml": ["{{ a }}", "${X}", "1e400", ".nan", "9" * 400, "null", "[]", "{}", "[null]", "2020-01-01", '""', "-1"],
+    ".json": ["1e400", "9" * 400, "null", "[]", "{}", "[null]", '"auto"', '""', "-1", "true"],
+    ".py": ["args.x", "f()", "1e400", "9" * 400, "None", "[]", "{}", "(1, 2)", "-1", 'float("nan")'],
+    ".sh": ["$X", "${X:-1}", "1e400", "nan", '"$(f)"', '""', "-1"],
+}
+PLACES = {
+    ".yaml": r"(?m)(?<=: )[^\s#&|>][^\n#]*",
+    ".json": r"(?<=: )[^\s,{}\[\]]+",
+    ".py": r"(?<=\w=)[\w.\"'-]+",
+    ".sh": r"(?<=[ =])(?<!\\ )[\w./-]+(?= |\n)",
+}
+EXAMPLES = sorted(path for path in (Path(__file__).parents[1] / "examples").rglob("*") if path.suffix in ODD)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_no_value_is_too_odd(path: Path, tmp_path: Path) -> None:
+    source, where = path.read_text(encoding="utf-8"), str(tmp_path / path.name)
+    places = list(re.finditer(PLACES[path.suffix], source))
+    for number, value in enumerate(ODD[path.suffix]):
+        alone = places[number :: len(ODD[path.suffix])]  # each place has one of the values to itself
+        texts = [re.sub(PLACES[path.suffix], lambda _, value=value: value, source)]
+        texts += [source[: place.start()] + value + source[place.end() :] for place in alone]
+        for text in texts:
+            found = inspect(
+                [], options(gpus=["A100-80GB x2"]), base=str(tmp_path), texts={where: Text(where, path.name, text)}
+            )
+            assert not found.report.internal_errors, text

@@ -129,7 +129,8 @@ def _repair(
             statistics=given.statistics,
             hide_suppressed=given.hide_suppressed,
         )
-        return _exit_code(given, found, policies)
+        code = _exit_code(given, found, policies)
+        return WRONG if done.unwritten else code
     except KeyboardInterrupt as error:
         raise interrupted(error, changed, base) from None
 

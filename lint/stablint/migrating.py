@@ -60,9 +60,9 @@ def run_migrate(given: argparse.Namespace, new: Options, old: Options) -> int:
         raise interrupted(error, changed, base) from None
     _tell(made._replace(done=done), True)
     tell_faults(done.inspection)
-    if done.inspection.report.internal_errors:
+    if done.inspection.report.internal_errors or done.unwritten:
         return WRONG
-    return FOUND if made.by_hand or len(done.texts) < len(made.done.texts) else CLEAN
+    return FOUND if made.by_hand else CLEAN
 
 
 def migrate(paths: list[str], new: Options, old: Options) -> Migrated:

@@ -55,7 +55,7 @@ def write(
     lost = texts.keys() - set(outcome.written)
     kept = {path: text for path, text in done.texts.items() if path not in lost}
     fixed = sum(lost.isdisjoint(paths) for paths in done.repairs)
-    return done._replace(texts=kept, inspection=again(), fixed=fixed)
+    return done._replace(texts=kept, inspection=again(), fixed=fixed, unwritten=True)
 
 
 def interrupted(error: KeyboardInterrupt, changed: list[str], base: str) -> Stopped:

@@ -180,6 +180,9 @@ def test_a_repair_that_would_bring_another_error_is_told_and_no_bug(tmp_path: Pa
     done = mended(tmp_path, {"train.yaml": text})
     assert "pure-fp16-training" in rules(done.inspection) and not done.refused
     assert "axolotl-bettertransformer-amp" in done.kept_out[0]
+    assert {
+        d.fix.applicability for d in done.inspection.report.diagnostics if d.rule == "pure-fp16-training" and d.fix
+    } == {"manual"}
 
 
 def test_a_file_that_must_not_change_takes_its_repairs_out(tmp_path: Path) -> None:

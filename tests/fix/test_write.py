@@ -178,6 +178,20 @@ def test_what_is_not_written_says_why(tmp_path: Path) -> None:
 
 
 @POSIX
+def test_a_repair_that_cannot_be_written_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run0/ds0.json").chmod(0o444)
+    before = (tmp_path / "run0/t0.yaml").read_text()
+    assert main(["check", ".", "--isolated", "--fix", "--unsafe-fixes", "--gpu", "A100-80GB x2"]) == 2
+    assert "run0/ds0.json: not written: it is read-only; --diff shows the changes as a patch" in capsys.readouterr().err
+    assert "fp16: true" in before and "fp16: true" in (tmp_path / "run0/t0.yaml").read_text()  # the same repair
+    assert "bf16: true" in (tmp_path / "run1/t1.yaml").read_text()
+
+
+@POSIX
 def test_a_link_within_the_root_stays_a_link(tmp_path: Path) -> None:
     texts(tmp_path, "plain.yaml")
     (tmp_path / "in.yaml").symlink_to("plain.yaml")

@@ -15,7 +15,7 @@ from stablint.faults import Faults, attempt
 from stablint.fix.confirm import objection
 from stablint.hazard.model import Hazard
 from stablint.inspect import Inspection, inspect, told
-from stablint.report.model import Diagnostic, Report
+from stablint.report.model import Diagnostic, Fix, Report
 from stablint.source.edit import apply
 from stablint.source.tree import Edit, Text
 
@@ -35,6 +35,7 @@ class Repaired(NamedTuple):
     kept_out: tuple[str, ...] = ()  # fixes that were not written because another error would come of them
     repairs: tuple[tuple[str, ...], ...] = ()  # of each fix the files that it changes
     closed: tuple[tuple[str, str], ...] = ()  # files that a fix would have changed and must not, and why
+    unwritten: bool = False  # something that was asked for could not be written
 
 
 class _Group:
@@ -193,6 +194,9 @@ def repair(
     state = work.state
     if work.faults.found:
         state = state._replace(report=told(state.report, work.faults.found))
+    if work.kept_out:  # nobody is promised again what was not done
+        advised = tuple(_by_hand(d) if d.fingerprint in work.kept_out else d for d in state.report.diagnostics)
+        state = state._replace(report=state.report._replace(diagnostics=advised))
     before, current = work.before, work.current
     changed = {path: text for path, text in current.items() if path in before and text.text != before[path].text}
     return Repaired(
@@ -204,6 +208,16 @@ def repair(
         tuple(work.kept_out.values()),
         tuple(work.repairs),
         tuple(shut.items()),
+        bool(shut),
+    )
+
+
+def _by_hand(diagnostic: Diagnostic) -> Diagnostic:
+    fix = diagnostic.fix
+    return (
+        diagnostic
+        if fix is None
+        else diagnostic._replace(fix=Fix("manual", fix.title, (), "another error would come of it"))
     )
 
 
