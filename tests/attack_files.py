@@ -432,8 +432,8 @@ CLASSES: dict[str, dict[str, Attack]] = {
     "growing text": GROWING_TEXT,
     "self-containing values": SELF_CONTAINING,
     "the same key": SAME_KEYS,
-    # "blanks": BLANKS,
-    # "long values": LONG_VALUES,
+    "blanks": BLANKS,
+    "long values": LONG_VALUES,
     "runs in a file": RUNS,
     "unknown keys": UNKNOWN_KEYS,
 }

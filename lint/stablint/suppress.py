@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from stablint.comments import Comments, comments
@@ -16,6 +17,7 @@ from stablint.policy import Policies, Policy, means
 from stablint.report.model import Diagnostic, Report
 from stablint.report.place import line_starts, line_text, locate
 from stablint.source.globs import matches
+from stablint.source.limits import TOLD
 from stablint.source.tree import Document, Problem
 from stablint.unused import Judge
 
@@ -67,7 +69,7 @@ def settle(
         (documents[0], problem)
         for path, found in read.items()
         for documents, here, _ in found
-        for problem in judged.comments(path, documents, here)
+        for problem in islice(judged.comments(path, documents, here), TOLD.most + 1)  # one more than is told
     ]
     problems += judged.settings()
     return Outcome(report, problems)

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from stablint.hazard.automaton import Automaton
 from stablint.source import text as source_text
 
 LARGEST = 200_000
@@ -47,12 +48,38 @@ def compile_folder(folder: Path, root: str | None = None) -> dict[str, Any]:
             HazardFile.model_validate(data)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
-        core.append(_core(data))
+        row = _core(data)
+        if root is not None:  # of a house
+            try:
+                row["when"] = [_in_one_pass(c) for c in row["when"]]
+                for remedy in row["remedies"]:
+                    remedy["when"] = [_in_one_pass(c) for c in remedy["when"]]
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+        core.append(row)
         texts[data["id"]] = {key: value for key, value in data.items() if key not in ("examples", "id")} | {
             "category": path.parent.name
         }
         examples[data["id"]] = data["examples"]
     return {"core": core, "texts": texts, "examples": examples}
+
+
+def _in_one_pass(condition: list[Any]) -> list[Any]:
+    """A condition of a house hazard: its patterns are searched for by an engine that cannot explode, and refused where that one cannot."""
+    operator, *rest = condition
+    if operator in ("any", "all", "not"):
+        return [operator, [_in_one_pass(inner) for inner in rest[0]]]
+    if operator in ("any-item", "all-items"):
+        return [*condition[:3], _in_one_pass(condition[3])]
+    if operator != "matches":
+        return condition
+    if condition[2] == 2:
+        raise ValueError(f"`matches {condition[3]}`: a pattern is written out, not taken from a fact")
+    try:
+        Automaton(str(condition[3]))
+    except ValueError as error:
+        raise ValueError(f"`matches {condition[3]}`: {error}") from error
+    return ["matches-in-one-pass", *rest]
 
 
 class _Plain(yaml.SafeLoader):

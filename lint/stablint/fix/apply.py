@@ -16,6 +16,7 @@ from stablint.fix.confirm import objection
 from stablint.hazard.model import Hazard
 from stablint.inspect import Inspection, inspect, told
 from stablint.report.model import Diagnostic, Fix, Report
+from stablint.source import limits
 from stablint.source.edit import apply
 from stablint.source.tree import Edit, Text
 
@@ -159,6 +160,9 @@ class _Repair:
         )
 
 
+_IN_PART = "it was checked in part only (over-budget)"
+
+
 def repair(
     paths: list[str],
     options: Options,
@@ -182,9 +186,13 @@ def repair(
     shut: dict[str, str] = {}
     for _ in range(_ROUNDS):
         offered = []
+        over = {d.text.path for d in work.state.report.diagnostics if d.rule == limits.KIND and d.text is not None}
         for d in work.state.report.diagnostics:
             if d.suppressed is None and d.fix is not None and d.fix.applicability in allowed and d.fix.files:
-                reasons = {file.text.path: why for file in d.fix.files if (why := closed(file.text.path))}
+                paths_of = [file.text.path for file in d.fix.files]
+                reasons = {
+                    path: why for path in paths_of if (why := closed(path) or (_IN_PART if path in over else ""))
+                }
                 shut |= reasons
                 if not reasons and d.fingerprint not in work.refused:
                     offered.append(d)

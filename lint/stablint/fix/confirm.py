@@ -1,4 +1,7 @@
-"""An independent reader's word on a rewrite: ruamel.yaml and json see the same keys, values and comments as before, but for what was edited."""
+"""An independent reader's word on a rewrite: ruamel.yaml and json see the same keys, values and comments as before, but for what was edited.
+
+ruamel reads some 30 KB a second. What is longer than any configuration that people write is read by libyaml, whose events our own reader has.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from functools import lru_cache
 from io import StringIO
 from typing import Any
 
+from stablint.source.limits import CONFIRMED
 from stablint.source.tree import Edit, Text
+from stablint.source.yaml_events import DEEPEST
 
 Path = tuple[Any, ...]
 
@@ -76,6 +81,8 @@ def _yaml(before: str, after: str, edits: list[Edit]) -> str:
 @lru_cache(maxsize=256)  # what one round writes is what the next one begins with
 def _nodes(text: str) -> dict[Path, Any] | None:
     """Every leaf of every document as it is written: no tag is constructed, whatever it names. None for what is no YAML."""
+    if len(text) > CONFIRMED.most:
+        return _nodes_of_long(text)
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -83,6 +90,21 @@ def _nodes(text: str) -> dict[Path, Any] | None:
     try:
         return dict(_written(list(reader.compose_all(StringIO(text)))))
     except (YAMLError, ValueError, NotImplementedError):
+        return None
+
+
+def _nodes_of_long(text: str) -> dict[Path, Any] | None:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST:  # libyaml's composer calls itself for every level
+                return None
+        return dict(_written(list(yaml.compose_all(text, Loader=loader))))
+    except (yaml.YAMLError, ValueError):
         return None
 
 

@@ -13,7 +13,6 @@ from stablint.source.locate import walk
 from stablint.source.tree import Document, Edit, Entry, Mapping
 
 _BLANKS_AFTER_EQUALS = re.compile(r"(--?[\w.-]+=)[ \t]+(?=\S)")
-_BEFORE_COMMENT = re.compile(r"[ \t]*\Z")
 _LAST = re.compile(r"[^\n]*\Z")
 
 
@@ -67,8 +66,7 @@ def _without_comment(place: Place) -> list[Edit]:
     """A comment goes with the blanks before it, and with its line where nothing else stands there."""
     source = place.document.text.text
     begins = source.rfind("\n", 0, place.start) + 1
-    blanks = _BEFORE_COMMENT.search(source, begins, place.start)
-    start, end = blanks.start() if blanks else place.start, place.end
+    start, end = begins + len(source[begins : place.start].rstrip(" \t")), place.end
     if start == begins and source[end : end + 1] in ("\r", "\n"):
         newline = re.compile(r"\r?\n|\r").match(source, end)
         return [Edit(start, newline.end() if newline else end, "")]

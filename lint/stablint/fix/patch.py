@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -65,8 +66,7 @@ def _name(name: str) -> str:
 def _hunks(a: list[str], b: list[str], secret: Callable[[str], bool]) -> list[_Hunk] | None:
     """None where a change holds a secret, or one stands right behind it: git wants a line of context there."""
     found: list[_Hunk] = []
-    opcodes = difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
-    changes = [(i1, i2, j1, j2) for tag, i1, i2, j1, j2 in opcodes if tag != "equal"]
+    changes = list(_changes(a, b))
     for number, (i1, i2, j1, j2) in enumerate(changes):
         if any(secret(line) for line in (*a[i1:i2], *b[j1:j2])):
             return None
@@ -84,6 +84,24 @@ def _hunks(a: list[str], b: list[str], secret: Callable[[str], bool]) -> list[_H
             hunk = _Hunk((last.old[0], hunk.old[1]), (last.new[0], hunk.new[1]), (*last.changes, *hunk.changes))
         found.append(hunk)
     return found
+
+
+_MOST_PAIRS = 200_000  # of equal lines that are compared: in an ordinary text nearly every line is there once
+
+
+def _changes(a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Where the lines differ, between what both begin and end with. Where the same line is there a thousand times over, that is one change."""
+    shorter = min(len(a), len(b))
+    head = next((number for number in range(shorter) if a[number] != b[number]), shorter)
+    tail = next((number for number in range(shorter - head) if a[-1 - number] != b[-1 - number]), shorter - head)
+    old, new = a[head : len(a) - tail], b[head : len(b) - tail]
+    times = Counter(new)
+    if sum(times[line] for line in old) > _MOST_PAIRS:
+        yield head, len(a) - tail, head, len(b) - tail
+        return
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield i1 + head, i2 + head, j1 + head, j2 + head
 
 
 def _clean(lines: Iterator[str], secret: Callable[[str], bool]) -> int:

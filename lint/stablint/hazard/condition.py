@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, Secret, is_unknown
 from stablint.run.pep440 import release_key
 from stablint.run.world import Turns, World
+from stablint.source.limits import MATCHED
 
 Verdict = bool | None
 Condition = list[Any]
@@ -242,7 +244,24 @@ def _contains_all(value: Any, operand: Any) -> Verdict:
 
 
 def _matches(value: Any, operand: Any) -> Verdict:
-    return isinstance(value, str) and re.search(str(operand), value) is not None
+    """Of a value that no name, path or list of names comes to, it is not known."""
+    if not isinstance(value, str):
+        return False
+    return None if len(value) > MATCHED.most else re.search(str(operand), value) is not None
+
+
+def _matches_in_one_pass(value: Any, operand: Any) -> Verdict:
+    """The same by an engine that cannot explode, for patterns that come with a repository."""
+    if not isinstance(value, str):
+        return False
+    return None if len(value) > MATCHED.most else _automaton(str(operand)).found_in(value)
+
+
+@cache
+def _automaton(pattern: str) -> Any:
+    from stablint.hazard.automaton import Automaton  # only where a house hazard has a pattern
+
+    return Automaton(pattern)
 
 
 def _multiple(value: Any, operand: Any) -> Verdict:
@@ -359,7 +378,8 @@ _OPERATORS: dict[str, Operator] = {
     ">": _compare(_order(lambda a, b: a > b)), ">=": _compare(_order(lambda a, b: a >= b)),
     "<": _compare(_order(lambda a, b: a < b)), "<=": _compare(_order(lambda a, b: a <= b)),
     "between": _compare(_between), "contains": _compare(_contains), "contains-any": _compare(_contains_any), "contains-all": _compare(_contains_all),
-    "matches": _compare(_matches), "multiple-of": _compare(_multiple), "not-multiple-of": _compare(_not_multiple), "length": _compare(_length),
+    "matches": _compare(_matches), "matches-in-one-pass": _compare(_matches_in_one_pass),
+    "multiple-of": _compare(_multiple), "not-multiple-of": _compare(_not_multiple), "length": _compare(_length),
     "type": _type, "is-integer": _is_integer, "one-of-enum": _one_of_enum, "is-set": _is_set, "is-absent": _is_absent, "is-default": _is_default,
     "exists-file": _exists_file, "unknown-key": _unknown_key, "any-item": _items(_some), "all-items": _items(_every),
 }  # fmt: skip

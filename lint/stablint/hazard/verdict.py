@@ -43,7 +43,7 @@ def settled_false(hazard: Hazard, world: World) -> bool:
     """Is a condition false whatever the release? Most hazards end here, at their first condition."""
     patterns = []
     for condition in hazard.when:
-        if condition[0] == "matches":  # the first use of a pattern costs more than all the rest
+        if condition[0].startswith("matches"):  # the first use of a pattern costs more than all the rest
             patterns.append(condition)
         elif evaluate(condition, world) is False and not turns([condition], world):
             return True

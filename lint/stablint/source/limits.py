@@ -1,7 +1,7 @@
 """How much work one file may ask for. Whoever reaches a limit stops that work, and says so as the file's own problem (`over-budget`).
 
 Every limit is far beyond what configurations that people write come to, and low enough that a file of 100 KB, however it is made, is
-checked in about a second. What is measured in seconds of the processor's time is only the last resort (watch.py).
+checked in about a second (tests/attack_files.py).
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ REPEATS = Limit(50, "times the same keys set anew in one text", "what the text s
 DOCUMENTS = Limit(1_000, "documents in one file", "the others are not read")
 BLOCKS = Limit(300, "parts of one file that say something of a run", "the others are not judged")
 SETTINGS = Limit(1_000, "settings of one run", "that run is not judged")
-RUNS = Limit(200, "runs in one file", "the others are not judged")
+RUNS = Limit(100, "runs in one file", "the others are not judged")
+CONFIRMED = Limit(
+    16_000, "characters in a YAML text that is repaired", "libyaml confirms the repair in the place of ruamel.yaml"
+)
+MATCHED = Limit(1_000, "characters in a value that a pattern is asked about", "the answer counts as not known")
 TOLD = Limit(100, "findings of one rule in one file", "the others are not told")
 
 

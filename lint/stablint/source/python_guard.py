@@ -19,7 +19,7 @@ _STRING = (
 )
 _TOKEN = re.compile(
     rf"(?P<format>\b(?:[fFtT][rR]?|[rR][fFtT])(?:{_STRING}))|{_STRING}|#[^\n]*|\\\r?\n"
-    r"|(?P<word>[^\W\d]\w*)|[\d.]*\d\w*"
+    r"|(?P<word>[^\W\d]\w*)|(?:\.?\d)+\w*"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<end>[,;\n])|(?P<chain>\*\*|//|<<|>>|:=|->|[-+*/%@&|^~.:])",
     re.DOTALL,
 )  # fmt: skip

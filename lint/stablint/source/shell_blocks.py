@@ -248,7 +248,9 @@ def assigned_in_loops(script: list[Item]) -> dict[int, dict[str, bool]]:
 
 
 _CHANGING = frozenset({"read", "unset", "mapfile", "readarray", "let", "getopts"})
-_COUNTED = re.compile(r"(?:\+\+|--)([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))", re.ASCII)
+_COUNTED = re.compile(
+    r"(?:\+\+|--)([A-Za-z_]\w*)|(?<!\w)([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))", re.ASCII
+)
 
 
 def script_of(script: list[Item]) -> Script:

@@ -14,7 +14,7 @@ from stablint.source.tree import Scalar, Unknown
 
 _MOST_DIGITS = 100
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
-_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+_FLOAT = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 _NUMERIC = frozenset("+-.0123456789")
 _WORDS: dict[str, object] = {"True": True, "true": True, "False": False, "false": False}
 _BLANKS = " \t\n\r"

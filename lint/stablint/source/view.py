@@ -46,7 +46,8 @@ class Builder:
 
     def take(self, source: str, pieces: tuple[Piece, ...], start: int, end: int) -> None:
         """A part of another view of the same file."""
-        for piece in pieces[max(bisect_right(pieces, start, key=_start_of) - 1, 0) :]:
+        for number in range(max(bisect_right(pieces, start, key=_start_of) - 1, 0), len(pieces)):
+            piece = pieces[number]
             if piece.start >= end:
                 break
             if piece.end <= start:

@@ -1,0 +1,163 @@
+"""No pattern takes more than about its text's length, whatever the text: blanks, stars, letters, and repeats of what the pattern itself names."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stablint.hazard.model import load
+from stablint.source.limits import MATCHED
+
+if sys.version_info >= (3, 11):
+    from re import _parser as parser  # type: ignore[attr-defined]
+else:
+    import sre_parse as parser
+
+PACKAGE = Path(__file__).parents[1] / "lint" / "stablint"
+LONG = 10_000  # characters: what is quadratic takes a second or more for them
+SECONDS = 0.25
+PLAIN = [
+    " ",
+    "\n",
+    "\t",
+    "*",
+    "a",
+    "A",
+    "1",
+    "-",
+    "_",
+    ".",
+    "/",
+    '"',
+    "'",
+    "\\",
+    "(",
+    "[",
+    "{",
+    "#",
+    ",",
+    ":",
+    "=",
+    "a.",
+    "1x",
+    "a ",
+    " \n",
+    "a-",
+]
+
+
+def compiled() -> Iterator[tuple[str, re.Pattern[str], bool]]:
+    """Every pattern that a module compiles when it is loaded, and whether it is searched for in a text or tried at one place of it."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        if "re.compile" not in source or "audit" in path.parts:  # the audit reads our own files only
+            continue
+        name = ".".join(["stablint", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+        used: dict[str, set[str]] = {}
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                used.setdefault(node.value.id, set()).add(node.attr)
+            elif isinstance(node, ast.Call):  # given to a function
+                for argument in node.args:
+                    if isinstance(argument, ast.Name):
+                        used.setdefault(argument.id, set()).add("given")
+        for word, value in vars(importlib.import_module(name)).items():
+            if isinstance(value, re.Pattern) and word in used:
+                yield f"{name}.{word}", value, not used[word] <= {"match", "fullmatch"}
+
+
+def pieces(tree: Any) -> Iterator[str]:
+    """What a parsed pattern names: its literal texts, and a member of each of its sets."""
+    text = ""
+    for operator, argument in tree:
+        if str(operator) == "LITERAL":
+            text += chr(argument)
+            continue
+        if text:
+            yield text
+            text = ""
+        if str(operator) == "IN":
+            yield from (chr(one) for kind, one in argument if str(kind) == "LITERAL")
+        elif str(operator) == "BRANCH":
+            for one in argument[1]:
+                yield from pieces(one)
+        elif str(operator) == "SUBPATTERN":
+            yield from pieces(argument[3])
+        elif "REPEAT" in str(operator):
+            yield from pieces(argument[2])
+        elif "ASSERT" in str(operator):
+            yield from pieces(argument[1])
+    if text:
+        yield text
+
+
+def texts(pattern: str, flags: int, length: int) -> Iterator[str]:
+    own = list(dict.fromkeys(pieces(parser.parse(pattern, flags))))[:25]
+    for unit in (*PLAIN, *own):
+        for head in ("", *own[:6]):
+            yield head + unit * (length // len(unit)) + "\0"
+        yield unit * (length // len(unit)) + "\n!"
+
+
+def slowest(pattern: re.Pattern[str], searched: bool, length: int) -> tuple[float, str]:
+    found = (0.0, "")
+    for text in texts(pattern.pattern, pattern.flags & ~re.UNICODE, length):
+        begun = time.process_time()
+        if searched:
+            for _ in pattern.finditer(text):
+                pass
+        else:
+            pattern.match(text)
+        found = max(found, (time.process_time() - begun, text[:40]))
+        if found[0] > SECONDS:
+            break
+    return found
+
+
+ALL = {name: (pattern, searched) for name, pattern, searched in compiled()}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_pattern_takes_one_pass(name: str) -> None:
+    spent, text = slowest(*ALL[name], LONG)
+    assert spent < SECONDS, f"{spent:.1f} s for {text!r}… of {LONG} characters"
+
+
+def test_the_patterns_are_found() -> None:
+    assert len(ALL) > 80
+
+
+def conditions(when: Any) -> Iterator[str]:
+    for one in when:
+        if one[0] in ("any", "all", "not"):
+            yield from conditions(one[1])
+        elif one[0] in ("any-item", "all-items"):
+            yield from conditions([one[3]])
+        elif one[0] == "matches":
+            assert one[2] == 1, "a pattern is written out, not taken from a file"
+            yield str(one[3])
+
+
+def test_patterns_of_hazards_are_safe_on_the_longest_value_that_they_are_asked_about() -> None:
+    patterns = sorted({pattern for hazard in load() for pattern in conditions(hazard.when)})
+    assert len(patterns) > 80
+    slow = {one: spent for one in patterns if (spent := slowest(re.compile(one), False, MATCHED.most)[0]) > 0.05}
+    searched = {one: spent for one in patterns if (spent := _searched(one)) > 0.05}
+    assert not slow and not searched
+
+
+def _searched(pattern: str) -> float:
+    found = 0.0
+    for text in texts(pattern, 0, MATCHED.most):
+        begun = time.process_time()
+        re.search(pattern, text)
+        found = max(found, time.process_time() - begun)
+    return found
