@@ -343,7 +343,7 @@ BLANKS: dict[str, Attack] = {
 
 LONG_VALUES: dict[str, Attack] = {
     f"{where}, {what}": (lambda size, make=make, piece=piece: make(piece * (size // len(piece))))  # type: ignore[misc]
-    for where, make in {
+    for row, (where, make) in enumerate({
         "yaml name": lambda v: {"train.yaml": f"model_name_or_path: '{v}'\nlearning_rate: 1.0e-5\noutput_dir: out\n"},
         "yaml number": lambda v: {"train.yaml": f"output_dir: out\nlearning_rate: '{v}'\nfp16: '{v[:3000]}'\n"},
         "yaml optimiser": lambda v: {"train.yaml": f"output_dir: out\nlearning_rate: 1e-5\noptim: '{v}'\nlr_scheduler_type: '{v[:3000]}'\n"},
@@ -361,11 +361,12 @@ LONG_VALUES: dict[str, Attack] = {
         "python comment": lambda v: {"train.py": TRAINER + f"args = TrainingArguments('o', fp16=True, bf16=True) # {v}\n"},
         "yaml comment": lambda v: {"train.yaml": RECIPE + f"fp16: true # {v}\nbf16: true # stablint: ignore[{v}] {v}\n"},
         "dataset": lambda v: {"train.yaml": RECIPE.replace("trl-lib/Capybara", f"'{v}'")},
-    }.items()
-    for what, piece in {
+    }.items())
+    for column, (what, piece) in enumerate({
         "letters": "a", "capitals": "A", "digits": "1", "blanks": " ", "stars": "*", "points": "a.", "dashes": "-1b", "slashes": "a/", "underscores": "_",
         "ones": "1x1", "numbers": "1.1", "scheme": "://a:", "key": "api_key = ", "comma": "a,", "brackets": "(a|", "tail": "For",
-    }.items()
+    }.items())
+    if (row + column) % 3 == 0  # every place meets a third of them, and every one of them a third of the places
 }  # fmt: skip
 
 RUNS: dict[str, Attack] = {

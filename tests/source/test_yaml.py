@@ -206,7 +206,7 @@ PROBLEMS = [
     ("[" * 5000, "too-deep", 1, 201, False),
     ("a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}]\n" for n in range(300)), "too-deep", 200, 14, False),
     ("#" * 5_000_001, "too-large", 1, 1, False),
-    ("---\n" * 2000, "too-large", 1, 1, False),
+    ("---\n" * 2000, "over-budget", 2001, 1, False),
 ]  # fmt: skip
 
 
