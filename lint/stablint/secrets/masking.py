@@ -14,6 +14,7 @@ from stablint.secrets.shapes import shaped
 STARS = "*" * 8
 _SHORTEST = 6  # below that a value is a word such as `true` that may stand anywhere
 _LONGEST = 1_500_000  # characters of a file that is read whole for its secrets; of a larger one only what is shown is looked at
+_LONG = 5_000  # characters of a text that is worth remembering
 _WORDLIKE = re.compile(r"[a-z]{1,11}\Z|[a-z]+(?:[_ -][a-z]+)+\Z|[A-Z][a-z]{1,11}\Z|[0-9._]+\Z")
 
 
@@ -72,7 +73,10 @@ def mask(text: str, secrets: frozenset[str] = frozenset(), *, same_length: bool 
     for spelled in _longest_first(secrets, data) if secrets else ():
         if spelled in text:
             text = text.replace(spelled, "*" * len(spelled) if same_length else STARS)
-    return _without(text, spans(text), same_length=same_length)
+    found = (
+        _cached(text, LINE) if len(text) > _LONG else spans(text)
+    )  # a hundred findings may stand in one endless line
+    return _without(text, found, same_length=same_length)
 
 
 @lru_cache(maxsize=4)
