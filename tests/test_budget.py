@@ -35,13 +35,14 @@ for attack, make in CLASSES[name].items():
                 out.write(text)
         os.chdir(folder)
         begun = time.process_time()
-        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()) as said:
+        printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()) as said:
             try:
                 code = main(["check", ".", *more])
             except SystemExit as end:
                 code = end.code
         spent = time.process_time() - begun
-        done[attack] = [code, spent, len(printed.getvalue()), "Traceback" in said.getvalue()]
+        done[attack] = [code, spent, len(printed.buffer.getvalue()), "Traceback" in said.getvalue()]
         os.chdir("/")
 megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
 print(json.dumps([done, megabytes]))
