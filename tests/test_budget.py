@@ -100,3 +100,10 @@ def test_what_was_cut_is_told(limit: limits.Limit, case: tuple[str, str, str, in
             if d.rule == limits.KIND
         ]
         assert ["more than" in message and limit.then in message for message in told] == [True] * (count == much)
+
+
+def test_every_limit_is_documented() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "limits.md").read_text(encoding="utf-8")
+    every = [limit for limit in vars(limits).values() if isinstance(limit, limits.Limit)]
+    assert len(every) > 10
+    assert not [limit for limit in every if f"| {limit.most:,} | {limit.of} | {limit.then} |" not in page]
