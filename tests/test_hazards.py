@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from stablint import house, knowledge
+from stablint.compiling.hazards import LOOPS, condition
 from stablint.fix.apply import repair
 from stablint.hazard import model
 from stablint.house import legal, told, write
@@ -71,7 +72,9 @@ def test_legal_look_alikes_are_left_in_peace(case: Case, tmp_path: Path) -> None
 def test_every_condition_is_pinned_by_a_look_alike(hazard: model.Hazard, tmp_path: Path) -> None:
     """Drop a condition: some legal text must become a false report, else nothing pins that condition."""
     texts = [text for example in EXAMPLES[hazard.id] for text in legal(example)]
-    for number, condition in enumerate(hazard.when):
+    for number, asked in enumerate(hazard.when):
+        if asked == OF_THE_TRAINER:  # below, for all hazards at once
+            continue
         mutant = hazard._replace(
             reads=[], when=[other for place, other in enumerate(copy.deepcopy(hazard.when)) if place != number]
         )
@@ -79,7 +82,21 @@ def test_every_condition_is_pinned_by_a_look_alike(hazard: model.Hazard, tmp_pat
             continue
         assert any(
             look(files, tmp_path / f"{number}-{place}", given, (mutant,)) for place, (files, given) in enumerate(texts)
-        ), condition
+        ), asked
+
+
+OF_THE_TRAINER = condition(LOOPS["trainer"])
+OTHER_LOOPS = ("accelerate", "lightning", "deepspeed", "torch", "sentence-transformers", "trl.PPOTrainer.step")
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if OF_THE_TRAINER in case.hazard.when], ids=str)
+def test_what_speaks_of_the_trainer_says_nothing_to_another_loop(case: Case, tmp_path: Path) -> None:
+    """The same settings, with what takes the steps stated otherwise, draw nothing; with the Trainer they draw it as before."""
+    given = case.example.get("options") or {}
+    for number, loop in enumerate((*OTHER_LOOPS, "transformers.Trainer", "trl.SFTTrainer")):
+        sets = {**(given.get("set") or {}), "launch.loop": loop}
+        found = look(case.example["files"], tmp_path / str(number), {**given, "set": sets}, (case.hazard,))
+        assert bool(found) is (loop not in OTHER_LOOPS), loop
 
 
 def test_codes_and_names_are_unique() -> None:

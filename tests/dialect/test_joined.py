@@ -128,7 +128,12 @@ STARTED = [
     ("args.learning_rate * 2", "--learning_rate 3e-5", "training.learning_rate", "?"),
     ("args.lr", "--model_name_or_path Qwen/Qwen2-7B", "model.name_or_path", "Qwen/Qwen2-7B"),
     ("args.lr", "--bits 4", "quantization.load_in_4bit", "?"),
-    ("args.lr", "--bits 4 --vision_tower a", "quantization.load_in_4bit", True),
+    (
+        "args.lr",
+        "--bits 4 --vision_tower a",
+        "quantization.load_in_4bit",
+        "?",
+    ),  # LLaVA's flags, but no program of LLaVA's
 ]
 
 
@@ -164,7 +169,7 @@ def test_open_instruct_s_files_say_it_by_their_keys(tmp_path, more, objective):
     assert world(tmp_path, {"t.yaml": recipe + more}).value("derived.objective") == objective
 
 
-LLAVA = "deepspeed llava/train/train_mem.py --model_name_or_path a/b --vision_tower c --output_dir o --learning_rate 1e-5 --bf16 True"
+LLAVA = "deepspeed llava/train/train_mem.py --model_name_or_path a/b --vision_tower c --mm_projector_type mlp --output_dir o --learning_rate 1e-5 --bf16 True"
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from stablint import discover
 from stablint.assemble.files import Files
 from stablint.dialect.fragment import Fragment
 from stablint.run.fact import Place
+
+if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
+    from stablint.dialect.at_hand import Program
 
 
 class Part(NamedTuple):
@@ -73,6 +76,7 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
     linked: set[str] = set()
     pending = [link for part in parts for link in part.fragment.links]
     seen: set[tuple[str, str]] = set()
+    programs: list[Program] = []
     while pending:
         link = pending.pop(0)
         if link.role == "model":
@@ -89,6 +93,9 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
             continue
         seen.add((link.role, path))
         followed.consulted.add(path.partition("\0")[0])
+        if link.role == "script" and (program := at_hand(files, path)) is not None:
+            programs.append(program)
+            parts = [_as_read(part, program) for part in parts]
         found = [
             f
             for f in files.fragments(path, ROLE_DIALECT.get(link.role))
@@ -110,11 +117,33 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
             linked.add(found[0].dialect)
         parts = [*parts, *(Part(f, f.presumed) for f in found)]
         pending += [inner for f in found for inner in f.links]
+    for program in programs[:1]:
+        parts = [_as_read(part, program) for part in parts]
+        if program.tells:
+            first = parts[0].fragment
+            parts[0] = parts[0]._replace(fragment=first._replace(statements=(*first.statements, program.said())))
     inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))
     facts = [statement[0] for statements in inline for statement in statements]
     if any(fact.startswith("deepspeed.") for fact in facts):
         linked.add("deepspeed")
     return parts, frozenset(linked), followed
+
+
+def at_hand(files: Files, path: str) -> Program | None:
+    """The program of a file that a command starts."""
+    if not path.endswith(".py"):
+        return None
+    from stablint.dialect.at_hand import read
+
+    return read(files.documents(path))
+
+
+def _as_read(part: Part, program: Program) -> Part:
+    """The flags of the command, and a file that it names, as the program reads them."""
+    fragment = part.fragment
+    if fragment.layer not in ("flags", "file") or fragment.block.kind == "call" or fragment.dialect in ROLE_DIALECT:
+        return part
+    return part._replace(fragment=program.reads(fragment))
 
 
 def with_neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tuple[list[Part], frozenset[str]]]:

@@ -113,12 +113,20 @@ def _read(path: Path, name: str, root: str | None) -> Any:
 def _core(data: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": data["id"], "code": data["code"], "severity": data["severity"], "bites_at": data["bites_at"],
-        "when": [condition(c) for c in data["when"]], "message": data["message"], "at": data["at"],
+        "when": _when(data), "message": data["message"], "at": data["at"],
         "remedies": [_remedy(r) for r in data.get("remedies") or []],
         "evidence": {key: data["evidence"][key] for key in ("grade", "sources")},
         "grade": data["evidence"]["grade"], "reads": _reads(data["when"]),
         "versions": data.get("versions") or {}, "each": data.get("each") or [], "yields_to": data.get("yields_to") or [],
     }  # fmt: skip
+
+
+LOOPS = {"trainer": "derived.hf_trainer is true"}
+"""What the field `loop` of a hazard comes to, behind its own conditions."""
+
+
+def _when(data: dict[str, Any]) -> list[list[Any]]:
+    return [condition(c) for c in (*data["when"], *([LOOPS[data["loop"]]] if data.get("loop") else []))]
 
 
 _WORKED_OUT = ("derived", "item", "target", "model", "versions", "file")

@@ -58,6 +58,7 @@ _ROWS = (
     ("quant_method", "quantization.quant_method", "text"),
     ("dataset_streaming", "data.is_iterable", "flag"),
     ("streaming", "data.is_iterable", "flag"),
+    ("model_max_length", "training.max_length", "plain"),  # Alpaca's train.py, and most programs that grew out of it
     ("block_size", "data.block_size", "plain"),  # run_clm.py of transformers and what grew out of it
     ("fsdp_transformer_layer_cls_to_wrap", "fsdp.transformer_layer_cls_to_wrap", "words"),
     ("fsdp_min_num_params", "fsdp.min_num_params", "plain"),
@@ -271,13 +272,14 @@ def candidates(keys: Iterable[str]) -> tuple[str, ...]:
     return tuple(c for c in common if left is None or c in left) or tuple(sorted(left or ()))
 
 
-def lower(block: Block, layer: str = "file", config_class: str | None = None) -> Fragment:
-    """A document or the flags of a command. `config_class` is the class that the entry point is known to build."""
+def lower(block: Block, layer: str = "file", config_class: str | None = None, *, plain: bool = False) -> Fragment:
+    """A document or the flags of a command. `config_class` is the class that the entry point is known to build; `plain`: it is no
+    well-known script, whatever the names look like."""
     flags = block.kind == "flags"
     keys = keys_of(block.mapping)
     if flags:
         keys = frozenset(map(spelled, keys))
-    script = _script(keys, flags)
+    script = _script(keys, flags) if not plain else None
     statements = tuple(lower_mapping(block, script.rows if script else ROWS, layer, training_row, flags=flags))
     known = (keys, flags, config_class, block.mapping.open)
     reading = _readings.get(known)

@@ -70,12 +70,12 @@ def positional(kind: str, name: str) -> tuple[str, ...]:
 
 def kind(call: Call) -> str:
     word = last_word(call.name)
+    if call.local and "." not in call.name:  # a class of the file's own, whichever library has one of that name
+        return "program" if call.parsed and _trains(_plain(call)) else ""
     if word in ARGUMENTS:
         return "arguments" if _is_ours(call.name, word) else ""
     if call.parsed:
-        # A setting is no table: a table of labels, say, has the settings' names too.
-        plain = [entry.key for entry in call.arguments.entries if type(entry.value) is not Mapping]
-        return "program" if _trains(plain) else ""
+        return "program" if _trains(_plain(call)) else ""
     if word in QUANTISERS:
         return "quantiser"
     if word in ("Trainer", "Fabric") and call.name.startswith(LIGHTNING):
@@ -93,6 +93,11 @@ def kind(call: Call) -> str:
     if word == "get_peft_model" and call.name.rpartition(".")[0].rpartition(".")[2] in UNSLOTH:
         return "unsloth-adapter"
     return _OTHERS.get(call.name) or _METHODS.get(word, "")
+
+
+def _plain(call: Call) -> list[str]:
+    """A setting is no table: a table of labels, say, has the settings' names too."""
+    return [entry.key for entry in call.arguments.entries if type(entry.value) is not Mapping]
 
 
 _OTHERS = {
@@ -143,8 +148,9 @@ def _trains(names: list[str]) -> bool:
 
 
 def _is_ours(name: str, word: str) -> bool:
-    """Imported from a library, or by a star; other programs have a RewardConfig of their own."""
-    return name == word or name.startswith(_LIBRARIES) or (name.startswith("trl") or word.endswith("TrainingArguments"))
+    """Imported from a library, or by a star; other programs have a RewardConfig of their own. A module of the program's own that has
+    TrainingArguments has them from transformers."""
+    return name == word or name.startswith(_LIBRARIES) or word.endswith("TrainingArguments")
 
 
 def _is_model_class(name: str) -> bool:

@@ -8,7 +8,7 @@ from stablint.dialect import huggingface, peft, python_kinds
 from stablint.dialect.fragment import Block, Fragment, Link, Row, last_word, lower_mapping, statement
 from stablint.run.accepted import reader
 from stablint.run.fact import Explicit, Place, Statement
-from stablint.run.names import known_key
+from stablint.run.fields import field
 from stablint.source.tree import Call, Entry, Mapping, Scalar, Unknown
 
 _QUANTISER_ROWS = {
@@ -40,8 +40,11 @@ def _arguments(block: Block, call: Call) -> Fragment:
 
 
 def _the_librarys(block: Block, call: Call, classes: tuple[str, ...]) -> Block:
-    """Without what a subclass of the program's own adds, or an assignment afterwards: no constructor sees it."""
-    foreign = frozenset(key for key in call.own if not set(known_key(key)) & set(classes))
+    """Without what a subclass of the program's own takes or adds, or an assignment afterwards: the library's constructor does not see it."""
+    if not call.own:
+        return block
+    written = call.own if "**" not in call.own else {entry.key for entry in block.mapping.entries}
+    foreign = frozenset(key for key in written if not any(field(one, key) for one in classes))
     if not foreign:
         return block
     kept = tuple(entry for entry in block.mapping.entries if entry.key not in foreign)
@@ -119,6 +122,9 @@ def _unsloth_adapter(block: Block, call: Call) -> Fragment:
 
 def _trainer(block: Block, call: Call) -> Fragment:
     """Its keywords are facts of their own, but for those that only join it with the other calls."""
+    word = last_word(call.name)
+    trainer = f"{'trl' if word not in ('Trainer', 'Seq2SeqTrainer') else 'transformers'}.{word}"
+    block = _the_librarys(block, call, (trainer,))
     model = block.mapping.get("model")
     named = isinstance(model, Scalar) and isinstance(model.value, str)  # TRL loads it by its name
     rows = {"model": Row("model", "model.name_or_path", "text")} if named else {}
@@ -131,11 +137,8 @@ def _trainer(block: Block, call: Call) -> Fragment:
         )
     )
     statements += _handed_over(block)
-    word = last_word(call.name)
     stated = {entry.key for entry in block.mapping.entries}
-    classes: dict[str, tuple[str, ...]] = {
-        "trainer": (f"{'trl' if word not in ('Trainer', 'Seq2SeqTrainer') else 'transformers'}.{word}",)
-    }
+    classes: dict[str, tuple[str, ...]] = {"trainer": (trainer,)}
     if "args" not in stated and not call.arguments.open and word[:-7] + "Config" in python_kinds.ARGUMENTS:
         classes["training"] = (python_kinds.ARGUMENTS[word[:-7] + "Config"], huggingface.BASE)
     return Fragment("python", block, "call", statements, {}, classes, entry=True)

@@ -16,7 +16,7 @@ from stablint.run.fact import Explicit, Place, Statement
 
 
 class Script(NamedTuple):
-    """`telling`: flags that the library does not have; one of them tells the script. `lora`: the flag without which no adapter is made.
+    """`telling`: flags that the library does not have; two of them tell the script, or one in its `company`. `lora`: the flag without which no adapter is made.
 
     `stages`: words that say what is trained for, the names of the program's files and of arguments that only one of them has.
     """
@@ -27,6 +27,10 @@ class Script(NamedTuple):
     lora: str
     library: bool = True  # it parses TrainingArguments
     stages: Table[str, str] = {}
+    company: frozenset[str] = frozenset()
+
+    def is_told_by(self, keys: frozenset[str]) -> bool:
+        return not keys.isdisjoint(self.telling) and len(keys & (self.telling | self.company)) >= 2
 
     def stage(self, block: Block, layer: str) -> Iterator[Statement]:
         """What is trained for, by the program that is started, else by its own arguments."""
@@ -85,6 +89,7 @@ LLAVA = Script(
     }),
     {**ROWS, **LLAVA_ROWS},
     "lora.use_peft",
+    company=frozenset({"lazy_preprocess", "lora_enable", "bits", "image_folder", "freeze_backbone", "model_max_length"}),
 )  # fmt: skip
 # QwenLM/Qwen, finetune.py: `q_lora` trains an adapter on a checkpoint that GPTQ has quantised to four bits.
 QWEN_ROWS = _rows(*_COMMON, ("use_lora", "lora.use_peft", "flag"), ("q_lora", "quantization.bits", "four-bits"))
@@ -93,6 +98,7 @@ QWEN = Script(
     frozenset({"use_lora"}),
     {**ROWS, **QWEN_ROWS},
     "lora.use_peft",
+    company=frozenset({"lazy_preprocess", "q_lora"}),
 )
 # lm-sys/FastChat, fastchat/train/train.py and train_lora.py: `q_lora` is bitsandbytes with nf4 and double quantisation.
 FASTCHAT_ROWS = _rows(
@@ -145,15 +151,32 @@ LIGHTNING_ROWS = _rows(
 )
 LIGHTNING = Script(
     "lightning",
-    frozenset({"precision"}),
+    frozenset(
+        {
+            "precision",
+            "max_epochs",
+            "strategy",
+            "accumulate_grad_batches",
+            "gradient_clip_val",
+            "check_val_every_n_epoch",
+            "val_check_interval",
+            "limit_train_batches",
+            "train_batch_size",
+            "train_epochs",
+        }
+    ),
     {**ROWS, **LIGHTNING_ROWS},
     "lora.use_peft",
     library=False,
 )
 
 
+# By framework.
+TELLING = {one.name: one.telling for one in (LLAVA, QWEN, FASTCHAT, LIGHTNING, OPEN_INSTRUCT)}
+
+
 def script(keys: frozenset[str], *, flags: bool) -> Script | None:
-    """The script that the settings belong to; None where they are the library's alone."""
+    """The script that the settings belong to; None where they are the library's alone. One flag alone tells nothing: anybody may have it."""
     if len(keys & OPEN_INSTRUCT.telling) >= 2 and keys & {
         "dataset_mixer",
         "dataset_mixer_list",
@@ -162,4 +185,6 @@ def script(keys: frozenset[str], *, flags: bool) -> Script | None:
         "train_file",
     }:
         return OPEN_INSTRUCT
-    return next((one for one in (LLAVA, QWEN, FASTCHAT, LIGHTNING) if keys & one.telling), None) if flags else None
+    if not flags:
+        return None
+    return next((one for one in (LLAVA, QWEN, FASTCHAT, LIGHTNING) if one.is_told_by(keys)), None)

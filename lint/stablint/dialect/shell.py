@@ -208,7 +208,8 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
     # `--deepspeed_config` is the flag of DeepSpeed's own parser: whoever has it builds no TrainingArguments, which call it `--deepspeed`.
     links = (*fragment.links, *configs, *_unresolved(document, target))
-    foreign = program is None and _has_flag(target, "deepspeed_config")
+    # So is a `--deepspeed` that stands alone.
+    foreign = program is None and (_has_flag(target, "deepspeed_config") or _is_switch(target, "deepspeed"))
     if foreign:
         kept = tuple(stated for stated in fragment.statements if stated.fact not in _COMPARED)
         fragment = fragment._replace(statements=kept)
@@ -234,6 +235,12 @@ def _by_script(target: Command, classes: Table[str, tuple[str, ...]]) -> Table[s
     )
     its_own = any(found in several and huggingface.BASE not in several for several in owners)
     return {**classes, "training": (found, huggingface.BASE)} if one_of_several or its_own else classes
+
+
+def _is_switch(target: Command, name: str) -> bool:
+    """Whether a flag has no value, or a truth value for one."""
+    values = [entry.value for entry in target.flags.entries if spelled(entry.key) == name]
+    return bool(values) and isinstance(values[-1], Scalar) and isinstance(values[-1].value, bool)
 
 
 def _has_flag(target: Command, name: str) -> bool:

@@ -94,6 +94,8 @@ class ItemWorld(World):
             ) if whole else ()
         if head not in _OF_CLASSES or len(path) > 1:
             return path[-1], ()
+        if self._origin is not None and self._origin.reader.startswith(":"):
+            return path[-1], ()  # the program that is at hand declares it: no library's names and words hold for it
         return path[-1], tuple(owner.removeprefix("?") for owner in self.run.classes.get(head, ()))
 
     def release(self, library: str) -> Key | None:

@@ -71,7 +71,7 @@ def render(hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]] = (),
 def sections(hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[str]]]:
     """Headings and lines. Lists are written as Markdown writes them, examples are indented as code."""
     yield "Why", _paragraphs(hazard["why"])
-    yield "Reported when", [*_conditions(hazard["when"]), *_versions(hazard.get("versions") or {})]
+    yield "Reported when", [*_conditions(hazard["when"]), *_loop(hazard), *_versions(hazard.get("versions") or {})]
     yield "Fine when", _paragraphs(hazard["fine_when"])
     if hazard.get("remedies"):
         yield "What to do", [line for remedy in hazard["remedies"] for line in _remedy(remedy)]
@@ -104,6 +104,10 @@ def in_words(condition: str) -> str:
     fact, operator, *operand = plain(condition).split(" ", 2)
     verb = _OPERATORS.get(operator, operator)
     return " ".join([f"`{fact}`", verb, *operand])
+
+
+def _loop(hazard: Mapping[str, Any]) -> list[str]:
+    return ["- the Trainer of transformers, or a subclass of it, takes the steps"] if hazard.get("loop") else []
 
 
 def _versions(versions: Mapping[str, str]) -> list[str]:

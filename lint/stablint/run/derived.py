@@ -27,6 +27,8 @@ RULES: dict[str, Rule] = {
     "derived.objective": method.objective,
     "derived.config_class": method.config_class,
     "derived.framework": method.framework,
+    "derived.trainer": method.trainer,
+    "derived.hf_trainer": method.hf_trainer,
     "derived.trl_trainer": method.trl_trainer,
     "derived.lora_scale": method.lora_scale,
     "derived.accelerator_made": method.accelerator_made,

@@ -129,7 +129,43 @@ _OWN_TRAINERS = (
 
 def trl_trainer(w: World) -> Answer:
     """Would it be TRL's own trainer that checks the arguments?"""
-    return Answer(w.run.framework not in _OWN_TRAINERS)
+    loop = w.value("derived.trainer")
+    if w.run.framework in _OWN_TRAINERS or (isinstance(loop, str) and not loop.startswith(("trl.", "transformers."))):
+        return Answer(False, ("derived.trainer",))
+    return Answer(True)
+
+
+# Frameworks with a loop of their own; the others drive the Trainer of transformers or a subclass.
+_LOOPS = {
+    "torchtune": "torch", "litgpt": "lightning", "lightning": "lightning", "openrlhf": "deepspeed", "deepspeed-chat": "deepspeed",
+    "xtuner": "mmengine", "xtuner-v1": "torch", "llama-cookbook": "torch", "open-instruct": "accelerate", "llamafactory-v1": "torch",
+}  # fmt: skip
+
+
+def trainer(w: World) -> Answer:
+    """What runs the steps: the program's own call of a trainer or its loop, else the framework's; else presumed to be transformers' Trainer."""
+    loop = w.stated("launch.loop")
+    if loop is not ABSENT:
+        return Answer(loop, ("launch.loop",))
+    named = w.run.classes.get("trainer", ())
+    if named:
+        return Answer(named[0].removeprefix("?"))
+    if w.run.framework in _LOOPS:
+        return Answer(_LOOPS[w.run.framework], ("derived.framework",))
+    if w.run.classes.get("training"):
+        return Answer("transformers.Trainer", presumed=w.run.scopes.get("training") != CLOSED)
+    return Answer(Unknown("no trainer is named"))
+
+
+_TRAINERS = ("transformers.", "trl.")
+
+
+def hf_trainer(w: World) -> Answer:
+    """Is it transformers' Trainer, or a subclass, which holds its arguments against DeepSpeed's file, saves and evaluates by them?"""
+    loop = w.value("derived.trainer")
+    if not isinstance(loop, str):
+        return Answer(loop, ("derived.trainer",))
+    return Answer(loop.startswith(_TRAINERS) and loop != "trl.PPOTrainer.step", ("derived.trainer",))
 
 
 def accelerator_made(w: World) -> Answer:

@@ -44,7 +44,7 @@ class Explicit(NamedTuple):
     place: Place
     layer: str  # which kind of text it stands in, for precedence: flags, file, call …
     block: int  # number of the block of its document (the call, the command)
-    reader: str = ""  # the call that the keyword belongs to: `trl.SFTConfig`
+    reader: str = ""  # the call that the keyword belongs to: `trl.SFTConfig`; `:Name` for a flag that the program's own class declares
 
 
 class Default(NamedTuple):

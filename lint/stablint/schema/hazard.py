@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
@@ -132,6 +132,10 @@ class HazardFile(Strict):
     each: tuple[Annotated[str, Field(pattern=r"^(\*|[a-z_]+(\.[\w*-]+)+)$")], ...] = Field(
         (),
         description="tried for every stated fact that matches; `item` is that fact; `*` is one segment, `**` any depth",
+    )
+    loop: Literal["trainer"] | None = Field(
+        None,
+        description="what speaks of the Trainer of transformers: it asks for a run whose steps that one or a subclass takes, whatever the conditions",
     )
     when: tuple[Condition, ...] = ()
     check: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] | None = Field(

@@ -157,7 +157,8 @@ class Caller:
         )  # fmt: skip
 
     def programs(self) -> Iterator[Call]:
-        """What a program lets its caller set: the options of its parser, and the fields of each of its dataclasses."""
+        """What a program lets its caller set: the options of its parser, and the fields of each of its dataclasses, whose name is then the
+        call's target and whose bases are its `own`."""
         options = self._listed()
         if options:
             at = next(iter(options.values()))[0].place
@@ -166,7 +167,16 @@ class Caller:
             node = scope.node
             if isinstance(node, ast.ClassDef) and any("dataclass" in ast.dump(item) for item in node.decorator_list):
                 names = [name for name, bindings in scope.bindings.items() if bindings[0].kind == "value"]
-                yield _settable("dataclass.options", names, self.values.places.start(node))
+                fields = [
+                    item.target.id
+                    for item in node.body
+                    if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+                ]
+                bases = frozenset(called_name(base, scope.parent or scope) for base in node.bases)
+                settable = _settable(
+                    "dataclass.options", list(dict.fromkeys([*names, *fields])), self.values.places.start(node)
+                )
+                yield settable._replace(target=node.name, own=bases)
 
     # Dataclasses that a parser fills
 
@@ -240,6 +250,19 @@ class Caller:
                 entries[field] = Entry(field, start, end, self._default_of(binding.value, inner))
         return entries, name
 
+    def taken(self, node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
+        """What the constructors of this file's classes take beside the fields: names of parameters, `**` for keywords that they look into."""
+        found = scope.find(node.id) if isinstance(node, ast.Name) else None
+        inner = found[1][0].scope if found is not None and len(found[1]) == 1 else None
+        if inner is None or found is None or not isinstance(inner.node, ast.ClassDef) or depth >= _DEEPEST:
+            return set()
+        names: set[str] = set()
+        for made in inner.node.body:
+            if isinstance(made, ast.FunctionDef) and made.name in ("__init__", "__new__"):
+                names |= parameters_of(made)
+                names |= {"**"} if _looks_into_keywords(made) else set()
+        return names.union(*(self.taken(base, found[0], depth + 1) for base in inner.node.bases))
+
     def _default_of(self, value: ast.expr, scope: Scope) -> Node:
         if isinstance(value, ast.Call) and called_name(value.func, scope).rpartition(".")[2] in ("field", "Field"):
             keywords = {keyword.arg: keyword.value for keyword in value.keywords}
@@ -287,6 +310,17 @@ def presumed(value: Node, name: str) -> Node | None:
         entries = tuple(entry._replace(value=presumed(entry.value, name) or entry.value) for entry in value.entries)
         return value._replace(entries=entries)
     return None
+
+
+def _looks_into_keywords(function: ast.FunctionDef) -> bool:
+    """Whether a constructor does more with its `**kwargs` than to hand them on."""
+    name = function.args.kwarg.arg if function.args.kwarg is not None else None
+    handed = {
+        id(k.value) for call in ast.walk(function) if isinstance(call, ast.Call) for k in call.keywords if not k.arg
+    }
+    return name is not None and any(
+        isinstance(node, ast.Name) and node.id == name and id(node) not in handed for node in ast.walk(function)
+    )
 
 
 def _makes_parser(call: ast.Call, scope: Scope) -> bool:

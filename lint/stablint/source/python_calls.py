@@ -47,13 +47,14 @@ class Calls(Constants):
         added: set[str] = set()
         if self._is_local_class(node.func, scope):
             own, name = self.caller.fields(node.func, scope)
+            added |= self.caller.taken(node.func, scope)
             said = {entry.key for entry in entries}
             entries = [*(entry for key, entry in own.items() if key not in said), *entries]
         found = self.targets.get(id(node))
         target = found.target if found else None
         if target is not None and is_class(name):
             stored = self.stored(target, end, scope)
-            added = {entry.key for entry in stored} - {entry.key for entry in entries}  # any attribute can be set
+            added |= {entry.key for entry in stored} - {entry.key for entry in entries}  # any attribute can be set
             entries += stored
         arguments = Mapping(tuple(entries), function, end, is_open)
         method = node.func if isinstance(node.func, ast.Attribute) else None
@@ -63,9 +64,14 @@ class Calls(Constants):
         conditional = found is not None and found.conditional
         result = Call(
             name, arguments, positional, start, end, begins, function, target, receiver,
-            conditional=conditional, own=frozenset((*own, *added)),
+            conditional=conditional, own=frozenset((*own, *added)), local=self._is_local(node.func, scope),
         )  # fmt: skip
         return self.weigh(result, [*positional, *(entry.value for entry in entries)])
+
+    def _is_local(self, function: ast.expr, scope: Scope) -> bool:
+        """Whether this file defines what is called by its plain name."""
+        found = scope.find(function.id) if isinstance(function, ast.Name) else None
+        return found is not None and any(binding.kind in ("class", "function") for binding in found[1])
 
     def _is_local_class(self, function: ast.expr, scope: Scope) -> bool:
         found = scope.find(function.id) if isinstance(function, ast.Name) else None

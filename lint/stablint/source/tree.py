@@ -89,7 +89,10 @@ class Call(NamedTuple):
     receiver: "Node | None" = None
     parsed: bool = False
     conditional: bool = False  # a branch or a loop makes it
-    own: frozenset[str] = frozenset()  # fields that a class of the program's own adds to the library's
+    own: frozenset[str] = frozenset()  # fields that a class of the program's own adds to the library's; `**` for any
+    local: bool = (
+        False  # what is called is a class or a function of the same file, whatever it is called and derives from
+    )
 
 
 Node = Union[Scalar, Sequence, Mapping, Call]

@@ -1,0 +1,141 @@
+"""A program that is at hand decides what a command's flags are: its own declarations, its loop, and whether it is the framework that the
+flags look like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from stablint.dialect import huggingface, loop, python_kinds
+from stablint.dialect.fragment import Fragment, last_word, spelled
+from stablint.run.fact import OPEN, Explicit, Place, Statement
+from stablint.source.tree import Call, Document, Entry, Module, Scalar, Unknown
+
+# Frameworks that are told by flags or keys, and the packages that their own programs import.
+_PACKAGES = {
+    "llamafactory": ("llamafactory", "llmtuner"),
+    "ms-swift": ("swift",),
+    "ms-swift-2": ("swift",),
+    "openrlhf": ("openrlhf",),
+    "litgpt": ("litgpt", "lit_gpt"),
+    "llama-cookbook": ("llama_cookbook", "llama_recipes"),
+}
+# Programs that everybody copies; the copy declares what the original does.
+_COPIED = frozenset({"llava", "qwen-finetune", "fastchat"})
+_LIGHTNING = "lightning"
+
+
+class Program(NamedTuple):
+    """`declared`: the names of its own arguments, with the parser or class that has them. `library`: it makes or parses a library's arguments."""
+
+    document: Document
+    declared: dict[str, str]
+    library: bool
+    parser: bool  # it has an `argparse` parser
+    loop: str
+    driver: Call | None
+
+    def reads(self, fragment: Fragment) -> Fragment:
+        """The flags of a command, or the file that it names, as this program reads them."""
+        if fragment.framework and self._contradicts(fragment):
+            fragment = _plain(fragment)
+        fragment = fragment._replace(statements=tuple(self._declares(one) for one in fragment.statements))
+        own = self.loop and not loop.is_trainer(self.loop)
+        if fragment.framework not in ("", "transformers", "trl") or not (own or (self.parser and not self.library)):
+            return fragment
+        classes = {head: names for head, names in fragment.classes.items() if head not in ("training", "trainer")}
+        scopes = dict.fromkeys(fragment.scopes, OPEN)
+        return fragment._replace(framework="", classes=classes, scopes=scopes)
+
+    def said(self) -> Statement:
+        """What runs its steps; unknown where that stands elsewhere."""
+        call = self.driver
+        at, end = (call.name_start, call.name_end) if call is not None else (0, 0)
+        word = last_word(call.name) if call is not None else ""
+        value = self.loop or Unknown("the program's loop stands in another file")
+        return Statement("launch.loop", value, value, Explicit(Place(self.document, word, at, end), "call", 0))
+
+    @property
+    def tells(self) -> bool:
+        """Whether anything is known that a library's own trainer would contradict."""
+        return bool(self.loop) or (self.parser and not self.library)
+
+    def _declares(self, one: Statement) -> Statement:
+        origin = one.origin
+        if not isinstance(origin, Explicit) or len(origin.place.path) != 1:
+            return one
+        owner = self.declared.get(spelled(origin.place.path[0]))
+        return one if owner is None else one._replace(origin=origin._replace(reader=f":{owner}"))
+
+    def _contradicts(self, fragment: Fragment) -> bool:
+        packages = _PACKAGES.get(fragment.framework)
+        if packages is not None:
+            return not _imports(self.document, packages)
+        if fragment.framework == _LIGHTNING:
+            return bool(self.loop) and self.loop != "lightning"
+        if fragment.framework in _COPIED and self.declared:
+            from stablint.dialect.scripts import TELLING
+
+            given = {spelled(entry.key) for entry in fragment.block.mapping.entries}
+            return self.declared.keys().isdisjoint(given & TELLING[fragment.framework])
+        return False
+
+
+def read(documents: Iterable[Document]) -> Program | None:
+    """The program of a Python file; None for what is none."""
+    document = next(iter(documents), None)
+    module = document.root if document is not None else None
+    if document is None or not isinstance(module, Module):
+        return None
+    declared: dict[str, str] = {}
+    kinds = [(call, python_kinds.kind(call)) for call in module.calls]
+    for call, _ in kinds:
+        if call.name in ("argparse.options", "dataclass.options"):
+            declared |= {entry.key: call.target or "parser.add_argument" for entry in _own(call)}
+    found = loop.of(module)
+    return Program(
+        document,
+        declared,
+        any(kind == "arguments" for _, kind in kinds),
+        any(call.name == "argparse.options" for call, _ in kinds),
+        found[0] if found else "",
+        found[1] if found else None,
+    )
+
+
+def _own(call: Call) -> list[Entry]:
+    """Without the fields that a class only gives another default: they are the library's as before."""
+    from stablint.run.fields import field
+
+    bases = [f"trl.{last_word(name)}" if last_word(name) in python_kinds.ARGUMENTS else "" for name in call.own]
+    known = [base for base in (*bases, huggingface.BASE) if base] if any(map(_arguments, call.own)) else []
+    return [entry for entry in call.arguments.entries if not any(field(base, entry.key) for base in known)]
+
+
+def _arguments(name: str) -> bool:
+    return last_word(name) in python_kinds.ARGUMENTS
+
+
+def _imports(document: Document, packages: tuple[str, ...]) -> bool:
+    words = "|".join(packages)
+    return re.search(rf"^\s*(?:from|import)\s+(?:{words})\b", document.text.text, re.MULTILINE) is not None
+
+
+def _plain(fragment: Fragment) -> Fragment:
+    """The same flags or keys as anybody's."""
+    plain = huggingface.lower(fragment.block, fragment.layer, plain=True)
+    kept = {place_of(one): one for one in fragment.statements}
+    statements = tuple(_as_before(one, kept.get(place_of(one))) for one in plain.statements)
+    return plain._replace(links=fragment.links, statements=statements, weak=fragment.weak)
+
+
+def place_of(one: Statement) -> tuple[str, int]:
+    return one.fact, one.origin.place.start if isinstance(one.origin, Explicit) else -1
+
+
+def _as_before(one: Statement, before: Statement | None) -> Statement:
+    """A truth value that the command writes as a number stays one (dialect/shell.py)."""
+    return (
+        before if before is not None and isinstance(before.value, bool) and not isinstance(one.value, Scalar) else one
+    )

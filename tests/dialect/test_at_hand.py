@@ -1,0 +1,148 @@
+"""Whose program it is: what is at hand decides over what flags, keys and class names look like."""
+
+from __future__ import annotations
+
+import pytest
+
+from stablint.run.fact import is_unknown
+from tests.runs import inspected, rules, world
+
+ZERO = """{"zero_optimization": {"stage": 2}, "bf16": {"enabled": "auto"}, "gradient_accumulation_steps": 8, "train_micro_batch_size_per_gpu": 1,
+ "gradient_clipping": 0.3,
+ "optimizer": {"type": "AdamW", "params": {"lr": 2e-5, "betas": [0.8, 0.9], "eps": 1e-7, "weight_decay": 0.2}},
+ "scheduler": {"type": "WarmupLR", "params": {"warmup_max_lr": 3e-5, "warmup_num_steps": 7}}}
+"""
+FLAGS = (
+    "--deepspeed ds.json --learning_rate 1e-5 --per_device_train_batch_size 4 --gradient_accumulation_steps 2 --weight_decay 0.01 "
+    "--max_grad_norm 1.0 --warmup_steps 100 --adam_beta2 0.99 --bf16 --output_dir o --model_name_or_path Qwen/Qwen2.5-7B\n"
+)
+PARSER = """import argparse
+parser = argparse.ArgumentParser()
+for name in ("deepspeed",):
+    parser.add_argument("--" + name)
+parser.add_argument("--learning_rate", type=float)
+args = parser.parse_args()
+"""
+# A program's loop, and the value of the fact.
+LOOPS = {
+    "accelerate": "from accelerate import Accelerator\naccelerator = Accelerator()\nmodel = accelerator.prepare(model)\n",
+    "lightning": "import pytorch_lightning as pl\ntrainer = pl.Trainer.from_argparse_args(args)\ntrainer.fit(model)\n",
+    "deepspeed": "import deepspeed\nengine, *_ = deepspeed.initialize(args=args, model=model)\nengine.backward(loss)\n",
+    "torch": "for batch in rows:\n    loss = model(**batch).loss\n    loss.backward()\n",
+    "sentence-transformers": "from sentence_transformers import SentenceTransformer\nmodel = SentenceTransformer(args.m)\nmodel.fit(rows)\n",
+    "trlx": "import trlx\ntrlx.train(reward_fn=reward, config=config)\n",
+    "trl.PPOTrainer.step": "from trl import PPOConfig, PPOTrainer\nppo_trainer = PPOTrainer(config, model)\nstats = ppo_trainer.step(a, b, c)\n",
+    "transformers.Trainer": "from transformers import Trainer, TrainingArguments as A\nt = Trainer(model, A('o', learning_rate=args.learning_rate))\n",
+    "trl.SFTTrainer": "from trl import SFTConfig, SFTTrainer\nt = SFTTrainer('m', SFTConfig('o', learning_rate=args.learning_rate))\n",
+}
+OF_THE_TRAINER = {
+    "deepspeed-lr-mismatch", "deepspeed-scheduler-lr-mismatch", "deepspeed-weight-decay-mismatch", "deepspeed-betas-mismatch",
+    "deepspeed-clipping-mismatch", "deepspeed-accumulation-mismatch", "deepspeed-micro-batch-mismatch", "deepspeed-warmup-steps-mismatch",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_the_loop_of_the_program_is_a_fact(tmp_path, loop):
+    files = {"run.sh": "accelerate launch train.py " + FLAGS, "train.py": PARSER + LOOPS[loop], "ds.json": ZERO}
+    found = inspected(tmp_path, files)
+    own = not loop.startswith(("transformers", "trl.SFT"))
+    run = world(tmp_path, files)
+    assert run.value("derived.trainer") == loop
+    assert run.value("derived.hf_trainer") is not own
+    assert bool(rules(found) & OF_THE_TRAINER) is not own
+    if own:  # nor are its epochs, saving and logging those of a Trainer that it does not have
+        assert is_unknown(run.value("training.num_train_epochs")) and is_unknown(run.value("training.save_steps"))
+        assert run.value("training.learning_rate") == 1e-5
+
+
+def test_without_the_program_a_trainer_is_presumed(tmp_path):
+    found = inspected(tmp_path, {"run.sh": "deepspeed train.py " + FLAGS, "ds.json": ZERO})
+    assert rules(found) >= OF_THE_TRAINER - {"deepspeed-warmup-steps-mismatch"}
+    assert not rules(found, "error") & OF_THE_TRAINER
+
+
+SWITCH = "accelerate launch --config_file acc.yaml train.py --lr 1e-5 {} --output_dir o --gradient_checkpointing\n"
+CONFIG = "distributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: 2}\nmixed_precision: bf16\nnum_processes: 8\n"
+
+
+@pytest.mark.parametrize("flag", ["--deepspeed", "--deepspeed True", "--deepspeed=false"])
+def test_a_switch_called_deepspeed_names_no_file(tmp_path, flag):
+    found = inspected(tmp_path, {"run.sh": SWITCH.format(flag), "acc.yaml": CONFIG})
+    assert not rules(found, "error", "warning")
+
+
+DECLARED = [
+    PARSER + "parser.add_argument('--evaluation_strategy')\nparser.add_argument('--max_target_length')\n",
+    "from dataclasses import dataclass\nfrom transformers import HfArgumentParser, TrainingArguments\n@dataclass\nclass Own:\n"
+    "    evaluation_strategy: str = 'no'\n    max_target_length: int\nown, args = HfArgumentParser((Own, TrainingArguments)).parse_args_into_dataclasses()\n",
+]
+
+
+@pytest.mark.parametrize("program", DECLARED)
+def test_what_the_program_declares_is_its_own_name(tmp_path, program):
+    flags = "python train.py --evaluation_strategy steps,epoch --max_target_length 512 --learning_rate 1e-4 --num_train_epochs 3 --output_dir o\n"
+    strange = {"removed-argument", "renamed-argument", "unknown-argument", "value-not-allowed"}
+    found = inspected(tmp_path, {"run.sh": flags, "train.py": program}, releases=["transformers==4.57.6"])
+    assert not {d.code for d in found.report.diagnostics if d.code[0] == "V"} | (rules(found) & strange)
+    other = inspected(tmp_path, {"run.sh": flags, "train.py": "print()\n"}, releases=["transformers==4.57.6"])
+    assert {d.code for d in other.report.diagnostics if d.code[0] == "V"}
+
+
+# Commands, programs beside them, and the framework that reads the flags.
+FRAMEWORKS = [
+    ("--stage sft --finetuning_type lora --cutoff_len 512 --lora_target all", "from llamafactory.train.tuner import run_exp\nrun_exp()\n", "llamafactory"),
+    ("--stage sft --finetuning_type lora --cutoff_len 512 --lora_target all", "from own.train import main\nmain()\n", "transformers"),
+    ("--quantization_bit 4 --pre_seq_len 128", "from arguments import ModelArguments\n", "transformers"),
+    ("--sft_type lora --learning_rate 1e-4", "from swift.llm import sft_main\nsft_main()\n", "ms-swift-2"),
+    ("--sft_type lora --learning_rate 1e-4", "import own\n", "transformers"),
+    ("--model_max_length 512 --lazy_preprocess True", "from fastchat.train.train import train\ntrain()\n", "fastchat"),
+    ("--model_max_length 512 --num_train_epochs 3", "", "transformers"),
+    ("--lazy_preprocess True --num_generations 2 --max_completion_length 64", "", "trl"),
+    ("--use_lora True --model_max_length 512", "", "transformers"),
+    ("--precision bf16 --max_steps 9 --optim adamw_torch", "", "transformers"),
+    ("--vision_tower c --mm_projector_type linear", "from llava.train.train import train\ntrain()\n", "llava"),
+    ("--vision_tower c --per_device_train_batch_size 2", "", "transformers"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("flags", "program", "framework"), FRAMEWORKS)
+def test_one_flag_makes_no_framework_and_none_goes_against_the_program(tmp_path, flags, program, framework):
+    command = f"python train.py {flags} --model_name_or_path Qwen/Qwen2.5-7B --learning_rate 1e-5 --logging_steps 9 --output_dir o\n"
+    files = {"run.sh": command, **({"train.py": program} if program else {})}
+    assert world(tmp_path, files).run.framework == framework
+
+
+# A program without anything of a library, though its names are those of one.
+FOREIGN = [
+    "class SFTConfig:\n    def __init__(self, rows=None): ...\nconfig = SFTConfig(rows='x', epochs=2)\n",
+    "from dataclasses import dataclass\n@dataclass\nclass DPOConfig:\n    beta: float = 0.1\nconfig = DPOConfig(beta=0.2, max_prompt=64)\n",
+    "def TrainingArguments(**kw): ...\nTrainingArguments(lerning_rate=1)\n",
+    "from trlx.models.modeling_ppo import PPOConfig\nfrom datasets import load_dataset\nload_dataset('a', streaming=True)\nPPOConfig(lr=1)\n",
+    "class LoraConfig:\n    pass\nLoraConfig(rnk=8)\nclass Trainer:\n    pass\nTrainer(fp17=True)\n",
+]
+
+
+@pytest.mark.parametrize("program", FOREIGN)
+def test_a_class_is_a_library_s_by_its_import_only(tmp_path, program):
+    assert not rules(inspected(tmp_path, {"train.py": program}), "error", "warning")
+
+
+SUBCLASS = """from trl import DPOConfig, DPOTrainer
+class Own(DPOTrainer):
+    def __init__(self, {own}**kwargs):
+        {body}super().__init__(**kwargs)
+Own(peft_confg=1, model='m', args=DPOConfig('o'), train_dataset=rows, processing_class=tokenizer)
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "body", "found"),
+    [
+        ("peft_confg=None, ", "", False),
+        ("", "self.experts = kwargs.pop('peft_confg')\n        ", False),
+        ("", "", True),
+    ],
+)
+def test_a_subclass_takes_what_its_constructor_takes(tmp_path, own, body, found):
+    diagnostics = inspected(tmp_path, {"train.py": SUBCLASS.format(own=own, body=body)}).report.diagnostics
+    assert bool([d for d in diagnostics if d.code == "V105"]) is found
