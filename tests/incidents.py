@@ -82,6 +82,6 @@ def _clears(incident: Incident, rules: set[str], folder: Path) -> bool:
     from stablint.fix.apply import repair
 
     write(incident.files, str(folder))
-    done = repair([str(folder)], told(incident.options), unsafe=True, base=str(folder))
+    done = repair([str(folder)], told(incident.options), unsafe=True, base=str(folder), named=rules)
     left = {d.rule for d in done.inspection.report.diagnostics if d.severity in _LOUD}
     return bool(done.texts) and not left & rules

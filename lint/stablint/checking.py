@@ -17,6 +17,7 @@ from stablint.outputs import FOR_PEOPLE, Output, emit, outputs, tell_faults
 from stablint.policy import Policies
 from stablint.report.plain import plain
 from stablint.secrets import exit
+from stablint.selection import listed
 from stablint.source import text as source_text
 from stablint.source.tree import Text
 
@@ -101,7 +102,8 @@ def _repair(
     def shut(path: str) -> str:
         return "" if given.diff or path in texts else closed(path, root(path))
 
-    done = repair(paths, options, unsafe=given.unsafe_fixes, base=base, texts=texts, closed=shut)
+    named = listed(given.select)
+    done = repair(paths, options, unsafe=given.unsafe_fixes, base=base, texts=texts, closed=shut, named=named)
     for line in done.refused:
         exit.tell(f"{plain(line)} (this is a bug: please report it)")
     for line in done.kept_out:

@@ -7,7 +7,7 @@ group that is refused is halved until the fix that spoils it is found; what does
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
 from stablint.assemble.asked import Options
@@ -172,12 +172,19 @@ def repair(
     texts: dict[str, Text] | None = None,
     known: tuple[Hazard, ...] | None = None,
     closed: Callable[[str], str] = lambda path: "",
+    named: Container[str] = (),
 ) -> Repaired:
     """Apply every applicable fix until nothing is left, in memory. At most ten rounds; what does not help is left out and told.
 
-    `closed` says why a file is not to be changed, or nothing.
+    `closed` says why a file is not to be changed, or nothing; `named` are codes and ids that somebody has asked for one by one, as all of
+    `known` are.
     """
     allowed = ("safe", "unsafe") if unsafe else ("safe",)
+
+    def wanted(d: Diagnostic) -> bool:
+        if d.suppressed is not None or d.fix is None or d.fix.applicability not in allowed:
+            return False
+        return not d.fix.by_name or known is not None or d.code in named or d.rule in named
 
     def check(current: Texts, earlier: Inspection | None) -> Inspection:
         return inspect(paths, options, base=base, texts=current, known=known, earlier=earlier)
@@ -188,7 +195,7 @@ def repair(
         offered = []
         over = {d.text.path for d in work.state.report.diagnostics if d.rule == limits.KIND and d.text is not None}
         for d in work.state.report.diagnostics:
-            if d.suppressed is None and d.fix is not None and d.fix.applicability in allowed and d.fix.files:
+            if wanted(d) and d.fix is not None and d.fix.files:
                 paths_of = [file.text.path for file in d.fix.files]
                 reasons = {
                     path: why for path in paths_of if (why := closed(path) or (_IN_PART if path in over else ""))

@@ -7,13 +7,14 @@ from typing import Any
 
 from stablint import knowledge
 from stablint.dialect.codec import Unwritable
+from stablint.fix.grade import Changed, graded
 from stablint.fix.shipped import exchanged
 from stablint.fix.values import resolved
 from stablint.fix.wording import Insertion, insertion, row_of, said
 from stablint.fix.writing import Change, Impossible, Made, required, writer
 from stablint.hazard.model import Finding, Remedy
 from stablint.report.model import FileEdits, Fix
-from stablint.run.fact import ABSENT, CLOSED, PRESUMED, Default, Explicit, Fact, Place, Statement, is_unknown
+from stablint.run.fact import ABSENT, CLOSED, Default, Explicit, Fact, Place, Statement, is_unknown
 from stablint.run.world import Run
 from stablint.source.tree import Document, Edit, Entry, Mapping, Verbatim
 
@@ -27,40 +28,34 @@ def propose(finding: Finding) -> Fix | None:
         if remedy.safety == "manual":
             return advice or Fix("manual", remedy.title, (), remedy.because)
         try:
-            files = _written(finding, remedy)
+            changed, files = _written(finding, remedy)
         except Impossible as why:
             advice = advice or Fix("manual", remedy.title, (), str(why))
             continue
         if not files:
             advice = advice or Fix("manual", remedy.title, (), "the text has no place to write it")
-        elif remedy.safety == "safe" and (remedy.swap or remedy.unset) and _is_of_a_program(finding):
-            return Fix("unsafe", remedy.title, files, "the program may have an option of its own by that name")
         else:
-            return Fix(remedy.safety, remedy.title, files, remedy.because)
+            return graded(finding, remedy, changed, files)
     return advice
 
 
-def _is_of_a_program(finding: Finding) -> bool:
-    """Whether it is a flag of a program that nobody has read: its parser decides which names there are."""
-    fact = finding.run.explicit.get(finding.fact)
-    flag = fact is not None and isinstance(fact.origin, Explicit) and fact.origin.layer == "flags"
-    return flag and finding.run.scopes.get(finding.fact.partition(".")[0]) == PRESUMED
-
-
-def _written(finding: Finding, remedy: Remedy) -> tuple[FileEdits, ...]:
+def _written(finding: Finding, remedy: Remedy) -> tuple[Changed, tuple[FileEdits, ...]]:
+    """What of the run changes, and the edits."""
     if remedy.mend:
         from stablint.fix.mend import mended
 
-        return mended(finding.place, finding.hazard.id)
+        return Changed(), mended(finding.place, finding.hazard.id)
     if not remedy.move:
-        return edits(finding.run, finding.fact, list(_changes(finding, remedy)))
-    from stablint.fix.moved import moved, sectioned
+        changes = list(_changes(finding, remedy))
+        return Changed(changes), edits(finding.run, finding.fact, changes)
+    from stablint.fix.moved import moved, new_class, sectioned
 
     names = [finding.item if name == "item" else name for name in remedy.move]
     changes = [change for name in names for change in sectioned(finding, name)]
     if changes:
-        return edits(finding.run, finding.fact, changes)
-    return _by_file(one for name in names for one in moved(finding, name))
+        return Changed(changes), edits(finding.run, finding.fact, changes)
+    files = _by_file(one for name in names for one in moved(finding, name))
+    return Changed(arguments=next(filter(None, (new_class(finding, name) for name in names)), "")), files
 
 
 def _changes(finding: Finding, remedy: Remedy) -> Iterator[Change]:

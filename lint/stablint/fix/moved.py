@@ -63,6 +63,19 @@ def moved(finding: Finding, name: str) -> Made:
         raise Impossible("the new place has another form")
 
 
+def new_class(finding: Finding, name: str) -> str:
+    """The class that the arguments become one of where the setting moves into them (`trl.SFTConfig`); empty where they stay what they are."""
+    run, rename = finding.run, ItemWorld(finding.world, name).rename()
+    fact = run.explicit.get(name)
+    head = rename.new.rpartition(".")[0] if rename is not None and rename.new else ""
+    if fact is None or rename is None or not head[:1].isupper() or not isinstance(fact.origin, Explicit):
+        return ""
+    config = _config(run, fact.origin.place.document)
+    if config is None or config.reader.rpartition(".")[2] != "TrainingArguments" or head == "TrainingArguments":
+        return ""
+    return f"{rename.library_class.partition('.')[0]}.{head}"
+
+
 def _as_value(fact: Fact, place: Place, rename: Rename, run: Run) -> Made:
     """`group_by_length: true` → `train_sampling_strategy: group_by_length`; what was switched off needs no words."""
     said = rename.values.get(str(fact.value).lower())

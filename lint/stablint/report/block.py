@@ -9,6 +9,7 @@ from stablint.report.model import Diagnostic, Fix, Related, ReportedFact
 from stablint.report.origin import releases, sentence
 from stablint.report.place import header, locate
 from stablint.report.plain import plain, shown
+from stablint.report.said import how
 from stablint.report.snippet import snippet
 from stablint.report.style import Style
 from stablint.report.words import first_sentences, message, wrapped
@@ -16,7 +17,6 @@ from stablint.secrets.assignments import PYTHON, language_of
 
 _WIDTH = 108
 _FACTS = 5  # shown of a finding's; the JSON report has them all
-_FLAGS = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes", "manual": "by hand"}
 
 
 def block(diagnostic: Diagnostic, text: Mapping[str, Any], style: Style, secrets: frozenset[str]) -> str:
@@ -69,7 +69,7 @@ def _notes(diagnostic: Diagnostic, text: Mapping[str, Any]) -> Iterator[tuple[st
     if text.get("why"):
         yield "why", plain(first_sentences(text["why"]))
     if diagnostic.fix:
-        yield "fix", _fix(diagnostic.fix)
+        yield "fix", _fix(diagnostic.fix, how(diagnostic))
     if diagnostic.releases:
         yield "releases", ", ".join(releases(library, which) for library, which in diagnostic.releases.items())
     if len(diagnostic.targets) > 1:
@@ -119,6 +119,6 @@ def _elsewhere(diagnostic: Diagnostic, fact: ReportedFact) -> bool:
     return fact.origin["kind"] in ("default", "supplied", "explicit") and _stands_in(diagnostic, fact) is None
 
 
-def _fix(fix: Fix) -> str:
+def _fix(fix: Fix, flags: str) -> str:
     because = f"; not safe: {fix.because}" if fix.because and fix.applicability == "unsafe" else ""
-    return plain(f"{fix.title} ({_FLAGS[fix.applicability]}{because})")
+    return plain(f"{fix.title} ({flags}{because})")

@@ -101,6 +101,7 @@ def _cell(number: int | None) -> dict[str, int]:
 def _fix(fix: Fix) -> dict[str, Any]:
     return {
         "applicability": fix.applicability,
+        "by_name": fix.by_name,
         "title": fix.title,
         "edits": [
             {

@@ -26,6 +26,7 @@ class Fix(NamedTuple):
     title: str
     files: tuple[FileEdits, ...]  # empty for a manual fix
     because: str = ""  # why it is not safe
+    by_name: bool = False  # written only where the rule is selected by its code or id
 
 
 class ReportedFact(NamedTuple):

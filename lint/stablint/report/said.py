@@ -13,6 +13,14 @@ from stablint.secrets.masking import mask
 _FLAGS = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes", "manual": "by hand"}
 
 
+def how(diagnostic: Diagnostic) -> str:
+    """Which options write its repair: `--fix --unsafe-fixes`."""
+    if diagnostic.fix is None:
+        return ""
+    flags = _FLAGS[diagnostic.fix.applicability]
+    return f"--select {diagnostic.code} {flags}" if diagnostic.fix.by_name else flags
+
+
 def clean(text: str, secrets: frozenset[str]) -> str:
     """One printable line without secrets."""
     return plain(mask(text, secrets))
@@ -31,4 +39,4 @@ def repair(diagnostic: Diagnostic, secrets: frozenset[str]) -> str:
     """`train in bf16 (--fix)`; empty where nothing is known to help."""
     if diagnostic.fix is None:
         return ""
-    return f"{clean(diagnostic.fix.title, secrets)} ({_FLAGS[diagnostic.fix.applicability]})"
+    return f"{clean(diagnostic.fix.title, secrets)} ({how(diagnostic)})"

@@ -118,6 +118,7 @@ class Edit(Strict):
 
 class Fix(Strict):
     applicability: Applicability
+    by_name: bool = Field(False, description="written only where the rule is selected by its code or id")
     title: str
     edits: tuple[Edit, ...]
 

@@ -1,0 +1,115 @@
+"""How far a repair goes by itself. Safe: the same training runs, and a failure that is certain in the releases of the run is gone.
+
+Unsafe: somebody has to look at it, and a bulk repair may write it. By name: it follows from an info, or would make another training of it on
+less than a certain failure, so it is written only where its rule is selected by its code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from stablint.dialect.huggingface import TRL_ONLY
+from stablint.fix.writing import Change
+from stablint.hazard.condition import facts_read
+from stablint.hazard.model import Finding, Remedy
+from stablint.report.model import FileEdits, Fix
+from stablint.run.derived import RULES
+from stablint.run.fact import ABSENT, PRESUMED, Explicit, Fact, is_unknown
+from stablint.run.world import World
+
+# What a training is: whoever repairs something else must leave it as it is.
+_TRAINING = {
+    "derived.method": "method",
+    "derived.objective": "objective",
+    "derived.compute_dtype": "precision",
+    "derived.weights_dtype": "dtype of the weights",
+}
+# A warning about a format may bring a wider one: what could be told apart or counted before still can be.
+_WIDER = frozenset({("float16", "bfloat16"), ("float16", "float32"), ("bfloat16", "float32")})
+# Facts that somebody has reckoned from averages: what follows from them is an estimate.
+_ESTIMATED = re.compile(r"derived\.(peak|rows?|training_state|weights\w*_gib|fitting|learning_rate)")
+_OWN_NAME = "the program may have an option of its own by that name"
+_OLDER = "the release is not stated, and older ones have the other name"
+
+
+class Changed(NamedTuple):
+    """What a repair does to a run: facts, and the class that its arguments become one of."""
+
+    facts: Sequence[Change] = ()
+    arguments: str = ""
+
+
+def graded(finding: Finding, remedy: Remedy, changed: Changed, files: tuple[FileEdits, ...]) -> Fix:
+    """The written repair with what it may do."""
+    fix = Fix(remedy.safety, remedy.title, files, remedy.because)
+    why = _doubt(finding, remedy) if fix.applicability == "safe" else ""
+    by_name = finding.severity == "info"
+    if finding.severity != "error":
+        for words, was, is_now in _altered(finding, changed):
+            why = why or f"it changes the {words}"
+            by_name = by_name or (was, is_now) not in _WIDER or _is_estimate(finding)
+    if why and fix.applicability == "safe":
+        fix = fix._replace(applicability="unsafe", because=why)
+    return fix._replace(by_name=by_name)
+
+
+def _doubt(finding: Finding, remedy: Remedy) -> str:
+    """Why a repair that is safe where everything is known is not safe here."""
+    if remedy.mend:
+        return ""
+    if (remedy.swap or remedy.unset or remedy.move) and _has_own_reader(finding):
+        return _OWN_NAME
+    if finding.releases and (remedy.swap or remedy.move):
+        return _OLDER
+    return ""
+
+
+def _has_own_reader(finding: Finding) -> bool:
+    """Whether the setting is a flag of a program that nobody has read, or stands in a file that nothing at hand shows to be the library's."""
+    fact = finding.run.explicit.get(finding.fact)
+    origin = fact.origin if fact is not None else None
+    if not isinstance(origin, Explicit):
+        return False
+    if origin.layer == "flags":
+        return finding.run.scopes.get(finding.fact.partition(".")[0]) == PRESUMED
+    if origin.layer != "file" or finding.run.dialects[:1] not in (("trl",), ("hf-args",)):
+        return False
+    said = (one.origin for one in finding.run.explicit.values())
+    keys = {one.place.path[-1] for one in said if isinstance(one, Explicit) and one.layer == "file" and one.place.path}
+    return not keys & TRL_ONLY
+
+
+def _altered(finding: Finding, changed: Changed) -> Iterator[tuple[str, object, object]]:
+    """What the training would no longer be: in words, as it is and as it would be."""
+    if not changed.facts and not changed.arguments:
+        return
+    before = finding.world
+    run = before.run._replace(explicit=_explicit(finding, changed.facts))
+    if changed.arguments:
+        run = run._replace(classes={**run.classes, "training": (changed.arguments, "transformers.TrainingArguments")})
+    after = World(run, RULES, before.choice)
+    for name, words in _TRAINING.items():
+        was, is_now = before.value(name), after.value(name)
+        if not is_unknown(was) and was is not ABSENT and not is_unknown(is_now) and was != is_now:
+            yield words, was, is_now
+
+
+def _explicit(finding: Finding, changes: Sequence[Change]) -> dict[str, Fact]:
+    explicit = dict(finding.run.explicit)
+    for change in changes:
+        fact = explicit.get(change.fact)
+        if change.to and fact is not None:
+            name = change.to if "." in change.to else f"{change.fact.partition('.')[0]}.{change.to}"
+            explicit[name] = explicit.pop(change.fact)._replace(name=name)
+        elif change.value is ABSENT:
+            explicit.pop(change.fact, None)
+        elif not change.to and not change.respell:
+            given = fact or Fact(change.fact, change.value, finding.world.fact(finding.fact).origin)
+            explicit[change.fact] = given._replace(value=change.value, presumed=False)
+    return explicit
+
+
+def _is_estimate(finding: Finding) -> bool:
+    return any(_ESTIMATED.match(name) for name in facts_read(finding.hazard.when))

@@ -1,0 +1,103 @@
+"""What a repair may do by itself: nothing but safe ones change a file unasked, and no guess makes another training of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from stablint.fix.apply import repair
+from stablint.fix.writing import Impossible, plain
+from stablint.inspect import inspect
+from stablint.options import options
+from stablint.run.fact import ABSENT, HIDDEN
+from stablint.source.tree import Unknown, Verbatim
+from tests.runs import Files, written
+
+HEAD = "model_name_or_path: Qwen/Qwen2.5-7B\ndataset_name: org/data\noutput_dir: out\n"
+OWN = '{"model_name_or_path": "org/model", "output_dir": "out", "learning_rate": 1e-5, "max_seq_length": 512}\n'
+NEW = ["trl==1.16.0", "transformers==5.23.0"]
+UNKNOWN = Unknown("the result of a call")
+
+
+class Case(NamedTuple):
+    rule: str
+    files: Files
+    said: dict[str, Any]
+    grade: str  # of the finding's repair
+    by_name: bool
+
+
+CASES = {
+    "a name that every release of the run has": Case(
+        "setting-renamed", {"train.yaml": HEAD + "max_seq_length: 512\n"}, {"releases": NEW}, "safe", False),
+    "a name that only newer releases have": Case(
+        "setting-renamed", {"train.yaml": HEAD + "max_seq_length: 512\n"}, {}, "unsafe", False),
+    "a key that a program of its own may ask for": Case(
+        "setting-renamed", {"c.json": OWN}, {"releases": NEW}, "unsafe", False),
+    "an info about the dtype of the weights": Case(
+        "pure-bf16-small-rate", {"train.yaml": HEAD + "dtype: bfloat16\nbf16: true\nlearning_rate: 1.0e-6\n"}, {}, "unsafe", True),
+    "a warning that a format overflows": Case(
+        "fp16-qwen2-overflow", {"train.yaml": HEAD.replace("2.5-7B", "2-7B-Instruct") + "fp16: true\n"}, {}, "unsafe", False),
+    "bf16 where the card only emulates it": Case(
+        "bf16-emulated", {"train.yaml": HEAD.replace("Qwen/Qwen2.5-7B", "facebook/opt-1.3b") + "bf16: true\n"}, {"gpus": ["T4 x1"]}, "unsafe", True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_repair_is_graded_by_what_it_may_break(case: Case, tmp_path: Path) -> None:
+    base = written(tmp_path, case.files)
+    found = inspect([base], options(**case.said), base=base).report.diagnostics
+    fixes = [d.fix for d in found if d.rule == case.rule]
+    assert [(fix.applicability, fix.by_name) for fix in fixes if fix is not None] == [(case.grade, case.by_name)]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES.values() if case.by_name], ids=lambda case: case.rule)
+def test_what_is_asked_for_by_name_is_written_and_in_bulk_it_is_not(case: Case, tmp_path: Path) -> None:
+    base = written(tmp_path, case.files)
+    assert not repair([base], options(**case.said), unsafe=True, base=base).texts
+    assert repair([base], options(**case.said), unsafe=True, base=base, named=(case.rule,)).texts
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        UNKNOWN, HIDDEN, ABSENT, object(),
+        {"quantization_config": UNKNOWN}, [1, [UNKNOWN]], (1, UNKNOWN), {"a": [{"b": (2, HIDDEN)}]}, {UNKNOWN: 1},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_nothing_is_written_that_no_text_can_say(value: object) -> None:
+    with pytest.raises(Impossible):
+        plain(value)
+
+
+@pytest.mark.parametrize("value", [None, True, 1, 1.5, "x", Verbatim("torch.bfloat16"), [1, {"a": (2, None)}]], ids=repr)
+def test_plain_values_are_written(value: object) -> None:
+    assert plain(value) is value
+
+
+QUANTISED = """\
+from transformers import BitsAndBytesConfig
+from trl import SFTConfig, SFTTrainer
+
+{kwargs}
+args = SFTConfig(output_dir="out", learning_rate=2e-4)
+SFTTrainer("org/model", args=args, model_init_kwargs=kwargs)
+"""
+HOLDERS = {
+    "a call within": 'kwargs = {"trust_remote_code": True, "quantization_config": BitsAndBytesConfig(load_in_4bit=True)}',
+    "a call within a call": "kwargs = dict(quantization_config=BitsAndBytesConfig(load_in_4bit=True))",
+    "a name within": 'import own\nkwargs = {"device_map": own.MAP}',
+    "a call in a list": 'import own\nkwargs = {"max_memory": [own.ask(), "20GiB"]}',
+}
+
+
+@pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
+def test_a_setting_that_holds_what_is_not_known_is_moved_by_hand(holder: str, tmp_path: Path) -> None:
+    base = written(tmp_path, {"train.py": QUANTISED.format(kwargs=holder)})
+    done = repair([base], options(releases=["trl==0.24.0", "transformers==4.57.6"]), unsafe=True, base=base)
+    assert not done.refused
+    for text in done.texts.values():
+        assert "model_init_kwargs=kwargs" in text.text
