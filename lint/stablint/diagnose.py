@@ -154,7 +154,9 @@ def _fix(group: list[Finding]) -> Fix | None:
         return None
     if any((fix.title, fix.files) != (first.title, first.files) for fix in fixes if fix is not None):
         return Fix("manual", first.title, (), "the targets need different repairs")
-    strictest = max((fix for fix in fixes if fix is not None), key=lambda fix: (fix.applicability == "unsafe", fix.by_name))
+    strictest = max(
+        (fix for fix in fixes if fix is not None), key=lambda fix: (fix.applicability == "unsafe", fix.by_name)
+    )
     return strictest._replace(by_name=any(fix is not None and fix.by_name for fix in fixes))
 
 

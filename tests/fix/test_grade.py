@@ -73,7 +73,9 @@ def test_nothing_is_written_that_no_text_can_say(value: object) -> None:
         plain(value)
 
 
-@pytest.mark.parametrize("value", [None, True, 1, 1.5, "x", Verbatim("torch.bfloat16"), [1, {"a": (2, None)}]], ids=repr)
+@pytest.mark.parametrize(
+    "value", [None, True, 1, 1.5, "x", Verbatim("torch.bfloat16"), [1, {"a": (2, None)}]], ids=repr
+)
 def test_plain_values_are_written(value: object) -> None:
     assert plain(value) is value
 

@@ -17,7 +17,13 @@ from stablint.inspect import Inspection, inspect
 from stablint.run.fact import ABSENT, is_unknown
 from tests.incidents import incidents
 
-TRAINING = ("derived.method", "derived.objective", "derived.compute_dtype", "derived.weights_dtype", "derived.effective_batch")
+TRAINING = (
+    "derived.method",
+    "derived.objective",
+    "derived.compute_dtype",
+    "derived.weights_dtype",
+    "derived.effective_batch",
+)
 WIDER = {("float16", "bfloat16"), ("float16", "float32"), ("bfloat16", "float32")}
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SAMPLE = int(os.environ.get("STABLINT_KEPT_EVERY", "8"))  # of the hazards' look-alikes one in so many; 1 for all

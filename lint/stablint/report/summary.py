@@ -27,9 +27,7 @@ def count(report: Report, severity: str) -> int:
 
 def fixable(report: Report, applicability: str) -> int:
     """How many repairs `--fix` writes of all that are found; those that have to be asked for by name are none of them."""
-    return sum(
-        d.fix is not None and d.fix.applicability == applicability and not d.fix.by_name for d in active(report)
-    )
+    return sum(d.fix is not None and d.fix.applicability == applicability and not d.fix.by_name for d in active(report))
 
 
 def summary(report: Report, *, fixed: int = 0) -> Iterator[str]:
