@@ -22,9 +22,10 @@ ALLOWED = {
     "target": {"source", "run", "knowledge"},
     "dialect": {"source", "run", "knowledge", "secrets"},
     "discover": {"source"},
-    "locks": {"run"},
+    "pins": {"run"},
+    "locks": {"run", "pins"},
     "faults": {"source.tree", "secrets"},
-    "assemble": {"source", "faults", "discover", "dialect", "run", "target", "locks", "policy", "knowledge"},
+    "assemble": {"source", "faults", "discover", "dialect", "run", "target", "locks", "pins", "policy", "knowledge"},
     "hazard": {"source.tree", "source.limits", "run", "target", "knowledge"},
     "fix": {
         "source",

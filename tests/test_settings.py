@@ -416,7 +416,15 @@ RELEASES = [
     ({"requirements.txt": "trl[vllm]==0.20.0  # pinned\nnumpy==1\n-r other.txt\n"}, {"trl": "==0.20.0"}),
     ({"requirements-gpu.txt": "Trl >= 0.20, <1 ; python_version > '3.9'\n"}, {"trl": ">= 0.20, <1"}),
     ({"requirements.txt": "trl==0.20.0 \\\n    --hash=sha256:00\n"}, {"trl": "==0.20.0"}),
-    ({"requirements.txt": "trl==0.20.0\n", "requirements-old.txt": "trl==0.9.6\n"}, {}),
+    # two environments: either may run
+    ({"requirements.txt": "trl==0.20.0\n", "requirements-old.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6 || ==0.20.0"}),
+    (
+        {"uv.lock": UV + '[[package]]\nname = "trl"\nversion = "0.21.0"\n'},
+        {"trl": "==0.20.0 || ==0.21.0", "torch": "==2.5.1"},
+    ),
+    ({"requirements.txt": "trl @ git+https://example.com/huggingface/trl@v0.9.6\n"}, {"trl": "==0.9.6"}),
+    ({"requirements.txt": "git+https://example.com/huggingface/trl.git@0f4e8a2#egg=trl\n"}, {"trl": "?"}),
+    ({"requirements.txt": "https://example.com/trl-0.9.6-py3-none-any.whl\n"}, {"trl": "==0.9.6"}),
     (
         {"pyproject.toml": '[project]\nname = "x"\ndependencies = [\n  "trl>=0.20,<1",\n  "peft",\n]\n'},
         {"trl": ">=0.20,<1"},
@@ -445,7 +453,7 @@ def test_releases_of_lock_files_and_requirements(tmp_path, files, expected):
 ASKED = [
     ('require_version("trl>=0.8.6,<=0.9.6", "pip install trl")', {"trl": ">=0.8.6,<=0.9.6"}),
     ('require_version(\n    "trl>=0.8.6,<=0.9.6")\nrequire_version("trl<0.9")', {"trl": ">=0.8.6,<=0.9.6,<0.9"}),
-    ('require_version("trl==0.9.6")\nrequire_version("trl>=1.0")', {}),
+    ('require_version("trl==0.9.6")\nrequire_version("trl>=1.0")', {"trl": "==0.9.6 || >=1.0"}),
     ('require_version("pillow>=9")\nrequire_version(wanted)', {}),
     ("pass", {}),
 ]
@@ -456,16 +464,107 @@ def test_releases_that_a_program_asks_for(text, expected):
     assert {library: pin.specifier for library, pin in locks.required(text, "a.py").items()} == expected
 
 
+# "" is a bare name: it takes what is newest on that day. "?" is a commit.
+INSTALLED = [
+    ("!pip install -q trl peft==0.15.0 'transformers[torch]'", {"trl": "", "peft": "==0.15.0", "transformers": ""}),
+    ("%pip install --upgrade transformers[torch] nosuch", {"transformers": ""}),
+    ("import trl", {}),
+    ("# MAGIC %pip install trl==0.4.7 transformers==4.31.0", {"trl": "==0.4.7", "transformers": "==4.31.0"}),
+    ("# MAGIC %pip install -q \\\n# MAGIC   trl==0.8.6\n", {"trl": "==0.8.6"}),
+    (
+        '%pip install --upgrade \\\n  "transformers==4.37.2" \\\n  "trl >= 0.7, <0.8"\n',
+        {"transformers": "==4.37.2", "trl": ">= 0.7, <0.8"},
+    ),
+    ("!pip install trl==0.8.6\n!pip install trl==0.9.6", {"trl": "==0.8.6 || ==0.9.6"}),
+    ("!pip install trl\n!pip install trl==0.9.6", {"trl": "==0.9.6"}),
+    ("!pip install trl==0.9.6\n!pip install trl", {"trl": "==0.9.6"}),
+    ("!pip install trl==0.9.6\n!pip install -qU trl", {"trl": ""}),
+    ("pip install trl==0.9.6 && pip install peft==0.10.0 # torch==1.13.1", {"trl": "==0.9.6", "peft": "==0.10.0"}),
+    (
+        "pip install trl==0.9.6; python -m pip install 'peft==0.10.0;python_version>\"3\"'",
+        {"trl": "==0.9.6", "peft": "==0.10.0"},
+    ),
+    ("pip install git+https://example.com/huggingface/transformers@v4.40-release", {"transformers": "==4.40"}),
+    ("pip install git+https://example.com/huggingface/transformers@dc68a39", {"transformers": "?"}),
+    ("pip install -U git+https://example.com/huggingface/trl.git", {"trl": ""}),
+    ("uv pip install trl==0.9.6\nuv add 'peft>=0.10'", {"trl": "==0.9.6", "peft": ">=0.10"}),
+    ("RUN CUDA=1 pip3 install --no-cache-dir torch==2.3.1+cu121 -i https://example.com/cu121", {"torch": "==2.3.1"}),
+    ("os.system('pip install trl==0.9.6')", {"trl": "==0.9.6"}),
+    ('subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", "trl==0.9.6"])', {"trl": "==0.9.6"}),
+    ("!{sys.executable} -m pip install trl==0.9.6", {"trl": "==0.9.6"}),
+    ("echo please pip install trl==0.9.6", {}),
+    ('raise ImportError("too old: pip install -U trl==0.9.6")', {}),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), INSTALLED)
+def test_what_a_text_installs_in_its_order(text, expected):
+    pins = locks.installed(text, "a.txt")
+    assert {library: pin.specifier for library, pin in pins.items()} == expected
+    assert not any(pin.presumed for pin in pins.values())
+    cells = [line + "\n" for line in text.split("\n")]
+    notebook = json.dumps({"cells": [{"cell_type": "code", "source": cells, "outputs": []}]}, indent=1)
+    again = locks.installed(notebook, "a.ipynb")
+    assert {library: pin.specifier for library, pin in again.items()} == expected
+
+
+def test_a_command_that_is_commented_out_is_presumed():
+    (pin,) = locks.installed("# !pip install trl==0.9.6\n", "a.py").values()
+    assert (pin.specifier, pin.presumed) == ("==0.9.6", True)
+    (pin,) = locks.installed("# pip install trl==0.9.6\npip install trl==0.8.6\n", "a.sh").values()
+    assert (pin.specifier, pin.presumed) == ("==0.8.6", False)
+
+
+# A program that transformers 5 and TRL 1 refuse, and what states older releases beside it or in it.
+OLD_PROGRAM = """from transformers import TrainingArguments
+from trl import SFTTrainer
+args = TrainingArguments("o", evaluation_strategy="steps", warmup_ratio=0.1, learning_rate=2e-5)
+trainer = SFTTrainer(model=model, args=args, train_dataset=rows, dataset_text_field="text", tokenizer=tokenizer)
+"""
+OLD_LOCK = '[[package]]\nname = "transformers"\nversion = "4.37.2"\n\n[[package]]\nname = "trl"\nversion = "0.7.11"\n'
+STATED_BESIDE = [
+    ({}, "# MAGIC %pip install trl==0.7.11 transformers==4.37.2\n"),
+    ({"requirements.txt": "transformers==4.37.2\ntrl==0.7.11\n"}, ""),
+    ({"uv.lock": OLD_LOCK + OLD_LOCK.replace("4.37.2", "4.38.2").replace("0.7.11", "0.8.6")}, ""),
+    (
+        {
+            "requirements.txt": "transformers==4.37.2\ntrl==0.7.11\n",
+            "requirements-b.txt": "transformers==4.40.1\ntrl==0.8.6\n",
+        },
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize(("files", "head"), STATED_BESIDE)
+def test_what_the_stated_releases_take_is_no_fault_and_stays_as_it_is(tmp_path, files, head):
+    for name, text in {**files, "train.py": head + OLD_PROGRAM}.items():
+        (tmp_path / name).write_text(text)
+    report = check(tmp_path)
+    assert not [d for d in report.diagnostics if d.code in ("V101", "V102", "V104") and d.severity != "info"]
+    assert not [
+        d for d in report.diagnostics if d.fix is not None and d.fix.applicability == "safe" and d.code.startswith("V")
+    ]
+
+
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("pins", "applicability"),
     [
-        ("!pip install -q trl peft==0.15.0 'transformers[torch]'", {"trl", "transformers"}),
-        ("%pip install --upgrade transformers[torch] nosuch", {"transformers"}),
-        ("import trl", set()),
+        ("", "safe"),
+        ("transformers==4.37.2\n---\ntransformers==4.57.6\n", "manual"),  # 4.37 has no eval_strategy
+        ("transformers==4.43.4\n---\ntransformers==4.57.6\n", "safe"),  # both have it
+        ("transformers>=4.36\n", "unsafe"),
+        ("transformers>=4.41\n", "safe"),
     ],
 )
-def test_what_is_installed_as_it_comes(text, expected):
-    assert locks.installed_as_they_come(text) == expected
+def test_a_repair_is_for_every_release_that_is_stated(tmp_path, pins, applicability):
+    for number, text in enumerate(pins.split("---\n") if pins else []):
+        (tmp_path / f"requirements-{number}.txt").write_text(text)
+    program = "from transformers import TrainingArguments\nargs = TrainingArguments('o', evaluation_strategy='steps')\n"
+    (tmp_path / "train.py").write_text(program)
+    (found,) = [d for d in check(tmp_path).diagnostics if d.code == "V101"]
+    assert found.severity == "warning"
+    assert found.fix is not None and found.fix.applicability == applicability
 
 
 def test_the_nearer_requirements_count(tmp_path):

@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from stablint.run.releases import Releases
+from stablint.pins import commands
+from stablint.pins.requirement import ANY, UNREAD, library_of, requirement
+from stablint.run.releases import EITHER, Releases
 
 _LARGEST = 20_000_000
 _MOST_PINS = 50  # of one library: no release satisfies so many that differ
@@ -19,20 +21,17 @@ _MOST_PINS = 50  # of one library: no release satisfies so many that differ
 # at one place of a line or a word, so that no text takes more than its length.
 _NAME = r'name = "([^"]+)"'
 _VERSION = r'version = "([^"+]+)'
-_REQUIREMENT = (
-    r"([A-Za-z0-9][A-Za-z0-9._-]*) ?(?:\[[^\]]*\])? ?\(?((?:===|==|~=|!=|<=|>=|<|>)[^;#()]*)\)? ?(?:;.*)?(?:#.*)?\Z"
-)
 _ARRAY = r"[ \t]*dependencies[ \t]*=[ \t]*\["
 _IN_ARRAY = r"\"([^\"\n]*)\"|'([^'\n]*)'|#[^\n]*|(\])"
 _REQUIRES = r"\brequire_version\(\s*[\"']([^\"'\n]+)[\"']"
-_LOCAL = r"\+[A-Za-z0-9._]+"
 
 
 class Pin(NamedTuple):
     """What a file says about a library's releases."""
 
-    specifier: str
+    specifier: str  # alternatives are separated by `EITHER`; `UNREAD` where a commit is named, `ANY` where nothing more than the name
     file: str
+    presumed: bool = False  # said where it need not be what runs
 
 
 def stated(folder: str, root: str, read: dict[str, dict[str, Pin]]) -> dict[str, Pin]:
@@ -61,84 +60,76 @@ def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
     found: dict[str, Pin] = {}
     for kind in (("uv.lock", "poetry.lock"), requirements, ("pyproject.toml",)):
         said = [
-            (library, Pin(specifier, os.path.join(folder, name)))
+            one
             for name in kind
             if name in names
-            for library, specifier in _pairs(name, _text(folder, name, inside))
+            for one in _said(_requirements(name, _text(folder, name, inside)), os.path.join(folder, name))
         ]
         for library, pin in _agreeing(said).items():
             found.setdefault(library, pin)
     return found
 
 
-def _pairs(name: str, text: str) -> Iterable[tuple[str, str]]:
+def _requirements(name: str, text: str) -> Iterable[str]:
     if name.endswith(".lock"):
         return _locked(text)
     return _required(text.splitlines() if name.endswith(".txt") else _dependencies(text))
 
 
-# In a notebook the command stands in a JSON string, which ends or breaks its line at a quote or a backslash.
-_INSTALLS = r"pip3?\s+install\s+((?:[^\\\n\"]|\\\")*)"
-_BETWEEN = r"[\s'\"\\()]+"
-_BARE = r"[A-Za-z][A-Za-z0-9._-]*(?:\[[^\]]*\])?\Z"
-_ASKED = r"([A-Za-z][A-Za-z0-9._-]*)(?:\[[^\]]*\])?((?:===|==|~=|!=|<=|>=|<|>)[0-9][0-9A-Za-z.,*<>=!~]*)"
-
-
 def installed(text: str, path: str) -> dict[str, Pin]:
-    """What a notebook or a script installs by itself before it trains (`!pip install trl==0.22.2`)."""
-    if "install" not in text:
-        return {}
-    said = [
-        (library, Pin(specifier.rstrip(","), path))
-        for command in re.findall(_INSTALLS, text)
-        for word in re.split(_BETWEEN, command)
-        for name, specifier in (found.groups() for found in (re.match(_ASKED, word),) if found is not None)
-        if (library := _library(name))
-    ]
-    return _agreeing(said)
+    """What a notebook or a script installs by itself before it trains (`!pip install trl==0.22.2`), command after command.
 
-
-def installed_as_they_come(text: str) -> set[str]:
-    """What a notebook installs without a word on the release: the newest of its day, whatever the repository pins."""
-    if "install" not in text:
-        return set()
-    words = [
-        word for command in re.findall(_INSTALLS, text) for word in re.split(_BETWEEN, command) if re.match(_BARE, word)
-    ]
-    return {library for word in words if (library := _library(word.partition("[")[0]))}
+    A bare name stands without a specifier: it takes the newest release of its day, whatever the repository pins.
+    """
+    found = commands.installed(text, path.endswith(".ipynb"))
+    pins: dict[str, Pin] = {}
+    for library, specifiers in found.specifiers.items():
+        pin = _agreed([Pin(one, path, library in found.presumed) for one in specifiers], library)
+        if pin is not None:
+            pins[library] = pin
+    return pins
 
 
 def required(text: str, path: str) -> dict[str, Pin]:
     """What a program asks for by transformers' `require_version("trl>=0.8.6,<=0.9.6")` before it goes on."""
     if "require_version(" not in text:
         return {}
-    said = [(name, Pin(specifier, path)) for name, specifier in _required(re.findall(_REQUIRES, text))]
-    return _agreeing(said)
+    return _agreeing(_said(re.findall(_REQUIRES, text), path))
+
+
+def _said(requirements: Iterable[str], path: str) -> Iterator[tuple[str, Pin]]:
+    for text in requirements:
+        found = requirement(text)
+        if found is not None and found.specifier != ANY:
+            yield found.library, Pin(found.specifier, path)
 
 
 def _agreeing(said: Iterable[tuple[str, Pin]]) -> dict[str, Pin]:
-    """What is said of each library, if all of it agrees."""
+    """What is said of each library."""
     pins: dict[str, list[Pin]] = {}
     for library, pin in said:
         pins.setdefault(library, []).append(pin)
-    agreed = {library: _agreed(library, found) for library, found in pins.items()}
+    agreed = {library: _agreed(found, library) for library, found in pins.items()}
     return {library: pin for library, pin in agreed.items() if pin is not None}
 
 
-def _agreed(library: str, pins: list[Pin]) -> Pin | None:
-    """All of them together, if a release satisfies them; two environments that contradict each other say nothing."""
+def _agreed(pins: list[Pin], library: str) -> Pin | None:
+    """All of them together, if a release satisfies them; else any of them: two environments, or one installed after the other."""
     different = list(dict.fromkeys(pin.specifier for pin in pins))
+    if UNREAD in different or ANY in different:
+        return pins[0]._replace(specifier=UNREAD if UNREAD in different else ANY)
     if len(different) > _MOST_PINS:
         return None
-    text = ",".join(different)
-    try:
-        Releases.known().restrict(library, text)
-    except ValueError:
-        return None
-    return pins[0]._replace(specifier=text)
+    for text in (",".join(different), EITHER.join(different)):
+        try:
+            Releases.known().restrict(library, text)
+        except ValueError:
+            continue
+        return pins[0]._replace(specifier=text)
+    return None
 
 
-def _locked(text: str) -> Iterator[tuple[str, str]]:
+def _locked(text: str) -> Iterator[str]:
     inside, name = False, ""
     for line in text.splitlines():
         if line.startswith("["):
@@ -146,17 +137,14 @@ def _locked(text: str) -> Iterator[tuple[str, str]]:
         elif inside and (found := re.match(_NAME, line)):
             name = found[1]
         elif inside and name and (found := re.match(_VERSION, line)):
-            if library := _library(name):
-                yield library, f"=={found[1]}"
+            if library_of(name):
+                yield f"{name}=={found[1]}"
             inside = False
 
 
-def _required(lines: list[str]) -> Iterator[tuple[str, str]]:
+def _required(lines: list[str]) -> Iterator[str]:
     for line in lines:
-        words = " ".join(line.partition(" #")[0].split()).rstrip("\\").rstrip()
-        match = re.match(_REQUIREMENT, re.sub(_LOCAL, "", words))
-        if match and (library := _library(match[1])):
-            yield library, match[2].strip()
+        yield " ".join(line.partition(" #")[0].split()).partition(" --hash")[0].rstrip("\\").rstrip()
 
 
 def _dependencies(text: str) -> list[str]:
@@ -176,11 +164,6 @@ def _dependencies(text: str) -> list[str]:
             break
         at += len(line)
     return []
-
-
-def _library(name: str) -> str:
-    library = re.sub(r"[-_.]+", "-", name).lower()
-    return library if library in Releases.known().libraries() else ""
 
 
 def _text(folder: str, name: str, inside: str) -> str:

@@ -30,6 +30,7 @@ class Files:
         self._models: dict[tuple[str, bool], dict[str, Fact]] = {}
         self._folders: dict[tuple[str, str], str | None] = {}
         self._requirements: dict[str, dict[str, locks.Pin]] = {}
+        self._installed: dict[str, tuple[Text, dict[str, locks.Pin]]] = {}
         self.faults = Faults()
         self.kept = Kept()
         self._put: dict[str, Text] = {}
@@ -152,6 +153,12 @@ class Files:
             if folder in self._requirements
             else locks.stated(folder, self.root(beside), self._requirements)
         )
+
+    def installed(self, text: Text) -> dict[str, locks.Pin]:
+        """What the file installs by itself, looked for once."""
+        if text.path not in self._installed or self._installed[text.path][0] is not text:
+            self._installed[text.path] = (text, locks.installed(text.text, text.path))
+        return self._installed[text.path][1]
 
     def name(self, path: str) -> str:
         if path.startswith(self._prefix):

@@ -13,6 +13,7 @@ from stablint.assemble.files import Files
 from stablint.assemble.joining import Part
 from stablint.dialect.fragment import lower_mapping, plain_value
 from stablint.run.fact import Derived, Explicit, Fact, Statement, Supplied, facts_of
+from stablint.pins.requirement import ANY, UNREAD
 from stablint.run.releases import Releases
 from stablint.source.tree import Mapping, Text, Unknown
 from stablint.target import model as models
@@ -105,24 +106,38 @@ def extra_flags_of(flags: tuple[str, ...]) -> Iterator[Statement]:
 
 
 def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Releases, dict[str, str]]:
-    """The releases that the run may use, and where each library's were said."""
+    """The releases that the run may use, and where each library's were said: the options, then what the texts of the run install and
+    ask for by themselves, then the files beside them."""
     releases = Releases.known()
-    document = parts[0].fragment.block.document
-    pins = files.requirements(document.text.path)
-    if document.view is not None and pins:
-        bare = locks.installed_as_they_come(document.text.text)
-        pins = {name: pin for name, pin in pins.items() if name not in bare}
-    if document.view is not None or document.format == "shell":
-        pins = {**pins, **locks.installed(document.text.text, document.text.path)}
-    if document.format in ("python", "notebook"):
-        pins = {**pins, **locks.required(document.text.text, document.text.path)}
+    pins = dict(files.requirements(parts[0].fragment.block.document.text.path))
+    for text, format, notebook in _texts(parts):
+        if notebook or format in ("shell", "python", "notebook"):
+            pins |= files.installed(text)
+        if format in ("python", "notebook"):
+            pins |= locks.required(text.text, text.path)
     if not (pins or options.releases):
         return releases, {}
     asked = dict(options.releases)
-    for library, specifier in {**{name: pin.specifier for name, pin in pins.items()}, **asked}.items():
+    said = {}
+    for library, pin in pins.items():
+        if library in asked or pin.specifier == ANY:
+            continue
+        if pin.specifier == UNREAD:
+            releases = releases.unread(library)
+        elif pin.presumed:
+            releases = releases.presume(library, pin.specifier)
+        else:
+            releases = releases.restrict(library, pin.specifier)
+            said[library] = files.name(pin.file)
+    for library, specifier in asked.items():
         releases = releases.restrict(library, specifier)
-    said = {name: files.name(pin.file) for name, pin in pins.items() if name not in asked}
     return releases, {**said, **{name: options.said.get(name) or f"--with {name}" for name in asked}}
+
+
+def _texts(parts: list[Part]) -> list[tuple[Text, str, bool]]:
+    """The files of a run, the one that it begins in last: what that says of a release counts most."""
+    documents = {part.fragment.block.document.text.path: part.fragment.block.document for part in reversed(parts)}
+    return [(one.text, one.format, one.view is not None) for one in documents.values()]
 
 
 def model_facts(parts: list[Part], explicit: dict[str, Fact], files: Files, options: Options) -> Table[str, Fact]:

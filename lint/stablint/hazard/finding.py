@@ -10,14 +10,21 @@ from stablint.hazard.model import Finding, Hazard, Remedy
 from stablint.hazard.wording import fill
 from stablint.run.fact import ABSENT, PRESUMED, Derived, Explicit, Fact, Place
 from stablint.run.provenance import defaults, leaves
-from stablint.run.world import World
+from stablint.run.world import Run, World
 
 _RANK = {"info": 0, "warning": 1, "error": 2}
 
 
 def finding(
-    hazard: Hazard, checked: Checked, world: World, item: str, releases: dict[str, str], partly: bool
+    hazard: Hazard,
+    checked: Checked,
+    world: World,
+    item: str,
+    releases: dict[str, str],
+    partly: bool,
+    turning: frozenset[str],
 ) -> Finding:
+    """`releases`: those in which it holds, where that is not all (`partly`). `turning`: the libraries on whose releases it may depend."""
     names = list(dict.fromkeys(name for name in deciding(hazard.when, world) if not name.startswith("item.")))
     facts = tuple(world.fact(name) for name in names)
     presumed = [] if _of_one_file(facts) else [fact for fact in facts if fact.presumed]
@@ -29,8 +36,12 @@ def finding(
         severity = min(severity, most, key=_RANK.__getitem__)
     if partly:
         # Flags of somebody's own script were written for the releases of their time, which that project pins.
-        least = "info" if item and world.scope(item) == PRESUMED else "warning"
-        severity = min(severity, least, key=_RANK.__getitem__)
+        of_program = bool(item) and world.scope(item) == PRESUMED
+        unread = any(checked.run.releases.is_unread(library) for library in turning)
+        severity = min(severity, "info" if of_program or unread else "warning", key=_RANK.__getitem__)
+    divided = _divided(checked.run, turning, partly)
+    if any(checked.run.releases.presumed(library) for library in divided):
+        severity = min(severity, "warning", key=_RANK.__getitem__)
     fact, place, absent = _place(hazard, world, names, item)
     remedies = _remedies(hazard, world)
     shown = _leaf_facts(
@@ -54,6 +65,17 @@ def finding(
         releases,
         tuple(notes),
         item,
+        divided,
+    )
+
+
+def _divided(run: Run, turning: frozenset[str], partly: bool) -> frozenset[str]:
+    """The libraries whose releases are presumed, or are stated and not all of one mind about it."""
+    releases = run.releases
+    return frozenset(
+        library
+        for library in turning
+        if releases.presumed(library) or (partly and (releases.stated(library) or releases.is_unread(library)))
     )
 
 

@@ -75,6 +75,9 @@ class Finding(NamedTuple):
     releases: dict[str, str]
     notes: tuple[str, ...]
     item: str = ""  # the fact that `item` stands for
+    divided: frozenset[str] = (
+        frozenset()
+    )  # libraries whose releases are presumed, or stated and some of them without the fault
 
 
 class Open(NamedTuple):

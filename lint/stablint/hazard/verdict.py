@@ -24,7 +24,7 @@ def examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | Non
     at = all_turns(hazard, newest)
     if not at:
         if verdict is True:
-            return finding(hazard, checked, newest, item, {}, False)
+            return finding(hazard, checked, newest, item, {}, False, frozenset(hazard.versions))
         return _open(hazard, newest, ()) if verdict is None else None
     seen: list[tuple[dict[str, Any], World, Verdict]] = []
     for _ in range(3):  # another world may turn at releases that the newest one never asked about
@@ -36,7 +36,7 @@ def examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | Non
         if more == at:
             break
         at = more
-    return _over_releases(hazard, checked, item, seen)
+    return _over_releases(hazard, checked, item, seen, frozenset([library for library, _ in at]).union(hazard.versions))
 
 
 def settled_false(hazard: Hazard, world: World) -> bool:
@@ -82,15 +82,19 @@ def _range_turns(hazard: Hazard, world: World) -> Turns:
 
 
 def _over_releases(
-    hazard: Hazard, checked: Checked, item: str, seen: list[tuple[dict[str, Any], World, Verdict]]
+    hazard: Hazard,
+    checked: Checked,
+    item: str,
+    seen: list[tuple[dict[str, Any], World, Verdict]],
+    turning: frozenset[str],
 ) -> Finding | Open | None:
     """True in all: as declared. True in some, the newest among them: at most a warning. True in older ones only: undetermined."""
     true = [(interval, view) for interval, view, verdict in seen if verdict is True]
     if seen and all(verdict is True for _, _, verdict in seen):
-        return finding(hazard, checked, seen[0][1], item, {}, False)
+        return finding(hazard, checked, seen[0][1], item, {}, False, turning)
     libraries = sorted({library for interval, _, _ in seen for library in interval})
     if true and seen[0][2] is True:
-        return finding(hazard, checked, seen[0][1], item, _releases(true, seen, libraries, checked), True)
+        return finding(hazard, checked, seen[0][1], item, _releases(true, seen, libraries, checked), True, turning)
     if true:
         unstated = tuple(
             f"versions.{library}" for library in libraries if len(checked.run.releases.allowed(library)) > 1

@@ -13,6 +13,9 @@ from collections.abc import Iterable
 from stablint.knowledge import load
 from stablint.run.pep440 import Key, clauses, final_of, matcher, minor_of, release_key, text_of
 
+EITHER = " || "
+"""Between specifiers of which one holds: two environments of one project."""
+
 _keys: dict[str, tuple[Key, ...]] = {}  # library → keys of the releases that were read or listed, oldest first
 _texts: dict[tuple[str, Key], str] = {}  # versions as that library ("": any) writes them
 _places: dict[str, dict[Key, int | None]] = {}
@@ -59,10 +62,16 @@ def place(library: str, key: Key) -> int | None:
 class Releases:
     """The releases of each library that a run may use. Values are never changed: `restrict` gives a new set."""
 
-    __slots__ = ("_cuts", "_members", "_newest")
+    __slots__ = ("_cuts", "_members", "_newest", "_presumed", "_unread")
 
-    def __init__(self, members: dict[str, tuple[Key, ...]]) -> None:
-        self._members = members  # of the libraries about which something was said
+    def __init__(
+        self,
+        members: dict[str, tuple[Key, ...]],
+        presumed: frozenset[str] = frozenset(),
+        unread: frozenset[str] = frozenset(),
+    ) -> None:
+        self._members = members  # of the libraries about which something was said, or is presumed
+        self._presumed, self._unread = presumed, unread
         self._newest: dict[str, Key] | None = None
         self._cuts: dict[tuple[str, str], frozenset[tuple[str, Key]]] = {}
 
@@ -72,12 +81,14 @@ class Releases:
         return _KNOWN
 
     def restrict(self, library: str, specifier: str) -> "Releases":
-        """Only the releases that satisfy a PEP 440 specifier or equal a bare version.
+        """Only the releases that satisfy a PEP 440 specifier (one of several between which `EITHER` stands) or equal a bare version.
 
         An exact version that is not listed (a development version, a patch release) is the only member from then on; so is the lower
         bound of a range that lies beyond all known releases. Raises ValueError for what is neither, and for a range that leaves nothing.
         """
         library = _name(library)
+        if EITHER in specifier:
+            return self._either(library, specifier.split(EITHER))
         test, parts = matcher(specifier), clauses(specifier)
         exact = [release_key(v) for op, v in parts if op in ("==", "===") and not v.endswith(".*")]
         before = self._members.get(library)
@@ -98,7 +109,32 @@ class Releases:
                 left = (release_key("0"),)  # older than all that is known: nothing about it is
         if not left:
             raise ValueError(f"no known release of {library} satisfies {specifier!r}")
-        return Releases({**self._members, library: left})
+        return Releases({**self._members, library: left}, self._presumed - {library}, self._unread - {library})
+
+    def presume(self, library: str, specifier: str) -> "Releases":
+        """Only those releases, as long as nobody says otherwise: what rests on them is a warning at most, and repairs nothing. The same
+        set where something was said, or where no release satisfies the specifier."""
+        library = _name(library)
+        if self.stated(library) or library in self._unread:
+            return self
+        try:
+            left = self.restrict(library, specifier)
+        except ValueError:
+            return self
+        return Releases(left._members, self._presumed | {library}, self._unread)
+
+    def unread(self, library: str) -> "Releases":
+        """A release is stated that cannot be read (a commit): it may be any of them."""
+        library = _name(library)
+        members = {name: keys for name, keys in self._members.items() if name != library}
+        return Releases(members, self._presumed - {library}, self._unread | {library})
+
+    def _either(self, library: str, specifiers: list[str]) -> "Releases":
+        left: set[Key] = set()
+        for specifier in specifiers:
+            left.update(self.restrict(library, specifier).allowed(library))
+        members = {**self._members, library: tuple(sorted(left))}
+        return Releases(members, self._presumed - {library}, self._unread - {library})
 
     def allowed(self, library: str) -> tuple[Key, ...]:
         """The releases left, oldest first; empty for a library of which nothing is known and nothing was said."""
@@ -108,14 +144,28 @@ class Releases:
 
     def stated(self, library: str) -> bool:
         """Whether something was said about this library."""
-        return _name(library) in self._members
+        library = _name(library)
+        return library in self._members and library not in self._presumed
+
+    def presumed(self, library: str) -> bool:
+        """Whether its releases are a presumption."""
+        return _name(library) in self._presumed
+
+    def is_unread(self, library: str) -> bool:
+        """Whether a release is stated that cannot be read."""
+        return _name(library) in self._unread
+
+    def closed(self, library: str) -> bool:
+        """Whether what was said leaves out the newest release."""
+        known = known_keys(library)
+        return bool(known) and known[-1] not in self.allowed(library)
 
     def is_known(self) -> bool:
         """Whether nothing was said about any library."""
-        return not self._members
+        return not (self._members or self._unread)
 
     def __repr__(self) -> str:
-        return f"Releases({self._members})"
+        return f"Releases({self._members}, {sorted(self._presumed)}, {sorted(self._unread)})"
 
     def newest(self, library: str) -> Key | None:
         allowed = self.allowed(library)

@@ -1,0 +1,118 @@
+"""What the install commands of a notebook, a script, a Dockerfile or a text for readers say, in their order.
+
+`pip install`, `%pip install`, `!pip install`, `python -m pip install`, `uv pip install`, `uv add`, and Databricks' `# MAGIC %pip install`;
+over continued lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from stablint.pins.requirement import ANY, UNREAD, Requirement, requirement
+
+_COMMAND = r"(?:\bpip3?[\"', ]+install|\buv[ ]+add)(?=[\"', ])"
+_WORD = r"\"([^\"]*)\"|'([^']*)'|(&&|\|\||[;|&]|#)|([^\s\"';&|()#\[\],<>=!~@]+(?:\[[^\]\s]*\])?[^\s\"';&|()]*)"
+# What may stand in front of the command: nothing else on the line than what starts commands. A sentence that speaks of one is none.
+_STARTS = r"[\s!%$>\"`-]*(?:RUN\s|run:\s|sudo\s|then\s|do\s|time\s|exec\s|conda run\s|(?:[A-Z_]+=\S*\s))*\s*(?:(?:\S*python[\d.]*|\{?sys\.executable\}?|uv)[\"', ]+(?:-m[\"', ]+)?)?\Z"
+_CALLS = r"\b(?:system|run|check_call|check_output|Popen|call|getoutput|run_line_magic)\("
+_UPGRADE = r"--upgrade\Z|-[a-zA-Z]*U[a-zA-Z]*\Z"
+_ESCAPE = r"\\(.)"
+_NEXT_LINE = r"\\n\",[ \t]*\r?\n[ \t]*\""
+_ESCAPED = {"n": "\n", "t": "\t", "r": ""}
+_MAGIC = "# MAGIC"
+
+
+class Installed(NamedTuple):
+    """What the commands come to, by library: specifiers in their order (`ANY` and `UNREAD` stand alone)."""
+
+    specifiers: dict[str, list[str]]
+    presumed: frozenset[str]  # libraries of which only commands speak that are commented out
+
+
+def installed(text: str, notebook: bool = False) -> Installed:
+    """What a text installs. `notebook`: the text is the JSON of one."""
+    said: dict[bool, dict[str, list[str]]] = {False: {}, True: {}}
+    if "install" in text or "uv add" in text:
+        for line, commented in _lines(_plain(text) if notebook else text):
+            for command in _commands(line):
+                _run(command, said[commented])
+    commented_only = frozenset(said[True].keys() - said[False].keys())
+    return Installed({**said[True], **said[False]}, commented_only)
+
+
+def _plain(text: str) -> str:
+    """The JSON of a notebook with its strings' line ends as line ends."""
+    return re.sub(_ESCAPE, lambda found: _ESCAPED.get(found[1], found[1]), re.sub(_NEXT_LINE, "\n", text))
+
+
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Lines that may install something, continued ones as one, and whether they are commented out."""
+    parts: list[str] = []
+    commented = False
+    for line in text.splitlines():
+        if not parts and "install" not in line and "uv add" not in line:
+            continue
+        words = line.strip()
+        if not parts:
+            words = words.removeprefix('"').lstrip()  # the first line of a cell
+        if words.startswith(_MAGIC):
+            words = words[len(_MAGIC) :].strip()
+        if not parts:
+            commented = words.startswith("#")
+        if commented:
+            words = words.lstrip("# ")
+        if words.endswith("\\"):
+            parts.append(words[:-1])
+            continue
+        yield " ".join([*parts, words]), commented
+        parts = []
+    if parts:
+        yield " ".join(parts), commented
+
+
+def _commands(line: str) -> Iterable[list[str]]:
+    """The words behind each install command of a line, up to its end."""
+    for found in re.finditer(_COMMAND, line):
+        if not _starts(line[: found.start()]):
+            continue
+        words: list[str] = []
+        for word in re.compile(_WORD).finditer(line, found.end()):
+            if word[3]:
+                break
+            words.append((word[1] or word[2] or word[4] or "").strip())
+        yield words
+
+
+def _starts(before: str) -> bool:
+    """Whether a command may begin behind this part of a line."""
+    call = re.search(_CALLS, before)
+    cut = call.end() if call else max(before.rfind(mark) + 1 for mark in "&;|(")
+    return (
+        re.match(_STARTS, before[cut:].lstrip("[\"'f")) is not None
+        if call
+        else re.match(_STARTS, before[cut:]) is not None
+    )
+
+
+def _run(words: list[str], said: dict[str, list[str]]) -> None:
+    """One command after those before it: a release that is named counts, a bare name takes what is there unless it upgrades."""
+    upgrades = any(re.match(_UPGRADE, word) for word in words)
+    for found in _requirements(words):
+        before = said.get(found.library)
+        if found.specifier == UNREAD or before is None or before[-1] in (ANY, UNREAD):
+            said[found.library] = [found.specifier] if found.specifier != ANY or before is None else before
+        elif found.specifier == ANY:
+            if upgrades:
+                said[found.library] = [ANY]
+        else:
+            before.append(found.specifier)
+
+
+def _requirements(words: list[str]) -> Iterator[Requirement]:
+    for word in words:
+        # Several words in one pair of quotes: os.system("pip install a==1 b") is cut where its quote begins.
+        found = requirement(word.rstrip(",")) if not word.startswith("-") else None
+        if found is not None:
+            yield found

@@ -1,0 +1,84 @@
+"""One requirement as pip writes it (PEP 508): a name with releases, a bare name, or an address."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from stablint.run.pep440 import matcher
+from stablint.run.releases import Releases
+
+# Texts, not compiled: most projects ask for none of them. Every one is tried at one place, so that no text takes more than its length.
+_NAME = r"([A-Za-z0-9][A-Za-z0-9._-]*) ?(?:\[[^\]]*\])?"
+_OPERATORS = r"(?:===|==|~=|!=|<=|>=|<|>)"
+_RELEASES = _NAME + r" ?\(?(" + _OPERATORS + r"[^;#()]*)\)? ?(?:;.*)?(?:#.*)?\Z"
+_BARE = _NAME + r" ?(?:;.*)?\Z"
+_ADDRESS = r"(?:" + _NAME + r" ?@ ?)?((?:git\+)?(?:https?|ssh|file)://\S+)"
+_LOCAL = r"\+[A-Za-z0-9._]+"
+_TAG = r"v?(\d+(?:\.\d+)+(?:\.?(?:post|rc|dev|a|b)\d+)?)(?:-release)?\Z"
+_WHEEL = r"([A-Za-z0-9_.]+)-(\d[0-9A-Za-z.]*)(?:\+[0-9A-Za-z._]+)?-[^/]*\.whl"
+
+ANY, UNREAD = "", "?"
+"""What stands for a specifier: no word on the release, and a word that says no release (a commit)."""
+
+
+class Requirement(NamedTuple):
+    """A library that stablint knows, and a specifier of releases, `ANY` or `UNREAD`."""
+
+    library: str
+    specifier: str
+
+
+def library_of(name: str) -> str:
+    """The library's name as stablint writes it; empty for one that it does not know."""
+    library = re.sub(r"[-_.]+", "-", name).lower()
+    return library if library in Releases.known().libraries() else ""
+
+
+def requirement(text: str) -> Requirement | None:
+    """What a requirement says of a known library; None for options, other libraries and what is no requirement."""
+    words = " ".join(text.split())
+    if "://" in words:
+        return _at_address(words)
+    found = re.match(_RELEASES, re.sub(_LOCAL, "", words))
+    if found:
+        library, specifier = library_of(found[1]), found[2].strip().rstrip(",").rstrip()
+        return Requirement(library, specifier) if library and _is_specifier(specifier) else None
+    bare = re.match(_BARE, words)
+    library = library_of(bare[1]) if bare else ""
+    return Requirement(library, ANY) if library else None
+
+
+def _is_specifier(text: str) -> bool:
+    try:
+        matcher(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _at_address(words: str) -> Requirement | None:
+    """`name @ git+https://host/owner/name@tag`: a tag is a release, a commit is one that nobody can tell from here."""
+    found = re.match(_ADDRESS, words)
+    if found is None:
+        return None
+    address, _, fragment = found[2].partition("#")
+    wheel = re.match(_WHEEL, address.rpartition("/")[2])
+    if wheel:
+        library = library_of(wheel[1])
+        return Requirement(library, f"=={wheel[2]}") if library and _is_specifier(f"=={wheel[2]}") else None
+    path, at, reference = address.partition("://")[2].partition("/")[2].rpartition("@")
+    if not at:
+        path, reference = reference, ""
+    for archive in ("/archive/refs/tags/", "/archive/", "/releases/download/"):
+        if archive in path:
+            path, _, reference = path.partition(archive)
+            reference = reference.removesuffix(".zip").removesuffix(".tar.gz")
+    egg = fragment.partition("egg=")[2].partition("&")[0].partition("[")[0]
+    library = library_of(found[1] or egg or path.rpartition("/")[2].removesuffix(".git"))
+    if not library:
+        return None
+    tag = re.match(_TAG, reference)
+    if tag and _is_specifier(f"=={tag[1]}"):
+        return Requirement(library, f"=={tag[1]}")
+    return Requirement(library, UNREAD if reference not in ("", "main", "master") else ANY)
