@@ -12,8 +12,8 @@ from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
 from stablint.assemble.joining import Part
 from stablint.dialect.fragment import lower_mapping, plain_value
-from stablint.run.fact import Derived, Explicit, Fact, Statement, Supplied, facts_of
 from stablint.pins.requirement import ANY, UNREAD
+from stablint.run.fact import Derived, Explicit, Fact, Statement, Supplied, facts_of
 from stablint.run.releases import Releases
 from stablint.source.tree import Mapping, Text, Unknown
 from stablint.target import model as models

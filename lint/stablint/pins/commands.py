@@ -15,7 +15,11 @@ from stablint.pins.requirement import ANY, UNREAD, Requirement, requirement
 _COMMAND = r"(?:\bpip3?[\"', ]+install|\buv[ ]+add)(?=[\"', ])"
 _WORD = r"\"([^\"]*)\"|'([^']*)'|(&&|\|\||[;|&]|#)|([^\s\"';&|()#\[\],<>=!~@]+(?:\[[^\]\s]*\])?[^\s\"';&|()]*)"
 # What may stand in front of the command: nothing else on the line than what starts commands. A sentence that speaks of one is none.
-_STARTS = r"[\s!%$>\"`-]*(?:RUN\s|run:\s|sudo\s|then\s|do\s|time\s|exec\s|conda run\s|(?:[A-Z_]+=\S*\s))*\s*(?:(?:\S*python[\d.]*|\{?sys\.executable\}?|uv)[\"', ]+(?:-m[\"', ]+)?)?\Z"
+_STARTS = frozenset(
+    ["RUN", "run:", "sudo", "then", "do", "time", "exec", "uv", "-m", "-", "$", ">", "sys.executable", ""]
+)
+_SETS = r"[A-Za-z_][A-Za-z0-9_]*="
+_PYTHON = r"python[0-9.]*\Z"
 _CALLS = r"\b(?:system|run|check_call|check_output|Popen|call|getoutput|run_line_magic)\("
 _UPGRADE = r"--upgrade\Z|-[a-zA-Z]*U[a-zA-Z]*\Z"
 _ESCAPE = r"\\(.)"
@@ -74,11 +78,14 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
 
 def _commands(line: str) -> Iterable[list[str]]:
     """The words behind each install command of a line, up to its end."""
-    for found in re.finditer(_COMMAND, line):
-        if not _starts(line[: found.start()]):
+    commands = list(re.finditer(_COMMAND, line))
+    before = 0
+    for found, after in zip(commands, [*(one.start() for one in commands[1:]), len(line)], strict=False):
+        between, before = line[before : found.start()], found.end()
+        if not _starts(between):
             continue
         words: list[str] = []
-        for word in re.compile(_WORD).finditer(line, found.end()):
+        for word in re.compile(_WORD).finditer(line, found.end(), after):
             if word[3]:
                 break
             words.append((word[1] or word[2] or word[4] or "").strip())
@@ -89,11 +96,10 @@ def _starts(before: str) -> bool:
     """Whether a command may begin behind this part of a line."""
     call = re.search(_CALLS, before)
     cut = call.end() if call else max(before.rfind(mark) + 1 for mark in "&;|(")
-    return (
-        re.match(_STARTS, before[cut:].lstrip("[\"'f")) is not None
-        if call
-        else re.match(_STARTS, before[cut:]) is not None
-    )
+    words = [word.strip("!%`[]{}\"',") for word in before[cut:].split()]
+    if call and words and words[0].startswith(('f"', "f'")):
+        words[0] = words[0][2:]
+    return all(word in _STARTS or re.match(_SETS, word) or re.match(_PYTHON, word.rpartition("/")[2]) for word in words)
 
 
 def _run(words: list[str], said: dict[str, list[str]]) -> None:
