@@ -71,7 +71,8 @@ class Program(NamedTuple):
     def _contradicts(self, fragment: Fragment) -> bool:
         packages = _PACKAGES.get(fragment.framework)
         if packages is not None:
-            return not _imports(self.document, packages)
+            # settings alone are no program: they may be an excerpt of the framework's own
+            return _imports(self.document, (r"[\w.]+",)) and not _imports(self.document, packages)
         if fragment.framework == _LIGHTNING:
             return bool(self.loop) and self.loop != "lightning"
         if fragment.framework in _COPIED and self.declared:
