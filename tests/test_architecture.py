@@ -42,6 +42,7 @@ ALLOWED = {
     "report": {"source.tree", "run.fact", "stablint", "secrets"},
     "diagnose": {"source", "faults", "run", "hazard", "fix", "report", "secrets"},
     "referrers": {"discover"},
+    "readers": {"referrers", "discover", "assemble", "dialect", "run", "source"},
     # Accepted findings: in comments, in settings, in a baseline.
     "policy": {"source", "hazard.model", "target.gpu"},
     "rulebook": {"policy", "hazard.model", "run"},
@@ -57,6 +58,7 @@ ALLOWED = {
         "source",
         "discover",
         "referrers",
+        "readers",
         "dialect",
         "run",
         "assemble",

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from collections.abc import Mapping as Table
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stablint import discover
 from stablint.assemble.asked import Options
@@ -21,6 +21,9 @@ from stablint.report.place import locate
 from stablint.run.fact import Explicit, Place, Secret
 from stablint.run.world import Run
 from stablint.source.tree import Document, Problem, Text
+
+if TYPE_CHECKING:  # only where a repository reads its configurations itself
+    from stablint.dialect.at_hand import Program
 
 # A broken file that was merely found is only worth a word if it speaks of training.
 _TELLING = re.compile(
@@ -113,6 +116,15 @@ def inspect(
         runs = tuple(run for run in runs if not names.isdisjoint(run.files))
     problems += files.cuts()
     findings, undetermined = judge(runs, problems, rules_of(options, files, known), files.faults, files.kept.judged)
+    if earlier is None and options.live is None and options.dialect is None:
+        doubted = entries if known == () else {finding.place.document.text.path for finding in findings}
+        asked = [path for path in entries if path in doubted and _may_be_own(path, files, options)]
+        if asked and (owned := _own_readers(asked, files)):
+            files.own(owned)
+            runs = tuple(assemble([*entries, *more], files, options))
+            findings, undetermined = judge(
+                runs, problems, rules_of(options, files, known), files.faults, files.kept.judged
+            )
     if more:  # what is wrong with them alone was not asked for
         findings = [finding for finding in findings if _touches(finding, statuses)]
         undetermined = [item for item in undetermined if item.run.anchor.document.text.path in statuses]
@@ -220,6 +232,21 @@ def _listed(paths: list[str], base: str, texts: Table[str, Text], missed: discov
     ]
     given = [(path, True) for path in texts if not os.path.lexists(path)]
     return sorted([*discover.files(inner, base, missed), *given])
+
+
+def _may_be_own(path: str, files: Files, options: Options) -> bool:
+    """Whether it is a configuration that no command at hand names, of a form that programs of one's own have as well."""
+    if path in files.linked:
+        return False
+    from stablint.readers import asks
+
+    return any(asks(fragment) for fragment in files.fragments(path, options.dialect))
+
+
+def _own_readers(paths: list[str], files: Files) -> dict[str, Program]:
+    from stablint.readers import own_readers
+
+    return own_readers(paths, files)
 
 
 def _referrers(helpers: list[str], known: Container[str]) -> list[str]:

@@ -28,8 +28,8 @@ def referrers(paths: Iterable[str], root: str, known: Container[str] = ()) -> li
     for path, _ in islice(discover.files([root], root), _FILES):
         if path in known:
             continue
-        content = _content(path)
-        if any(_named(name, content) for name in names):
+        text = content(path)
+        if any(_named(name, text) for name in names):
             found.append(path)
             if len(found) == _FOUND:
                 break
@@ -47,7 +47,8 @@ def _named(name: bytes, content: bytes) -> bool:
     return False
 
 
-def _content(path: str) -> bytes:
+def content(path: str) -> bytes:
+    """The bytes of a regular file, a million at most; nothing of what cannot be read."""
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError:

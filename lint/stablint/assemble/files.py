@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from stablint import discover, locks
 from stablint.assemble.kept import Kept
@@ -14,6 +15,9 @@ from stablint.run.fact import Derived, Fact, Place, facts_of
 from stablint.source import limits
 from stablint.source.tree import Document, Problem, Text
 from stablint.target import model as models
+
+if TYPE_CHECKING:  # only where a repository has such a program
+    from stablint.dialect.at_hand import Program
 
 READING, LOWERING = "reading the file", "making out its settings"
 
@@ -36,6 +40,7 @@ class Files:
         self._put: dict[str, Text] = {}
         self._cut: dict[tuple[str, limits.Limit], tuple[Document, Problem]] = {}
         self.linked: set[str] = set()  # files that another one names
+        self.owned: dict[str, Program] = {}  # configurations that a program of the repository reads by itself
         # Configurations that a file names and that are not there, with the first place that does.
         self.not_found: dict[str, Place] = {}
 
@@ -57,6 +62,7 @@ class Files:
         new._fragments = {
             key: value for key, value in self._fragments.items() if key[0].partition("\0")[0] not in changed
         }
+        new.owned = self.owned
         new._requirements, new.kept = self._requirements, self.kept.without(changed)
         new._cut = {key: cut for key, cut in self._cut.items() if key[0] not in changed}
         if not any(os.path.basename(path) == "config.json" for path in changed):  # of a model's folder
@@ -119,11 +125,19 @@ class Files:
                 blocks.update((fragment.block.document.number, fragment.block.number) for fragment in found)
                 if len(blocks) > limits.BLOCKS.most:
                     break
+            owner = self.owned.get(path)
+            if owner is not None:
+                found = [owner.owns(fragment) if fragment.block.kind == "document" else fragment for fragment in found]
             self._fragments[key] = tuple(found)
             for fragment in found:
                 for limit in fragment.cut:
                     self.cut(limit, fragment.block.document, fragment.block.start, fragment.block.start)
         return self._fragments[key]
+
+    def own(self, programs: Mapping[str, Program]) -> None:
+        """These configurations are read by programs of the repository's own from now on."""
+        self.owned = {**self.owned, **programs}
+        self._fragments = {key: value for key, value in self._fragments.items() if key[0] not in programs}
 
     def written(self, wanted: str, beside: Document) -> str | None:
         """The text in the same file that becomes a file of this name when that one runs."""

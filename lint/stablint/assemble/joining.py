@@ -133,9 +133,15 @@ def at_hand(files: Files, path: str) -> Program | None:
     """The program of a file that a command starts."""
     if not path.endswith(".py"):
         return None
-    from stablint.dialect.at_hand import read
+    from stablint.dialect.at_hand import imported, joined, read
 
-    return read(files.documents(path))
+    program = read(files.documents(path))
+    for name, loop_only in imported(program) if program is not None else ():
+        own = discover.locate(name, path, files.root(path))
+        other = read(files.documents(own)) if own is not None and not os.path.isdir(own) else None
+        if program is not None and other is not None:
+            program = joined(program, other, loop_only)
+    return program
 
 
 def _as_read(part: Part, program: Program) -> Part:

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from stablint.dialect import huggingface, loop, python_kinds
 from stablint.dialect.fragment import Fragment, last_word, spelled
-from stablint.run.fact import OPEN, Explicit, Place, Statement
-from stablint.source.tree import Call, Document, Entry, Module, Scalar, Unknown
+from stablint.run.fact import OPEN, PRESUMED, Explicit, Place, Statement
+from stablint.source.tree import Call, Document, Entry, Module, Unknown
 
 # Frameworks that are told by flags or keys, and the packages that their own programs import.
-_PACKAGES = {
+PACKAGES = {
     "llamafactory": ("llamafactory", "llmtuner"),
     "ms-swift": ("swift",),
     "ms-swift-2": ("swift",),
@@ -48,6 +48,10 @@ class Program(NamedTuple):
         scopes = dict.fromkeys(fragment.scopes, OPEN)
         return fragment._replace(framework="", classes=classes, scopes=scopes)
 
+    def owns(self, fragment: Fragment) -> Fragment:
+        """A configuration that nothing names, and that this program of its repository reads: it is no framework's."""
+        return self.reads(_plain(fragment) if fragment.framework not in ("", "transformers", "trl") else fragment)
+
     def said(self) -> Statement:
         """What runs its steps; unknown where that stands elsewhere."""
         call = self.driver
@@ -69,7 +73,7 @@ class Program(NamedTuple):
         return one if owner is None else one._replace(origin=origin._replace(reader=f":{owner}"))
 
     def _contradicts(self, fragment: Fragment) -> bool:
-        packages = _PACKAGES.get(fragment.framework)
+        packages = PACKAGES.get(fragment.framework)
         if packages is not None:
             # settings alone are no program: they may be an excerpt of the framework's own
             return _imports(self.document, (r"[\w.]+",)) and not _imports(self.document, packages)
@@ -105,6 +109,41 @@ def read(documents: Iterable[Document]) -> Program | None:
     )
 
 
+_IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]+)", re.MULTILINE)
+_PARSES = re.compile(r"arg|pars|option|param|conf", re.IGNORECASE)
+_STARTS = re.compile(r"\b(?:main|train|run|run_exp|finetune|trainer)\b")
+MOST_IMPORTS = 12
+
+
+def imported(program: Program) -> list[tuple[str, bool]]:
+    """Modules of the program that may declare its arguments or hold its loop, as paths from a folder above it, and whether it is the latter."""
+    found: list[tuple[str, bool]] = []
+    for module, names in _IMPORT.findall(program.document.text.text):
+        parses = _PARSES.search(names) or _PARSES.search(module.rpartition(".")[2])
+        starts = not program.loop and _STARTS.search(names)
+        if (parses or starts) and module.partition(".")[0] not in _LIBRARIES:
+            found.append((module.lstrip(".").replace(".", "/") + ".py", not parses))
+    return list(dict.fromkeys(found))[:MOST_IMPORTS]
+
+
+_LIBRARIES = frozenset(
+    ["transformers", "trl", "peft", "accelerate", "argparse", "torch", "datasets", "typing", "dataclasses", "deepspeed"]
+)
+
+
+def joined(program: Program, other: Program, loop_only: bool) -> Program:
+    """The program with what a module of its own adds."""
+    if not program.loop:
+        program = program._replace(loop=other.loop, driver=None)
+    if loop_only:
+        return program._replace(library=program.library or other.library)
+    return program._replace(
+        declared={**other.declared, **program.declared},
+        library=program.library or other.library,
+        parser=program.parser or other.parser,
+    )
+
+
 def _own(call: Call) -> list[Entry]:
     """Without the fields that a class only gives another default: they are the library's as before."""
     from stablint.run.fields import field
@@ -124,19 +163,8 @@ def _imports(document: Document, packages: tuple[str, ...]) -> bool:
 
 
 def _plain(fragment: Fragment) -> Fragment:
-    """The same flags or keys as anybody's."""
-    plain = huggingface.lower(fragment.block, fragment.layer, plain=True)
-    kept = {place_of(one): one for one in fragment.statements}
-    statements = tuple(_as_before(one, kept.get(place_of(one))) for one in plain.statements)
-    return plain._replace(links=fragment.links, statements=statements, weak=fragment.weak)
-
-
-def place_of(one: Statement) -> tuple[str, int]:
-    return one.fact, one.origin.place.start if isinstance(one.origin, Explicit) else -1
-
-
-def _as_before(one: Statement, before: Statement | None) -> Statement:
-    """A truth value that the command writes as a number stays one (dialect/shell.py)."""
-    return (
-        before if before is not None and isinstance(before.value, bool) and not isinstance(one.value, Scalar) else one
-    )
+    """The same settings under the same names, as anybody's: no framework's defaults hold, and none refuses a key."""
+    kept = tuple(one for one in fragment.statements if not one.fact.startswith("keys."))
+    scopes = {head: PRESUMED if head == "training" else OPEN for head in fragment.scopes}
+    base: dict[str, tuple[str, ...]] = {"training": (huggingface.BASE,)}
+    return fragment._replace(dialect="hf-args", framework="transformers", statements=kept, scopes=scopes, classes=base)

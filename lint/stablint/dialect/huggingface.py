@@ -58,7 +58,6 @@ _ROWS = (
     ("quant_method", "quantization.quant_method", "text"),
     ("dataset_streaming", "data.is_iterable", "flag"),
     ("streaming", "data.is_iterable", "flag"),
-    ("model_max_length", "training.max_length", "plain"),  # Alpaca's train.py, and most programs that grew out of it
     ("block_size", "data.block_size", "plain"),  # run_clm.py of transformers and what grew out of it
     ("fsdp_transformer_layer_cls_to_wrap", "fsdp.transformer_layer_cls_to_wrap", "words"),
     ("fsdp_min_num_params", "fsdp.min_num_params", "plain"),
@@ -156,6 +155,8 @@ def _make_row(key: str) -> Row | None:
         return Row(key, "fsdp." + rest.removeprefix("fsdp_"))
     if head in ("deepspeed", "deepspeed_config") and dot:
         return Row(key, "deepspeed." + rest)
+    if key == "model_max_length":  # of Alpaca's train.py and most programs that grew out of it; no name to write
+        return Row(key, "training.max_length")
     if not known_key(head):
         return None
     name = canonical(head)

@@ -32,7 +32,7 @@ def finding(
     if presumed:
         severity = min(severity, "warning", key=_RANK.__getitem__)
         notes.append(_presumption(presumed, world))
-    if item and _about_keys(hazard.when) and (most := _most(world, item)):
+    if item and (_about_keys(hazard.when) or _about_choices(hazard.when)) and (most := _most(world, item)):
         severity = min(severity, most, key=_RANK.__getitem__)
     if partly:
         # Flags of somebody's own script were written for the releases of their time, which that project pins.
@@ -172,6 +172,13 @@ def _about_keys(conditions: list[list[Any]]) -> bool:
         if not isinstance(one[1], list)
         else _about_keys(one[1])
         for one in conditions
+    )
+
+
+def _about_choices(conditions: list[list[Any]]) -> bool:
+    """Whether it is the class's own list of values that a value is held against."""
+    return any(
+        one[0] == "one-of-enum" if not isinstance(one[1], list) else _about_choices(one[1]) for one in conditions
     )
 
 

@@ -152,6 +152,8 @@ def trainer(w: World) -> Answer:
         return Answer(named[0].removeprefix("?"))
     if w.run.framework in _LOOPS:
         return Answer(_LOOPS[w.run.framework], ("derived.framework",))
+    if w.run.framework in ("axolotl", "llamafactory", "ms-swift", "ms-swift-2", "unsloth"):
+        return Answer("transformers.Trainer", ("derived.framework",))
     if w.run.classes.get("training"):
         return Answer("transformers.Trainer", presumed=w.run.scopes.get("training") != CLOSED)
     return Answer(Unknown("no trainer is named"))

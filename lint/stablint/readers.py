@@ -1,0 +1,129 @@
+"""Programs of a repository that read its configurations themselves: what their dataclasses declare, or what they take from a dict, are their
+own names, whichever framework has such keys too.
+
+Asked only where a file that no command names has something wrong with it, or is shown: most files are read by what they look like.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from itertools import islice
+
+from stablint import discover
+from stablint.assemble.files import Files
+from stablint.dialect.at_hand import PACKAGES, Program, read
+from stablint.dialect.fragment import Fragment
+from stablint.referrers import content
+from stablint.run.fields import field
+from stablint.source.tree import Mapping
+
+_FILES = 5_000  # of a repository are looked at
+_PROGRAMS = 50  # that may be readers are read
+_LOADS = re.compile(rb"\b(?:json|yaml|toml|tomllib)\.(?:safe_|full_|unsafe_)?loads?\(|\bOmegaConf\.load\(|\bBox\.from_")
+_TAKES = re.compile(r"""\[\s*["'](\w+)["']\s*\]|\.(?:get|pop)\(\s*["'](\w+)["']""")
+_ATTRIBUTES = re.compile(r"\.([a-z]\w+)\b(?!\s*\()")
+_DIALECTS = frozenset({"llamafactory", "ms-swift", "hf-args", "trl"})
+_ARGUMENTS = "transformers.TrainingArguments"
+_ENOUGH = 3  # keys that a program takes one by one
+
+
+def asks(fragment: Fragment) -> bool:
+    """Whether a configuration may be one for a program of the repository's own."""
+    return fragment.block.kind == "document" and fragment.entry and fragment.dialect in _DIALECTS
+
+
+def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
+    """The programs that read these configurations, by the path of the configuration."""
+    found: dict[str, Program] = {}
+    wanted = [(path, keys) for path in paths if len(keys := _keys(files, path)) >= 2]
+    by_root: dict[str, list[tuple[str, frozenset[str]]]] = {}
+    for path, keys in wanted:
+        root = files.root(path)
+        if os.path.isdir(root):  # a text from elsewhere may be called anything
+            by_root.setdefault(root, []).append((path, keys))
+    for root, several in by_root.items():
+        declared: dict[str, tuple[str, Program]] = {}
+        takers: list[tuple[str, frozenset[str], Program]] = []
+        every: frozenset[str] = frozenset().union(*(keys for _, keys in several))
+        for program, text in _programs(root, every, files):
+            declared |= {name: (owner, program) for name, owner in program.declared.items() if owner[:1].isupper()}
+            taken = _taken(text)
+            if taken:
+                takers.append((program.document.text.path, taken, program))
+        for path, keys in several:
+            owner = _declares(keys, declared) or _takes(keys, takers)
+            if owner is not None:
+                found[path] = owner
+    return found
+
+
+def _keys(files: Files, path: str) -> frozenset[str]:
+    """The keys of a configuration, of its sections as well."""
+    names: set[str] = set()
+    for document in files.documents(path):
+        pending = [document.root] if isinstance(document.root, Mapping) else []
+        while pending:
+            mapping = pending.pop()
+            assert isinstance(mapping, Mapping)
+            names.update(entry.key for entry in mapping.entries)
+            pending += [entry.value for entry in mapping.entries if isinstance(entry.value, Mapping)]
+    return frozenset(names)
+
+
+def _programs(root: str, keys: frozenset[str], files: Files) -> Iterable[tuple[Program, str]]:
+    """The Python files that declare arguments or load a file, and name some of the keys."""
+    words = [key.encode() for key in keys]
+    paths = (path for path, _ in islice(discover.files([root], root), _FILES) if path.endswith(".py"))
+    read_so_far = 0
+    for path in paths:
+        if _of_a_framework(path[len(root) :]):
+            continue
+        text = content(path)
+        if b"dataclass" not in text and not _LOADS.search(text):
+            continue
+        if sum(word in text for word in words) < 2:
+            continue
+        read_so_far += 1
+        if read_so_far > _PROGRAMS:
+            return
+        program = read(files.documents(path))
+        if program is not None:
+            yield program, program.document.text.text if _LOADS.search(text) else ""
+
+
+_FOLDERS = frozenset(package for packages in PACKAGES.values() for package in packages) | {
+    "site-packages",
+    "trl",
+    "transformers",
+}
+
+
+def _of_a_framework(path: str) -> bool:
+    """A copy of a framework in the repository is that framework."""
+    return not _FOLDERS.isdisjoint(path.replace(os.sep, "/").split("/"))
+
+
+def _taken(text: str) -> frozenset[str]:
+    names = {one or other for one, other in _TAKES.findall(text)}
+    if "OmegaConf" in text:
+        names |= set(_ATTRIBUTES.findall(text))
+    return frozenset(names)
+
+
+def _declares(keys: frozenset[str], declared: dict[str, tuple[str, Program]]) -> Program | None:
+    """The program whose dataclasses have most of what the library's arguments do not."""
+    foreign = [key for key in keys if field(_ARGUMENTS, key) is None]
+    own = [key for key in foreign if key in declared]
+    if len(own) < 2 or len(own) * 2 < len(foreign):
+        return None
+    return declared[own[0]][1]._replace(declared={key: declared[key][0] for key in own}, loop="", parser=False)
+
+
+def _takes(keys: frozenset[str], takers: list[tuple[str, frozenset[str], Program]]) -> Program | None:
+    """The program that takes the keys one by one; what is handed on whole (`SFTConfig(**config)`) it does not name."""
+    best = max(takers, key=lambda taker: len(taker[1] & keys), default=None)
+    if best is None or len(best[1] & keys) < _ENOUGH:
+        return None
+    return best[2]._replace(declared=dict.fromkeys(keys, "dict"), loop="", parser=True, library=False)

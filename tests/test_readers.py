@@ -1,0 +1,91 @@
+"""Repositories that read their configurations by programs of their own, though the keys look like a framework's."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.runs import inspected, rules
+
+RECIPE = """model_name_or_path: Qwen/Qwen2.5-7B-Instruct
+stage: sft
+finetuning_type: lora
+lora_target: all
+template: qwen
+cutoff_len: 1024
+output_dir: o
+learning_rate: 1.0e-4
+eval_strategy: steps
+"""
+OWN_KEYS = RECIPE + "quant_bit: 4\nrows_for_evaluation: 0.1\n"
+DATACLASSES = """from dataclasses import dataclass
+from transformers import HfArgumentParser, Seq2SeqTrainingArguments
+@dataclass
+class TuningArguments:
+    stage: str = "sft"
+    finetuning_type: str = "lora"
+    lora_target: str = "all"
+    quant_bit: int = 16
+    template: str = "qwen"
+    cutoff_len: int = 512
+    rows_for_evaluation: float = 0
+HfArgumentParser((TuningArguments, Seq2SeqTrainingArguments))
+"""
+DICT = """import json
+config = json.load(open("c.json"))
+train(length=config["max_seq_length"], rate=config["learning_rate"], warm=config.get("warmup_ratio"), every=config["evaluation_strategy"])
+"""
+HANDS_ON = """import json
+from trl import SFTConfig
+config = SFTConfig(**json.load(open("c.json")))
+"""
+JSON = """{"model_name_or_path": "a/b", "dataset_name": "d", "output_dir": "o", "learning_rate": 1e-5, "per_device_train_batch_size": 2,
+ "max_seq_length": 4096, "warmup_ratio": 0.1, "evaluation_strategy": "no"}"""
+
+
+@pytest.mark.parametrize(
+    ("program", "framework"),
+    [
+        ({"own/arguments.py": DATACLASSES}, "transformers"),
+        ({"src/llamafactory/hparams/finetuning_args.py": DATACLASSES}, "llamafactory"),  # the framework's own sources
+        ({}, "llamafactory"),
+        (
+            {"own/other.py": "from dataclasses import dataclass\n@dataclass\nclass Other:\n    stage: str = ''\n"},
+            "llamafactory",
+        ),
+    ],
+)
+def test_dataclasses_of_the_repository_own_the_keys_that_they_declare(tmp_path, program, framework):
+    found = inspected(tmp_path, {"recipes/sft.yaml": OWN_KEYS, ".git/HEAD": "", **program})
+    (run,) = (run for run in found.runs if "recipes/sft.yaml" in run.files)
+    assert run.framework == framework
+    assert bool(rules(found, "error")) is (framework == "llamafactory")
+    assert run.explicit["training.finetuning_type"].value == "lora"
+
+
+def test_the_program_is_found_when_its_file_alone_is_checked(tmp_path):
+    files = {"recipes/sft.yaml": OWN_KEYS, ".git/HEAD": "", "own/arguments.py": DATACLASSES}
+    inspected(tmp_path, files)
+    from stablint.inspect import inspect
+    from stablint.options import options
+
+    alone = inspect([str(tmp_path / "recipes" / "sft.yaml")], options(), base=str(tmp_path))
+    assert not rules(alone, "error")
+
+
+@pytest.mark.parametrize(("program", "own"), [(DICT, True), (HANDS_ON, False), ("", False)])
+def test_keys_that_a_program_takes_one_by_one_have_no_newer_names(tmp_path, program, own):
+    found = inspected(tmp_path, {"c.json": JSON, "train.py": program, ".git/HEAD": ""})
+    assert bool(rules(found) & {"setting-renamed"}) is not own
+
+
+def test_arguments_that_another_module_declares_are_the_program_s(tmp_path):
+    parser = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--evaluation_strategy')\ndef get_args():\n    return p.parse_args()\n"
+    command = "torchrun pkg/train.py --evaluation_strategy steps,epoch --learning_rate 1e-4 --num_train_epochs 3 --output_dir o\n"
+    main = "from pkg.arguments import get_args\nfrom pkg.loop import train\ntrain(get_args())\n"
+    loop = "from accelerate import Accelerator\ndef train(args):\n    accelerator = Accelerator()\n"
+    found = inspected(
+        tmp_path, {"run.sh": command, "pkg/train.py": main, "pkg/arguments.py": parser, "pkg/loop.py": loop}
+    )
+    assert not rules(found, "error", "warning")
+    (run,) = (run for run in found.runs if "run.sh" in run.files)
+    assert run.explicit["launch.loop"].value == "accelerate"
