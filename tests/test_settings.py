@@ -435,18 +435,60 @@ RELEASES = [
     ),
     ({"requirements.txt": "trl @ git+https://example.com/trl\ntrl\n"}, {}),
     ({}, {}),
+    (
+        {
+            "setup.py": 'setup(name="x", python_requires=">=3.8", license="", install_requires=["trl>=0.7,<0.9", "peft", \'torch==2.1.2\'])\n'
+        },
+        {"trl": ">=0.7,<0.9", "torch": "==2.1.2"},
+    ),
+    ({"setup.cfg": "[options]\ninstall_requires =\n    trl==0.8.6\n    numpy>=1\n"}, {"trl": "==0.8.6"}),
+    (
+        {
+            "environment.yml": "name: x\ndependencies:\n  - pytorch::pytorch=2.1\n  - peft=0.10.0=py_0\n  - pip:\n    - 'trl==0.8.6'\n"
+        },
+        {"torch": "==2.1.*", "peft": "==0.10.0", "trl": "==0.8.6"},
+    ),
+    (
+        {
+            "Dockerfile": "FROM pytorch/pytorch:2.1.2-cuda12.1-cudnn8-devel\nRUN apt-get update && \\\n  pip install -q \\\n  trl==0.8.6\n"
+        },
+        {"torch": "==2.1.2", "trl": "==0.8.6"},
+    ),
+    ({"Dockerfile": "FROM nvidia/cuda:12.1.0-devel\nRUN pip install trl\n"}, {}),
+    ({"install.sh": "conda create -n x\npip install trl==0.8.6\npip install peft\n"}, {"trl": "==0.8.6"}),
+    (
+        {"requirements/base.txt": "trl==0.8.6\n", "docker/Dockerfile": "RUN pip install peft==0.10.0\n"},
+        {"trl": "==0.8.6", "peft": "==0.10.0"},
+    ),
+    ({"dev-requirements.txt": "trl==0.8.6\n"}, {"trl": "==0.8.6"}),
+    # what is wanted, and which of it the script installs
+    ({"setup.py": "x = ['trl>=0.7']\n", "install.sh": "pip install trl==0.8.6\n"}, {"trl": "==0.8.6,>=0.7"}),
+    (
+        {
+            "pyproject.toml": '[tool.poetry.dependencies]\npython = "^3.10"\ntrl = "^0.8.6"\npeft = {version = "~0.10", extras = ["x"]}\n'
+        },
+        {"trl": ">=0.8.6,<0.9", "peft": ">=0.10,<0.11"},
+    ),
+    # a text for readers is a presumption, and only of what no other file says
+    (
+        {"README.md": "# x\n```\npip install trl==0.8.6 peft\n```\nDo not pip install torch==2.1.2.\n"},
+        {"trl": "==0.8.6 (presumed)"},
+    ),
+    ({"README.md": "pip install trl==0.8.6\n", "requirements.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6"}),
 ]
 
 
 @pytest.mark.parametrize(("files", "expected"), RELEASES)
 def test_releases_of_lock_files_and_requirements(tmp_path, files, expected):
     for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     inner = tmp_path / "configs" / "sft"
     inner.mkdir(parents=True)
     found = locks.stated(str(inner), str(tmp_path), {})
-    assert {library: pin.specifier for library, pin in found.items()} == expected
-    assert {Path(pin.file).name for pin in found.values()} <= set(files)
+    said = {library: pin.specifier + " (presumed)" * pin.presumed for library, pin in found.items()}
+    assert said == expected
+    assert {Path(pin.file).relative_to(tmp_path).as_posix() for pin in found.values()} <= set(files)
     assert locks.stated(str(inner), str(inner), {}) == {}
 
 

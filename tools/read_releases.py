@@ -3,7 +3,7 @@
     python tools/read_releases.py transformers 5.23.0 5.24.0    # add these releases
     python tools/read_releases.py --all                         # the newest patch of every minor release, from scratch
     python tools/read_releases.py --check-renames               # knowledge/releases/renames.yaml against what was read
-    python tools/read_releases.py --versions                    # refresh knowledge/releases/versions.yaml
+    python tools/read_releases.py --versions                    # refresh knowledge/releases/versions.yaml and dates.yaml
 
 Archives are fetched with pip, read with `ast` and thrown away; nothing in them is installed, imported or run.
 """
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from packaging.version import Version
-from releases import archive, renames, spans, versions
+from releases import archive, dates, renames, spans, versions
 from releases.libraries import LIBRARIES, Library, read
 
 KNOWLEDGE = Path(__file__).resolve().parent.parent / "knowledge" / "releases"
@@ -75,6 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
             add(library, wanted, archives, options.into, fresh=not options.version)
         if options.versions:
             versions.refresh(options.into)
+            dates.refresh(options.into)
     except archive.FetchError as error:
         print(f"read_releases: {error}", file=sys.stderr)
         return 1

@@ -11,6 +11,7 @@ from stablint.inspect import Inspection, inspect
 from stablint.locks import Pin, stated
 from stablint.options import Wrong, options
 from stablint.outputs import A_LINK
+from stablint.pins.requirement import UNREAD
 from stablint.report.plain import plain
 from stablint.secrets import exit
 
@@ -77,6 +78,7 @@ def _targets() -> list[str]:
 
 
 def _versions(releases: dict[str, Pin]) -> list[str]:
+    releases = {name: pin for name, pin in releases.items() if pin.specifier != UNREAD and not pin.presumed}
     if releases:
         lines = ["# Releases are read from lock files and requirements:"]
         lines += [

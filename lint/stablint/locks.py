@@ -1,7 +1,7 @@
-"""Releases that a project has pinned: uv.lock, poetry.lock, requirements*.txt and pyproject.toml, from a config's folder up to the root.
+"""Releases that a project has pinned, from a config's folder up to the root: by lock files, by the files that say what it requires, by what
+its Dockerfile and install scripts install, and, as a presumption, by what its README tells to install.
 
-Within a folder a lock file knows better than a requirement; a nearer folder knows better than one above. Lock files are read line by line
-(both have one `name` and one `version` line a package): parsing TOML would cost more than the whole check.
+Within a folder a lock file knows better than a requirement; a nearer folder knows better than one above.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stablint.pins import commands
-from stablint.pins.requirement import ANY, UNREAD, library_of, requirement
+from stablint.pins.formats import reader_of
+from stablint.pins.requirement import ANY, UNREAD, requirement
 from stablint.run.releases import EITHER, Releases
 
 _LARGEST = 20_000_000
+_LARGEST_TEXT = 1_000_000
 _MOST_PINS = 50  # of one library: no release satisfies so many that differ
-# Texts, not compiled: most projects have none of these files, and a pattern costs more than the look for them. Every one of them is tried
-# at one place of a line or a word, so that no text takes more than its length.
-_NAME = r'name = "([^"]+)"'
-_VERSION = r'version = "([^"+]+)'
-_ARRAY = r"[ \t]*dependencies[ \t]*=[ \t]*\["
-_IN_ARRAY = r"\"([^\"\n]*)\"|'([^'\n]*)'|#[^\n]*|(\])"
+# Folders beside the code that hold such files and no configurations of their own.
+_BESIDE = frozenset(
+    ["requirements", "docker", "env", "envs", "environment", "environments", "conda", "install", "installation"]
+)
 _REQUIRES = r"\brequire_version\(\s*[\"']([^\"'\n]+)[\"']"
 
 
@@ -52,28 +52,36 @@ def stated(folder: str, root: str, read: dict[str, dict[str, Pin]]) -> dict[str,
 
 
 def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return {}
-    requirements = [name for name in names if name.startswith("requirements") and name.endswith(".txt")]
-    found: dict[str, Pin] = {}
-    for kind in (("uv.lock", "poetry.lock"), requirements, ("pyproject.toml",)):
-        said = [
-            one
-            for name in kind
-            if name in names
-            for one in _said(_requirements(name, _text(folder, name, inside)), os.path.join(folder, name))
-        ]
-        for library, pin in _agreeing(said).items():
-            found.setdefault(library, pin)
+    said: dict[str, list[tuple[str, Pin]]] = {"lock": [], "wish": [], "text": []}
+    for path, kind, read in _files(folder):
+        text = _text(path, inside, _LARGEST if kind == "lock" else _LARGEST_TEXT)
+        if read is not None:
+            said["lock" if kind == "lock" else "wish"] += _said(read(text), path)
+        if kind in ("command", "text"):
+            pins = installed(text, path).items()
+            said["text" if kind == "text" else "wish"] += [(name, pin) for name, pin in pins if pin.specifier != ANY]
+    found = _agreeing(said["lock"])
+    for library, pin in _agreeing(said["wish"]).items():
+        found.setdefault(library, pin)
+    for library, pin in _agreeing(said["text"]).items():
+        found.setdefault(library, pin._replace(presumed=True))
     return found
 
 
-def _requirements(name: str, text: str) -> Iterable[str]:
-    if name.endswith(".lock"):
-        return _locked(text)
-    return _required(text.splitlines() if name.endswith(".txt") else _dependencies(text))
+def _files(folder: str) -> Iterator[tuple[str, str, Any]]:
+    """Of a folder and of those beside its code that hold nothing else: path, kind and reader."""
+    for place in (folder, *(os.path.join(folder, name) for name in _names(folder) if name.lower() in _BESIDE)):
+        for name in _names(place):
+            kind, read = reader_of(name, os.path.basename(place))
+            if kind:
+                yield os.path.join(place, name), kind, read
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
 
 
 def installed(text: str, path: str) -> dict[str, Pin]:
@@ -129,48 +137,10 @@ def _agreed(pins: list[Pin], library: str) -> Pin | None:
     return None
 
 
-def _locked(text: str) -> Iterator[str]:
-    inside, name = False, ""
-    for line in text.splitlines():
-        if line.startswith("["):
-            inside, name = line.rstrip() == "[[package]]", ""
-        elif inside and (found := re.match(_NAME, line)):
-            name = found[1]
-        elif inside and name and (found := re.match(_VERSION, line)):
-            if library_of(name):
-                yield f"{name}=={found[1]}"
-            inside = False
-
-
-def _required(lines: list[str]) -> Iterator[str]:
-    for line in lines:
-        yield " ".join(line.partition(" #")[0].split()).partition(" --hash")[0].rstrip("\\").rstrip()
-
-
-def _dependencies(text: str) -> list[str]:
-    """The strings of `dependencies = […]` of the project itself."""
-    inside, at = False, 0
-    for line in text.splitlines(keepends=True):
-        if line.startswith("["):
-            if inside:
-                break
-            inside = line.rstrip() == "[project]"
-        elif inside and (array := re.match(_ARRAY, line)):
-            found: list[str] = []
-            for token in re.compile(_IN_ARRAY).finditer(text, at + array.end()):
-                if token[3]:
-                    return found
-                found += [token[1] or token[2]] if token[1] or token[2] else []
-            break
-        at += len(line)
-    return []
-
-
-def _text(folder: str, name: str, inside: str) -> str:
-    path = os.path.join(folder, name)
+def _text(path: str, inside: str, most: int) -> str:
     real = os.path.realpath(path)
     try:
-        if not real.startswith(inside) or not os.path.isfile(real) or os.path.getsize(real) > _LARGEST:
+        if not real.startswith(inside) or not os.path.isfile(real) or os.path.getsize(real) > most:
             return ""
         with open(real, encoding="utf-8", errors="replace") as file:
             return file.read()

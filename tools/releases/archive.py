@@ -38,7 +38,8 @@ class FetchError(Exception):
     """pip could not list or fetch the release; the text is pip's own last line."""
 
 
-def _python(*arguments: str) -> str:
+def python(*arguments: str) -> str:
+    """What this interpreter prints. Raises FetchError where it fails."""
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         raise FetchError((done.stderr.strip() or done.stdout.strip() or "pip said nothing").splitlines()[-1])
@@ -47,7 +48,7 @@ def _python(*arguments: str) -> str:
 
 def available(library: str) -> list[str]:
     """All final releases on the configured index, as pip lists them (newest first)."""
-    said = _python("-m", "pip", "index", "versions", library)
+    said = python("-m", "pip", "index", "versions", library)
     for line in said.splitlines():
         if line.startswith("Available versions:"):
             return [v.strip() for v in line.split(":", 1)[1].split(",")]
@@ -66,9 +67,9 @@ def stored(library: str, version: str, folder: Path) -> Path | None:
 def fetch(library: str, version: str, folder: Path, source: bool = False) -> Path:
     """Download one release into `folder` and return its path. Raises FetchError."""
     if source:
-        _python("-c", _FETCH_SOURCE, library, version, str(folder))
+        python("-c", _FETCH_SOURCE, library, version, str(folder))
     else:
-        _python("-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--only-binary=:all:",
+        python("-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--only-binary=:all:",
                 "--dest", str(folder), f"{library}=={version}")  # fmt: skip
     path = stored(library, version, folder)
     if path is None:

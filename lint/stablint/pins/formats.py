@@ -1,0 +1,145 @@
+"""The files that say which releases a project wants, each as requirements that pip would write.
+
+Lock files are read line by line (both have one `name` and one `version` line a package), TOML too: parsing it would cost more than the whole
+check. Nothing is executed: of setup.py the texts count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from stablint.pins.requirement import library_of
+
+# Texts, not compiled: most projects have none of these files, and a pattern costs more than the look for them. Every one of them is tried
+# at one place of a line or a word, so that no text takes more than its length.
+_NAME = r'name = "([^"]+)"'
+_VERSION = r'version = "([^"+]+)'
+_ARRAY = r"[ \t]*dependencies[ \t]*=[ \t]*\["
+_IN_ARRAY = r"\"([^\"\n]*)\"|'([^'\n]*)'|#[^\n]*|(\])"
+_QUOTED = r"\"([^\"\n]{0,300})\"|'([^'\n]{0,300})'"
+_POETRY = r"([A-Za-z0-9._-]+)[ \t]*=[ \t]*(?:\{[^\n]{0,200}?version[ \t]*=[ \t]*)?\"([^\"\n]+)\""
+_CONDA = r"([A-Za-z0-9._-]+)[ ]?=[ ]?([0-9][0-9A-Za-z.]*)(\.\*)?(?:=[^ ]*)?\Z"
+_IMAGE = r"(?i)[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(\S+)"
+# Images whose tag names a release of what they are published with.
+_TAGGED = (
+    (r"pytorch/pytorch:v?(\d+\.\d+\.\d+)", "torch"),
+    (r"\S*huggingface-pytorch-\w+:(\d+\.\d+\.\d+)-", "torch"),
+    (r"\S*huggingface-pytorch-\w+:\S*-transformers(\d+\.\d+\.\d+)", "transformers"),
+    (r"huggingface/transformers-(?:pytorch|all-latest)\S*?:v?(\d+\.\d+\.\d+)", "transformers"),
+    (r"hiyouga/llamafactory:v?(\d+\.\d+\.\d+)", "llamafactory"),
+    (r"axolotlai/axolotl\S*:v?(\d+\.\d+\.\d+)", "axolotl"),
+    (r"vllm/vllm-openai:v?(\d+\.\d+\.\d+)", "vllm"),
+)
+_OTHER_NAMES = {"pytorch": "torch"}
+
+
+def locked(text: str) -> Iterator[str]:
+    """uv.lock, poetry.lock, pdm.lock."""
+    inside, name = False, ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            inside, name = line.rstrip() == "[[package]]", ""
+        elif inside and (found := re.match(_NAME, line)):
+            name = found[1]
+        elif inside and name and (found := re.match(_VERSION, line)):
+            if library_of(name):
+                yield f"{name}=={found[1]}"
+            inside = False
+
+
+def required(text: str) -> Iterator[str]:
+    """requirements.txt, and the lists of setup.cfg: one a line."""
+    for line in text.splitlines():
+        yield " ".join(line.partition(" #")[0].split()).partition(" --hash")[0].rstrip("\\").rstrip()
+
+
+def project(text: str) -> Iterator[str]:
+    """pyproject.toml: what the project itself depends on, by its own table or Poetry's."""
+    section, at = "", 0
+    for line in text.splitlines(keepends=True):
+        if line.startswith("["):
+            section = line.strip().strip("[]").strip()
+        elif section == "project" and (array := re.match(_ARRAY, line)):
+            for token in re.compile(_IN_ARRAY).finditer(text, at + array.end()):
+                if token[3]:
+                    break
+                if token[1] or token[2]:
+                    yield token[1] or token[2]
+        elif section == "tool.poetry.dependencies" and (found := re.match(_POETRY, line)):
+            yield found[1] + _pep440(found[2])
+        at += len(line)
+
+
+def _pep440(text: str) -> str:
+    """Poetry's `^4.37.2` and `~4.37` as ranges."""
+    mark, version = text[:1], text[1:].strip()
+    if mark not in ("^", "~") or text[1:2] == "=":
+        return text if mark in "<>=!~" else f"=={text}" if text != "*" else ""
+    numbers = [int(part) for part in version.split(".") if part.isascii() and part.isdigit()]
+    if not numbers:
+        return ""
+    kept = next((n for n, part in enumerate(numbers) if part), 0) + 1 if mark == "^" else min(2, len(numbers))
+    upper = [*numbers[: kept - 1], numbers[kept - 1] + 1]
+    return f">={version},<{'.'.join(map(str, upper))}"
+
+
+def texts(text: str) -> Iterator[str]:
+    """setup.py: every text in it that is a requirement."""
+    for found in re.finditer(_QUOTED, text):
+        words = found[1] or found[2] or ""
+        if any(mark in words for mark in ("==", ">=", "<=", "~=", "<", ">", " @ ")):
+            yield words
+
+
+def environment(text: str) -> Iterator[str]:
+    """conda's environment.yml, with what pip installs in it."""
+    for line in text.splitlines():
+        words = line.partition(" #")[0].strip()
+        if not words.startswith("- "):
+            continue
+        words = words[2:].strip().strip("\"'").rpartition("::")[2]
+        conda = re.match(_CONDA, words)
+        if conda is None:
+            yield words
+        else:
+            exact = conda[2].count(".") > 1 and not conda[3]
+            yield f"{_OTHER_NAMES.get(conda[1], conda[1])}=={conda[2]}{'' if exact else '.*'}"
+
+
+def images(text: str) -> Iterator[str]:
+    """The tag of the image that a Dockerfile begins with, where its makers publish what is in it."""
+    for line in text.splitlines():
+        image = re.match(_IMAGE, line) if "FROM" in line.upper() else None
+        for pattern, library in _TAGGED if image else ():
+            if image and (tag := re.match(pattern, image[1])):
+                yield f"{library}=={tag[1]}"
+
+
+_TOML_AND_PYTHON = {"pyproject.toml": project, "setup.cfg": required, "setup.py": texts}
+
+
+def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str]] | None]:
+    """The kind of file by its name, and how it is read: lock, wish, command (its commands count) or text; empty for any other.
+
+    Every name of a folder is asked about: plain comparisons, no patterns.
+    """
+    lower = name.lower()
+    stem, _, ending = lower.rpartition(".")
+    if lower in ("uv.lock", "poetry.lock", "pdm.lock"):
+        return "lock", locked
+    if lower in _TOML_AND_PYTHON:
+        return "wish", _TOML_AND_PYTHON[lower]
+    if ending in ("txt", "in", "lock"):
+        if "requirement" in stem or stem.startswith("constraints") or folder.lower() == "requirements":
+            return "wish", required
+        return ("text", None) if stem == "readme" else ("", None)
+    if ending in ("yml", "yaml"):
+        return ("wish", environment) if "environment" in stem or "conda" in stem else ("", None)
+    if "dockerfile" in lower or lower == "containerfile":
+        return "command", images
+    if ending in ("sh", "bash"):
+        return ("command", None) if any(word in stem for word in ("install", "setup", "env")) else ("", None)
+    if lower in ("makefile", "requirements"):
+        return ("command", None) if lower == "makefile" else ("wish", required)
+    return ("text", None) if stem.startswith("readme") and ending in ("md", "rst") else ("", None)
