@@ -43,6 +43,7 @@ ALLOWED = {
     "diagnose": {"source", "faults", "run", "hazard", "fix", "report", "secrets"},
     "referrers": {"discover"},
     "readers": {"referrers", "discover", "assemble", "dialect", "run", "source"},
+    "worth": {"discover", "source.tree"},
     # Accepted findings: in comments, in settings, in a baseline.
     "policy": {"source", "hazard.model", "target.gpu"},
     "rulebook": {"policy", "hazard.model", "run"},
@@ -59,6 +60,7 @@ ALLOWED = {
         "discover",
         "referrers",
         "readers",
+        "worth",
         "dialect",
         "run",
         "assemble",

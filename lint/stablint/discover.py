@@ -20,6 +20,8 @@ SUFFIXES = {
     ".slurm": "shell",
     ".sbatch": "shell",
 }
+_JSON = frozenset({".conf", ".config"})  # DeepSpeed files are called so
+_DATABRICKS = "# Databricks notebook source"
 # Folders that hold no training configuration of the user's; `.`-folders are skipped as well.
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "wandb", "mlruns", "dist", "build"})
 
@@ -173,10 +175,25 @@ def kind_of(path: str) -> str:
     return SUFFIXES.get(os.path.splitext(path)[1].lower(), "yaml")
 
 
+def is_configuration(path: str) -> bool:
+    """Whether a file's suffix is one of those that configurations, scripts and programs have."""
+    return os.path.splitext(path)[1].lower() in SUFFIXES
+
+
+def written_kind(name: str) -> str:
+    """The format of a file that a notebook writes, by its name; empty for what no training reads (`index.js`, `pyproject.toml`)."""
+    suffix = os.path.splitext(name)[1].lower()
+    return SUFFIXES.get(suffix, "json" if suffix in _JSON else "")
+
+
 def read(path: str, name: str, format: str | None = None) -> tuple[Document, ...]:
     """The documents of one file; what cannot be read is one document without a root and with its problem."""
     kind = format or kind_of(path)
     content = source_text.read(path, name)
+    if kind == "notebook" and isinstance(content, source_text.Unreadable) and content.problem.kind == "too-large":
+        from stablint.source import notebook_large
+
+        return notebook_large.documents(path, name, content, lambda slim: parse(slim, kind))
     if isinstance(content, source_text.Unreadable):
         return (Document(content.text, kind, 0, None, (content.problem,)),)
     if kind == "yaml" and content.text.startswith("{") and not path.endswith((".yaml", ".yml")):
@@ -194,6 +211,8 @@ def parse(content: Text, kind: str) -> tuple[Document, ...]:
         from stablint.source import json
 
         return (json.document(content),)
+    if kind == "python" and content.text.startswith(_DATABRICKS):
+        kind = "notebook"
     if kind == "python":
         from stablint.source import python
 
@@ -201,7 +220,7 @@ def parse(content: Text, kind: str) -> tuple[Document, ...]:
     if kind == "notebook":
         from stablint.source import notebook
 
-        return notebook.documents(content, parse, kind_of)
+        return notebook.documents(content, parse, written_kind)
     from stablint.source import shell
 
     return shell.documents(content, parse, lambda wanted, beside: locate(wanted, beside, root_of(beside)))

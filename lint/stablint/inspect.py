@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from collections.abc import Mapping as Table
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,14 +20,12 @@ from stablint.report.place import locate
 from stablint.run.fact import Explicit, Place, Secret
 from stablint.run.world import Run
 from stablint.source.tree import Document, Problem, Text
+from stablint.worth import is_program_too_large, is_told
 
 if TYPE_CHECKING:  # only where a repository reads its configurations itself
     from stablint.dialect.at_hand import Program
 
-# A broken file that was merely found is only worth a word if it speaks of training.
-_TELLING = re.compile(
-    r"learning_rate|per_device_train|micro_batch|zero_optimization|lora_|num_train_epochs|TrainingArguments|gradient_accumulation|from_pretrained"
-)
+_NONE = "no training configuration"
 # Files that mean little without the run that reads them.
 _HELPERS = frozenset({"deepspeed", "accelerate", "fsdp"})
 
@@ -91,15 +88,21 @@ def inspect(
         documents = files.documents(path)
         fragments = files.fragments(path, options.dialect)
         statuses[path] = _status(path, files, documents, fragments)
-        if (
-            fragments
-            or (named and not options.skip_unrecognised)
-            or any(_TELLING.search(d.text.text) for d in documents if d.problems)
-        ):
-            problems += [(document, problem) for document in documents for problem in document.problems]
+        meant = bool(fragments) or (named and not options.skip_unrecognised)
+        before = len(problems)
+        for document in documents:
+            if document.problems and is_told(document, meant):
+                problems += [(document, problem) for problem in document.problems]
+        if len(problems) == before and statuses[path].status == "unreadable" and not discover.is_configuration(path):
+            statuses[path] = FileStatus(statuses[path].file, None, "skipped", _NONE)
         if fragments:
             entries.append(path)
-        elif statuses[path].status == "unreadable" and path not in texts and not os.access(path, os.R_OK):
+        elif (
+            statuses[path].status == "unreadable"
+            and path not in texts
+            and len(problems) == before
+            and (is_program_too_large(documents) or not os.access(path, os.R_OK))
+        ):
             missed.append((path, f"not read: {statuses[path].reason}"))
     helpers = [
         path
@@ -287,7 +290,7 @@ def _status(path: str, files: Files, documents: tuple[Document, ...], fragments:
     broken = next((problem for document in documents if document.root is None for problem in document.problems), None)
     if broken is not None and broken.kind != "json-lines":
         return FileStatus(name, None, "unreadable", broken.message)
-    return FileStatus(name, None, "skipped", "no training configuration")
+    return FileStatus(name, None, "skipped", _NONE)
 
 
 def _not_found(files: Files, runs: tuple[Run, ...]) -> Iterator[str]:

@@ -105,6 +105,15 @@ class Files:
                     seen.add(document.text.path)
                     yield document.text
 
+    def in_part(self) -> set[str]:
+        """The files that were read without what makes them large: their text is not that of the disk."""
+        return {
+            document.text.path
+            for documents in self._documents.values()
+            for document in documents
+            if any(problem.kind == limits.LEFT_OUT for problem in document.problems)
+        }
+
     def cut(self, limit: limits.Limit, document: Document, start: int, end: int) -> None:
         """A limit left out part of a file; told once."""
         key = (document.text.path, limit)

@@ -40,7 +40,7 @@ def lower(document: Document) -> Iterator[Fragment]:
     elif {"trainer", "loader"} <= words and not adapters:
         lora = CLOSED
     view = document.view
-    own = "notebook" if view is not None and view.host == "notebook" and not view.name else "python"
+    own = "notebook" if view is not None and view.host in ("notebook", "databricks") and not view.name else "python"
     framework = _framework([call.name for call, _ in kinds])
     for index, (call, kind) in enumerate(kinds[: BLOCKS.most + 1]):  # assemble/runs.py leaves out the last, and says so
         mapping = _with_positional(call, kind)

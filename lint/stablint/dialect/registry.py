@@ -92,7 +92,7 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
             if xtuner.recognise(document):
                 return (xtuner.lower(document),)
         found = tuple(python.lower(document)) if python.recognise(document) else _constants(document)
-        if document.view is not None and document.view.host == "notebook" and not document.view.name:
+        if document.view is not None and document.view.host in ("notebook", "databricks") and not document.view.name:
             found = tuple(f._replace(dialect="notebook") if f.dialect == "python" else f for f in found)
         return found
     if document.format == "shell":

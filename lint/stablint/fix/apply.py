@@ -160,7 +160,7 @@ class _Repair:
         )
 
 
-_IN_PART = "it was checked in part only (over-budget)"
+_IN_PART = "it was checked in part only (over-budget, read-in-part)"
 
 
 def repair(
@@ -194,6 +194,7 @@ def repair(
     for _ in range(_ROUNDS):
         offered = []
         over = {d.text.path for d in work.state.report.diagnostics if d.rule == limits.KIND and d.text is not None}
+        over |= work.state.files.in_part()
         for d in work.state.report.diagnostics:
             if wanted(d) and d.fix is not None and d.fix.files:
                 paths_of = [file.text.path for file in d.fix.files]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from stablint.source import databricks, limits
 from stablint.source.notebook_cells import Cell, NoNotebook, Notebook, notebook
 from stablint.source.notebook_magics import Span, Written, binds_only, divide
 from stablint.source.tree import Document, Module, Piece, Problem, Scalar, Seen, Text, View
@@ -21,13 +22,18 @@ _STARTS = re.compile(
 _FETCHES = re.compile(
     r"\s*(?:sudo\s+)?(?:uv\s+)?(?:python[\d.]*\s+-m\s+)?(?:pip3?|conda|mamba|apt(?:-get)?|git|wget|curl|uv|ls|cat)\b"
 )
-_EXPANDED = re.compile(r"(?<![${\\])\{([^\W\d]\w*)(?:[.\[][^{}\n\"':]*)?\}(?!\})")
+# `{name}`, and `{name.member}`, `{name[0]}`, `{call(1, "a")}`, `{a * b}`, each with `!r` or `:.2f` behind it; no list of a shell (`{a,b}`).
+_EXPANDED = re.compile(r"(?<![${\\])\{([^\W\d]\w*)(?:[ \t]*[.\[(+*/%:!-][^{}\n]*)?\}(?!\})")
+_LONGEST = 900_000  # characters of all cells: source/python.py reads a million
+_LONGEST_CELL = 100_000  # more than that is data, where a notebook is that long
 
 
 def documents(text: Text, parse: Parse, kind_of: Callable[[str], str]) -> tuple[Document, ...]:
-    """The Python first, then shell commands and written files in their order. A file that is no notebook is one document without a root."""
+    """The Python first, then shell commands and written files in their order. A file that is no notebook is one document without a root.
+    `kind_of` says how a file that a cell writes is read; empty for text of another language.
+    """
     try:
-        read = notebook(text.text)
+        read = databricks.notebook(text.text) if databricks.is_notebook(text.text) else notebook(text.text)
     except NoNotebook as wrong:
         return (Document(text, "notebook", 0, None, (Problem("not-a-notebook", str(wrong), 0, 0),)),)
     except (ValueError, RecursionError):
@@ -39,14 +45,22 @@ def documents(text: Text, parse: Parse, kind_of: Callable[[str], str]) -> tuple[
     constants = _constants(module)
     for span in whole.shell:
         if _starts(span):
-            commands = documents_of(text, _command(span, constants), "shell", len(found), parse)
+            commands = documents_of(text, _command(span, constants, read.host), "shell", len(found), parse)
             if not (span.guessed and any(document.problems for document in commands)):
-                found += commands
+                found += [_as_one_line(document) if span.expands else document for document in commands]
     for written in whole.written:
         kind = kind_of(written.name)
-        if kind != "notebook":
-            found += documents_of(text, _file(written), kind, len(found), parse)
+        if kind not in ("notebook", ""):
+            found += documents_of(text, _file(written, read.host), kind, len(found), parse)
     return tuple(found)
+
+
+def _as_one_line(document: Document) -> Document:
+    """A `!` command, which IPython joins to one line before a shell sees it: no flag of it can belong to no command."""
+    if not document.problems:
+        return document
+    kept = tuple(problem for problem in document.problems if problem.kind != "shell-broken-continuation")
+    return document._replace(problems=kept)
 
 
 def _refused(text: Text) -> tuple[Problem, ...]:
@@ -63,8 +77,14 @@ class _Whole:
         self.read = read
         self.shell: list[Span] = []
         self.written: list[Written] = []
+        self.left_out: list[Cell] = []
+        long = sum(len(cell.source) for cell in read.cells) > _LONGEST
         builder = Builder()
         for cell in read.cells:
+            if long and len(cell.source) > _LONGEST_CELL:
+                binds_only(cell, builder)
+                self.left_out.append(cell)
+                continue
             if cell.number in broken:
                 binds_only(cell, builder)
                 self.shell.append(Span(cell, 0, len(cell.source), guessed=True))
@@ -72,7 +92,7 @@ class _Whole:
             parts = divide(cell, builder)
             self.shell += parts.shell
             self.written += parts.written
-        self.view = builder.view("notebook")
+        self.view = builder.view(read.host)
 
 
 def _python(text: Text, read: Notebook) -> tuple[list[Document], _Whole]:
@@ -85,7 +105,13 @@ def _python(text: Text, read: Notebook) -> tuple[list[Document], _Whole]:
     if found[0].root is None and found[0].problems[0].kind in (UNPARSED, "syntax-error"):
         whole = _Whole(read, frozenset(cell.number for cell in read.cells if _is_broken(cell)))
         found = python.documents(Text(text.path, text.name, whole.view.source))
-    return [outward(document, text, whole.view, document.number) for document in found], whole
+    outer = [outward(document, text, whole.view, document.number) for document in found]
+    if whole.left_out:
+        at = start_of(whole.left_out[0], 0)
+        cells = ", ".join(str(cell.number) for cell in whole.left_out)
+        words = f"the notebook is longer than {_LONGEST:,} characters, and its cells of more than {_LONGEST_CELL:,} were left out: {cells}"
+        outer[0] = outer[0]._replace(problems=(*outer[0].problems, Problem(limits.LEFT_OUT, words, at, at)))
+    return outer, whole
 
 
 def _is_broken(cell: Cell) -> bool:
@@ -118,7 +144,7 @@ def _starts(span: Span) -> bool:
     return bool(_STARTS.search(source, span.start, span.end)) and not installs
 
 
-def _command(span: Span, constants: dict[str, str]) -> View:
+def _command(span: Span, constants: dict[str, str], host: str) -> View:
     cell, builder = span.cell, Builder()
     at = span.start
     if span.prefix:
@@ -127,19 +153,20 @@ def _command(span: Span, constants: dict[str, str]) -> View:
         builder.put(span.prefix, start, start)
     for found in _EXPANDED.finditer(cell.source, span.start, span.end) if span.expands else ():
         builder.take(cell.source, cell.pieces, at, found.start())
+        known = constants.get(found[1]) if found[0] == f"{{{found[1]}}}" else None
         builder.put(
-            constants.get(found[1], f"${{{found[1]}}}") if found[0] == f"{{{found[1]}}}" else f"${{{found[1]}}}",
+            f"${{{found[1]}}}" if known is None else known,
             start_of(cell, found.start()), start_of(cell, found.end() - 1) + 1,
         )  # fmt: skip
         at = found.end()
     builder.take(cell.source, cell.pieces, at, span.end)
-    return builder.view("notebook")
+    return builder.view(host)
 
 
-def _file(written: Written) -> View:
+def _file(written: Written, host: str) -> View:
     builder = Builder()
     builder.take(written.span.cell.source, written.span.cell.pieces, written.span.start, written.span.end)
-    return builder.view("notebook", written.name)
+    return builder.view(host, written.name)
 
 
 def start_of(cell: Cell, offset: int) -> int:

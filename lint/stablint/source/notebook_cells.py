@@ -38,6 +38,7 @@ class Cell(NamedTuple):
 class Notebook(NamedTuple):
     language: str  # of the kernel, in small letters; empty where the file does not say
     cells: tuple[Cell, ...]  # those of code
+    host: str = "notebook"  # how the file writes the cells down (source/tree.py, View)
 
 
 def notebook(text: str) -> Notebook:

@@ -46,8 +46,10 @@ def documents(text: Text, parse: Parse, locate: Locate = nowhere) -> tuple[Docum
     """The script, and the configurations that it writes, which `parse` reads. `locate` finds the files that it reads into itself."""
     script, written = _read(text, locate)
     numbered = [script]
-    for content, format in written:
-        numbered += inner_documents(content, format, text, len(numbered), parse)
+    for content, format, certain in written:
+        inner = inner_documents(content, format, text, len(numbered), parse)
+        if certain or all(document.root is not None for document in inner):
+            numbered += inner
     return tuple(numbered)
 
 
@@ -56,7 +58,8 @@ def document(text: Text) -> Document:
     return _read(text)[0]
 
 
-def _read(text: Text, locate: Locate = nowhere) -> tuple[Document, list[tuple[Inner, str]]]:
+def _read(text: Text, locate: Locate = nowhere) -> tuple[Document, list[tuple[Inner, str, bool]]]:
+    """The script, and what it writes: the text, its format, and whether that is certain."""
     source = text.text
     if len(source) > LARGEST:
         problem = Problem("too-large", f"longer than {LARGEST // 1_000_000} million characters", 0, 0)
@@ -71,7 +74,9 @@ def _read(text: Text, locate: Locate = nowhere) -> tuple[Document, list[tuple[In
     problems = sorted(dict.fromkeys(found), key=lambda problem: problem.start)
     names = tuple(entry for entry in reader.once.values() if entry is not None)
     script = Script(commands, Mapping(names, 0, len(source)), options)
-    return Document(text, "shell", 0, script, tuple(problems)), reader.writer.written
+    return Document(text, "shell", 0, script, tuple(problems)), [
+        (content, format, reader.writer.is_certain(content)) for content, format in reader.writer.written
+    ]
 
 
 class _Reader(Runner):

@@ -25,6 +25,8 @@ class Writer:
     def __init__(self, text: Text, state: State) -> None:
         self.text, self.state = text, state
         self.written: list[tuple[Inner, str]] = []  # with the format
+        self.parts: set[str] = set()  # names of files that several commands write, each a part
+        self.guessed: set[int] = set()  # ids of texts whose format the name does not say
         self.seen: set[tuple[int, str]] = set()
 
     def look(self, fields: list[Field], item: Simple, bodies: dict[int, Body]) -> None:
@@ -45,7 +47,15 @@ class Writer:
         if format is None or not source.strip() or len(source) > _LONGEST or key in self.seen:
             return
         self.seen.add(key)
+        if any(redirection.text == ">>" for redirection in item.redirections) or _appends(program, fields):
+            self.parts.add(content.view.name)
+        if _suffix(name) not in _READ_FORMATS:
+            self.guessed.add(id(content))
         self.written.append((content, format))
+
+    def is_certain(self, content: Inner) -> bool:
+        """Whether the text is a whole file, and of the format that it is read as."""
+        return content.view.name not in self.parts and id(content) not in self.guessed
 
     def read_into(self, words: tuple[Word, ...], item: Simple, bodies: dict[int, Body]) -> Iterator[tuple[str, Held]]:
         """`read -r -d '' NAME <<EOF`: all of the here-document, without blanks around it."""
@@ -99,9 +109,18 @@ def _starts_with_dash(field: Field) -> bool:
     return isinstance(value, str) and value.startswith("-")
 
 
+def _appends(program: object, fields: list[Field]) -> bool:
+    return program == "tee" and any(scalar(field).value in ("-a", "--append") for field in fields[1:])
+
+
+def _suffix(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[2].lower() if "." in name else ""
+
+
 def _format(path: str, content: str) -> str | None:
     """By the name, else by what is written: `$(mktemp)` has no suffix."""
-    suffix = path.rpartition("/")[2].rpartition(".")[2].lower() if "." in path.rpartition("/")[2] else ""
+    suffix = _suffix(path)
     if suffix in _READ_FORMATS:
         return _READ_FORMATS[suffix]
     if suffix in _OTHER:

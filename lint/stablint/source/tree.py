@@ -162,7 +162,7 @@ class View(NamedTuple):
 
     source: str  # what is read, as if it were a file of its own
     pieces: tuple[Piece, ...]  # all of `source`, in order
-    host: str  # notebook | shell: how the file writes such a text down
+    host: str  # notebook | databricks | shell: how the file writes such a text down
     name: str = ""  # of the file that it becomes when the host runs (`%%writefile ds.json`), as spelled
 
 

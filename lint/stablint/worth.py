@@ -1,0 +1,48 @@
+"""What is wrong with a text as such (it does not parse, it is too long) concerns whoever trains only where a training reads the text.
+
+What was merely found is told where the text speaks of training; a text that becomes a file of its own (`%%writefile`, a here-document) is
+asked for itself, not for the notebook or script around it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from stablint.discover import is_configuration
+from stablint.source.tree import Document
+
+_TELLING = re.compile(
+    r"learning_rate|per_device_train|micro_batch|zero_optimization|lora_|num_train_epochs|TrainingArguments|gradient_accumulation|from_pretrained"
+)
+# A setting of a run in the place of a key.
+_KEYED = re.compile(
+    r"(?:^|[{,\n])[ \t]*[\"']?(?:learning_rate|per_device_train_batch_size|per_device_eval_batch_size|micro_batch_size|train_batch_size"
+    r"|train_micro_batch_size_per_gpu|zero_optimization|lora_r|lora_rank|lora_alpha|lora_target|lora_dropout|num_train_epochs|num_epochs"
+    r"|gradient_accumulation_steps|gradient_checkpointing|model_name_or_path|base_model|deepspeed_config|fsdp_config|distributed_type"
+    r"|peft_type|bf16|fp16|optimizer|lr_scheduler_type|output_dir)[\"']?[ \t]*:"
+)
+# Markdown, and what a program fills in before anybody reads it.
+_OTHER = re.compile(r"^```|\{\{|\{%", re.MULTILINE)
+
+
+def is_told(document: Document, asked: bool) -> bool:
+    """Whether the problems of a document are told. `asked`: the file was named by its user, or something in it was recognised."""
+    view = document.view
+    if view is not None and view.name:
+        return _speaks(view.source, document.format)
+    text = document.text
+    if asked:
+        return is_configuration(text.path) or _speaks(text.text, document.format)
+    return _speaks(text.text, document.format)
+
+
+def _speaks(text: str, format: str) -> bool:
+    if format in ("yaml", "json"):
+        return bool(_KEYED.search(text)) and not _OTHER.search(text)
+    return bool(_TELLING.search(text))
+
+
+def is_program_too_large(documents: tuple[Document, ...]) -> bool:
+    """Whether a notebook or a program is too large to be read. A large JSON or YAML file is data: nothing is said of it."""
+    kinds = {problem.kind for document in documents for problem in document.problems}
+    return "too-large" in kinds and documents[0].format not in ("yaml", "json")
