@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from stablint import house, knowledge
-from stablint.compiling.hazards import LOOPS, condition
+from stablint.compiling.hazards import LOOPS, PHASES, condition
 from stablint.fix.apply import repair
 from stablint.hazard import model
-from stablint.house import legal, told, write
+from stablint.house import false_alarms, legal, told, write
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
+HEALTHY: dict[str, list[dict[str, Any]]] = knowledge.load("healthy")
 HAZARDS = {hazard.id: hazard for hazard in model.load()}
 
 
@@ -68,12 +69,18 @@ def test_legal_look_alikes_are_left_in_peace(case: Case, tmp_path: Path) -> None
         assert not found, f"near example {number} is reported"
 
 
+@pytest.mark.parametrize("name", HEALTHY)
+def test_what_fine_when_exempts_is_left_in_peace(name: str, tmp_path: Path) -> None:
+    assert list(false_alarms(HAZARDS[name], HEALTHY[name], str(tmp_path))) == []
+
+
 @each_hazard
 def test_every_condition_is_pinned_by_a_look_alike(hazard: model.Hazard, tmp_path: Path) -> None:
     """Drop a condition: some legal text must become a false report, else nothing pins that condition."""
     texts = [text for example in EXAMPLES[hazard.id] for text in legal(example)]
+    texts += [(one["files"], one.get("options")) for one in HEALTHY.get(hazard.id, [])]
     for number, asked in enumerate(hazard.when):
-        if asked == OF_THE_TRAINER:  # below, for all hazards at once
+        if asked in (OF_THE_TRAINER, OF_TRAINING):  # below, for all hazards at once
             continue
         mutant = hazard._replace(
             reads=[], when=[other for place, other in enumerate(copy.deepcopy(hazard.when)) if place != number]
@@ -86,6 +93,7 @@ def test_every_condition_is_pinned_by_a_look_alike(hazard: model.Hazard, tmp_pat
 
 
 OF_THE_TRAINER = condition(LOOPS["trainer"])
+OF_TRAINING = condition(PHASES["training"])
 OTHER_LOOPS = ("accelerate", "lightning", "deepspeed", "torch", "sentence-transformers", "trl.PPOTrainer.step")
 
 
@@ -97,6 +105,15 @@ def test_what_speaks_of_the_trainer_says_nothing_to_another_loop(case: Case, tmp
         sets = {**(given.get("set") or {}), "launch.loop": loop}
         found = look(case.example["files"], tmp_path / str(number), {**given, "set": sets}, (case.hazard,))
         assert bool(found) is (loop not in OTHER_LOOPS), loop
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if OF_TRAINING in case.hazard.when], ids=str)
+def test_what_happens_while_weights_are_trained_is_no_matter_of_an_evaluation(case: Case, tmp_path: Path) -> None:
+    given = case.example.get("options") or {}
+    for trains in (True, False):
+        sets = {**(given.get("set") or {}), "derived.trains": trains}
+        found = look(case.example["files"], tmp_path / str(trains), {**given, "set": sets}, (case.hazard,))
+        assert bool(found) is trains
 
 
 def test_codes_and_names_are_unique() -> None:

@@ -17,11 +17,12 @@ Example = dict[str, Any]
 
 
 class House(NamedTuple):
-    """Rules of one or several folders: as a check needs them, their texts by id, and their examples by id."""
+    """Rules of one or several folders: as a check needs them, and their texts, examples and healthy runs by id."""
 
     hazards: tuple[Hazard, ...] = ()
     texts: dict[str, Any] = {}  # noqa: RUF012
     examples: dict[str, list[Example]] = {}  # noqa: RUF012
+    healthy: dict[str, list[Example]] = {}  # noqa: RUF012
 
 
 def house(folders: list[str]) -> House:
@@ -47,7 +48,12 @@ def house(folders: list[str]) -> House:
                     raise Wrong(f"house hazards: `{name}` in {folder} is taken by {taken[name]}")
                 taken[name] = folder
         rules = tuple(from_row(row) for row in compiled["core"])
-        found = House((*found.hazards, *rules), found.texts | compiled["texts"], found.examples | compiled["examples"])
+        found = House(
+            (*found.hazards, *rules),
+            found.texts | compiled["texts"],
+            found.examples | compiled["examples"],
+            found.healthy | compiled["healthy"],
+        )
     return found
 
 
@@ -149,6 +155,13 @@ def _not_fixed(hazard: Hazard, example: Example, folder: str) -> Iterator[str]:
             yield f"its fix of {name} does not give the fixed text"
 
 
+def false_alarms(hazard: Hazard, healthy: list[Example], folder: str) -> Iterator[str]:
+    """The runs that `fine_when` exempts and that draw the hazard nevertheless, each with the exemption."""
+    for number, one in enumerate(healthy, 1):
+        if look(one["files"], os.path.join(folder, f"healthy{number}"), one.get("options"), (hazard,)):
+            yield f"healthy run {number} draws it ({one['because']})"
+
+
 def run_test_hazards(folders: list[str]) -> int:
     """Run every example of house folders, and print a line for each failure. 0: all hold; 1: some do not."""
     rules = house(folders)
@@ -165,5 +178,14 @@ def run_test_hazards(folders: list[str]) -> int:
             failed += bool(found)
             for line in found:
                 exit.say(f"{hazard.id} ({hazard.code}), example {number}: {line}\n")
+        with tempfile.TemporaryDirectory(prefix="stablint-") as folder:
+            try:
+                found = list(false_alarms(hazard, rules.healthy.get(hazard.id, []), os.path.realpath(folder)))
+            except (Wrong, ValueError) as error:
+                found = [f"its healthy runs: {error}"]
+        examples += len(rules.healthy.get(hazard.id, []))
+        failed += len(found)
+        for line in found:
+            exit.say(f"{hazard.id} ({hazard.code}): {line}\n")
     exit.say(f"{len(rules.hazards)} hazards, {examples} examples, {failed} with failures.\n", error=True)
     return 1 if failed else 0

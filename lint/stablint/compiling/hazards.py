@@ -40,7 +40,7 @@ def compile_folder(folder: Path, root: str | None = None) -> dict[str, Any]:
     """
     from stablint.schema import HazardFile
 
-    core, texts, examples = [], {}, {}
+    core, texts, examples, healthy = [], {}, {}, {}
     for path in sorted(folder.rglob("*.yaml")):
         name = path.relative_to(folder.parent).as_posix()
         data = _read(path, name, root)
@@ -57,11 +57,13 @@ def compile_folder(folder: Path, root: str | None = None) -> dict[str, Any]:
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from error
         core.append(row)
-        texts[data["id"]] = {key: value for key, value in data.items() if key not in ("examples", "id")} | {
+        texts[data["id"]] = {key: value for key, value in data.items() if key not in ("examples", "healthy", "id")} | {
             "category": path.parent.name
         }
         examples[data["id"]] = data["examples"]
-    return {"core": core, "texts": texts, "examples": examples}
+        if data.get("healthy"):
+            healthy[data["id"]] = data["healthy"]
+    return {"core": core, "texts": texts, "examples": examples, "healthy": healthy}
 
 
 def _in_one_pass(condition: list[Any]) -> list[Any]:
@@ -124,9 +126,14 @@ def _core(data: dict[str, Any]) -> dict[str, Any]:
 LOOPS = {"trainer": "derived.hf_trainer is true"}
 """What the field `loop` of a hazard comes to, behind its own conditions."""
 
+PHASES = {"training": "derived.trains is true"}
+"""The same for the field `phase`."""
+
 
 def _when(data: dict[str, Any]) -> list[list[Any]]:
-    return [condition(c) for c in (*data["when"], *([LOOPS[data["loop"]]] if data.get("loop") else []))]
+    asked = [LOOPS[data["loop"]]] if data.get("loop") else []
+    asked += [PHASES[data["phase"]]] if data.get("phase") else []
+    return [condition(c) for c in (*data["when"], *asked)]
 
 
 _WORKED_OUT = ("derived", "item", "target", "model", "versions", "file")
@@ -172,16 +179,17 @@ def condition(written: Any) -> list[Any]:
         inner, *operand = rest[0].split(None, 1)
         kind, value = _operand(operand[0]) if operand else (0, None)
         return [operator, fact, 3, [inner, "item", kind, value]]
-    kind, value = _operand(rest[0])
+    kind, value = _operand(rest[0], yaml.BaseLoader if fact.startswith("versions.") else yaml.SafeLoader)
     return [operator, fact, kind, value]
 
 
-def _operand(text: str) -> tuple[int, Any]:
+def _operand(text: str, loader: Any = yaml.SafeLoader) -> tuple[int, Any]:
+    """A fact, or a literal of YAML; of a release every figure counts, and 5.10 is not 5.1."""
     if _FACT.match(text) and "." in text:
         return 2, text
     if text.startswith(("^", "(?")):
         return 1, text
     try:
-        return 1, yaml.safe_load(text)
+        return 1, yaml.load(text, Loader=loader)
     except yaml.YAMLError:
         return 1, text

@@ -137,6 +137,8 @@ def _trainer(block: Block, call: Call) -> Fragment:
         )
     )
     statements += _handed_over(block)
+    if call.local:
+        statements += (_named(block, call, "launch.own_trainer", True),)
     stated = {entry.key for entry in block.mapping.entries}
     classes: dict[str, tuple[str, ...]] = {"trainer": (trainer,)}
     if "args" not in stated and not call.arguments.open and word[:-7] + "Config" in python_kinds.ARGUMENTS:

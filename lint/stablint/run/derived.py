@@ -30,6 +30,8 @@ RULES: dict[str, Rule] = {
     "derived.trainer": method.trainer,
     "derived.hf_trainer": method.hf_trainer,
     "derived.trl_trainer": method.trl_trainer,
+    "derived.own_trainer": method.own_trainer,
+    "derived.trains": method.trains,
     "derived.lora_scale": method.lora_scale,
     "derived.accelerator_made": method.accelerator_made,
     "derived.unknown_arguments_pass": method.unknown_arguments_pass,

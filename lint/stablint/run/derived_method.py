@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stablint.run.fact import ABSENT, CLOSED, OPEN, PRESUMED, is_unknown
+from stablint.run.fact import ABSENT, CLOSED, OPEN, PRESUMED, Explicit, is_unknown
 from stablint.run.objective import OBJECTIVES
 from stablint.run.world import Answer, World
 from stablint.source.tree import Unknown
@@ -168,6 +168,38 @@ def hf_trainer(w: World) -> Answer:
     if not isinstance(loop, str):
         return Answer(loop, ("derived.trainer",))
     return Answer(loop.startswith(_TRAINERS) and loop != "trl.PPOTrainer.step", ("derived.trainer",))
+
+
+def own_trainer(w: World) -> Answer:
+    """Is the trainer a class of the program's own, which may do anything else than the library's that it derives from?"""
+    return Answer(w.stated("launch.own_trainer") is True, ("launch.own_trainer",))
+
+
+# Their parsers leave `do_train` off: without the word such a run evaluates or predicts only (llamafactory 0.9.5 train/sft/workflow.py).
+_TRAIN_ON_REQUEST = ("llamafactory",)
+_OTHER_PHASES = ("training.do_eval", "training.do_predict")
+
+
+def trains(w: World) -> Answer:
+    """Are weights trained? Flags and files say so to programs that ask; what a call in Python says the Trainer itself never reads."""
+    asked = w.stated("training.do_train")
+    if asked is False and _in_a_call(w, "training.do_train"):
+        asked = ABSENT
+    if asked in (True, False):
+        return Answer(asked, ("training.do_train",))
+    if is_unknown(asked):
+        return Answer(asked, ("training.do_train",))
+    other = next((name for name in _OTHER_PHASES if w.stated(name) is True and not _in_a_call(w, name)), None)
+    if other is None:
+        return Answer(True, ("training.do_train",))
+    if w.run.framework in _TRAIN_ON_REQUEST:
+        return Answer(False, ("training.do_train", other))
+    return Answer(Unknown("whether it trains without `do_train` is the program's to say"), ("training.do_train", other))
+
+
+def _in_a_call(w: World, name: str) -> bool:
+    origin = w.fact(name).origin
+    return isinstance(origin, Explicit) and origin.layer == "call"
 
 
 def accelerator_made(w: World) -> Answer:

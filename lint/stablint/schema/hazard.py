@@ -121,6 +121,14 @@ class Example(Strict):
         return self
 
 
+class Healthy(Strict):
+    """A run of its own that is fine, as `fine_when` says: it must not draw the hazard."""
+
+    because: Words = Field(description="which exemption it is")
+    options: dict[str, Any] = Field({}, description="command-line options, without dashes")
+    files: dict[str, str] = Field(min_length=1)
+
+
 class HazardFile(Strict):
     """One hazard: what is reported, why, when it is fine, what helps, how it is known, and examples that are run as tests."""
 
@@ -137,6 +145,10 @@ class HazardFile(Strict):
         None,
         description="what speaks of the Trainer of transformers: it asks for a run whose steps that one or a subclass takes, whatever the conditions",
     )
+    phase: Literal["training"] | None = Field(
+        None,
+        description="what happens while weights are trained: runs that only evaluate or predict are left in peace, whatever the conditions",
+    )
     when: tuple[Condition, ...] = ()
     check: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] | None = Field(
         None, description="a function of hazard/checks/"
@@ -152,6 +164,7 @@ class HazardFile(Strict):
     )
     versions: dict[Package, Specifier] = Field({})
     examples: tuple[Example, ...] = ()
+    healthy: tuple[Healthy, ...] = Field((), description="what `fine_when` exempts, as files: each must stay silent")
 
     @model_validator(mode="after")
     def _severity_follows_evidence(self) -> HazardFile:
