@@ -173,7 +173,8 @@ def test_a_baseline_of_one_machine_is_that_of_the_other(windows, file, written):
     ("environment", "expected"),
     [({}, False), ({"WT_SESSION": "1"}, True), ({"WT_SESSION": "1", "NO_COLOR": ""}, False)],
 )
-def test_only_newer_terminals_get_colours(windows, environment, expected):
+def test_only_newer_terminals_get_colours(windows, environment, expected, monkeypatch):
     windows.environ = environment
-    assert outputs.wants_color("auto", SimpleNamespace(isatty=lambda: True)) is expected
+    monkeypatch.setattr(outputs.exit, "is_terminal", lambda *, error: True)
+    assert outputs.wants_color("auto") is expected
     assert outputs.wants_color("always")

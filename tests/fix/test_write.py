@@ -266,6 +266,30 @@ def test_what_a_living_process_or_another_machine_works_with_is_left_alone(tmp_p
 
 
 @POSIX
+@POSIX
+@pytest.mark.parametrize("kind", ["journal", "old", "tmp"])
+@pytest.mark.parametrize("what", ["a pipe", "a giant", "no journal", "nested"])
+def test_recovery_waits_for_nothing_and_reads_nothing_whole(kind: str, what: str, tmp_path: Path) -> None:
+    """Such files may come with a repository, beside a journal that speaks of them."""
+    (tmp_path / "a.yaml").write_text(OLD)
+    old = tmp_path / ".stablint-1-00000000-1.old"
+    journal = tmp_path / ".stablint-1-00000000-2.journal"
+    step = strays.Step(str(tmp_path / "a.yaml"), str(old), strays.digest(b"x"), strays.digest(OLD.encode()))
+    journal.write_bytes(strays.journal([step], str(journal)))
+    bad = tmp_path / f".stablint-1-00000000-{1 if kind == 'old' else 2 if kind == 'journal' else 3}.{kind}"
+    bad.unlink(missing_ok=True)
+    if what == "a pipe":
+        os.mkfifo(bad)
+    else:
+        bad.write_bytes({"a giant": b"", "no journal": b"[1]", "nested": b"[" * 100_000}[what])
+    if what == "a giant":
+        os.truncate(bad, 20_000_000_000)
+    for path in tmp_path.glob(".stablint-*"):
+        os.utime(path, (1, 1))
+    list(strays.recover([str(tmp_path)], str(tmp_path)))
+    assert (tmp_path / "a.yaml").read_text() == OLD
+
+
 def test_a_journal_of_the_repository_reaches_nothing_outside(tmp_path: Path) -> None:
     """Whoever wrote the repository may have written a journal too."""
     root, name = tmp_path / "root", ".stablint-999999999-00000000-1"

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import NamedTuple
 
-from stablint.source.text import LARGEST, is_inside
+from stablint.source.text import bytes_of, is_inside
 
 _NAME = re.compile(r"\.stablint-(?P<process>\d+)-(?P<host>[0-9a-f]{8})-\d+\.(?P<kind>tmp|old|journal)")
 _LONGEST = 24 * 3600  # seconds after which no process is at work any more, whoever has its number now
@@ -112,11 +112,10 @@ def _undo(path: str, root: str) -> Iterator[tuple[str, str]]:
     """Every file of a half written repair becomes what it was. One that somebody has edited since stays as it is, and is named."""
     folder = os.path.dirname(path)
     try:
-        with open(path, "rb") as file:
-            rows = json.loads(file.read(LARGEST))["files"]
+        rows = json.loads(bytes_of(path) or b"")["files"]
         steps = [Step(**{key: str(row[key]) for key in Step._fields}) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError):
-        return  # cut off while it was written: nothing was exchanged by then
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return  # no journal, or cut off while it was written: nothing was exchanged by then
     for step in steps:
         target, old = (
             os.path.normpath(os.path.join(folder, step.target)),
@@ -139,9 +138,9 @@ def _undo(path: str, root: str) -> Iterator[tuple[str, str]]:
 
 
 def hash_of(path: str) -> str:
-    """Of the bytes of a regular file; empty where there is none."""
+    """Of the bytes of a regular file of a size that is read at all; empty where there is none. It never waits for a pipe's other end."""
     try:
-        with open(path, "rb") as file:
-            return digest(file.read())
+        data = bytes_of(path)
     except OSError:
         return ""
+    return "" if data is None else digest(data)

@@ -39,7 +39,7 @@ class Unreadable(NamedTuple):
 def read(path: str, name: str, largest: int = LARGEST) -> Text | Unreadable:
     """The text of a regular file of at most `largest` bytes in UTF-8 or (with its byte order mark) UTF-16; no other encoding is guessed."""
     try:
-        data = _bytes(path, largest)
+        data = bytes_of(path, largest)
     except OSError as error:
         return _unreadable(path, name, "", "unreadable-file", why(error, path))
     except ValueError:  # a NUL or a lone surrogate in the path itself
@@ -119,7 +119,7 @@ def newline_of(text: str) -> str:
     return found.group() if found else "\n"
 
 
-def _bytes(path: str, largest: int) -> bytes | None:
+def bytes_of(path: str, largest: int = LARGEST) -> bytes | None:
     """At most one byte more than `largest`; None for what is no regular file. A FIFO is opened without waiting for its writer."""
     descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
     try:
