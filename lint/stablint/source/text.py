@@ -81,8 +81,11 @@ def encode(text: Text, new_text: str) -> bytes:
 
 
 def is_inside(path: str, root: str) -> bool:
-    """Whether a path leads, all links followed, to something in the folder `root`."""
-    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))
+    """Whether a path leads, all links followed, to something in the folder `root`. What is no possible path leads nowhere."""
+    try:
+        return os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))
+    except ValueError:  # a NUL or a lone surrogate
+        return False
 
 
 class Lines:
