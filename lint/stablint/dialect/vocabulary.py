@@ -59,6 +59,8 @@ WORDS: dict[str, Words] = {
     "peft": Words(peft.ROWS, peft.row, None),
     "fsdp": Words({}, fsdp.row, None),
 }  # fmt: skip
+# A file that somebody names is read by whoever names it, whatever else its keys look like.
+_BY_LAYER = {"deepspeed-file": "deepspeed", "accelerate-file": "accelerate", "adapter-file": "peft"}
 _LAUNCHER = Words({}, accelerate.flag_row, None)
 # Rarer ones, which take nothing that their table does not say: their modules are loaded where such a text was met.
 _RARE = {
@@ -79,6 +81,8 @@ def words(document: Document, layer: str, number: int, dialects: tuple[str, ...]
     root = document.root
     if layer == "accelerate-flags":
         return _LAUNCHER
+    if layer in _BY_LAYER:
+        return words_of(_BY_LAYER[layer])
     if isinstance(root, Script):
         if layer != "flags":
             return None

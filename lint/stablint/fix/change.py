@@ -14,7 +14,7 @@ from stablint.fix.wording import Insertion, insertion, row_of, said
 from stablint.fix.writing import Change, Impossible, Made, required, writer
 from stablint.hazard.model import Finding, Remedy
 from stablint.report.model import FileEdits, Fix
-from stablint.run.fact import ABSENT, CLOSED, Default, Explicit, Fact, Place, Statement, is_unknown
+from stablint.run.fact import ABSENT, CLOSED, Default, Explicit, Fact, Place, Statement, Supplied, is_unknown
 from stablint.run.fields import field
 from stablint.run.world import Run
 from stablint.source.tree import Document, Edit, Entry, Mapping, Verbatim
@@ -184,6 +184,8 @@ def _raise(change: Change, run: Run, beside: str, changes: list[Change]) -> Made
     fact = run.explicit.get(change.fact)
     stated = [s for s in fact.sources if isinstance(s.origin, Explicit)] if fact is not None else []
     places = [s.origin.place for s in stated if isinstance(s.origin, Explicit)]
+    if fact is not None and isinstance(fact.origin, Supplied):
+        raise Impossible(f"`{fact.origin.option}` sets it, whatever the file says")
     if change.to:
         yield from _rename(change, fact, places, run)
     elif change.value is ABSENT:

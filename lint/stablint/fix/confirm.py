@@ -59,9 +59,17 @@ def _notebook(before: str, after: str) -> str:
 
 
 def _cells(notebook: Any) -> list[dict[str, Any]]:
-    """Of nbformat 4, and of 2 and 3, where they stand in worksheets."""
-    found: list[dict[str, Any]] = list(notebook.get("cells", ()))
-    return found + [cell for sheet in notebook.get("worksheets", ()) for cell in sheet.get("cells", ())]
+    """Of nbformat 4, and of 2 and 3, where they stand in worksheets. What is no cell, a broken notebook's, is compared as it is."""
+    sheets = [notebook, *_mappings(_of(notebook, "worksheets"))]
+    return [cell for sheet in sheets for cell in _mappings(_of(sheet, "cells"))]
+
+
+def _of(holder: Any, key: str) -> Any:
+    return holder.get(key) if isinstance(holder, dict) else None
+
+
+def _mappings(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _yaml(before: str, after: str, edits: list[Edit]) -> str:

@@ -13,7 +13,6 @@ from stablint.source.locate import walk
 from stablint.source.tree import Document, Edit, Entry, Mapping
 
 _BLANKS_AFTER_EQUALS = re.compile(r"(--?[\w.-]+=)[ \t]+(?=\S)")
-_LAST = re.compile(r"[^\n]*\Z")
 
 
 def mended(place: Place, kind: str) -> tuple[FileEdits, ...]:
@@ -42,8 +41,7 @@ def _continue_command(place: Place) -> list[Edit]:
         raise Impossible("the flags do not begin a line")
     newline = "\r\n" if source[:begins].endswith("\r\n") else "\n"
     at = begins - len(newline)
-    above = _LAST.search(source, 0, at)
-    line = above.group() if above else ""
+    line = source[source.rfind("\n", 0, at) + 1 : at]
     if not line.strip() or "#" in line or line.rstrip()[-1] in "\\;&|":
         raise Impossible("the line above is no command that goes on, or has a comment")
     end = at - (len(line) - len(line.rstrip()))

@@ -72,6 +72,8 @@ class _Scanner:
     def _is_one_of_many(self, start: int, end: int) -> bool:
         """Whether the first value fills a line and the next line looks alike: JSON Lines under the name of JSON."""
         line = self.source[self.at :].partition("\n")[0].rstrip()
+        if not line:  # blanks that are none of JSON's
+            return False
         begins = self.source[start] == line[0] and "\n" in self.source[end : self.at]
         return begins and "\n" not in self.source[start:end] and line[-1] == self.source[end - 1] and len(line) > 1
 
