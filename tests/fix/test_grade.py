@@ -74,7 +74,7 @@ def test_nothing_is_written_that_no_text_can_say(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [None, True, 1, 1.5, "x", Verbatim("torch.bfloat16"), [1, {"a": (2, None)}]], ids=lambda value: type(value).__name__ if type(value) is object else repr(value)
+    "value", [None, True, 1, 1.5, "x", Verbatim("torch.bfloat16"), [1, {"a": (2, None)}]], ids=repr
 )
 def test_plain_values_are_written(value: object) -> None:
     assert plain(value) is value
