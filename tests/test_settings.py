@@ -213,7 +213,7 @@ def test_settings_of_a_repository_let_nothing_be_written_outside_of_it(here, tmp
     outside.write_text(FIXABLE)
     (here / "train.yaml").symlink_to(outside)
     put(here, stablint__toml="allow-outside = true\n")
-    main(["train.yaml", "--fix", "--gpu", "A100-80GB"])
+    main(["train.yaml", "--fix", "--unsafe-fixes", "--gpu", "A100-80GB"])
     assert "train.yaml: not written" in capsys.readouterr().err
     assert outside.read_text() == FIXABLE
 

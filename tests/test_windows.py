@@ -24,7 +24,7 @@ COMMANDS = {
     "check": ("train.yaml", "--gpu", "A100-80GB"),
     "concise": ("train.yaml", "--output-format", "concise"),
     "verbose": ("train.yaml", "--verbose", "--show-facts", "--statistics"),
-    "diff of a fix": ("train.yaml", "--gpu", "A100-80GB", "--diff"),
+    "diff of a fix": ("train.yaml", "--gpu", "A100-80GB", "--diff", "--unsafe-fixes"),
     "show": ("show", "train.yaml"),
     "explain": ("explain", "P101", "L101", "Q102"),
     "rules": ("rules",),
@@ -72,7 +72,7 @@ def test_programs_get_utf_8_whatever_the_console(project, format):
 
 
 def test_a_patch_keeps_the_bytes_of_the_file(project):
-    patch = called(project, "train.yaml", "--gpu", "A100-80GB", "--diff", encoding="cp1252").stdout
+    patch = called(project, "train.yaml", "--gpu", "A100-80GB", "--diff", "--unsafe-fixes", encoding="cp1252").stdout
     assert "# größe 名 😀".encode() in patch
 
 
@@ -80,7 +80,7 @@ def test_what_comes_on_standard_input_goes_out_as_it_was_encoded(project):
     source = str(Path(stablint.__file__).parents[1])
     text = b"\xef\xbb\xbf" + YAML.replace("\n", "\r\n").encode()
     done = subprocess.run(
-        [sys.executable, "-m", "stablint", "-", "--stdin-filename", "train.yaml", "--fix", "--gpu", "A100-80GB"], cwd=project, input=text,
+        [sys.executable, "-m", "stablint", "-", "--stdin-filename", "train.yaml", "--fix", "--unsafe-fixes", "--gpu", "A100-80GB"], cwd=project, input=text,
         capture_output=True, timeout=120, env={**os.environ, "PYTHONPATH": source, "PYTHONIOENCODING": "cp1252"},
     )  # fmt: skip
     assert done.stdout == text.replace(b"fp16", b"bf16"), done.stderr
@@ -105,6 +105,7 @@ def test_a_fix_keeps_line_ends_and_marks(tmp_path, monkeypatch, name, mark):
     words = [
         name,
         "--fix",
+        "--unsafe-fixes",
         "--unsafe-fixes",
         "--gpu",
         "A100-80GB",
