@@ -13,6 +13,7 @@ from stablint.assemble.files import Files
 from stablint.assemble.joining import Part
 from stablint.dialect.fragment import lower_mapping, plain_value
 from stablint.pins.requirement import ANY, UNREAD
+from stablint.run.dating import dated
 from stablint.run.fact import Derived, Explicit, Fact, Statement, Supplied, facts_of
 from stablint.run.releases import Releases
 from stablint.source.tree import Mapping, Text, Unknown
@@ -131,7 +132,7 @@ def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Rele
             said[library] = files.name(pin.file)
     for library, specifier in asked.items():
         releases = releases.restrict(library, specifier)
-    return releases, {**said, **{name: options.said.get(name) or f"--with {name}" for name in asked}}
+    return dated(releases), {**said, **{name: options.said.get(name) or f"--with {name}" for name in asked}}
 
 
 def _texts(parts: list[Part]) -> list[tuple[Text, str, bool]]:

@@ -6,6 +6,7 @@ Spans are written as `[first, last, …]`, indices into the library's releases, 
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,16 @@ def compile_releases(folder: Path) -> dict[str, object]:
     for name, releases in read.items():  # one that was just read need not be listed yet
         versions[name] = sorted({*versions.get(name, ()), *releases}, key=release_key)
     known = {name: read.get(name) or _offered(listed) for name, listed in versions.items()} | read
+    dates: dict[str, dict[str, date]] = yaml.safe_load((source / "dates.yaml").read_text(encoding="utf-8"))
     result: dict[str, object] = {
         "releases": known,
+        "release-days": {
+            name: [
+                dates[name][version].toordinal() if version in dates.get(name, ()) else 0
+                for version in map(str, listed)
+            ]
+            for name, listed in versions.items()
+        },
         "release-keys": {name: [release_key(version) for version in listed] for name, listed in known.items()},
         "releases-all": versions,
         "releases-read": list(read),

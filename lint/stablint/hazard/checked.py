@@ -22,7 +22,14 @@ class Checked:
         self._news: dict[str, bool] = {}
         self._views: dict[tuple[int, str], ItemWorld] = {}
         self._intervals: dict[Turns, list[tuple[dict[str, Any], World]]] = {}
+        self._certain: Checked | None = None
         self.newest = World(run, RULES, run.releases.newest_of_all())
+
+    def certain(self) -> Checked:
+        """The run without what is presumed of its releases."""
+        if self._certain is None:
+            self._certain = Checked(self.run._replace(releases=self.run.releases.certain()))
+        return self._certain
 
     def world(self, choice: dict[str, Any]) -> World:
         key = tuple(sorted(choice.items()))

@@ -15,6 +15,15 @@ from stablint.run.world import NO_TURNS, Turns, World
 
 
 def examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | None:
+    found = _examine(hazard, checked, item)
+    if isinstance(found, Finding) and any(checked.run.releases.presumed(library) for library in found.divided):
+        certain = _examine(hazard, checked.certain(), item)
+        if isinstance(certain, Finding) and not certain.releases:  # it holds whatever is presumed
+            return certain
+    return found
+
+
+def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | None:
     newest = checked.view(checked.newest, item)
     if settled_false(hazard, newest):
         return None

@@ -123,6 +123,16 @@ class Releases:
             return self
         return Releases(left._members, self._presumed | {library}, self._unread)
 
+    def presume_only(self, library: str, keys: tuple[Key, ...]) -> "Releases":
+        """Only these releases of a library of which nothing was said, as a presumption."""
+        library = _name(library)
+        return Releases({**self._members, library: keys}, self._presumed | {library}, self._unread)
+
+    def certain(self) -> "Releases":
+        """Without the presumptions."""
+        members = {library: keys for library, keys in self._members.items() if library not in self._presumed}
+        return Releases(members, frozenset(), self._unread) if self._presumed else self
+
     def unread(self, library: str) -> "Releases":
         """A release is stated that cannot be read (a commit): it may be any of them."""
         library = _name(library)

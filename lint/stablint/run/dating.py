@@ -1,0 +1,78 @@
+"""Releases that did not exist together are not assumed: what is stated of one library dates the others.
+
+A run is installed on some day. On that day every stated release was out, so it lies behind the day of the latest of them; and whoever states
+an old release of a library that moves every month does so because it was the newest then, so it lies within half a year of the next one, as
+long as nothing that is stated says otherwise. A library of which nothing is said came as the newest of that day. This is a presumption:
+findings that rest on it are warnings at most, and nothing is rewritten for it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from stablint.knowledge import load
+from stablint.run.pep440 import Key, release_key
+from stablint.run.releases import Releases, known_keys
+
+WINDOW = 183
+"""Days after the newest stated release within which a run was installed: half a year."""
+
+# Libraries of which an old release is stated because the run is old. torch, DeepSpeed and kernels are held back for drivers and compilers.
+_MOVING = ("transformers", "trl", "peft", "accelerate", "unsloth", "llamafactory", "axolotl", "ms-swift", "openrlhf")
+_dated: dict[str, Releases] = {}
+_days: dict[str, tuple[list[Key], list[int]]] = {}
+
+
+def dated(releases: Releases) -> Releases:
+    """The releases with those of unstated libraries that were not yet, or no longer, the newest when the stated ones were in use."""
+    if releases.is_known():
+        return releases
+    name = repr(releases)
+    if name not in _dated:
+        _dated[name] = _of_the_time(releases)
+    return _dated[name]
+
+
+def _of_the_time(releases: Releases) -> Releases:
+    first, last = _window(releases)
+    if not first:
+        return releases
+    for library in load("releases"):
+        if releases.stated(library) or releases.presumed(library) or releases.is_unread(library):
+            continue
+        keys = known_keys(library)
+        days = [day(library, key) for key in keys]
+        kept = [
+            key
+            for place, key in enumerate(keys)
+            if days[place] <= last and (place + 1 == len(keys) or days[place + 1] > first)
+        ]
+        if kept and len(kept) < len(keys):
+            releases = releases.presume_only(library, tuple(kept))
+    return releases
+
+
+def _window(releases: Releases) -> tuple[int, float]:
+    """The days on which the run may have been installed; 0 where nothing that is stated has a date."""
+    first, last = 0, float("inf")
+    for library in load("releases"):
+        if releases.stated(library) or releases.presumed(library):
+            allowed = releases.allowed(library)
+            oldest = known_keys(library)[0]
+            if allowed[0] > oldest or allowed == (oldest,):
+                first = max(first, day(library, allowed[0]))
+            if library in _MOVING and releases.closed(library):
+                last = min(last, day(library, allowed[-1]) + WINDOW)
+    if not first and last == float("inf"):
+        return 0, last
+    return max(first, 1), max(last, first + WINDOW)
+
+
+def day(library: str, key: Key) -> int:
+    """The day (proleptic ordinal) on which the newest listed release up to `key` came, that of the oldest for one before it."""
+    if library not in _days:
+        texts, numbers = load("releases-all")[library], load("release-days")[library]
+        rows = [(release_key(text), number) for text, number in zip(texts, numbers, strict=True) if number]
+        _days[library] = ([key for key, _ in rows], [number for _, number in rows])
+    keys, days = _days[library]
+    return days[max(bisect_right(keys, key) - 1, 0)] if days else 0

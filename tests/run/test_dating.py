@@ -1,0 +1,80 @@
+"""What is stated of one library dates the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from stablint import check
+from stablint.run.dating import WINDOW, dated, day
+from stablint.run.pep440 import release_key
+from stablint.run.releases import Releases, known_keys
+
+KNOWN = Releases.known()
+
+
+def test_every_release_that_was_read_has_a_day() -> None:
+    for library in ("transformers", "trl", "peft", "accelerate", "deepspeed"):
+        days = [day(library, key) for key in known_keys(library)]
+        assert all(days) and days[0] < days[-1] == max(days)
+
+
+@pytest.mark.parametrize(
+    ("stated", "library", "out", "inside"),
+    [
+        # each was stated alone; releases of the other library that it never met, and one that it did
+        (("trl", "==0.7.11"), "transformers", ["4.57.6", "4.46.3", "4.31.0"], "4.38.2"),
+        (("trl", "==0.15.2"), "transformers", ["5.0.0", "4.37.2"], "4.50.3"),
+        (("transformers", "==4.37.2"), "trl", ["1.16.0", "0.16.1"], "0.7.11"),
+        (("transformers", ">=4.46,<5"), "trl", ["0.8.6", "1.16.0"], "0.15.2"),
+        (("transformers", ">=4.46"), "trl", ["0.8.6"], "1.16.0"),  # from then until now
+        (("torch", "==2.1.2"), "transformers", ["4.31.0"], "5.23.0"),  # held back for a driver: others go on
+    ],
+)
+def test_releases_that_did_not_exist_together_are_not_assumed(stated, library, out, inside) -> None:
+    releases = dated(KNOWN.restrict(*stated))
+    left = [releases.text(key, library) for key in releases.allowed(library)]
+    assert inside in left
+    assert not set(out) & set(left)
+    assert releases.presumed(library) and not releases.stated(library)
+    assert releases.allowed(stated[0]) == KNOWN.restrict(*stated).allowed(stated[0])
+
+
+def test_the_latest_of_several_stated_releases_counts() -> None:
+    both = dated(KNOWN.restrict("peft", "==0.4.0").restrict("trl", "==0.15.2"))
+    newest = both.newest("transformers")
+    assert newest is not None
+    assert 0 <= day("transformers", newest) - day("trl", release_key("0.15.2")) <= WINDOW
+
+
+def test_nothing_stated_dates_nothing() -> None:
+    assert dated(KNOWN) is KNOWN
+    assert dated(KNOWN.restrict("trl", ">=0.0.1")).allowed("transformers") == known_keys("transformers")
+
+
+PROGRAM = """from transformers import TrainingArguments
+args = TrainingArguments("o", {argument}, learning_rate=2e-5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("pins", "argument", "severity"),
+    [
+        ("", "evaluation_strategy='steps'", "warning"),
+        ("trl==0.7.11\n", "evaluation_strategy='steps'", None),  # every transformers of its time has it
+        ("trl==0.15.2\n", "evaluation_strategy='steps'", "warning"),  # none has it any more, as far as one may presume
+        ("transformers==4.57.6\n", "evaluation_strategy='steps'", "error"),
+    ],
+)
+def test_a_presumed_day_makes_a_warning_at_most_and_repairs_nothing(tmp_path, pins, argument, severity) -> None:
+    (tmp_path / "requirements.txt").write_text(pins)
+    (tmp_path / "train.py").write_text(PROGRAM.format(argument=argument))
+    found = [d for d in check(tmp_path).diagnostics if d.code == "V101"]
+    assert [d.severity for d in found] == ([severity] if severity else [])
+    if pins.startswith("trl"):
+        assert all(d.fix is None or not d.fix.files for d in found)
+
+
+def test_what_holds_in_every_release_is_no_presumption(tmp_path) -> None:
+    (tmp_path / "requirements.txt").write_text("trl==0.15.2\n")
+    (tmp_path / "train.py").write_text(PROGRAM.format(argument="fp16=True, bf16=True"))
+    assert any(d.severity == "error" for d in check(tmp_path).diagnostics)
