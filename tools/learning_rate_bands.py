@@ -1,8 +1,9 @@
 """Count the recipes of knowledge/recipes.yaml into knowledge/lr_bands.yaml: `python tools/learning_rate_bands.py`.
 
 A cell is objective × method × size. Quartiles give every project the same weight, so that a framework with 250 example files does
-not outvote the rest. An alarm is three times the upper quartile, less where that is more than twenty times the median, but at least
-twice the quartile (below: a twentieth of the lower quartile), and only where enough was counted.
+not outvote the rest. An alarm is three times the upper quartile, with all weights four times, less where that is more than twenty times the
+median, but at least twice the quartile (below: a twentieth of the lower quartile), and only where enough was counted. Online reinforcement
+learning, whose cells hold few rates, is told nothing up to its highest counted one.
 """
 
 from __future__ import annotations
@@ -25,9 +26,25 @@ OBJECTIVES = {
     "pretrain": ("pretrain", "pt", "cpt"),
 }
 ADAMW = ("adamw", "pagedadamw", "paged_adamw")  # other optimisers have rates of another scale
-ABOVE, LEAST, MEDIANS, BELOW = 3, 2, 20, 20
-# Cells whose references say nothing about harm: defaults of few projects, or rates from scratch mixed with continued training.
-SILENT = {("dpo", "lora"), ("online-rl", "full"), ("online-rl", "lora"), ("pretrain", "full"), ("pretrain", "lora")}
+LEAST, MEDIANS, BELOW = 2, 20, 20
+ABOVE = {"full": 4, "lora": 3, "qlora": 3}  # published runs of 2025 with all weights go up to four times the usual rate
+# Cells whose references say nothing about harm: rates from scratch mixed with continued training.
+SILENT = {("pretrain", "full"), ("pretrain", "lora")}
+# Where nobody has counted rates: encoders and decoders of speech and images, whose adapters take 1e-3 in the makers' own examples.
+APART = (
+    "whisper",
+    "wav2vec2",
+    "hubert",
+    "seamless_m4t",
+    "speecht5",
+    "vit",
+    "clip",
+    "bart",
+    "mbart",
+    "pegasus",
+    "blip",
+    "blip-2",
+)
 # Cells where healthy references lie above the alarm too often for a warning.
 HINT = {("sft", "full", 1), ("sft", "full", 0)}
 
@@ -35,8 +52,9 @@ HEAD = """\
 # Learning rates of counted recipes, by objective, method and size. Made by tools/learning_rate_bands.py from recipes.yaml: do not edit.
 #   from, below     billions of parameters (of a mixture of experts: all), half open
 #   typical_*       quartiles over recipes trained with AdamW-like optimisers, each project with the same weight
-#   alarm_*         3 x typical_high (at most 20 x median, at least 2 x typical_high) and typical_low / 20;
-#                   null where the cell says nothing: few projects, or no evidence of harm
+#   alarm_*         4 x typical_high with all weights, 3 x with adapters (at most 20 x median, at least 2 x typical_high; of online-rl at
+#                   least the highest counted rate), and typical_low / 20; null where the cell says nothing: few projects, or no evidence
+#   apart           types of models whose rates nobody has counted
 #   outside_*       how many of the counted recipes the alarm would hit: the rate of false alarms
 #   severity        the most that a finding may be: warning, or info where healthy recipes lie outside or few projects were counted
 """
@@ -53,6 +71,7 @@ def main() -> None:
     families = [_family(family) for family in content["families"]]
     text = HEAD + "objectives:\n" + "".join(f"  {name}: [{', '.join(words)}]\n" for name, words in OBJECTIVES.items())
     text += "bands:\n" + "".join(f"  - {{{_flow(row)}}}\n" for row in rows if row["recipes"] > 1)
+    text += f"apart: [{', '.join(APART)}]\n"
     text += "families:\n" + "".join(f"  - {{{_flow(row)}}}\n" for row in families)
     target = KNOWLEDGE / "lr_bands.yaml"
     if "--check" in sys.argv:
@@ -82,6 +101,7 @@ def _row(cell: tuple[str, str, int | None], rates: list[tuple[float, str]]) -> d
     objective, method, start = cell
     files = Counter(project for _, project in rates)
     weighted = sorted((rate, 1 / files[project]) for rate, project in rates)
+    highest = max(rate for rate, _ in rates)
     low, median, high = (_quantile(weighted, share) for share in (0.25, 0.5, 0.75))
     row: dict[str, Any] = {"objective": objective, "method": method}
     if start is not None:
@@ -89,7 +109,9 @@ def _row(cell: tuple[str, str, int | None], rates: list[tuple[float, str]]) -> d
     row |= {"projects": len(files), "recipes": len(rates), "typical_low": low, "median": median, "typical_high": high}
     if (objective, method) in SILENT or len(files) < 2 or len(rates) < 4:
         return row | {"alarm": None}
-    above, below = _round(max(LEAST * high, min(ABOVE * high, MEDIANS * median))), _round(low / BELOW)
+    above, below = _round(max(LEAST * high, min(ABOVE[method] * high, MEDIANS * median))), _round(low / BELOW)
+    if objective == "online-rl":
+        above = max(above, highest)
     outside = sum(rate > above for rate, _ in rates), sum(rate < below for rate, _ in rates)
     severity = "info" if cell in HINT or len(rates) < 6 else "warning"
     row |= {"alarm_below": below, "alarm_above": above, "outside_below": outside[1], "outside_above": outside[0]}
@@ -102,7 +124,8 @@ def _family(family: dict[str, Any]) -> dict[str, Any]:
         for key in ("types", "objective", "method", "typical_low", "median", "typical_high")
         if key in family
     }
-    row |= {"alarm_below": _round(family["typical_low"] / BELOW), "alarm_above": _round(ABOVE * family["typical_high"])}
+    above = _round(ABOVE[family["method"]] * family["typical_high"])
+    row |= {"alarm_below": _round(family["typical_low"] / BELOW), "alarm_above": above}
     return row | {"severity": "info", "source": family["source"]}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from typing import Any
 
 from stablint import knowledge
@@ -136,16 +137,31 @@ def _meant(word: str, texts: dict[str, Any]) -> str:
 
 
 def _recipes(text: dict[str, Any]) -> list[dict[str, Any]]:
-    """For rules about learning rates: the recipes that were counted."""
+    """For rules about learning rates: recipes of the objectives and methods that the rule is about."""
     if not any("learning_rate" in str(condition) and "derived." in str(condition) for condition in text["when"]):
         return []
-    from stablint.target.learning_rate import recipes
+    from stablint.target.learning_rate import METHODS, goals, recipes
 
-    rows = [
-        recipes("sft", method, size, 6)
-        for method, size in (("full", 7_000_000_000), ("full", 70_000_000_000), ("lora", 7_000_000_000))
-    ]
-    return [row if isinstance(row, dict) else row._asdict() for group in rows for row in group]
+    wanted = _named_in("derived.objective", text["when"])
+    methods = [method for method in METHODS if method in _named_in("derived.method", text["when"])] or METHODS
+    found: dict[str, dict[str, Any]] = {}
+    known = goals()
+    for goal in dict.fromkeys(known[word] for word in wanted or ("sft",) if word in known):
+        for method in methods:
+            for size in (7_000_000_000, 70_000_000_000):
+                found |= {row.url: row._asdict() for row in recipes(goal, method, size, 6)}
+    return list(found.values())
+
+
+def _named_in(fact: str, conditions: list[Any]) -> list[str]:
+    """The words that conditions hold a fact against."""
+    words: list[str] = []
+    for condition in conditions:
+        if isinstance(condition, list) and isinstance(condition[1], list):
+            words += _named_in(fact, condition[1])
+        elif fact in str(condition):
+            words += re.findall(r"[a-z][a-z-]+", str(condition).partition(fact)[2])
+    return words
 
 
 def run_rules(given: argparse.Namespace) -> int:

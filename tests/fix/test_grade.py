@@ -41,7 +41,7 @@ CASES = {
     "a warning that a format overflows": Case(
         "fp16-qwen2-overflow", {"train.yaml": HEAD.replace("2.5-7B", "2-7B-Instruct") + "fp16: true\n"}, {}, "unsafe", False),
     "bf16 where the card only emulates it": Case(
-        "bf16-emulated", {"train.yaml": HEAD.replace("Qwen/Qwen2.5-7B", "facebook/opt-1.3b") + "bf16: true\n"}, {"gpus": ["T4 x1"]}, "unsafe", True),
+        "bf16-emulated", {"train.yaml": HEAD.replace("Qwen/Qwen2.5-7B", "org/model") + "bf16: true\n"}, {"gpus": ["T4 x1"]}, "unsafe", True),
 }  # fmt: skip
 
 

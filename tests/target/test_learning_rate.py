@@ -22,6 +22,7 @@ RATES = [
     ("sft", "full", 7.6, 1e-4, True),
     ("sft", "full", 7.6, 2e-5, False),
     ("sft", "full", 8, 5e-5, False),
+    ("sft", "full", 7.3, 8e-5, False),  # OLMo 3
     ("sft", "full", 72, 2e-5, False),
     ("sft", "lora", 7.6, 3e-4, False),
     ("sft", "lora", 7.6, 1e-4, False),
@@ -29,11 +30,18 @@ RATES = [
     ("sft", "qlora", 13, 2e-4, False),
     ("sft", "qlora", 72, 2e-4, False),
     ("sft", "lora", 6.7, 0.05, True),
+    ("dpo", "full", 8, 5e-7, False),
+    ("dpo", "full", 8, 1e-4, True),
+    ("dpo", "lora", 8, 5e-3, True),
+    ("kto", "full", 8, 1e-4, True),
+    ("simpo", "full", 8, 1e-6, False),
+    ("reward", "full", 8, 2e-6, False),
+    ("grpo", "full", 1.5, 2e-5, False),  # open-r1's demo
+    ("grpo", "full", 8, 1e-4, True),
+    ("grpo", "lora", 0.6, 1e-5, False),
+    ("grpo", "lora", 0.6, 5e-5, True),
 ]
 SILENT = [
-    ("dpo", "lora", 7),
-    ("grpo", "full", 7),
-    ("ppo", "full", 7),
     ("pretrain", "full", 1),
     ("pt", "full", 1),
     ("nothing", "full", 7),
@@ -66,6 +74,11 @@ def test_sizes_have_no_gaps():
 
 def test_t5_has_a_band_of_its_own():
     assert band("sft", "full", 3 * BILLION, "t5").alarm_above > band("sft", "full", 3 * BILLION).alarm_above
+
+
+@pytest.mark.parametrize("kind", ["t5", "whisper", "bart"])
+def test_adapters_of_other_kinds_of_models_are_not_held_against_those_of_decoders(kind):
+    assert band("sft", "lora", 3 * BILLION, kind) is None
 
 
 def test_few_counted_recipes_lie_outside_an_alarm():

@@ -37,6 +37,11 @@ def compile_lr_bands(folder: Path) -> dict[str, object]:
                 raise ValueError(f"recipes.yaml: {project['name']}: {sorted(odd) or row['url']}")
             recipes.append([project["name"], *(row.get(column) for column in _COLUMNS)])
     return {
-        "lr_bands": {"objectives": words, "bands": bands["bands"], "families": bands["families"]},
+        "lr_bands": {
+            "objectives": words,
+            "bands": bands["bands"],
+            "families": bands["families"],
+            "apart": bands["apart"],
+        },
         "recipes": {"columns": ["project", *_COLUMNS], "rows": recipes},
     }

@@ -78,6 +78,7 @@ LLAVA_ROWS = {
         ("double_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
         ("quant_type", "quantization.bnb_4bit_quant_type", "plain"),
         ("tune_mm_mlp_adapter", "training.projector_only", "flag"),
+        ("mm_tunable_parts", "training.tunable_parts", "words"),
     ),
     "bits": (Row("bits", "quantization.load_in_4bit", "is-4"), Row("bits", "quantization.load_in_8bit", "is-8")),
 }

@@ -45,11 +45,14 @@ def graded(finding: Finding, remedy: Remedy, changed: Changed, files: tuple[File
     """The written repair with what it may do."""
     fix = Fix(remedy.safety, remedy.title, files, remedy.because)
     why = _doubt(finding, remedy) if fix.applicability == "safe" else ""
-    by_name = finding.severity == "info"
+    by_name = finding.severity == "info" or (bool(finding.notes) and _is_estimate(finding))
     if finding.severity != "error":
         for words, was, is_now in _altered(finding, changed):
             why = why or f"it changes the {words}"
-            by_name = by_name or (was, is_now) not in _WIDER or _is_estimate(finding)
+            fitting = (was, is_now) in _WIDER or (
+                is_now == "float16" and finding.world.value("model.fp16_training") == "fine"
+            )
+            by_name = by_name or not fitting or _is_estimate(finding)
     if why and fix.applicability == "safe":
         fix = fix._replace(applicability="unsafe", because=why)
     return fix._replace(by_name=by_name)

@@ -32,6 +32,8 @@ def finding(
     if presumed:
         severity = min(severity, "warning", key=_RANK.__getitem__)
         notes.append(_presumption(presumed, world))
+    if _is_hint_by_recipes(names, world):
+        severity = "info"
     if item and (_about_keys(hazard.when) or _about_choices(hazard.when)) and (most := _most(world, item)):
         severity = min(severity, most, key=_RANK.__getitem__)
     if partly:
@@ -77,6 +79,15 @@ def _divided(run: Run, turning: frozenset[str], partly: bool) -> frozenset[str]:
         for library in turning
         if releases.presumed(library) or (partly and (releases.stated(library) or releases.is_unread(library)))
     )
+
+
+def _is_hint_by_recipes(names: list[str], world: World) -> bool:
+    """Whether a rate is held against few recipes, or with all weights against those of an objective that nobody states: preference training is
+    right at a hundredth of supervised fine-tuning, pre-training far above it. What is above every objective's adapters is no guess."""
+    if not any(name.startswith("derived.learning_rate_") for name in names):
+        return False
+    guessed = world.fact("derived.objective").presumed and world.value("derived.method") == "full"
+    return bool(guessed or world.value("derived.learning_rate_severity") == "info")
 
 
 def _most(world: World, item: str) -> str:

@@ -136,9 +136,13 @@ def _remedy(remedy: Mapping[str, Any]) -> Iterator[str]:
 def _recipes(recipes: Sequence[Mapping[str, Any]]) -> list[str]:
     ordered = sorted(recipes, key=lambda recipe: float(recipe["learning_rate"]))
     return [
-        f"{float(recipe['learning_rate']):<8g} {plain(str(recipe.get('model', '')))}  {_place(recipe)}"
+        f"{float(recipe['learning_rate']):<8g} {_what(recipe):<13} {plain(str(recipe.get('model', '')))}  {_place(recipe)}"
         for recipe in ordered
     ]
+
+
+def _what(recipe: Mapping[str, Any]) -> str:
+    return plain(" ".join(str(recipe.get(key) or "") for key in ("objective", "method")).strip())
 
 
 def _place(recipe: Mapping[str, Any]) -> str:

@@ -15,6 +15,16 @@ _PROMPT = ("PREFIX_TUNING", "PROMPT_TUNING", "P_TUNING", "MULTITASK_PROMPT_TUNIN
 _STAGED = ("llamafactory", "torchtune", "xtuner", "litgpt")  # frameworks that say or fill in what is trained for
 # Programs that make no adapter unless their own switch is on (dialect/scripts.py).
 _SWITCHES = ("llava", "qwen-finetune", "open-instruct")
+# Settings that preference training, reinforcement learning and pre-training on plain text have, and supervised fine-tuning has not.
+_AGAINST_SFT = (
+    "training.beta", "training.max_prompt_length", "training.max_completion_length", "training.num_generations", "training.reward_model",
+    "training.reward_model_path", "training.reward_funcs", "training.ref_model", "training.precompute_ref_log_probs",
+    "training.simpo_gamma", "training.cpo_alpha", "training.dpo_alpha", "training.desirable_weight", "training.kl_coef", "data.block_size",
+)  # fmt: skip
+_WORDS = {
+    "sft": "sft", "dpo": "dpo", "kto": "kto", "orpo": "orpo", "simpo": "simpo", "ppo": "ppo", "grpo": "grpo", "rm": "reward", "reward": "reward",
+    "pretrain": "pretrain", "pt": "pretrain",
+}  # fmt: skip
 _STAGES = {"sft": "sft", "dpo": "dpo", "kto": "kto", "ppo": "ppo", "rm": "reward", "pt": "pretrain"}
 
 
@@ -22,6 +32,9 @@ def method(w: World) -> Answer:
     """full, lora, qlora or prompt. Bare arguments without a word on adapters do not prove full fine-tuning: then it is presumed."""
     if w.stated("training.projector_only") is True:  # LLaVA's first stage
         return Answer("projector", ("training.projector_only",))
+    parts = w.stated("training.tunable_parts")  # LLaVA-NeXT's: which of tower, projector and language model are trained
+    if isinstance(parts, (str, list)) and "mm_language_model" not in parts:
+        return Answer("projector", ("training.tunable_parts",))
     kind = w.stated("training.finetuning_type")
     if kind is not ABSENT:
         return (
@@ -104,6 +117,12 @@ def objective(w: World) -> Answer:
         and "?trl.SFTConfig" not in w.run.classes.get("training", ())
     ):
         return Answer(name, ("derived.config_class",))
+    word = w.stated("keys.recipe.task_type")
+    if isinstance(word, str) and word.lower() in _WORDS:
+        return Answer(_WORDS[word.lower()], ("keys.recipe.task_type",))
+    against = next((fact for fact in _AGAINST_SFT if w.is_stated(fact)), None)
+    if against is not None:
+        return Answer(Unknown(f"`{against.rpartition('.')[2]}` is no setting of supervised fine-tuning"), (against,))
     return Answer("sft", ("derived.config_class",), presumed=True)
 
 

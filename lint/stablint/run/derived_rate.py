@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from stablint.run.fact import ABSENT
 from stablint.run.world import Answer, Rule, World
 from stablint.source.tree import Unknown
-from stablint.target.learning_rate import band
+from stablint.target.learning_rate import Band, band, goals
 
 _ADAM_LIKE = ("adamw", "paged_adamw", "ademamix", "paged_ademamix", "stable_adamw")
 
@@ -18,11 +19,16 @@ def _band(w: World) -> tuple[Any, tuple[str, ...]]:
         "model.parameters",
     )  # model.type and the optimiser only choose the band
     goal, how, size = (w.value(name) for name in names)
-    optim = w.value("training.optim")
+    optim, peft = w.value("training.optim"), w.stated("lora.peft_type")
     if not (isinstance(goal, str) and isinstance(how, str) and isinstance(size, int)):
         return None, names
     if isinstance(optim, str) and not optim.startswith(_ADAM_LIKE):
         return None, names
+    if how in ("lora", "qlora") and peft is not ABSENT and peft != "LORA":
+        return (
+            None,
+            names,
+        )  # other adapters have rates of another scale: VeRA 4e-3, (IA)3 8e-3, FourierFT 3e-2 (PEFT's own examples)
     kind = w.value("model.type")
     return band(goal, how, size, kind if isinstance(kind, str) else None), names
 
@@ -64,7 +70,32 @@ def adam_betas(w: World) -> Answer:
     )
 
 
-alarm = _of_band("alarm_above")
-low = _of_band("alarm_below")
+def alarm(w: World) -> Answer:
+    """The bound above; of an adapter for which nobody states the objective, that of the objective with the highest one."""
+    found, names = _band(w)
+    if found is None:
+        return Answer(Unknown("no counted recipes for this objective, method and size"), names)
+    if w.fact("derived.objective").presumed and found.method != "full":
+        return Answer(max(band.alarm_above for band in _of_every_objective(w, found)), names)
+    return Answer(found.alarm_above, names)
+
+
+def low(w: World) -> Answer:
+    """The bound below; where nobody states the objective, that of the objective with the lowest one."""
+    found, names = _band(w)
+    if found is None:
+        return Answer(Unknown("no counted recipes for this objective, method and size"), names)
+    if w.fact("derived.objective").presumed:
+        return Answer(min(band.alarm_below for band in _of_every_objective(w, found)), names)
+    return Answer(found.alarm_below, names)
+
+
+def _of_every_objective(w: World, found: Band) -> list[Band]:
+    size, kind = w.value("model.parameters"), w.value("model.type")
+    bands = (band(goal, found.method, size, kind if isinstance(kind, str) else None) for goal in set(goals().values()))
+    return [found, *(one for one in bands if one is not None)]
+
+
 severity = _of_band("severity")
-typical = _of_band("typical_high")
+median = _of_band("median")
+high = _of_band("typical_high")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from stablint import knowledge
 
+METHODS = ("full", "lora", "qlora")
 _ADAMW = ("adamw", "paged")  # other optimisers have rates of another scale
 
 
@@ -42,6 +43,8 @@ class Recipe(NamedTuple):
     optimizer: str | None
     rank: int | None
     alpha: int | None
+    objective: str
+    method: str
 
 
 def band(objective: str, method: str, parameters: int, model_type: str | None = None) -> Band | None:
@@ -54,10 +57,18 @@ def band(objective: str, method: str, parameters: int, model_type: str | None = 
     for row in known["families"]:
         if model_type in row["types"] and (goal, method) == (row["objective"], row["method"]):
             return _band(row)
+    if any(model_type in row["types"] for row in known["families"]) or model_type in known["apart"]:
+        return None  # nobody has counted what these take by this method
     for row in known["bands"]:
         if (goal, method) == (row["objective"], row["method"]) and _within(row, billions):
             return _band(row) if row.get("alarm_above") is not None else None
     return None
+
+
+def goals() -> dict[str, str]:
+    """Objectives, each with the kind of it that has a band: `grpo` is online-rl."""
+    known: dict[str, str] = knowledge.load("lr_bands")["objectives"]
+    return known
 
 
 def recipes(objective: str, method: str, parameters: int, limit: int = 5) -> list[Recipe]:
@@ -69,7 +80,8 @@ def recipes(objective: str, method: str, parameters: int, limit: int = 5) -> lis
     alike = [
         row
         for row in stored["rows"]
-        if goals.get(row[column["objective"]]) == goal
+        if goal is not None
+        and goals.get(row[column["objective"]]) == goal
         and row[column["method"]] == method
         and row[column["billions"]] is not None
         and (row[column["optimizer"]] or "adamw").lower().startswith(_ADAMW)
@@ -122,5 +134,7 @@ def _recipe(row: list[Any], column: dict[str, int]) -> Recipe:
         "optimizer",
         "r",
         "alpha",
+        "objective",
+        "method",
     )
     return Recipe(*(row[column[name]] for name in names))
