@@ -25,10 +25,10 @@ _GUESSED = ("item.suggestion", "item.correction")  # names that a misspelled one
 def propose(finding: Finding) -> Fix | None:
     """The first of the finding's remedies that the text takes, as edits; advice where it takes none; None where no remedy holds."""
     advice: Fix | None = None
-    other: Fix | None = None  # it would make another training of the run: one that leaves it as it is comes first
+    named: Fix | None = None  # it would make another training of the run: one that leaves it as it is comes first
     for remedy in finding.remedies:
         if remedy.safety == "manual":
-            return other or advice or Fix("manual", remedy.title, (), remedy.because)
+            return named or advice or Fix("manual", remedy.title, (), remedy.because)
         try:
             changed, files = _written(finding, remedy)
         except Impossible as why:
@@ -45,8 +45,8 @@ def propose(finding: Finding) -> Fix | None:
             fix = graded(finding, remedy, changed, files)
             if not fix.by_name or finding.severity == "info":
                 return fix
-            other = other or fix
-    return other or advice
+            named = named or fix
+    return named or advice
 
 
 def _of_other_releases(finding: Finding, remedy: Remedy) -> str:

@@ -31,7 +31,6 @@ _WIDER = frozenset({("float16", "bfloat16"), ("float16", "float32"), ("bfloat16"
 # Facts that somebody has reckoned from averages: what follows from them is an estimate.
 _ESTIMATED = re.compile(r"derived\.(peak|rows?|training_state|weights\w*_gib|fitting|learning_rate)")
 _OWN_NAME = "the program may have an option of its own by that name"
-_OLDER = "the release is not stated, and older ones have the other name"
 
 
 class Changed(NamedTuple):
@@ -64,8 +63,6 @@ def _doubt(finding: Finding, remedy: Remedy) -> str:
         return ""
     if (remedy.swap or remedy.unset or remedy.move) and _has_own_reader(finding):
         return _OWN_NAME
-    if finding.releases and (remedy.swap or remedy.move):
-        return _OLDER
     return ""
 
 
