@@ -32,6 +32,8 @@ _WIDER = frozenset({("float16", "bfloat16"), ("float16", "float32"), ("bfloat16"
 _ESTIMATED = re.compile(r"derived\.(peak|rows?|training_state|weights\w*_gib|fitting|learning_rate)")
 _OWN_NAME = "the program may have an option of its own by that name"
 
+_OLDER = "the release is not stated, and older ones have the other name"
+
 
 class Changed(NamedTuple):
     """What a repair does to a run: facts, and the class that its arguments become one of."""
@@ -63,6 +65,8 @@ def _doubt(finding: Finding, remedy: Remedy) -> str:
         return ""
     if (remedy.swap or remedy.unset or remedy.move) and _has_own_reader(finding):
         return _OWN_NAME
+    if finding.releases and not finding.divided and (remedy.swap or remedy.move):
+        return _OLDER
     return ""
 
 
