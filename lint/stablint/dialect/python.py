@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stablint.dialect import huggingface, python_kinds
+from stablint.dialect import huggingface, python_adapted, python_kinds
 from stablint.dialect.codec import CODECS
 from stablint.dialect.fragment import Block, Fragment, last_word
 from stablint.dialect.python_parts import CODEC_OF, LOWER
@@ -35,7 +35,8 @@ def lower(document: Document) -> Iterator[Fragment]:
         "peft" in call.name and python_kinds.kind(call) != "unsloth-adapter" for call in module.calls
     )
     lora = PRESUMED
-    if adapters and words.isdisjoint(("adapter", "unsloth-adapter")):
+    made = not words.isdisjoint(("adapter", "unsloth-adapter"))
+    if (adapters and not made) or (not adapters and python_adapted.elsewhere(module)):
         lora = OPEN
     elif {"trainer", "loader"} <= words and not adapters:
         lora = CLOSED

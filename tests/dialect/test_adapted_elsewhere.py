@@ -1,0 +1,39 @@
+"""A file proves full fine-tuning only where nothing out of sight gets hold of the model: what may adapt it leaves the method open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.runs import world
+
+PROGRAM = """from ours import anything, config
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B")
+{line}
+args = TrainingArguments(output_dir="out", learning_rate=1e-5)
+Trainer(model={model}, args=args, train_dataset=data).train()
+"""
+
+LINES = [
+    ("", "model", "full"),
+    ("model.gradient_checkpointing_enable()", "model", "full"),
+    ("model.config.use_cache = False", "model", "full"),
+    ("print(model)", "model", "full"),
+    ("rows = anything(data)", "model", "full"),
+    ("model = anything(model)", "model", "unknown"),
+    ("anything(model)", "model", "unknown"),
+    ("anything([model], 8)", "model", "unknown"),
+    ("anything(target=model)", "model", "unknown"),
+    ("model.add_adapter(config)", "model", "unknown"),
+    ('model.load_adapter("one")', "model", "unknown"),
+    ("", "anything()", "unknown"),
+]
+
+
+@pytest.mark.parametrize(("line", "model", "method"), LINES)
+def test_what_may_adapt_the_model_leaves_the_method_open(line: str, model: str, method: str, tmp_path: Path) -> None:
+    found = world(tmp_path, {"train.py": PROGRAM.format(line=line, model=model)})
+    assert found.value("derived.method") == method
