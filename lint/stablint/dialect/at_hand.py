@@ -35,12 +35,15 @@ class Program(NamedTuple):
     parser: bool  # it has an `argparse` parser
     loop: str
     driver: Call | None
+    adapts: bool = False  # it handles adapters, or its trainer is a class of its own, which may
 
     def reads(self, fragment: Fragment) -> Fragment:
         """The flags of a command, or the file that it names, as this program reads them."""
         if fragment.framework and self._contradicts(fragment):
             fragment = _plain(fragment)
         fragment = fragment._replace(statements=tuple(self._declares(one) for one in fragment.statements))
+        if self.adapts and "lora" in fragment.scopes and fragment.framework in ("", "transformers", "trl"):
+            fragment = fragment._replace(scopes={**fragment.scopes, "lora": OPEN})
         own = self.loop and not loop.is_trainer(self.loop)
         if fragment.framework not in ("", "transformers", "trl") or not (own or (self.parser and not self.library)):
             return fragment
@@ -106,7 +109,20 @@ def read(documents: Iterable[Document]) -> Program | None:
         any(call.name == "argparse.options" for call, _ in kinds),
         found[0] if found else "",
         found[1] if found else None,
+        any(map(_adapts, module.calls)),
     )
+
+
+def _adapts(call: Call) -> bool:
+    word = last_word(call.name)
+    if word.endswith("Trainer"):
+        return call.local or not _of_library(call.name)
+    return ("peft" in call.name and word != "get_peft_config") or word in python_kinds.ADAPTER_METHODS
+
+
+def _of_library(name: str) -> bool:
+    """A trainer that is imported from a library; one that no import tells is taken for the library's as well."""
+    return "." not in name or name.startswith(("transformers.", "trl.", "unsloth.", *python_kinds.LIGHTNING))
 
 
 _IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]+)", re.MULTILINE)
@@ -141,6 +157,7 @@ def joined(program: Program, other: Program, loop_only: bool) -> Program:
         declared={**other.declared, **program.declared},
         library=program.library or other.library,
         parser=program.parser or other.parser,
+        adapts=program.adapts or other.adapts,
     )
 
 

@@ -5,6 +5,7 @@ The fields themselves are not listed here: they are those that any release of th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from collections.abc import Mapping as Table
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from stablint.dialect.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.run.names import canonical, is_switch, known_key
-from stablint.source.tree import Mapping, Scalar
+from stablint.source.tree import Entry, Mapping, Scalar, Unknown
 
 if TYPE_CHECKING:
     from stablint.dialect.scripts import Script
@@ -292,10 +293,28 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None, *,
             "hf-args", block, layer, statements, reading.scopes, script.switched_on(statements), links(statements),
             entry=True, framework=script.name,
         )  # fmt: skip
+    scopes = reading.scopes
+    if config_class is None and any(map(_decides_what_is_trained, block.mapping.entries)):
+        scopes = {**scopes, "lora": OPEN}
     return Fragment(
-        dialect="trl" if reading.trl else "hf-args", block=block, layer=layer, statements=statements, scopes=reading.scopes,
+        dialect="trl" if reading.trl else "hf-args", block=block, layer=layer, statements=statements, scopes=scopes,
         classes=reading.classes, links=links(statements), entry=True, framework=reading.framework,
     )  # fmt: skip
+
+
+# `--freeze_vision_tower`, `--tune_language_model`, `--mm_tunable_parts`, `--qlora_enabled`, `--peft_path`: a program's own switches.
+_TRAINED = re.compile(r"(?:^|_)(?:(?:un)?freez|frozen|tune_|tunable|trainable|q?lora|peft|adapter)")
+_OFF = (False, None, 0, "false", "no", "none", "")
+
+
+def _decides_what_is_trained(entry: Entry) -> bool:
+    """Whether a key that no library has may say which weights are trained; a switch to freeze or adapt that is off says nothing."""
+    key = spelled(entry.key)
+    if key in ROWS or known_key(key) or not _TRAINED.search(key):
+        return False
+    value = entry.value.value if isinstance(entry.value, Scalar) else True
+    off = not isinstance(value, Unknown) and (value.lower() if isinstance(value, str) else value) in _OFF
+    return not off or "tun" in key or "trainable" in key
 
 
 def _script(keys: frozenset[str], flags: bool) -> Script | None:

@@ -17,7 +17,9 @@ from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.source.limits import BLOCKS
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
 
-_SILENT = frozenset({"data", "environment", "imports", "tokenizer", "collator"})  # they mean nothing by themselves
+_SILENT = frozenset(
+    {"data", "environment", "imports", "tokenizer", "collator", "frozen"}
+)  # they mean nothing by themselves
 
 
 def recognise(document: Document) -> int:
@@ -32,12 +34,16 @@ def lower(document: Document) -> Iterator[Fragment]:
     kinds = _kinds(module)
     words = {kind for _, kind in kinds}
     adapters = not words.isdisjoint(("adapter", "unsloth-adapter")) or any(
-        "peft" in call.name and python_kinds.kind(call) != "unsloth-adapter" for call in module.calls
+        ("peft" in call.name and python_kinds.kind(call) != "unsloth-adapter")
+        or last_word(call.name) in python_kinds.ADAPTER_METHODS
+        for call in module.calls
     )
     lora = PRESUMED
     made = not words.isdisjoint(("adapter", "unsloth-adapter"))
     if (adapters and not made) or (not adapters and python_adapted.elsewhere(module)):
         lora = OPEN
+    elif any(kind == "trainer" and call.local for call, kind in kinds):
+        lora = OPEN  # a subclass of the program's own may make or change an adapter
     elif {"trainer", "loader"} <= words and not adapters:
         lora = CLOSED
     view = document.view

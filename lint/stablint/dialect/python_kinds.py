@@ -50,6 +50,11 @@ _UNSLOTH_LOADS = ("model_name", "max_seq_length", "dtype", "load_in_4bit")
 _UNSLOTH_ADAPTS = ("model", "r", "target_modules", "lora_alpha", "lora_dropout", "bias")
 
 
+ADAPTER_METHODS = frozenset(
+    {"load_adapter", "add_adapter", "inject_adapter_in_model"}
+)  # methods of transformers' own models
+
+
 def positional(kind: str, name: str) -> tuple[str, ...]:
     """The names of the first positional arguments of a call; those behind them are not known."""
     word = last_word(name)
@@ -105,6 +110,7 @@ _OTHERS = {
     "deepspeed.initialize": "deepspeed",
     "tokenizer.set": "tokenizer",
     "import": "imports",
+    "weights.frozen": "frozen",
 }
 # They take a token, some as their first argument: huggingface_hub 1.26.0 _login.py, wandb sdk/wandb_login.py takes the key by name.
 _LOGINS = {

@@ -294,6 +294,11 @@ def _tokenizer(block: Block, call: Call) -> Fragment:
     return Fragment("python", block, "call", tuple(lower_mapping(block, rows, "call", lambda key: None)), {}, {})
 
 
+def _frozen(block: Block, call: Call) -> Fragment:
+    """Some of the weights stay as they are: which, the program decides."""
+    return Fragment("python", block, "call", (_named(block, call, "model.partly_frozen", True),), {}, {})
+
+
 def _collator(block: Block, call: Call) -> Fragment:
     statements = [_named(block, call, "data.collator", last_word(call.name))]
     said = list(lower_mapping(block, {"mlm": Row("mlm", "data.mlm", "flag")}, "call", lambda key: None))
@@ -303,6 +308,7 @@ def _collator(block: Block, call: Call) -> Fragment:
 
 
 LOWER = {
+    "frozen": _frozen,
     "tokenizer": _tokenizer, "collator": _collator,
     "data": _data, "login": _login,
     "arguments": _arguments, "adapter": _adapter, "quantiser": _quantiser, "loader": _loader, "unsloth-adapter": _unsloth_adapter,

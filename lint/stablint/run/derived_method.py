@@ -29,7 +29,15 @@ _STAGES = {"sft": "sft", "dpo": "dpo", "kto": "kto", "ppo": "ppo", "rm": "reward
 
 
 def method(w: World) -> Answer:
-    """full, lora, qlora or prompt. Bare arguments without a word on adapters do not prove full fine-tuning: then it is presumed."""
+    """full, lora, qlora or prompt; `unknown`, a word, where the program or another file decides it, so that "is-not full" can be asked."""
+    found = _method(w)
+    if found.value == "full" and w.run.framework not in _SWITCHES and w.stated("model.partly_frozen") is True:
+        return Answer("unknown", ("model.partly_frozen",))  # by `requires_grad`
+    return found
+
+
+def _method(w: World) -> Answer:
+    """Bare arguments without a word on adapters do not prove full fine-tuning: then it is presumed."""
     if w.stated("training.projector_only") is True:  # LLaVA's first stage
         return Answer("projector", ("training.projector_only",))
     parts = w.stated("training.tunable_parts")  # LLaVA-NeXT's: which of tower, projector and language model are trained
@@ -151,7 +159,8 @@ def trl_trainer(w: World) -> Answer:
     loop = w.value("derived.trainer")
     if w.run.framework in _OWN_TRAINERS or (isinstance(loop, str) and not loop.startswith(("trl.", "transformers."))):
         return Answer(False, ("derived.trainer",))
-    return Answer(True)
+    plain = loop in ("transformers.Trainer", "transformers.Seq2SeqTrainer")
+    return Answer(not (plain and w.run.classes.get("training", ())[:1] == ("transformers.TrainingArguments",)))
 
 
 # Frameworks with a loop of their own; the others drive the Trainer of transformers or a subclass.

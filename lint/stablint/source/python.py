@@ -75,7 +75,7 @@ def module(
     calls += values.filled()
     calls += values.caller.programs()
     environment = values.environment()
-    calls += [call for call in (environment, values.tokenizer(), values.imports()) if call is not None]
+    calls += [call for call in (environment, values.tokenizer(), values.imports(), values.frozen()) if call is not None]
     calls.sort(key=lambda call: (call.name_start, call.end))
     entries = []
     for name, bindings in names.module.bindings.items():

@@ -48,6 +48,9 @@ class Names:
         self.mutated: set[str] = set()
         self.stores: dict[str, list[Store]] = {}
         self.items: dict[str, list[Item]] = {}
+        self.frozen: list[
+            tuple[ast.Attribute, ast.expr | None]
+        ] = []  # `….requires_grad = value`, `….requires_grad_(value)`
         self.returns: dict[int, list[ast.Return]] = {}  # by the identity of the function's scope
         self.scopes: list[Scope] = [self.module]
         self._waiting: list[tuple[ast.AST, Scope, bool, str | None]] = []
@@ -91,6 +94,8 @@ class Names:
                     indexes |= {id(item): index for index, item in enumerate(node.elts)}
             elif isinstance(node, ast.Starred):
                 waiting.append((node.value, None, "other"))
+            elif isinstance(node, ast.Attribute) and node.attr == "requires_grad":
+                self.frozen.append((node, value if kind == "value" else None))
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 value = value if kind == "value" else None
                 self.stores.setdefault(node.value.id, []).append(Store(node, value, scope, conditional))
@@ -233,6 +238,8 @@ class Names:
     def call(self, node: ast.Call, scope: Scope, conditional: bool, target: str | None) -> None:
         self.calls.append(FoundCall(node, scope, target, conditional))
         function = node.func
+        if isinstance(function, ast.Attribute) and function.attr == "requires_grad_":
+            self.frozen.append((function, node.args[0] if node.args else ast.Constant(True)))
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
             if function.attr == "update" and len(node.args) == 1 and not node.keywords:
                 self._item(function.value.id, Item(node, None, node.args[0], scope, conditional))

@@ -19,6 +19,7 @@ from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, U
 _MOST_COMPARED = 50  # branches that may agree on a value
 _DEEPEST = 40  # expressions within expressions, names followed included
 
+_OTHERS_WEIGHTS = ("ref", "teacher", "reward", "critic", "input", "output", "tensor", "emb_")
 _SPECIAL_TOKENS = frozenset({"pad_token", "pad_token_id"})
 
 
@@ -45,6 +46,10 @@ class Values(Calls):
         found: dict[int, Call] = {}
         for scope in self.names.scopes:
             for bindings in scope.bindings.values():
+                either = self._filled_either_way(scope, bindings) if len(bindings) > 1 else None
+                if either is not None:
+                    found[either.start] = either
+                    continue
                 for binding in bindings:
                     if binding.kind in ("value", "element") and binding.value is not None:
                         node = self._filled(binding, scope)
@@ -88,6 +93,21 @@ class Values(Calls):
         entries.sort(key=lambda entry: entry.key_start)
         first, last = entries[0].key_start, entries[-1].value.end
         return Call("import", Mapping(tuple(entries), first, last), (), first, last, first, first)
+
+    def frozen(self) -> Call | None:
+        """Weights that the program leaves as they are, as a call of the name `weights.frozen`: a switch that is set to true frees, and one of
+        a reference, a teacher or an input says nothing of what is trained."""
+        for node, value in self.names.frozen:
+            if isinstance(value, ast.Constant) and value.value is True:
+                continue
+            spelled = ast.unparse(node.value).lower() if not isinstance(node.value, ast.Name) else node.value.id.lower()
+            if any(word in spelled for word in _OTHERS_WEIGHTS):
+                continue
+            end = self.places.end(node)
+            start = end - len(node.attr)
+            entry = Entry(node.attr, start, end, Scalar(True, start, end, "name", False))
+            return Call("weights.frozen", Mapping((entry,), start, end), (), start, end, start, end)
+        return None
 
     def tokenizer(self) -> Call | None:
         """`tokenizer.pad_token = tokenizer.eos_token`, as a call of the name `tokenizer.set` with the other token's name as the value."""
@@ -236,7 +256,25 @@ class Values(Calls):
         if isinstance(first, Scalar) and not isinstance(first.value, Unknown):
             if all(isinstance(value, Scalar) and agree(value.value, first.value) for value in values):
                 return first._replace(editable=False)
-        return several
+        return self._filled_either_way(owner, bindings) or several
+
+    def _filled_either_way(self, owner: Scope, bindings: list[Binding]) -> Call | None:
+        """Objects that a parser fills from a file in one branch and from the command line in another (transformers' own examples): one object
+        with the same defaults. What is stored in it afterwards is not known."""
+        objects = [self._filled(binding, owner) for binding in bindings]
+        first = objects[0] if objects else None
+        if not isinstance(first, Call) or not first.parsed:
+            return None
+        if any(not isinstance(one, Call) or one.start != first.start for one in objects):
+            return None
+        name = bindings[0].node.id if isinstance(bindings[0].node, ast.Name) else ""
+        later = []
+        for store in self.names.stores.get(name, ()):
+            end = self.places.end(store.node)
+            unknown = self.unknown(store.node, f"`{self.spelled(store.node)}` is set when the program runs")
+            later.append(Entry(store.node.attr, end - len(store.node.attr), end, unknown))
+        arguments = first.arguments._replace(entries=(*first.arguments.entries, *later))
+        return first._replace(arguments=arguments, own=first.own | {entry.key for entry in later}) if later else first
 
     def attribute(self, node: ast.Attribute, scope: Scope) -> Node:
         parts = dotted(node)
@@ -253,12 +291,15 @@ class Values(Calls):
         if possible is None:
             return self.cut(node, limits.LOOKED_UP)
         set_later = self.unknown(node, f"`{spelled}` is set when the program runs")
+        stored = any(store.node.attr == parts[1] for store in self.names.stores.get(parts[0], ()))
         if len(possible) != 1:
-            return self._option(node, parts) or set_later
+            either = self._filled_either_way(owner, possible) if len(parts) == 2 and not stored else None
+            if either is None:
+                return self._option(node, parts) or set_later
+            return self._of_parsed(node, either, parts[1], spelled)
         binding = possible[0]
         if binding.kind == "import":
             return self._library(node, [*binding.path.split("."), *parts[1:]], spelled)
-        stored = any(store.node.attr == parts[1] for store in self.names.stores.get(parts[0], ()))
         if len(parts) != 2 or stored:
             return set_later
         if binding.kind == "class" and binding.scope is not None:
@@ -273,6 +314,15 @@ class Values(Calls):
             if value.parsed:
                 return self.unknown(node, f"`{spelled}` {FROM_FLAGS}")
         return self._option(node, parts) or set_later
+
+    def _of_parsed(self, node: ast.Attribute, filled: Call, name: str, spelled: str) -> Node:
+        """An attribute of what a parser of command lines fills."""
+        inner = filled.arguments.get(name)
+        if isinstance(inner, Scalar) and not isinstance(inner.value, Unknown):
+            return self._named(node, inner)
+        if isinstance(inner, (Sequence, Mapping)):
+            return inner
+        return self.unknown(node, f"`{spelled}` {FROM_FLAGS}")
 
     def _option(self, node: ast.Attribute, parts: list[str]) -> Node | None:
         found = self.caller.option(node, parts[1]) if len(parts) == 2 else None

@@ -1,0 +1,110 @@
+"""Which weights are trained, where the program or its switches decide it: never "every weight" by presumption."""
+
+from __future__ import annotations
+
+import pytest
+
+from stablint.run.fact import is_unknown
+from tests.runs import inspected, rules, world
+
+PROGRAM = """import sys
+from dataclasses import dataclass, field
+from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+@dataclass
+class ModelArguments:
+    model_name_or_path: str = field(default=None)
+    rank: int = field(default=8)
+    dropout: float = field(default=0.1)
+parser = HfArgumentParser((ModelArguments, TrainingArguments))
+{parse}
+model = AutoModelForCausalLM.from_pretrained(model_args.model_name_or_path)
+{more}
+Trainer(model=model, args=args, train_dataset=rows).train()
+"""
+PLAIN = "model_args, args = parser.parse_args_into_dataclasses()"
+IDIOM = """if len(sys.argv) == 2 and sys.argv[1].endswith(".json"):
+    model_args, args = parser.parse_json_file(json_file=sys.argv[1])
+elif sys.argv[-1].endswith(".yaml"):
+    model_args, args = parser.parse_yaml_file(sys.argv[-1])
+else:
+    model_args, args = parser.parse_args_into_dataclasses()"""
+COMMAND = "torchrun train.py --model_name_or_path Qwen/Qwen2.5-7B --learning_rate 1e-3 --bf16 True --output_dir o --num_train_epochs 1 {}\n"
+ADAPTER = "from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(model, LoraConfig(r=model_args.rank, lora_dropout=model_args.dropout))"
+
+
+@pytest.mark.parametrize("parse", [PLAIN, IDIOM])
+@pytest.mark.parametrize("flag", ["", "--rank 64"])
+def test_transformers_own_parse_idiom_loses_nothing(tmp_path, parse, flag):
+    files = {"run.sh": COMMAND.format(flag), "train.py": PROGRAM.format(parse=parse, more=ADAPTER)}
+    run = world(tmp_path, files)
+    assert run.value("model.name_or_path") == "Qwen/Qwen2.5-7B"
+    assert (run.value("lora.r"), run.value("lora.lora_dropout")) == (64 if flag else 8, 0.1)
+    assert (run.value("training.learning_rate"), run.value("derived.method")) == (1e-3, "lora")
+
+
+def test_what_is_stored_after_either_branch_is_not_known(tmp_path):
+    more = "if x:\n    args.weight_decay = 0.3\n" + ADAPTER
+    source = PROGRAM.format(parse=IDIOM, more=more).replace(
+        "parser =", "@dataclass\nclass A(TrainingArguments):\n    weight_decay: float = 0.1\nparser ="
+    )
+    source = source.replace("(ModelArguments, TrainingArguments)", "(ModelArguments, A)")
+    assert is_unknown(world(tmp_path, {"train.py": source}).value("training.weight_decay"))
+
+
+FREEZES = {
+    "for n, p in model.named_parameters():\n    p.requires_grad = 'classifier' in n": True,
+    "model.model.requires_grad_(False)": True,
+    "model.model.embed_tokens.weight.requires_grad = False": True,
+    "for p in model.parameters():\n    p.requires_grad = True": False,
+    "model.requires_grad_(True)": False,
+    "ref_model.requires_grad_(False)": False,
+    "model.load_adapter('a/b')": True,
+    "": False,
+}
+
+
+@pytest.mark.parametrize("more", FREEZES)
+def test_a_program_that_freezes_trains_not_every_weight(tmp_path, more):
+    found = inspected(tmp_path, {"run.sh": COMMAND.format(""), "train.py": PROGRAM.format(parse=PLAIN, more=more)})
+    (run,) = found.runs
+    from stablint.hazard.checked import Checked
+
+    assert Checked(run).newest.value("derived.method") == ("unknown" if FREEZES[more] else "full")
+    assert bool(rules(found) & {"lr-high-for-full"}) is not FREEZES[more] or not rules(found, "error")
+
+
+# Switches of somebody's own program, and whether every weight may still be presumed to be trained.
+SWITCHES = [
+    ("--tune_language_model False", False),
+    ("--tune_vision_tower True", False),
+    ("--mm_tunable_parts mm_mlp_adapter", False),
+    ("--freeze_vision_tower True", False),
+    ("--freeze_vision_tower False", True),
+    ("--lora_enabled true --qlora_enabled true", False),
+    ("--qlora_enabled false", True),
+    ("--peft_path a/b", False),
+    ("--weight_decay 0.1", True),
+]
+
+
+@pytest.mark.parametrize(("flags", "presumed"), SWITCHES)
+def test_switches_of_a_program_s_own_leave_it_open(tmp_path, flags, presumed):
+    assert (world(tmp_path, {"run.sh": COMMAND.format(flags)}).value("derived.method") == "full") is presumed
+
+
+OWN_TRAINER = """from trl import GRPOConfig, GRPOTrainer, ModelConfig, TrlParser, get_peft_config
+class Own(GRPOTrainer):
+    def __init__(self, model, peft_config=None, **kwargs):
+        peft_config.target_modules = layers(model)
+        super().__init__(model, peft_config=peft_config, **kwargs)
+args, model_args = TrlParser((GRPOConfig, ModelConfig)).parse_args_and_config()
+Own(model=model_args.model_name_or_path, args=args, peft_config=get_peft_config(model_args)).train()
+"""
+
+
+@pytest.mark.parametrize(("trainer", "known"), [("Own", False), ("GRPOTrainer", True)])
+def test_a_trainer_of_the_program_s_own_may_choose_the_targets(tmp_path, trainer, known):
+    flags = "--use_peft true --lora_r 8 --model_name_or_path Qwen/Qwen2.5-VL-7B-Instruct --num_generations 8 --learning_rate 1e-5 --output_dir o"
+    files = {"run.sh": f"torchrun train.py {flags}\n", "train.py": OWN_TRAINER.replace("\nOwn(", f"\n{trainer}(")}
+    found = inspected(tmp_path, files)
+    assert bool({d.code for d in found.report.diagnostics} & {"A104"}) is known
