@@ -29,11 +29,14 @@ def pages() -> dict[str, str]:
     return made
 
 
+_OFF = ", off unless `select` or `severity` names it"
+
+
 def page(hazard: dict[str, Any], place: str) -> str:
     lines = [
         f"# {hazard['title']}",
         "",
-        f"`{hazard['code']}` `{hazard['id']}` · {hazard['severity']} · bites {BITES[hazard['bites_at']]}",
+        f"`{hazard['code']}` `{hazard['id']}` · {hazard['severity']}{_OFF if hazard.get('quiet') else ''} · bites {BITES[hazard['bites_at']]}",
     ]
     for title, body in sections(hazard, ()):
         lines += ["", f"## {title}", "", *_markdown(title, body)]
@@ -61,7 +64,7 @@ def index(hazards: list[dict[str, Any]]) -> str:
         chosen = sorted((one for one in hazards if one["code"][0] == letter), key=lambda one: str(one["code"]))
         lines += ["", f"## {name}", "", "| code | rule | severity | evidence |", "|---|---|---|---|"]
         lines += [
-            f"| [{one['code']}]({one['code']}.md) | {one['title']} | {one['severity']} | {one['evidence']['grade']} |"
+            f"| [{one['code']}]({one['code']}.md) | {one['title']} | {one['severity']}{', off' if one.get('quiet') else ''} | {one['evidence']['grade']} |"
             for one in chosen
         ]
     return "\n".join(lines) + "\n"

@@ -66,6 +66,7 @@ def check(
     from stablint.discover import NoSuchPath
     from stablint.options import Wrong
     from stablint.project import Asked, Resolver
+    from stablint.report.once import joined
 
     named = [os.fspath(path) for path in paths]
     if isinstance(deepspeed, (str, os.PathLike)):
@@ -88,7 +89,7 @@ def check(
             config=None if config is None else os.fspath(config), isolated=isolated, targets=bool(wanted.gpus)
         )
         resolver = Resolver(asked, os.getcwd(), named, lambda notice: exit.warn(notice, 3))
-        return inspect(named, wanted._replace(live=live, policies=resolver)).report
+        return joined(inspect(named, wanted._replace(live=live, policies=resolver)).report)
     except NoSuchPath as error:
         raise FileNotFoundError(str(error)) from error
     except Wrong as error:

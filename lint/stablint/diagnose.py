@@ -101,6 +101,7 @@ def _diagnostic(group: list[Finding], faults: Faults) -> Diagnostic | None:
         evidence=dict(hazard.evidence),
         fingerprint=_fingerprint(head),
         notes=head.notes,
+        once=hazard.once,
         seen=_seen(place, place.end),
     )
 

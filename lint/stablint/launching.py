@@ -18,6 +18,7 @@ from stablint.inspect import Inspection, inspect
 from stablint.options import Wrong
 from stablint.outputs import tell_faults, wants_color
 from stablint.report import full
+from stablint.report.once import joined
 from stablint.report.plain import plain
 from stablint.secrets import exit
 from stablint.source.tree import Text
@@ -89,7 +90,7 @@ def _installed(command: Sequence[str]) -> Iterable[tuple[str, str]]:
 
 
 def _tell(found: Inspection, given: argparse.Namespace, house_texts: Mapping[str, Any]) -> None:
-    report = found.report
+    report = joined(found.report)
     if not found.runs:
         exit.tell("nothing in this command is a training configuration that stablint reads")
     elif report.diagnostics or not given.quiet:

@@ -76,6 +76,10 @@ def emit(
     """Write every output, masked. Raises Wrong for a file that cannot be written. What comes back is what was told: a finding that a
     format fails on is told as a fault. Formats for programs hold what is accepted as well, unless `hide_suppressed`.
     """
+    if any(one.once for one in found.report.diagnostics):
+        from stablint.report.once import joined
+
+        found = found._replace(report=joined(found.report))
     secrets = found.secrets if found.report.diagnostics else frozenset[str]()
     exit.learn(secrets)
     table = _statistics(found) if statistics else ""

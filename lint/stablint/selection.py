@@ -13,7 +13,8 @@ GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-
 
 
 class Selection(NamedTuple):
-    """`select` None or empty: all that are on by default. Words are codes, beginnings of codes, or ids."""
+    """`select` empty: all that are on by default; what is off is taken in by its code or id, in `select` or `severity`.
+    Words are codes, beginnings of codes, or ids."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -27,10 +28,11 @@ class Selection(NamedTuple):
 def chosen(known: Iterable[Hazard], wanted: Selection) -> tuple[Hazard, ...]:
     lowest = GRADES.index(wanted.grade)
     return tuple(
-        weighed(hazard, wanted.severity) if wanted.severity else hazard
+        (weighed(hazard, wanted.severity) if wanted.severity else hazard)._replace(quiet=False)
         for hazard in known
         if (not wanted.select or any(_means(word, hazard) for word in wanted.select))
         and not any(_means(word, hazard) for word in wanted.ignore)
+        and (not hazard.quiet or any(word in (hazard.code, hazard.id) for word in (*wanted.select, *wanted.severity)))
         and (GRADES.index(hazard.grade) >= lowest or any(word in (hazard.code, hazard.id) for word in wanted.select))
     )
 

@@ -18,7 +18,21 @@ LARGEST = 200_000
 _FACT = re.compile(
     r"(training|trainer|deepspeed|accelerate|fsdp|lora|quantization|model|tokenizer|data|launch|target|versions|derived|file|item)(\.[A-Za-z0-9_-]+)*\Z"
 )
-HOT = ("id", "code", "severity", "bites_at", "grade", "when", "at", "versions", "each", "yields_to", "reads")
+HOT = (
+    "id",
+    "code",
+    "severity",
+    "bites_at",
+    "grade",
+    "when",
+    "at",
+    "versions",
+    "each",
+    "yields_to",
+    "reads",
+    "quiet",
+    "once",
+)
 UNARY = frozenset({"is-integer", "one-of-enum", "is-set", "is-absent", "is-default", "exists-file", "unknown-key"})
 
 
@@ -120,6 +134,7 @@ def _core(data: dict[str, Any]) -> dict[str, Any]:
         "evidence": {key: data["evidence"][key] for key in ("grade", "sources")},
         "grade": data["evidence"]["grade"], "reads": _reads(data["when"]),
         "versions": data.get("versions") or {}, "each": data.get("each") or [], "yields_to": data.get("yields_to") or [],
+        "quiet": bool(data.get("quiet")), "once": bool(data.get("once")),
     }  # fmt: skip
 
 

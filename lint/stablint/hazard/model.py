@@ -39,6 +39,8 @@ class Hazard(NamedTuple):
     each: list[str]  # `training.fp16`, `training.*` (one segment), `deepspeed.**` (any depth), `*` (every fact)
     yields_to: list[str]
     reads: list[list[str]]  # [namespace, name] of facts that only files can state and that a finding needs
+    quiet: bool = False  # off unless it is asked for by name
+    once: bool = False  # told once a file
     own: dict[str, Any] | None = None  # message, remedies and evidence of a house hazard
 
     def _told(self) -> dict[str, Any]:

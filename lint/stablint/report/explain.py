@@ -60,7 +60,8 @@ def render(hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]] = (),
     style = Style(color)
     lines = [
         f"{style.paint('bold', hazard['title'])}",
-        f"{style.paint(hazard['severity'], hazard['severity'])} {hazard['code']} {hazard['id']}",
+        f"{style.paint(hazard['severity'], hazard['severity'])} {hazard['code']} {hazard['id']}"
+        + (", off unless `select` or `severity` names it" if hazard.get("quiet") else ""),
         f"bites {BITES.get(hazard['bites_at'], hazard['bites_at'])}",
     ]
     for title, body in sections(hazard, recipes):

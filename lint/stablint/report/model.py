@@ -69,6 +69,7 @@ class Diagnostic(NamedTuple):
     suppressed: dict[str, str] | None = None  # {"reason"}
     seen: Seen | None = None  # in a notebook: the place in its cell
     suppressed_by: str = ""  # comment | settings | baseline
+    once: bool = False  # one cause in several places: report/once.py
 
 
 class Undetermined(NamedTuple):

@@ -163,6 +163,13 @@ class HazardFile(Strict):
         (), description="hazards with the same root cause: where one of them fires, this one is silent"
     )
     versions: dict[Package, Specifier] = Field({})
+    quiet: bool = Field(
+        False,
+        description="it only narrates what a library does: off unless `select` or `severity` names it by its code or id",
+    )
+    once: bool = Field(
+        False, description="one cause shows in several settings: told once a file, with the other places"
+    )
     examples: tuple[Example, ...] = ()
     healthy: tuple[Healthy, ...] = Field((), description="what `fine_when` exempts, as files: each must stay silent")
 
@@ -173,6 +180,8 @@ class HazardFile(Strict):
             raise ValueError(f"an error is {', '.join(_PROVEN)}; this is {grade}")
         if grade == "folklore" and self.severity != "info":
             raise ValueError("folklore is at most info")
+        if self.quiet and self.severity != "info":
+            raise ValueError("only an info is quiet")
         return self
 
     @model_validator(mode="after")
