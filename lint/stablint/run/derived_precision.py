@@ -100,6 +100,12 @@ def weights_dtype(w: World) -> Answer:
         return Answer(asked, ("model.dtype",))
     if asked in (*_HALF, "float32"):
         return Answer(asked, ("model.dtype",))
+    if (
+        w.run.framework == "unsloth"
+    ):  # its loader picks a half format by the card where no dtype is asked for (models/loader.py)
+        native = w.value("target.gpu.native_bf16")
+        half = Unknown("the card decides") if not isinstance(native, bool) else "bfloat16" if native else "float16"
+        return Answer(half, ("model.dtype", "target.gpu.native_bf16"))
     newer = w.at_least("transformers", "5.0.0") if w.run.framework != "trl" else False
     if asked == "auto" or newer:
         return Answer(w.value("model.native_dtype"), ("model.dtype", "model.native_dtype"))

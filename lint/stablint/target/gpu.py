@@ -26,6 +26,7 @@ FIELDS = (
     "fp8",
     "flash_attention_2",
     "memory_gib",
+    "reported_gib",
 )
 _MEMORY = r"(?<![a-z0-9.])(\d{1,3}(?:\.\d+)?)\s*(?:gib|gb|g)(?![a-z0-9])"
 _MEBIBYTES = r"(?<![a-z0-9.])(\d{4,6})\s*mi?b\b"
@@ -43,7 +44,7 @@ SAME = 0.08  # drivers report up to 8 % less than what is sold
 class Gpu(NamedTuple):
     """One kind of accelerator. None where it is unknown, or where the cards that the name may mean differ.
 
-    `memory_gib` is that of one GPU, `count` how many the run has (None when not said), `options` the cards the name may mean.
+    `memory_gib` is that of one GPU as it is sold, or was stated or measured, `reported_gib` the most that torch reports of it, `count` how many the run has (None when not said), `options` the cards the name may mean.
     """
 
     name: str
@@ -60,7 +61,8 @@ class Gpu(NamedTuple):
     fp8: bool | None
     flash_attention_2: bool | None
     memory_gib: float | None
-    most_memory_gib: float | None = None  # of the cards that the name may mean
+    reported_gib: float | None = None
+    most_memory_gib: float | None = None  # that any of the cards that the name may mean can give a run
 
     def facts(self) -> dict[str, Any]:
         """`target.gpu.*` and `target.device`; Unknown with its reason where the name leaves it open."""
@@ -68,10 +70,12 @@ class Gpu(NamedTuple):
         facts["target.gpu.count"] = Unknown(f"how many: write {self.name} x8") if self.count is None else self.count
         for field in FIELDS:
             value = getattr(self, field)
+            if field == "reported_gib":
+                continue
             if value is None and not (field == "compute_capability" and self.vendor not in (None, "nvidia")):
                 value = Unknown(self._why(field))
             facts["target.device" if field == "device" else "target.gpu." + field] = value
-        most = self.most_memory_gib if self.memory_gib is None else self.memory_gib
+        most = self.memory_gib if self.most_memory_gib is None else self.most_memory_gib
         facts["target.gpu.most_memory_gib"] = Unknown(self._why("memory_gib")) if most is None else most
         return facts
 
@@ -195,7 +199,7 @@ def _choose(label: str, indices: list[int], words: Words, memory: float | None, 
     if memory is None:
         if words.laptop and not mobile and not (words.forms and len(indices) == 1):
             merged = _merge(label + " Laptop", indices, count, None)
-            return merged._replace(name=label + " Laptop", memory_gib=None, most_memory_gib=None)
+            return merged._replace(name=label + " Laptop", memory_gib=None, reported_gib=None, most_memory_gib=None)
         plain = [i for i in indices if not cards[i][-1]]
         return _merge(label, plain or indices, count, None)
     fitting = _of_memory(indices, memory, count)
@@ -230,10 +234,10 @@ def _merge(label: str, indices: list[int], count: int | None, memory: float | No
         values = {row[position] for row in rows}
         agreed[field] = values.pop() if len(values) == 1 else None
     if memory is not None:
-        agreed["memory_gib"] = memory
+        agreed |= {"memory_gib": memory, "reported_gib": None}
     if count is None and agreed["device"] == "mps":
         count = 1
     name = rows[0][0] if len(rows) == 1 and memory is None else label
-    sold = [row[1 + FIELDS.index("memory_gib")] for row in rows]
-    most = None if memory is not None or None in sold else max(sold)
+    given = [row[1 + FIELDS.index("reported_gib")] or row[1 + FIELDS.index("memory_gib")] for row in rows]
+    most = None if memory is not None or None in given else max(given)
     return Gpu(name, count, tuple(row[0] for row in rows), **agreed, most_memory_gib=most)

@@ -160,7 +160,8 @@ def gpu(card: Card, count: int, vendor: str) -> Gpu:
     known = parse_gpu(card.name)
     if known is not None:
         measured = card.memory_gib if card.memory_gib is not None else known.memory_gib
-        return known._replace(count=count, memory_gib=round(measured, 2) if measured is not None else None)
+        found = round(measured, 2) if measured is not None else None
+        return known._replace(count=count, memory_gib=found, reported_gib=None, most_memory_gib=found)
     has = card.capability
     return Gpu(
         name=card.name, count=count, options=(card.name,), vendor=vendor, arch=None, device="mps" if vendor == "apple" else "cuda",

@@ -1,0 +1,80 @@
+"""A word on memory is said only of what a card can really give, in the dtype that the framework loads, and never of kernels that nobody knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablint.inspect import inspect
+from stablint.options import options
+from stablint.target.gpu import parse_gpu
+from tests.runs import rules, world, written
+
+MEMORY = {
+    "weights-exceed-card",
+    "training-state-exceeds-card",
+    "peak-exceeds-card",
+    "peak-close-to-card",
+    "rows-exceed-any-card",
+}
+UNSLOTH = """\
+from unsloth import FastLanguageModel
+from trl import SFTConfig, SFTTrainer
+
+model, tokenizer = FastLanguageModel.from_pretrained("{model}", max_seq_length={length}, dtype=None, load_in_4bit={bits})
+model = FastLanguageModel.get_peft_model(model, r=16, target_modules=["q_proj", "v_proj"], use_gradient_checkpointing="unsloth")
+SFTTrainer(model=model, train_dataset=data, args=SFTConfig(output_dir="out", per_device_train_batch_size=2, learning_rate=2e-4)).train()
+"""
+# Runs that were seen to fit: the model, the rows, whether in four bits, the card.
+FITTING = [
+    ("unsloth/Llama-3.1-8B", 2048, True, "T4"),
+    ("Qwen/Qwen2.5-7B", 2048, True, "T4"),
+    ("Qwen/Qwen3-14B", 2048, True, "T4"),
+    ("Qwen/Qwen2.5-32B", 2048, False, "A100-80GB"),
+]
+# The card, the most that torch was seen to report of it.
+REPORTED = [
+    ("T4", 14.76),
+    ("L4", 22.17),
+    ("A10G", 22.18),
+    ("A100-40GB", 39.59),
+    ("A100-80GB", 79.32),
+    ("A100", 79.32),
+    ("RTX 4090", 23.68),
+]
+
+
+@pytest.mark.parametrize(("name", "gib"), REPORTED)
+def test_a_card_has_what_torch_reports_and_not_what_is_sold(name: str, gib: float) -> None:
+    gpu = parse_gpu(name)
+    assert gpu is not None and gpu.facts()["target.gpu.most_memory_gib"] == gib
+
+
+def test_a_memory_that_is_stated_is_believed() -> None:
+    gpu = parse_gpu("T4 8GB")
+    assert gpu is not None and gpu.facts()["target.gpu.most_memory_gib"] == 8
+
+
+@pytest.mark.parametrize(("model", "length", "bits", "card"), FITTING)
+def test_what_was_seen_to_fit_is_left_in_peace(model: str, length: int, bits: bool, card: str, tmp_path: Path) -> None:
+    base = written(tmp_path, {"train.py": UNSLOTH.format(model=model, length=length, bits=bits)})
+    assert not rules(inspect([base], options(gpus=[card]), base=base)) & MEMORY
+
+
+@pytest.mark.parametrize(("card", "dtype"), [("A100-80GB", "bfloat16"), ("T4", "float16")])
+def test_unsloth_loads_a_half_format_where_none_is_asked_for(card: str, dtype: str, tmp_path: Path) -> None:
+    text = UNSLOTH.format(model="Qwen/Qwen2.5-7B", length=2048, bits=False)
+    assert world(tmp_path, {"train.py": text}, gpus=[card]).value("derived.weights_dtype") == dtype
+
+
+FULL = "trl sft --model_name_or_path {model} --dataset_name org/data --output_dir out --learning_rate 1e-5 --dtype bfloat16 --bf16 true --num_processes 1\n"
+
+
+def test_a_state_between_what_is_sold_and_what_is_there_is_told(tmp_path: Path) -> None:
+    """7.6 billion parameters in half precision need 14.2 GiB for the weights alone; a T4 that is sold as 16 GB has 14.76 for everything."""
+    base = written(tmp_path, {"run.sh": FULL.format(model="Qwen/Qwen2.5-7B")})
+    assert rules(inspect([base], options(gpus=["T4 x1"]), base=base)) & {
+        "training-state-exceeds-card",
+        "weights-exceed-card",
+    }
