@@ -44,7 +44,8 @@ SAME = 0.08  # drivers report up to 8 % less than what is sold
 class Gpu(NamedTuple):
     """One kind of accelerator. None where it is unknown, or where the cards that the name may mean differ.
 
-    `memory_gib` is that of one GPU as it is sold, or was stated or measured, `reported_gib` the most that torch reports of it, `count` how many the run has (None when not said), `options` the cards the name may mean.
+    `memory_gib` is that of one GPU as it is sold, stated or measured, `reported_gib` the most that torch was seen to report of it, `count`
+    how many the run has (None when not said), `options` the cards the name may mean.
     """
 
     name: str
