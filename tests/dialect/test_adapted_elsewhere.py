@@ -37,3 +37,12 @@ LINES = [
 def test_what_may_adapt_the_model_leaves_the_method_open(line: str, model: str, method: str, tmp_path: Path) -> None:
     found = world(tmp_path, {"train.py": PROGRAM.format(line=line, model=model)})
     assert found.value("derived.method") == method
+
+
+@pytest.mark.parametrize(
+    ("first", "framework"),
+    [("import unsloth", "unsloth"), ("from unsloth import is_bfloat16_supported", "unsloth"), ("# import unsloth", "trl")],
+)  # fmt: skip
+def test_the_import_of_unsloth_alone_makes_the_run_its_own(first: str, framework: str, tmp_path: Path) -> None:
+    text = 'from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig(output_dir="out")\nSFTTrainer(model=model, args=args).train()\n'
+    assert world(tmp_path, {"train.py": f"{first}\n{text}"}).value("derived.framework") == framework

@@ -48,7 +48,7 @@ def lower(document: Document) -> Iterator[Fragment]:
         lora = CLOSED
     view = document.view
     own = "notebook" if view is not None and view.host in ("notebook", "databricks") and not view.name else "python"
-    framework = _framework([call.name for call, _ in kinds])
+    framework = "unsloth" if _takes_unsloth(document) else _framework([call.name for call, _ in kinds])
     for index, (call, kind) in enumerate(kinds[: BLOCKS.most + 1]):  # assemble/runs.py leaves out the last, and says so
         mapping = _with_positional(call, kind)
         block = Block(document, "call", call.name, mapping, call.start, call.end, index, call)
@@ -148,6 +148,12 @@ def _defaults_apart(fragment: Fragment) -> Iterator[Fragment]:
             layer="script-default", statements=tuple(presumed), scopes={}, classes={}, links=huggingface.links(tuple(presumed)),
             entry=False, framework="", presumed=True,
         )  # fmt: skip
+
+
+def _takes_unsloth(document: Document) -> bool:
+    """Its import alone replaces the trainers of TRL (unsloth 2026.10.9 trainer.py, `_backwards_compatible_trainer`)."""
+    text = document.text.text
+    return "unsloth" in text and re.search(r"^[ \t]*(?:import|from)[ \t]+unsloth\b", text, re.MULTILINE) is not None
 
 
 def _framework(names: list[str]) -> str:

@@ -99,8 +99,8 @@ class KeyWorld(ItemWorld):
 
     def key_suggestion(self) -> str | None:
         """Another framework's name for what this one calls otherwise, else the nearest spelling; nothing that the text sets already."""
-        if self.item_unknown() is not True or self.key_plugin() is not None:
-            return None
+        if self.item_unknown() is not True or self.key_plugin() is not None or self.key_since() is not None:
+            return None  # what a newer release has is no slip
         above, dot, last = self.spelled.rpartition(".")
         names, stated = self._names(), self._stated()
         known = frozenset(names)
