@@ -78,3 +78,38 @@ def test_what_holds_in_every_release_is_no_presumption(tmp_path) -> None:
     (tmp_path / "requirements.txt").write_text("trl==0.15.2\n")
     (tmp_path / "train.py").write_text(PROGRAM.format(argument="fp16=True, bf16=True"))
     assert any(d.severity == "error" for d in check(tmp_path).diagnostics)
+
+
+def releases_of(text: str) -> tuple[Releases, bool]:
+    from stablint.assemble.asked import Options
+    from stablint.inspect import inspect
+    from stablint.source.tree import Text
+
+    text_of = Text("/nowhere/train.py", "train.py", text)
+    (run,) = inspect([], Options(), base="/nowhere", texts={"/nowhere/train.py": text_of}).runs
+    return run.releases, run.by_spelling
+
+
+@pytest.mark.parametrize(
+    ("argument", "newest"),
+    [
+        ("evaluation_strategy='steps'", "4.50.3"),
+        ("eval_strategy='steps'", None),  # a name of today
+        ("warmup_ratio=0.1", "5.14.1"),
+        ("evaluation_strategy='steps', warmup_ratio=0.1", "4.50.3"),
+        ("evaluation_strategy=how, warmup_ratio=share", "4.50.3"),  # names count, not values
+    ],
+)
+def test_a_name_that_is_gone_dates_the_run(argument, newest) -> None:
+    releases, by_spelling = releases_of(PROGRAM.format(argument=argument))
+    assert by_spelling is (newest is not None)
+    if newest:
+        assert releases.text(releases.allowed("transformers")[-1], "transformers") == newest
+        assert releases.presumed("transformers") and not releases.stated("transformers")
+        assert releases.closed("trl")
+
+
+def test_the_name_itself_is_still_told_and_its_companions_are_not_judged_by_the_newest(tmp_path) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM.format(argument="evaluation_strategy='steps'"))
+    (found,) = [d for d in check(tmp_path).diagnostics if d.code == "V101"]
+    assert found.severity == "warning"

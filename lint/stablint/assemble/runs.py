@@ -19,6 +19,7 @@ from stablint.assemble.supply import (
     stated_target,
 )
 from stablint.dialect.fragment import Block, Fragment
+from stablint.run.dating import spelled
 from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Explicit, Fact, Place, Statement, Supplied
 from stablint.run.settle import settle
 from stablint.run.world import Run
@@ -101,6 +102,10 @@ def _bounded(fragments: tuple[Fragment, ...], files: Files) -> tuple[Fragment, .
     return tuple(f for f in fragments if (f.block.document.number, f.block.number) in kept)
 
 
+# Runs whose arguments are the libraries' own: other frameworks take names that the library has given up.
+_OWN_ARGUMENTS = ("", "transformers", "trl")
+
+
 def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> Iterator[Run]:
     options = governed(options, parts[0].fragment.block.document.text.path)
     releases, said = releases_of(parts, files, options)
@@ -123,6 +128,11 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     if options.live is not None and any(part.fragment.block.document.format == LIVE for part in parts):
         base = {**base, **{fact.name: fact for fact in options.live.facts}}
         linked |= {part.fragment.dialect for part in parts if part.fragment.dialect in ROLE_DIALECT}
+    scopes, classes = _scopes(parts, linked, options.assumed), _classes(parts)
+    by_spelling = releases.is_known() and framework in _OWN_ARGUMENTS and scopes.get("training") != PRESUMED
+    if by_spelling:
+        releases = spelled(explicit, classes)
+        by_spelling = not releases.is_known()
     texts = [part.fragment.block.document.text.name for part in parts if part.fragment.block.document.format != LIVE]
     run = Run(
         id=_id(main.block),
@@ -131,10 +141,11 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         anchor=anchor,
         explicit=explicit,
         supplied=base,
-        scopes=_scopes(parts, linked, options.assumed),
-        classes=_classes(parts),
+        scopes=scopes,
+        classes=classes,
         releases=releases,
         said=said,
+        by_spelling=by_spelling,
         framework=framework,
         linked=linked | {"deepspeed"} if brought else linked,
     )

@@ -28,7 +28,7 @@ class Checked:
     def certain(self) -> Checked:
         """The run without what is presumed of its releases."""
         if self._certain is None:
-            self._certain = Checked(self.run._replace(releases=self.run.releases.certain()))
+            self._certain = Checked(self.run._replace(releases=self.run.releases.certain(), by_spelling=False))
         return self._certain
 
     def world(self, choice: dict[str, Any]) -> World:
@@ -49,7 +49,8 @@ class Checked:
     def is_news(self, item: str) -> bool:
         """Is there anything to say of the key itself: unknown, renamed, on its way out?"""
         if item not in self._news:
-            view = self.view(self.newest, item)
+            world = self.certain().newest if self.run.by_spelling else self.newest
+            view = self.view(world, item)
             self._news[item] = isinstance(view, ItemWorld) and (
                 view.item_unknown() is not False or view.rename() is not None
             )

@@ -8,7 +8,7 @@ from stablint.hazard.checked import Checked
 from stablint.hazard.condition import GROUPS, facts_read, reads_files
 from stablint.hazard.memo import Memo, Pair, say_quiet, was_quiet
 from stablint.hazard.model import Finding, Hazard, Open
-from stablint.hazard.verdict import all_turns, examine, settled_false, verdict_of
+from stablint.hazard.verdict import all_turns, asks_news, examine, settled_false, verdict_of
 from stablint.run.fact import OPEN
 from stablint.run.world import Run, World
 from stablint.source.limits import TOLD
@@ -124,15 +124,7 @@ def _items(hazard: Hazard, checked: Checked) -> list[str]:
     if not hazard.each:
         return [""]
     found = _stated(hazard, checked.run)
-    return [name for name in found if checked.is_news(name)] if _asks_news(hazard) else found
-
-
-# Words about a setting that are empty for one that its class has, unchanged, in the chosen release.
-_NEWS = frozenset({"item.removed_in", "item.renamed_to", "item.moved_to", "item.deprecated_in", "item.suggestion"})
-
-
-def _asks_news(hazard: Hazard) -> bool:
-    return any(c[0] == "unknown-key" or (c[0] == "is-set" and c[1] in _NEWS) for c in hazard.when)
+    return [name for name in found if checked.is_news(name)] if asks_news(hazard) else found
 
 
 def _stated(hazard: Hazard, run: Run) -> list[str]:

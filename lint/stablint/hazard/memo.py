@@ -58,7 +58,7 @@ class Memo:
                 stated[name] = _kind(run.explicit[name])
         kind = (
             run.framework, run.linked, run.dialects, run.target, id(run.releases) if run.releases.is_known() else repr(run.releases),
-            tuple(run.scopes.items()), tuple(run.classes.items()), self._supplied(run),
+            tuple(run.scopes.items()), tuple(run.classes.items()), self._supplied(run), run.by_spelling,
         )  # fmt: skip
         return (tuple(stated.items()), self._kinds.setdefault(kind, len(self._kinds)), varied), tokens
 

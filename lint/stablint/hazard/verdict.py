@@ -13,8 +13,18 @@ from stablint.run.pep440 import matcher
 from stablint.run.provenance import leaves
 from stablint.run.world import NO_TURNS, Turns, World
 
+# Words about a setting that are empty for one that its class has, unchanged, in the chosen release.
+_NEWS = frozenset({"item.removed_in", "item.renamed_to", "item.moved_to", "item.deprecated_in", "item.suggestion"})
+
+
+def asks_news(hazard: Hazard) -> bool:
+    """Whether it is about a name that is unknown, renamed or on its way out."""
+    return any(c[0] == "unknown-key" or (c[0] == "is-set" and c[1] in _NEWS) for c in hazard.when)
+
 
 def examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | None:
+    if checked.run.by_spelling and asks_news(hazard):
+        checked = checked.certain()  # of an old name the news is that it is gone, whatever it says of the run's age
     found = _examine(hazard, checked, item)
     if isinstance(found, Finding) and any(checked.run.releases.presumed(library) for library in found.divided):
         certain = _examine(hazard, checked.certain(), item)

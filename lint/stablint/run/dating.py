@@ -9,8 +9,11 @@ findings that rest on it are warnings at most, and nothing is rewritten for it.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping as Table
 
 from stablint.knowledge import load
+from stablint.run.fact import Explicit, Fact
+from stablint.run.fields import field
 from stablint.run.pep440 import Key, release_key
 from stablint.run.releases import Releases, known_keys
 
@@ -50,6 +53,34 @@ def _of_the_time(releases: Releases) -> Releases:
         if kept and len(kept) < len(keys):
             releases = releases.presume_only(library, tuple(kept))
     return releases
+
+
+def spelled(explicit: Table[str, Fact], classes: Table[str, tuple[str, ...]]) -> Releases:
+    """The releases that have every argument as it is spelled, where one of them is gone by now: the run is older than that. Nothing is
+    presumed of a library whose releases cannot all be meant at once."""
+    since: dict[str, Key] = {}
+    gone: dict[str, Key] = {}
+    for name, fact in explicit.items():
+        owners = classes.get(name.partition(".")[0], ()) if name.startswith(("training.", "trainer.")) else ()
+        if not owners or not isinstance(fact.origin, Explicit) or len(fact.origin.place.path) != 1:
+            continue
+        found = [one for owner in owners if (one := field(owner.removeprefix("?"), fact.origin.place.path[0]))]
+        library = found[0].library if found else ""
+        if not found or any(one.library != library for one in found):
+            continue
+        ends = [one.removed_in for one in found if one.removed_in is not None]
+        begins = [one.since for one in found if one.since is not None]
+        if len(ends) == len(found):
+            gone[library] = min(max(ends), gone.get(library, max(ends)))
+        if len(begins) == len(found):
+            since[library] = max(min(begins), since.get(library, min(begins)))
+    releases = Releases.known()
+    for library, end in gone.items():
+        first = since.get(library)
+        kept = tuple(key for key in known_keys(library) if key < end and (first is None or key >= first))
+        if kept:
+            releases = releases.presume_only(library, kept)
+    return dated(releases)
 
 
 def _window(releases: Releases) -> tuple[int, float]:

@@ -56,6 +56,9 @@ class Run(NamedTuple):
     notes: tuple[str, ...] = ()
     linked: frozenset[str] = frozenset()  # roles of the files that joined: deepspeed, accelerate …
     said: Table[str, str] = {}  # library → the option or file that says its release
+    by_spelling: bool = (
+        False  # nothing says a release: what is presumed of them follows from the names that the run uses
+    )
 
 
 _ADD_NOTHING = ("", "transformers", "trl")  # the config classes' own defaults hold there
