@@ -594,9 +594,9 @@ def test_what_the_stated_releases_take_is_no_fault_and_stays_as_it_is(tmp_path, 
     [
         ("", "unsafe"),
         ("transformers==4.37.2\n---\ntransformers==4.57.6\n", "manual"),  # 4.37 has no eval_strategy
-        ("transformers==4.43.4\n---\ntransformers==4.57.6\n", "unsafe"),  # both have it
+        ("transformers==4.43.4\n---\ntransformers==4.57.6\n", "safe"),  # both have it
         ("transformers>=4.36\n", "unsafe"),
-        ("transformers>=4.41\n", "unsafe"),
+        ("transformers>=4.41\n", "safe"),
     ],
 )
 def test_a_repair_is_for_every_release_that_is_stated(tmp_path, pins, applicability):
