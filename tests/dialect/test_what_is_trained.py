@@ -108,3 +108,43 @@ def test_a_trainer_of_the_program_s_own_may_choose_the_targets(tmp_path, trainer
     files = {"run.sh": f"torchrun train.py {flags}\n", "train.py": OWN_TRAINER.replace("\nOwn(", f"\n{trainer}(")}
     found = inspected(tmp_path, files)
     assert bool({d.code for d in found.report.diagnostics} & {"A104"}) is known
+
+
+@pytest.mark.parametrize(
+    ("program", "known"),
+    [
+        ("train_dpo.py", False),
+        ("rl/ppo_train.py", False),
+        ("run_reward.py", False),
+        ("train.py", True),
+        ("forms/warm.py", True),
+    ],
+)
+def test_a_program_s_name_leaves_the_objective_open(tmp_path, program, known):
+    run = world(tmp_path, {"run.sh": COMMAND.format("").replace("train.py", program)})
+    assert (run.value("derived.objective") == "sft") is known
+
+
+MEMBERS = [
+    (
+        "PromptEncoderConfig(num_virtual_tokens=8, encoder_reparameterization_type=P.MLP)",
+        "lora.encoder_reparameterization_type",
+        "MLP",
+    ),
+    ("PromptTuningConfig(num_virtual_tokens=8, prompt_tuning_init=I.TEXT)", "lora.prompt_tuning_init", "TEXT"),
+]
+
+
+@pytest.mark.parametrize(("call", "name", "value"), MEMBERS)
+def test_members_of_peft_s_enumerations_have_their_values(tmp_path, call, name, value):
+    head = "from peft import PromptEncoderConfig, PromptTuningConfig, PromptTuningInit as I, PromptEncoderReparameterizationType as P\n"
+    assert world(tmp_path, {"train.py": head + call + "\n"}).value(name) == value
+
+
+def test_a_keyword_beside_the_config_object_is_no_part_of_it(tmp_path):
+    source = (
+        "from transformers import AutoModelForCausalLM as M, BitsAndBytesConfig as B\n"
+        "M.from_pretrained('a/b', quantization_config=B(load_in_4bit=True), load_in_8bit=True)\n"
+    )
+    found = inspected(tmp_path, {"train.py": source})
+    assert not {d.code for d in found.report.diagnostics} & {"Q106"}

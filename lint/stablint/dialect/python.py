@@ -104,6 +104,10 @@ def _with_positional(call: Call, kind: str) -> Mapping:
     return arguments._replace(entries=(*named, *arguments.entries), open=arguments.open or more)
 
 
+# Enumerations of PEFT whose values are the members' names (peft 0.21.2 utils/peft_types.py, tuners/*/config.py); elsewhere they are in lower case.
+_CAPITALS = frozenset(
+    ["TaskType", "PeftType", "PromptTuningInit", "MultitaskPromptTuningInit", "PromptEncoderReparameterizationType"]
+)
 # The class is written in mixed case, its member in capitals.
 _MEMBER = re.compile(r"(?:\w+\.)*([A-Z]\w*[a-z]\w*)\.([A-Z][A-Z0-9_]*)\Z")
 
@@ -117,7 +121,7 @@ def _member(one: Statement) -> Statement:
     found = _MEMBER.match(raw) if isinstance(node, Scalar) and node.form in ("attribute", "name") else None
     if found is None:
         return one
-    word = found[2] if found[1] in ("TaskType", "PeftType") else found[2].lower()
+    word = found[2] if found[1] in _CAPITALS else found[2].lower()
     return one._replace(value=word, raw=word)
 
 

@@ -90,6 +90,11 @@ def _asked_for(stated: Statement) -> Statement:
 
 
 def _loader(block: Block, call: Call) -> Fragment:
+    given = block.mapping.get("quantization_config")
+    if given is not None and not (isinstance(given, Scalar) and given.value is None):
+        # from_pretrained builds no second config of them: it drops or refuses them (transformers 4.30.2, 4.57.6 modeling_utils.py)
+        kept = tuple(entry for entry in block.mapping.entries if entry.key not in ("load_in_4bit", "load_in_8bit"))
+        block = block._replace(mapping=block.mapping._replace(entries=kept))
     statements = list(lower_mapping(block, _LOADER_ROWS, "call", lambda key: Row(key, "model." + key)))
     entry_point = last_word(call.name.rpartition(".")[0]) in python_kinds.UNSLOTH
     if not entry_point and call.positional and isinstance(call.positional[0], Scalar):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 
@@ -208,6 +209,7 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
     # `--deepspeed_config` is the flag of DeepSpeed's own parser: whoever has it builds no TrainingArguments, which call it `--deepspeed`.
     links = (*fragment.links, *configs, *_unresolved(document, target))
+    fragment = fragment._replace(statements=(*fragment.statements, *_purpose(document, target, index)))
     # So is a `--deepspeed` that stands alone.
     foreign = program is None and (_has_flag(target, "deepspeed_config") or _is_switch(target, "deepspeed"))
     if foreign:
@@ -235,6 +237,20 @@ def _by_script(target: Command, classes: Table[str, tuple[str, ...]]) -> Table[s
     )
     its_own = any(found in several and huggingface.BASE not in several for several in owners)
     return {**classes, "training": (found, huggingface.BASE)} if one_of_several or its_own else classes
+
+
+_PURPOSE = re.compile(
+    r"(?<![a-z])(dpo|kto|orpo|simpo|cpo|ppo|grpo|rloo|rlhf|reward|rm|pretrain\w*|cpt|distil\w*)(?![a-z])"
+)
+
+
+def _purpose(document: Document, target: Command, index: int) -> Iterator[Statement]:
+    """That the program is called after another objective than supervised fine-tuning: which it is, its name does not prove."""
+    word = next((word for word in _script_words(target) if word.endswith(".py")), "")
+    found = _PURPOSE.search(word.rpartition("/")[2].lower())
+    if found is not None:
+        place = Place(document, word, target.start, target.end, None, (word,))
+        yield Statement("launch.purpose", found[1], found[1], Explicit(place, "flags", index))
 
 
 def _is_switch(target: Command, name: str) -> bool:

@@ -131,6 +131,9 @@ def objective(w: World) -> Answer:
     against = next((fact for fact in _AGAINST_SFT if w.is_stated(fact)), None)
     if against is not None:
         return Answer(Unknown(f"`{against.rpartition('.')[2]}` is no setting of supervised fine-tuning"), (against,))
+    purpose = w.stated("launch.purpose")
+    if purpose is not ABSENT:
+        return Answer(Unknown(f"the program is called after {purpose}, which proves nothing"), ("launch.purpose",))
     return Answer("sft", ("derived.config_class",), presumed=True)
 
 
