@@ -78,3 +78,15 @@ def test_a_state_between_what_is_sold_and_what_is_there_is_told(tmp_path: Path) 
         "training-state-exceeds-card",
         "weights-exceed-card",
     }
+
+
+ADAPTER = (
+    "model_name_or_path: meta-llama/Llama-3.1-8B\ndataset_name: org/data\noutput_dir: out\nlearning_rate: 2.0e-4\nbf16: true\ndtype: bfloat16\n"
+    "use_peft: true\nlora_r: 8\nper_device_train_batch_size: 8\ngradient_checkpointing: false\nmax_length: 4096\n"
+)
+
+
+@pytest.mark.parametrize(("more", "told"), [("packing: true\n", True), ("packing: false\n", False), ("", False)])
+def test_a_limit_of_the_rows_is_no_length_unless_they_are_filled_up(more: str, told: bool, tmp_path: Path) -> None:
+    base = written(tmp_path, {"train.yaml": ADAPTER + more})
+    assert bool(rules(inspect([base], options(gpus=["RTX 4090 x1"]), base=base)) & MEMORY) is told

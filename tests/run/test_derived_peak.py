@@ -11,7 +11,7 @@ from tests.runs import world
 
 TRAIN = (
     "model_name_or_path: meta-llama/Llama-3.1-8B\ndataset_name: org/data\noutput_dir: out\nbf16: true\ndtype: bfloat16\nuse_peft: true\n"
-    "lora_r: 8\nper_device_train_batch_size: 1\ngradient_checkpointing: true\nmax_length: {}\n"
+    "lora_r: 8\nper_device_train_batch_size: 1\ngradient_checkpointing: true\nmax_length: {}\npacking: true\n"
 )
 
 

@@ -1,4 +1,4 @@
-"""The most that a card holds at once, with rows as long as they may be: estimates, asked for only where a GPU is named or rows are huge."""
+"""The most that a card holds at once, with rows no longer than they must be: estimates, asked for only where a GPU is named or rows are huge."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _GREATEST_LENGTH_PRESUMED = 1024
 _PAIRS = ("dpo", "cpo", "orpo", "simpo", "ipo")  # a row is a chosen and a rejected answer
 _ONLINE = ("grpo", "rloo", "ppo", "online-dpo", "gspo", "dapo", "reinforce")
 _LONG = 4096
+_SHORT = 64  # tokens: what nothing is known of is not taken for longer
 _STEP = 256  # tokens
 _ROOMY = 0.85  # share of a card beyond which little is left for buffers (hazard peak-close-to-card)
 _LENGTHS = (
@@ -49,8 +50,8 @@ _ROW_NAMES = (
 
 
 def _rows(w: World, batch: int, checkpointing: bool, length: int | None = None) -> float | None:
-    """Bytes of activations and logits for a batch whose rows are as long as they may be, or as long as said."""
-    shape, length = _shape(w), length or _length(w)
+    """Bytes of activations and logits for a batch whose rows are as long as they must be, or as long as said."""
+    shape, length = _shape(w), length or _least(w)
     if shape is None or length is None or w.value("model.is_moe") is True:
         return None
     if w.run.framework == "unsloth":
@@ -61,6 +62,14 @@ def _rows(w: World, batch: int, checkpointing: bool, length: int | None = None) 
     fused = any(w.value(f"training.{name}") is True for name in _FUSED)
     kept = step.activations(shape, tokens, checkpointing=checkpointing, adapter=adapter, width=width)
     return kept + step.logits(shape, tokens, fused=fused, width=width)
+
+
+def _least(w: World) -> int | None:
+    """The tokens that a row has at the least: all that it may have where rows are filled up to that, else those of a short answer."""
+    length = _length(w)
+    switches = ("training.packing", "training.pad_to_max_length", "training.pad_to_sequence_len")
+    filled = w.is_stated("data.block_size") or any(w.value(name) is True for name in switches)
+    return length if length is None or filled else min(length, _SHORT)
 
 
 def _length(w: World) -> int | None:
@@ -172,7 +181,7 @@ _UNSURE = Unknown("batch, length, sharding or the model's dimensions are not kno
 
 
 def peak_gib(w: World) -> Answer:
-    """The most that a card has to hold at once, with rows as long as they may be. An estimate: real runs differ by a fifth."""
+    """The most that a card has to hold at once, with rows no longer than they must be. An estimate: real runs differ by a fifth."""
     asked = _asked(w)
     return _answer(w, _peak(w, *asked) if asked is not None else None)
 
