@@ -156,6 +156,28 @@ def locate(wanted: str, beside: str, root: str) -> str | None:
         folder = parent
 
 
+_MOST = 2_000  # names of a folder that are compared
+
+
+def hint(wanted: str, beside: str, root: str) -> str:
+    """Behind the name of a file that was not read: that it lies outside the root, or what of its folder may be meant."""
+    path = os.path.normpath(os.path.join(os.path.dirname(beside), os.path.expanduser(wanted)))
+    folder, name = os.path.split(path)
+    real, inside = os.path.realpath(path), os.path.join(os.path.realpath(root), "")
+    if not real.startswith(inside):
+        return "; outside the repository, which --allow-outside lets be read" if os.path.isfile(path) else ""
+    from difflib import get_close_matches  # only where a file is missing
+
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry, _ in zip(entries, range(_MOST), strict=False)]
+    except OSError:
+        return ""
+    kind = os.path.splitext(name)[1]
+    near = get_close_matches(name, sorted(one for one in names if one.endswith(kind)), 1, 0.7)
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
 def _inside(path: str, real_root: str) -> bool:
     if not os.path.exists(path):
         return False

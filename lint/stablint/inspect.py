@@ -140,6 +140,7 @@ def inspect(
         (),
         (),
         tuple(_not_found(files, runs)) if files.not_found else (),
+        tuple(_notes(options, files)) if options.model is not None else (),
     )
     if findings or undetermined:
         from stablint import diagnose  # most files have nothing to tell
@@ -301,7 +302,15 @@ def _not_found(files: Files, runs: tuple[Run, ...]) -> Iterator[str]:
     for path, place in sorted(files.not_found.items()):
         if not any(shipped(framework, path) for framework in frameworks):
             name, line, cell = _point(place)
-            yield f"`{path}` ({name}:{line})" if cell is None else f"`{path}` ({name}:cell {cell}:{line})"
+            where = f"{name}:{line}" if cell is None else f"{name}:cell {cell}:{line}"
+            beside = place.document.text.path
+            yield f"`{path}` ({where}{discover.hint(path, beside, files.root(beside))})"
+
+
+def _notes(options: Options, files: Files) -> Iterator[str]:
+    """What the command line says that leads nowhere."""
+    if options.model is not None and not files.described(options.model, False):
+        yield f"Nothing is known of the model `{options.model}`, so checks that need its size, kind or precision are left out"
 
 
 def _summary(run: Run) -> RunSummary:

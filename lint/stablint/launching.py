@@ -34,12 +34,20 @@ _READ = re.compile(
 _ELSEWHERE = frozenset({"srun", "sbatch", "ssh", "kubectl", "docker", "podman", "ray", "sky", "mpirun", "dask"})
 
 
+_SHELL = (".sh", ".bash", ".slurm", ".sbatch")
+# What these start stands in files of a kind that is not read.
+_MAKERS = frozenset({"make", "gmake", "just", "task", "invoke", "ninja", "nox", "tox", "npm", "poe", "rake"})
+
+
 def run_launch(given: argparse.Namespace, options: Options, command: Sequence[str]) -> int:
     """Does not return where the command is started: its exit code and its signals are its own. 127 if there is no such program."""
     if not command:
         raise Wrong("which command? write it behind two dashes: stablint run -- accelerate launch train.py …")
     found = examine(command, options, os.environ, os.getcwd())
     _tell(found, given, options.policies.texts() if options.policies is not None else {})
+    if not found.runs and not given.force and (maker := _maker(command)):
+        why = f"what `{maker}` starts is not read: give the command itself, or check its files with `stablint check`"
+        return _refused(why, WRONG)
     errors = sum(
         diagnostic.severity == "error" and diagnostic.suppressed is None for diagnostic in found.report.diagnostics
     )
@@ -68,9 +76,23 @@ def examine(command: Sequence[str], options: Options, environment: Mapping[str, 
     scripts = [
         word
         for word in command
-        if word.endswith((".py", ".yaml", ".yml", ".json")) and os.path.isfile(os.path.join(folder, word))
+        if word.endswith((".py", ".yaml", ".yml", ".json", *_SHELL)) and os.path.isfile(os.path.join(folder, word))
     ]
     return inspect(scripts, options, base=folder) if scripts else found
+
+
+def _maker(command: Sequence[str]) -> str:
+    """The program that reads what to start from a file of its own; empty for any other command."""
+    for word in command:
+        name = os.path.basename(word)
+        if name in _MAKERS:
+            return name
+        if name not in _BEFORE and "=" not in name and not name.startswith("-"):
+            break
+    return ""
+
+
+_BEFORE = frozenset({"env", "nohup", "time", "nice", "sudo", "exec", "command"})
 
 
 def as_text(command: Sequence[str], environment: Mapping[str, str]) -> str:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
+from stablint import knowledge
 from stablint.assemble.asked import Options
 from stablint.dialect.codec import read_plain
-from stablint.run.releases import Releases
+from stablint.hazard.condition import facts_read
+from stablint.hazard.model import load
+from stablint.run.names import known_key
+from stablint.run.releases import Releases, known_keys, library_names
 
 
 class Wrong(Exception):
@@ -69,6 +74,8 @@ def _release(text: str) -> tuple[str, str]:
     package, specifier = text[:cut].strip().lower().replace("_", "-"), text[cut:].strip()
     if not package or not specifier:
         raise Wrong(f"--with `{text}`: write it as PACKAGE==VERSION or with another specifier, such as trl>=0.20")
+    if not known_keys(package) and (near := _near(package, library_names())):
+        raise Wrong(f"--with `{text}`: no library is called `{package}`: did you mean `{near}`?")
     try:
         Releases.known().restrict(package, specifier)
     except ValueError as error:
@@ -80,8 +87,36 @@ def _fact(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or "." not in name:
         raise Wrong(f"--set `{text}`: write it as FACT=VALUE, such as training.learning_rate=1e-5")
+    name = name.strip()
+    if not _is_fact(name) and (near := _near(name, _facts())):
+        raise Wrong(f"--set `{text}`: no fact is called `{name}`: did you mean `{near}`?")
+    if name.partition(".")[0] not in _NAMESPACES:
+        raise Wrong(f"--set `{text}`: facts begin with {', '.join(_NAMESPACES)}")
     words = {"true": True, "false": False, "null": None, "none": None}
-    return name.strip(), words.get(value.strip().lower(), read_plain(value.strip()))
+    return name, words.get(value.strip().lower(), read_plain(value.strip()))
+
+
+_NAMESPACES = (
+    "training", "trainer", "lora", "quantization", "model", "tokenizer", "data", "deepspeed", "fsdp", "accelerate", "launch", "target", "versions", "derived",
+)  # fmt: skip
+
+
+def _is_fact(name: str) -> bool:
+    return bool(known_key(name.rpartition(".")[2])) or name in _facts()
+
+
+@cache
+def _facts() -> frozenset[str]:
+    """The names that rules ask for, and those of the libraries' own fields."""
+    asked = {name for hazard in load() for name in facts_read(hazard.when)}
+    fields: dict[str, object] = knowledge.load("keys")["keys"]
+    return frozenset(asked | {f"training.{field}" for field in fields})
+
+
+def _near(word: str, names: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, sorted(names), 1, 0.8)), "")
 
 
 def _known_dialect(name: str) -> None:

@@ -79,6 +79,8 @@ def _fields(run: Run, owner: str) -> tuple[str, ...]:
     return field_names(owner, newest) if newest is not None else ()
 
 
+# What stands in for a number of steps.
+_UNITS = {"training.num_train_epochs": "epochs", "training.warmup_ratio": "of all steps"}
 _SUMMARY = (
     ("method", ("derived.method",)), ("objective", ("derived.objective",)), ("precision", ("derived.compute_dtype",)),
     ("steps", ("derived.total_steps", "training.num_train_epochs")), ("effective batch", ("derived.effective_batch",)),
@@ -101,7 +103,7 @@ def _words(world: World, names: tuple[str, ...]) -> str:
     for name in names[1:]:
         value = world.value(name)
         if not is_unknown(value) and value not in (ABSENT, None):
-            return f"{value_text(value)} ({name.partition('.')[2]})"
+            return f"{value_text(value)} {_UNITS.get(name, f'({name})')}"
     return f"not known: {first.value.reason}" if is_unknown(first.value) and names[0].startswith("derived.") else ""
 
 

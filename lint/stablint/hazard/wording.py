@@ -24,7 +24,7 @@ def _word(name: str, form: str | None, world: World) -> str:
         return _word(f"{name}.{form}", None, world)
     if name.startswith("item."):
         value = world.fact(name).value
-        return "" if value is None or is_unknown(value) else value_text(value)
+        return _UNSAID.get(name, "") if value is None or is_unknown(value) else value_text(value)
     leaf = next(iter(leaves(world, name)), None)
     if name == "item" and leaf is not None and isinstance(leaf.origin, Explicit):
         return leaf.origin.place.setting
@@ -35,6 +35,7 @@ def _word(name: str, form: str | None, world: World) -> str:
     return setting if isinstance(raw, (dict, list)) and len(str(raw)) > 40 else f"{setting}: {value_text(raw)}"
 
 
+_UNSAID = {"item.type": "another type"}  # the word where the library's class is not known to the letter
 _LONGEST = 300  # characters of a value in a message
 
 

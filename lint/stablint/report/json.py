@@ -8,7 +8,7 @@ from stablint import __version__
 from stablint.report.model import Diagnostic, Fix, Location, Related, Report
 from stablint.report.place import locate
 from stablint.report.plain import jsonable, to_json
-from stablint.report.summary import count, fixable
+from stablint.report.summary import count, fixable, notes
 from stablint.report.words import message
 
 SCHEMA_VERSION = 1
@@ -44,6 +44,7 @@ def document(report: Report) -> dict[str, Any]:
             {"rule": item.rule, "file": item.file, "needs": list(item.needs)} for item in report.undetermined
         ],
         "files": [file._asdict() for file in report.files],
+        "notes": list(notes(report)),
     }
 
 

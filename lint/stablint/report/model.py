@@ -101,3 +101,4 @@ class Report(NamedTuple):
     undetermined: tuple[Undetermined, ...]
     internal_errors: tuple[str, ...] = ()  # hazards that raised
     not_found: tuple[str, ...] = ()  # configurations that a run names and that are not there: `ds.json` (train.yaml:6)
+    notes: tuple[str, ...] = ()  # what else was not checked, and why

@@ -47,10 +47,16 @@ def summary(report: Report, *, fixed: int = 0) -> Iterator[str]:
         new = "new " if accepted else ""
         yield f"No {new}findings in {_where(report, checked)}{accepted}."
     yield from _undetermined(report)
+    yield from (plain(note) for note in notes(report, _NAMED))
+
+
+def notes(report: Report, most: int | None = None) -> Iterator[str]:
+    """What was not checked, and why; of the files that are not there up to `most` by name."""
     if report.not_found:
-        more = len(report.not_found) - _NAMED
-        rest = f" and {more} more" if more > 0 else ""
-        yield f"Not found, so not checked: {', '.join(plain(name) for name in report.not_found[:_NAMED])}{rest}"
+        named = report.not_found[:most]
+        more = len(report.not_found) - len(named)
+        yield f"Not found, so not checked: {', '.join(named)}{f' and {more} more' if more else ''}"
+    yield from report.notes
 
 
 def _where(report: Report, checked: int) -> str:

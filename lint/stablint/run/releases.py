@@ -41,6 +41,11 @@ def known_keys(library: str) -> tuple[Key, ...]:
     return _keys[library]
 
 
+def library_names() -> tuple[str, ...]:
+    """The libraries of which releases are known."""
+    return tuple(load("releases"))
+
+
 def written(library: str, key: Key) -> str:
     """A known release as its library writes it: 1.0 or 1.0.0."""
     return _texts[library, key]

@@ -183,3 +183,6 @@ class ReportDocument(Strict):
     diagnostics: tuple[DiagnosticObject, ...]
     undetermined: tuple[Undetermined, ...]
     files: tuple[File, ...]
+    notes: tuple[str, ...] = Field(
+        (), description="what else was not checked, and why: files that are not there, a model that is not known"
+    )
