@@ -616,3 +616,20 @@ def test_the_nearer_requirements_count(tmp_path):
     (inner / "requirements.txt").write_text("trl==1.0.0\n")
     found = locks.stated(str(inner), str(tmp_path), {})
     assert {library: pin.specifier for library, pin in found.items()} == {"trl": "==1.0.0", "torch": "==2.5.1"}
+
+
+@pytest.mark.parametrize(
+    ("release", "new"),
+    [("==0.13.0", "max_completion_length"), ("==0.28.0", "max_completion_length"), ("==0.29.1", None), ("", None)],
+)
+def test_a_new_name_that_is_gone_as_well_is_not_offered(tmp_path, release, new):
+    """DPOConfig's max_target_length became max_completion_length, which TRL 0.29 gave up."""
+    (tmp_path / "requirements.txt").write_text(f"trl{release}\n")
+    (tmp_path / "train.py").write_text(
+        "from trl import DPOConfig\nargs = DPOConfig(output_dir='o', max_target_length=384)\n"
+    )
+    found = [d for d in check(tmp_path).diagnostics if d.setting == "max_target_length"]
+    assert found
+    edits = [edit.new_text for d in found if d.fix is not None for file in d.fix.files for edit in file.edits]
+    assert edits == ([new] if new else []) or (new is None and not any(edits))
+    assert not any("max_completion_length" in d.message for d in found) or new

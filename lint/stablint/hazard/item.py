@@ -188,7 +188,7 @@ class ItemWorld(World):
                 continue
             since = [key for key in (found.deprecated_in, found.removed_in) if key is not None]
             if not since or min(since) <= release:
-                return found
+                return _followed(found, owner, release)
         return None
 
     def names(self, owner: str) -> tuple[str, ...]:
@@ -198,6 +198,22 @@ class ItemWorld(World):
     @property
     def layer(self) -> str | None:
         return self._origin.layer if self._origin is not None else None
+
+
+def _followed(found: Rename, owner: str, release: Key) -> Rename:
+    """With the name that the chosen release has: a new name may be gone as well by then. Names are followed through the table of
+    renames; one that is in no class any more counts as removed."""
+    seen = {found.old}
+    while found.kind in ("renamed", "deprecated") and found.new is not None and "." not in found.new:
+        spans = field(owner, found.new)
+        if found.new in seen or spans is None or spans.exists_at(release) or not class_exists_at(owner, release):
+            break
+        seen.add(found.new)
+        after = renamed(owner, found.new)
+        if after is None or after.new is None:
+            return found._replace(new=None, kind="removed", note=after.note if after is not None else found.note)
+        found = found._replace(new=after.new, kind=after.kind, values=after.values, note=after.note)
+    return found
 
 
 def _renamed_to(item: ItemWorld) -> str | None:
