@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
 from typing import Any, NamedTuple
@@ -151,3 +152,14 @@ def last_word(name: str) -> str:
 
 def first(statements: Iterable[Statement], fact: str) -> Statement | None:
     return next((s for s in statements if s.fact == fact), None)
+
+
+def override(word: Scalar) -> Entry | None:
+    """`optimizer.lr=1e-4`, a word of a command, as a key with its value; edited in place where nothing is quoted."""
+    text = word.value if isinstance(word.value, str) else ""
+    key, equals, value = text.partition("=")
+    if not equals or not re.fullmatch(r"[A-Za-z_][\w.]*", key):
+        return None
+    start = word.start + len(key) + 1
+    plain = word.end - word.start == len(text)
+    return Entry(key, word.start, start - 1, Scalar(value, start, word.end, "plain", plain and word.editable))

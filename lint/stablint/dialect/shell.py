@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 
 from stablint.dialect import huggingface, launch, llamafactory, programs, slurm
-from stablint.dialect.fragment import Block, Fragment, Link, spelled
+from stablint.dialect.fragment import Block, Fragment, Link, override, spelled
 from stablint.run.fact import OPEN, Explicit, Place, Statement
 from stablint.run.fields import field
 from stablint.run.names import known_key
 from stablint.source.limits import BLOCKS
-from stablint.source.tree import Command, Document, Node, Scalar, Script, Sequence, Unknown
+from stablint.source.tree import Command, Document, Entry, Mapping, Node, Scalar, Script, Sequence, Unknown
 
 SplitLaunch = Callable[[Command], "tuple[Command, Command | None]"]
 
@@ -185,8 +185,9 @@ _COMPARED = frozenset(
 
 
 def _training(document: Document, launcher: Command, target: Command, index: int) -> Fragment:
-    block = Block(document, "flags", " ".join(target.words), target.flags, launcher.start, target.end, index, target)
     program = programs.of(launcher, target)
+    flags = _merged(target) if program is not None and program.dialect == "llamafactory" else target.flags
+    block = Block(document, "flags", " ".join(target.words), flags, launcher.start, target.end, index, target)
     fragment = programs.lower(block, program)
     configs = _config_links_of(document, target, index)
     if program is not None and program.dialect == "trl":
@@ -251,6 +252,24 @@ def _purpose(document: Document, target: Command, index: int) -> Iterator[Statem
     if found is not None:
         place = Place(document, word, target.start, target.end, None, (word,))
         yield Statement("launch.purpose", found[1], found[1], Explicit(place, "flags", index))
+
+
+def _merged(target: Command) -> Mapping:
+    """`llamafactory-cli train FILE key=value …`: what stands behind the file overrides its keys (0.9.5 hparams/parser.py, read_args)."""
+    words = target.positionals if _config_links(target) else ()
+    said = [_as_yaml(entry) for word in words if isinstance(word, Scalar) and (entry := override(word)) is not None]
+    return target.flags._replace(entries=(*target.flags.entries, *said)) if said else target.flags
+
+
+_YAML_WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "": None}
+
+
+def _as_yaml(entry: Entry) -> Entry:
+    """OmegaConf reads each value as YAML; numbers are read where the fact wants one."""
+    value = entry.value
+    if not isinstance(value, Scalar) or value.value not in _YAML_WORDS:
+        return entry
+    return entry._replace(value=value._replace(value=_YAML_WORDS[value.value]))
 
 
 def _is_switch(target: Command, name: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from stablint.dialect import huggingface
 from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
-from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, statement
+from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, override, statement
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement, is_unknown
 from stablint.source import limits
 from stablint.source.tree import Command, Entry, Mapping, Node, Scalar, Sequence
@@ -106,7 +106,7 @@ def lower_flags(block: Block, layer: str = "flags") -> Fragment:
     """`tune run RECIPE --config FILE key=value …`: what stands behind the file overrides its keys, by dotted names."""
     node = block.mapping.get("config")
     words = [item for item in (node.items if isinstance(node, Sequence) else (node,)) if isinstance(item, Scalar)]
-    entries = [entry for word in words[1:] if (entry := _override(word)) is not None]
+    entries = [entry for word in words[1:] if (entry := override(word)) is not None]
     over = block._replace(mapping=block.mapping._replace(entries=tuple(entries)))
     recipe = block.origin.words[0] if isinstance(block.origin, Command) and block.origin.words else ""
     statements = (*lower_mapping(over, ROWS, layer, lambda key: None), *_recipe(block, recipe, layer))
@@ -125,17 +125,6 @@ def _recipe(block: Block, name: str, layer: str) -> Iterator[Statement]:
         node = Scalar(kind, block.start, block.start, "name", False)
         entry = Entry(name, block.start, block.start, node)
         yield statement(block, entry, (name,), Row(name, "training.finetuning_type", "text"), layer)
-
-
-def _override(word: Scalar) -> Entry | None:
-    """`optimizer.lr=1e-4` as a key with its value; edited in place where nothing is quoted."""
-    text = word.value if isinstance(word.value, str) else ""
-    key, equals, value = text.partition("=")
-    if not equals or not re.fullmatch(r"[A-Za-z_][\w.]*", key):
-        return None
-    start = word.start + len(key) + 1
-    plain = word.end - word.start == len(text)
-    return Entry(key, word.start, start - 1, Scalar(value, start, word.end, "plain", plain and word.editable))
 
 
 def _known(block: Block, statements: Iterable[Statement]) -> Iterator[Statement]:
