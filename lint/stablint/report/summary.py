@@ -75,6 +75,9 @@ def _repairs(report: Report) -> Iterator[str]:
         yield f"{unsafe} fixable with --fix --unsafe-fixes; --diff --unsafe-fixes shows the changes."
 
 
+_NAMED = 3  # of more checks than that the number says enough
+
+
 def _undetermined(report: Report) -> Iterator[str]:
     """One line a set of options, the most wanted first: `4 checks need the GPU: pass --gpu NAME`."""
     waiting: dict[tuple[tuple[str, str], ...], set[str]] = {}
@@ -83,7 +86,10 @@ def _undetermined(report: Report) -> Iterator[str]:
         waiting.setdefault(needs, set()).add(item.rule)
     for needs, rules in sorted(waiting.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         what, options = " and ".join(need for need, _ in needs), " ".join(option for _, option in needs)
-        yield f"{_some(len(rules), 'check')} {'needs' if len(rules) == 1 else 'need'} {what}: pass {options}"
+        # A fault of some releases only has a name: who runs such a release can look it up.
+        of_releases = len(rules) <= _NAMED and all(what.startswith("the release of ") for what, _ in needs)
+        named = f" ({', '.join(sorted(rules))})" if of_releases else ""
+        yield f"{_some(len(rules), 'check')}{named} {'needs' if len(rules) == 1 else 'need'} {what}: pass {options}"
 
 
 def _supplier(need: str) -> tuple[str, str]:
