@@ -52,19 +52,27 @@ def files(paths: list[str], base: str, missed: Missed | None = None) -> Iterator
 
 
 def _walk(folder: str, missed: Missed) -> Iterator[str]:
-    pending = [folder]
+    from stablint.source import gitignore  # only where a folder is named
+
     root = os.path.realpath(root_of(folder))
+    top = repository(folder)
+    git = gitignore.Repository(top) if top is not None else None
+    pending = [(folder, git.above(folder) if git is not None else ())]
     while pending:
-        current = pending.pop()
+        current, rules = pending.pop()
         try:
             with os.scandir(current) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             missed.append((current, f"not read: {source_text.why(error, current)}"))
             continue
+        if git is not None and any(entry.name == ".gitignore" for entry in listed):
+            rules += git.of(current)
         folders = []
         for entry in listed:
             kind = _kind(entry)
+            if git is not None and rules and kind != "other" and git.ignores(entry.path, kind == "folder", rules):
+                continue
             if kind == "folder" and entry.name not in _SKIPPED and not entry.name.startswith("."):
                 folders.append(entry.path)
             elif kind == "file":
@@ -75,7 +83,7 @@ def _walk(folder: str, missed: Missed) -> Iterator[str]:
                 yield entry.path  # whoever reads it is told why it cannot be
             elif entry.name.startswith(".stablint-") and entry.name.endswith(".journal"):
                 missed.append((entry.path, HALF_DONE))
-        pending.extend(reversed(folders))
+        pending.extend((path, rules) for path in reversed(folders))
 
 
 def _kind(entry: os.DirEntry[str]) -> str:

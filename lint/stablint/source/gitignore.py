@@ -1,0 +1,215 @@
+"""What git leaves alone: `.gitignore` files from the root of a repository down, and `.git/info/exclude`. Files that git tracks are not ignored,
+whatever a pattern says (gitignore(5)). Every match takes at most pattern times name steps.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+_MOST = 1_000  # patterns of one file
+_LONGEST = 200_000  # characters of one file
+_LARGEST_INDEX = 50_000_000  # bytes
+_CLASS = re.compile(r"\[(!|\^)?(\]?[^\]]*)\]")
+
+
+class Rule(NamedTuple):
+    """One pattern of the file in `folder`, as names between slashes; `anchored`: they begin in that folder."""
+
+    folder: str
+    names: tuple[str, ...]
+    anchored: bool
+    only_folders: bool
+    keeps: bool  # `!`
+
+
+class Repository:
+    """The patterns of one repository, and what of it is tracked."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._tracked: tuple[set[str], set[str]] | None = None
+
+    def above(self, folder: str) -> tuple[Rule, ...]:
+        """The rules that hold in a folder by the files above it."""
+        rules = _read(os.path.join(self.root, ".git", "info", "exclude"), self.root)
+        current = self.root
+        for name in os.path.relpath(folder, self.root).split(os.sep):
+            if current == folder:
+                break
+            rules += self.of(current)
+            current = os.path.join(current, name)
+        return rules
+
+    def of(self, folder: str) -> tuple[Rule, ...]:
+        """Those of the folder's own file."""
+        return _read(os.path.join(folder, ".gitignore"), folder)
+
+    def ignores(self, path: str, is_folder: bool, rules: tuple[Rule, ...]) -> bool:
+        for rule in reversed(rules):
+            if (is_folder or not rule.only_folders) and _matches(rule, path):
+                return not rule.keeps and not self._is_tracked(path)
+        return False
+
+    def _is_tracked(self, path: str) -> bool:
+        if self._tracked is None:
+            self._tracked = _index(os.path.join(self.root, ".git", "index"))
+        files, folders = self._tracked
+        name = os.path.relpath(path, self.root).replace(os.sep, "/")
+        return name in files or name in folders or "" in files
+
+
+def _read(path: str, folder: str) -> tuple[Rule, ...]:
+    try:
+        if not os.path.isfile(path):
+            return ()
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read(_LONGEST).split("\n")
+    except OSError:
+        return ()
+    return tuple(rule for line in lines[:_MOST] if (rule := _rule(line, folder)) is not None)
+
+
+def _rule(line: str, folder: str) -> Rule | None:
+    text = line.rstrip("\r")
+    while text.endswith(" ") and not text.endswith("\\ "):
+        text = text[:-1]
+    if not text or text.startswith("#"):
+        return None
+    keeps = text.startswith("!")
+    text = text[keeps:]
+    text = text[1:] if text.startswith(("\\#", "\\!")) else text
+    only_folders = text.endswith("/")
+    names = text.rstrip("/")
+    anchored = "/" in names
+    parts = tuple(name for name in names.split("/") if name)
+    return Rule(folder, parts, anchored, only_folders, keeps) if parts else None
+
+
+def _matches(rule: Rule, path: str) -> bool:
+    """`path` lies below the rule's folder."""
+    if not rule.anchored:
+        return _fits(rule.names[0], os.path.basename(path))
+    return _follow(rule.names, path[len(rule.folder) :].strip(os.sep).split(os.sep))
+
+
+def _follow(pattern: tuple[str, ...], names: list[str]) -> bool:
+    """Whether names fit a pattern of names; `**` is any number of them, at least one at its end."""
+    places = {0}
+    for name in names:
+        after: set[int] = set()
+        for place in _past(places, pattern):
+            if place < len(pattern):
+                if pattern[place] == "**":
+                    after.add(place)
+                    if place == len(pattern) - 1:
+                        after.add(place + 1)
+                elif _fits(pattern[place], name):
+                    after.add(place + 1)
+        places = after
+        if not places:
+            return False
+    return len(pattern) in places
+
+
+def _past(places: set[int], pattern: tuple[str, ...]) -> set[int]:
+    """Those places, and those behind a `**` that stands for no name."""
+    found = set(places)
+    for place in sorted(places):
+        while place < len(pattern) - 1 and pattern[place] == "**":
+            place += 1
+            found.add(place)
+    return found
+
+
+def _fits(pattern: str, name: str) -> bool:
+    """One name and one pattern of a name. What follows a star is tried further on, never twice at one place."""
+    if not any(character in "*?[\\" for character in pattern):
+        return pattern == name
+    tokens = _tokens(pattern)
+    place = at = 0
+    star, back = -1, 0
+    while at < len(name):
+        if place < len(tokens) and tokens[place] == "*":
+            star, back = place, at
+            place += 1
+        elif place < len(tokens) and _is_one(tokens[place], name[at]):
+            place, at = place + 1, at + 1
+        elif star >= 0:
+            back += 1
+            place, at = star + 1, back
+        else:
+            return False
+    return all(token == "*" for token in tokens[place:])
+
+
+@lru_cache(maxsize=2_048)
+def _tokens(pattern: str) -> list[str]:
+    tokens: list[str] = []
+    at = 0
+    while at < len(pattern):
+        found = _CLASS.match(pattern, at) if pattern[at] == "[" else None
+        width = found.end() - at if found else 2 if pattern[at] == "\\" and at + 1 < len(pattern) else 1
+        token = pattern[at : at + width]
+        if token != "*" or not tokens or tokens[-1] != "*":
+            tokens.append(token)
+        at += width
+    return tokens
+
+
+def _is_one(token: str, character: str) -> bool:
+    if token == "?" or token == character:
+        return True
+    if token[0] == "\\":
+        return token[1:] == character
+    found = _CLASS.fullmatch(token)
+    if found is None:
+        return False
+    inside, at, words = False, 0, found[2]
+    while at < len(words):
+        if words[at + 1 : at + 2] == "-" and at + 2 < len(words):
+            inside = inside or words[at] <= character <= words[at + 2]
+            at += 3
+        else:
+            inside = inside or words[at] == character
+            at += 1
+    return inside != bool(found[1])
+
+
+_EVERYTHING = ({""}, {""})
+
+
+def _index(path: str) -> tuple[set[str], set[str]]:
+    """The tracked files, and the folders that they lie in. The name `""` stands for all, where the index is of a kind that is not read."""
+    try:
+        if not os.path.isfile(path):
+            return set(), set()
+        if os.path.getsize(path) > _LARGEST_INDEX:
+            return _EVERYTHING
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST_INDEX)
+    except OSError:
+        return _EVERYTHING
+    version = int.from_bytes(data[4:8], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3):
+        return _EVERYTHING
+    files: set[str] = set()
+    folders: set[str] = set()
+    at = 12
+    for _ in range(int.from_bytes(data[8:12], "big")):
+        if at + 62 > len(data):
+            return _EVERYTHING
+        start = at + (64 if version == 3 and data[at + 60] & 0x40 else 62)
+        end = data.find(b"\0", start)
+        if end < 0:
+            return _EVERYTHING
+        name = data[start:end].decode("utf-8", "surrogateescape")
+        files.add(name)
+        folder = name.rpartition("/")[0]
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+        at += (end - at + 8) // 8 * 8
+    return files, folders
