@@ -48,6 +48,21 @@ def test_a_block_may_go_with_all_its_keys_and_no_others() -> None:
     assert objection(Text("t.json", "t.json", JSON), "{}", [Edit(1, 8, "")])
 
 
+# A key with all that stands below it; the edit exchanges the key alone.
+RENAMED = {
+    "another name": ('"c": {', '"C": {', True),
+    "another name and another value": ('"c": {"d": "x"', '"C": {"d": "w"', False),
+    "somewhere else": ('"b": [1, 2], "c": {', '"b": {"c": {', False),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "fine"), RENAMED.values(), ids=RENAMED)
+def test_a_block_may_be_renamed_whole(old: str, new: str, fine: bool) -> None:
+    after = JSON.replace(old, new) + "}" * (new.count("{") - old.count("{"))
+    key = [Edit(JSON.index('"c"'), JSON.index('"c"') + 3, '"C"')]
+    assert (objection(Text("t.json", "t.json", JSON), after, key) == "") is fine
+
+
 def test_the_comments_of_a_block_go_with_it() -> None:
     text = "a:  # one\n  # two\n  b: 1  # three\nc: 1  # four\n"
     block = [Edit(0, text.index("c:"), "")]

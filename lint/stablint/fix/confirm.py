@@ -164,7 +164,21 @@ def _changes(old: Any, new: Any, most: int) -> str:
 
 def _differing(before: dict[Path, Any], after: dict[Path, Any], most: int) -> str:
     differing = {path for path in before.keys() | after.keys() if repr(before.get(path)) != repr(after.get(path))}
+    if len(differing) > most:
+        renamed = Counter(_only_in(before, after)) & Counter(_only_in(after, before))
+        most += sum(2 * len(block) - 2 for _, block in renamed.elements())  # one key is gone, and one has come
     return "" if len(differing) <= most else "more than the edited settings would change"
+
+
+def _only_in(leaves: dict[Path, Any], others: dict[Path, Any]) -> Iterator[tuple[Path, tuple[tuple[Path, str], ...]]]:
+    """Where each largest block stands of which the others have nothing, and its leaves; their paths from the block's own key on."""
+    known = {path[:length] for path in others for length in range(len(path) + 1)}
+    blocks: dict[Path, list[tuple[Path, str]]] = {}
+    for path, value in leaves.items():
+        length = next((length for length in range(1, len(path) + 1) if path[:length] not in known), 0)
+        if length:
+            blocks.setdefault(path[:length], []).append((path[length:], repr(value)))
+    return ((place[:-1], tuple(sorted(block, key=repr))) for place, block in blocks.items())
 
 
 def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:

@@ -27,7 +27,7 @@ _TRAINING = {
     "derived.weights_dtype": "dtype of the weights",
 }
 # A warning about a format may bring a wider one: what could be told apart or counted before still can be.
-_WIDER = frozenset({("float16", "bfloat16"), ("float16", "float32"), ("bfloat16", "float32")})
+_WIDER = (("float16", "bfloat16"), ("float16", "float32"), ("bfloat16", "float32"))
 # Facts that somebody has reckoned from averages: what follows from them is an estimate.
 _ESTIMATED = re.compile(r"derived\.(peak|rows?|training_state|weights\w*_gib|fitting|learning_rate)")
 _OWN_NAME = "the program may have an option of its own by that name"

@@ -20,6 +20,8 @@ def mended(place: Place, kind: str) -> tuple[FileEdits, ...]:
     mend = _MENDS.get(kind)
     if mend is None or place.document.view is not None:
         raise Impossible("the text has no place to write it")
+    if any(problem.kind not in _MENDS for problem in place.document.problems):
+        raise Impossible("another fault of the text leaves open where this one ends: mend that first")
     return (FileEdits(place.document.text, tuple(mend(place))),)
 
 
