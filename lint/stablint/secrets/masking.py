@@ -15,7 +15,7 @@ STARS = "*" * 8
 _SHORTEST = 6  # below that a value is a word such as `true` that may stand anywhere
 _LONGEST = 1_500_000  # characters of a file that is read whole for its secrets; of a larger one only what is shown is looked at
 _LONG = 5_000  # characters of a text that is worth remembering
-_WORDLIKE = re.compile(r"[a-z]{1,11}\Z|[a-z]+(?:[_ -][a-z]+)+\Z|[A-Z][a-z]{1,11}\Z|[0-9._]+\Z")
+_WORDLIKE = re.compile(r"[a-z]{1,11}\Z|[a-z]+(?:[_ -][a-z]+)+\Z|[A-Z][a-z]{1,11}\Z|[-+]?[0-9._]+(?:[eE][-+]?[0-9]+)?\Z")
 
 
 def spans(text: str, language: str = LINE) -> list[tuple[int, int]]:
@@ -92,7 +92,7 @@ def _without(text: str, found: Iterable[tuple[int, int]], *, same_length: bool) 
             stars = "".join(c if c in "\r\n" else "*" for c in hidden)
         else:
             # A number without quotes where JSON wants a value stays one text.
-            bare = hidden[:1].isdigit() and text[max(0, start - 3) : start].rstrip().endswith('":')
+            bare = hidden.lstrip("-")[:1].isdigit() and text[max(0, start - 3) : start].rstrip().endswith('":')
             stars = f'"{STARS}"' if bare else STARS
         parts += [text[at:start], stars]
         at = end
