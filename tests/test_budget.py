@@ -44,7 +44,11 @@ for attack, make in CLASSES[name].items():
         spent = time.process_time() - begun
         done[attack] = [code, spent, len(printed.buffer.getvalue()), "Traceback" in said.getvalue()]
         os.chdir("/")
-megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
+try:  # ru_maxrss of a child starts at the peak of the process that it was forked from
+    with open("/proc/self/status", encoding="ascii") as status:
+        megabytes = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) / 1024
+except OSError:
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
 print(json.dumps([done, megabytes]))
 """
 

@@ -267,14 +267,14 @@ def test_the_causes_are_told_apart(
 ) -> None:
     from stablint.source import text
 
-    original = text._bytes
+    original = text.bytes_of
 
     def read(path: str, largest: int) -> bytes | None:
         if path.endswith("bad.yaml"):
             raise OSError(code, os.strerror(code), path)
         return original(path, largest)
 
-    monkeypatch.setattr(text, "_bytes", read)
+    monkeypatch.setattr(text, "bytes_of", read)
     monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("bad.yaml"))
     assert main(["check", ".", "--isolated"]) == 1
     found = capsys.readouterr()

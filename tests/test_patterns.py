@@ -109,14 +109,15 @@ def texts(pattern: str, flags: int, length: int) -> Iterator[str]:
 
 def slowest(pattern: re.Pattern[str], searched: bool, length: int) -> tuple[float, str]:
     found = (0.0, "")
-    for text in texts(pattern.pattern, pattern.flags & ~re.UNICODE, length):
+    for made in texts(pattern.pattern, pattern.flags & ~re.UNICODE, length):
+        text = made.encode("latin-1", "replace") if isinstance(pattern.pattern, bytes) else made
         begun = time.process_time()
         if searched:
             for _ in pattern.finditer(text):
                 pass
         else:
             pattern.match(text)
-        found = max(found, (time.process_time() - begun, text[:40]))
+        found = max(found, (time.process_time() - begun, made[:40]))
         if found[0] > SECONDS:
             break
     return found

@@ -128,7 +128,7 @@ def stablint_says(kind: str, given: dict[str, Any], versions: dict[str, str], fo
     if kind == "deepspeed":
         options["dialect"] = "deepspeed"  # a few keys alone could be anybody's
     if kind.startswith("peft."):
-        options["model"] = str(Path(folder, "llama"))
+        options["model"] = "llama"  # in the folder
     found = house.look(as_files(kind, given), folder, options)
     errors = {d.rule for d in found if d.severity == "error"}
     return Verdict(
