@@ -20,6 +20,7 @@ from stablint.report.plain import jsonable, plain, shown, to_json
 from stablint.report.style import Style
 from stablint.run.fact import ABSENT, Fact, Secret, is_unknown
 from stablint.run.fields import field_names
+from stablint.run.releases import library_names
 from stablint.run.world import ASKED, Run, World
 from stablint.secrets import exit
 
@@ -110,6 +111,7 @@ def _once(pairs: Iterable[Compared]) -> Iterator[Compared]:
 
 
 def compare(a: Run, b: Run) -> Compared:
+    a, b = _of_one_day(a, b)
     one, other = effective(a), effective(b)
     names = {*_settings(a), *_settings(b), *(f"derived.{word}" for word in _DOES), *ASKED}
     found = [
@@ -119,6 +121,20 @@ def compare(a: Run, b: Run) -> Compared:
     ]
     tables = {difference.name.rpartition(".")[0] for difference in found}  # told by their leaves
     return Compared(_side(a, one), _side(b, other), tuple(row for row in found if row.name not in tables))
+
+
+def _of_one_day(a: Run, b: Run) -> tuple[Run, Run]:
+    """The runs in the same releases of every library of which neither states one, as far as both may use them. What is stated of another
+    library only dates those, and a default of theirs is no difference that it makes."""
+    of_a, of_b = a.releases, b.releases
+    for library in library_names():
+        if any(of.stated(library) or of.is_unread(library) for of in (a.releases, b.releases)):
+            continue
+        one, other = a.releases.allowed(library), b.releases.allowed(library)
+        common = tuple(key for key in one if key in other)
+        if one != other and common:
+            of_a, of_b = of_a.presume_only(library, common), of_b.presume_only(library, common)
+    return a._replace(releases=of_a), b._replace(releases=of_b)
 
 
 def _place(name: str) -> tuple[int, str]:

@@ -7,8 +7,9 @@ only it needs; nothing else differs.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
@@ -33,6 +34,7 @@ class Writer(NamedTuple):
     objective: dict[str, Facts]
     always: Facts
     form: str = "yaml"
+    command: Mapping[str, str] = MappingProxyType({})  # for each objective, where the form is flags
 
 
 def _switches(dtype: str) -> Facts:
@@ -67,11 +69,12 @@ WRITERS = {
         {"sft": {}, "dpo": {"training.rl": "dpo"}}, {"=datasets": DATA, "=sequence_len": 2048, "=output_dir": "out"},
     ),
     "ms-swift": Writer(
-        "swift.yaml", swift.ROWS, {"model.name_or_path": "model", "training.finetuning_type": "tuner_type", "lora.r": "lora_rank",
+        "swift.sh", swift.ROWS, {"model.name_or_path": "model", "training.finetuning_type": "tuner_type", "lora.r": "lora_rank",
                                    "quantization.load_in_4bit": "quant_bits", "training.per_device_train_batch_size": "per_device_train_batch_size",
                                    "training.learning_rate": "learning_rate", "training.max_grad_norm": "max_grad_norm"},
         lambda method: {**_named(PLAIN)(method), **({"=quant_method": "bnb"} if method == "qlora" else {})}, lambda dtype: {"=torch_dtype": dtype},
-        {"sft": {}, "dpo": {"=rlhf_type": "dpo"}}, {"=dataset": ["a"], "=output_dir": "out", "=loss_scale": "default", "=max_length": 2048},
+        {"sft": {}, "dpo": {"=rlhf_type": "dpo"}}, {"=dataset": "a", "=output_dir": "out", "=loss_scale": "default", "=max_length": 2048}, "flags",
+        {"sft": "swift sft", "dpo": "swift rlhf"},  # its file alone may as well be one of `swift pt`
     ),
     "torchtune": Writer(
         "tune.yaml", torchtune.ROWS, {},
@@ -99,6 +102,7 @@ WRITERS = {
         "run.sh", llamafactory.ROWS, {"model.name_or_path": "model_name_or_path", "lora.r": "lora_rank", "quantization.load_in_4bit": "quantization_bit"},
         _named(PLAIN), _switches, {"sft": {"training.stage": "sft"}, "dpo": {"training.stage": "dpo"}},
         {"=template": "default", "=dataset": "identity", "=do_train": True, "=output_dir": "out"}, "flags",
+        {"sft": "llamafactory-cli train", "dpo": "llamafactory-cli train"},
     ),
 }  # fmt: skip
 
@@ -205,7 +209,11 @@ def written(writer: Writer, family: Family) -> str:
     if writer.form == "python":
         return IMPORTS + "".join(f"{name} = {_python(value)}\n" for name, value in tree.items())
     if writer.form == "flags":
-        return "llamafactory-cli train" + "".join(f" \\\n    --{key} {value}" for key, value in tree.items()) + "\n"
+        return (
+            writer.command[family.objective]
+            + "".join(f" \\\n    --{key} {value}" for key, value in tree.items())
+            + "\n"
+        )
     return str(yaml.safe_dump(json.loads(json.dumps(tree)), sort_keys=False))
 
 
@@ -237,6 +245,13 @@ def test_the_run_is_the_same_whoever_reads_it(family: Family, dialect: str, tmp_
     own = ITS_OWN.get((dialect, family.method, family.dtype), set())
     expected = own if own & INSTEAD else family.findings | own
     assert {d.rule for d in found.report.diagnostics if d.severity != "info"} == expected
+
+
+def test_a_file_that_leaves_the_objective_open_draws_a_hint_at_most(tmp_path: Path) -> None:
+    """ms-swift's file may be one of `swift pt`, for which such a rate is usual: the command says which."""
+    text = written(WRITERS["ms-swift"]._replace(form="yaml"), FAMILIES["full fine-tuning far too fast"])
+    (found,) = inspected(tmp_path, {"swift.yaml": text}).report.diagnostics
+    assert (found.rule, found.severity) == ("full-rate-above-recipes", "info")
 
 
 def _reference(family: Family, folder: Path) -> Any:
