@@ -24,8 +24,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the generators are those of the tests
-
-from stablint.cli import main as stablint  # noqa: E402
 from tests.fuzz import grammar, judge  # noqa: E402
 from tests.fuzz.choices import Bytes, Choices, seeded  # noqa: E402
 
@@ -145,9 +143,8 @@ def guided(kind: str, options: list[str]) -> None:
     """Coverage of stablint's modules chooses the bytes. A bad case ends the run, and libFuzzer stores its input."""
     import atheris  # an extra of whoever fuzzes
 
-    with atheris.instrument_imports(include=["stablint"]):
-        stablint(["rules", "--quiet"]) if "--quiet" in options else None
     judge.warm_up()
+    atheris.instrument_all()  # what is loaded by then: the generators and the judge have imported most of stablint
     judge.watch()
     folder = Path(tempfile.mkdtemp()) / "project"
 

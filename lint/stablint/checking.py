@@ -48,17 +48,20 @@ def run_check(given: argparse.Namespace, options: Options) -> int:
         from stablint.accepting import tell_stale
 
         tell_stale(policies, found, base)
-    found = emit(
-        where,
-        found,
-        policies.texts(),
-        color=given.color,
-        statistics=given.statistics,
-        hide_suppressed=given.hide_suppressed,
-    )
+    found = _emitted(given, policies, where, found)
     if given.show_facts and any(output.file is None and output.format in FOR_PEOPLE for output in where):
         _show_facts(given, found)
     return _exit_code(given, found, policies)
+
+
+def _emitted(
+    given: argparse.Namespace, policies: Policies, where: tuple[Output, ...], found: Inspection, fixed: int = 0
+) -> Inspection:
+    """Print the report as the options have it."""
+    return emit(
+        where, found, policies.texts(), color=given.color, fixed=fixed, statistics=given.statistics,
+        hide_suppressed=given.hide_suppressed,
+    )  # fmt: skip
 
 
 def _stdin(given: argparse.Namespace, base: str) -> tuple[list[str], dict[str, Text]]:
@@ -122,15 +125,7 @@ def _repair(
                 exit.hand_back(source_text.encode(text, done.texts.get(path, text).text))
             return _exit_code(given, done.inspection, policies)
         found = done.inspection
-        found = emit(
-            where,
-            found,
-            policies.texts(),
-            color=given.color,
-            fixed=done.fixed,
-            statistics=given.statistics,
-            hide_suppressed=given.hide_suppressed,
-        )
+        found = _emitted(given, policies, where, found, done.fixed)
         code = _exit_code(given, found, policies)
         return WRONG if done.unwritten else code
     except KeyboardInterrupt as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from stablint import knowledge
 from stablint.dialect.codec import Unwritable
-from stablint.fix.grade import Changed, graded
+from stablint.fix.grade import Changed, graded, of_other_releases
 from stablint.fix.shipped import exchanged
 from stablint.fix.values import resolved
 from stablint.fix.wording import Insertion, insertion, row_of, said
@@ -15,7 +15,6 @@ from stablint.fix.writing import Change, Impossible, Made, required, writer
 from stablint.hazard.model import Finding, Remedy
 from stablint.report.model import FileEdits, Fix
 from stablint.run.fact import ABSENT, CLOSED, Default, Explicit, Fact, Place, Statement, Supplied, is_unknown
-from stablint.run.fields import field
 from stablint.run.world import Run
 from stablint.source.tree import Document, Edit, Entry, Mapping, Verbatim
 
@@ -34,7 +33,7 @@ def propose(finding: Finding) -> Fix | None:
         except Impossible as why:
             advice = advice or Fix("manual", remedy.title, (), str(why))
             continue
-        other = _of_other_releases(finding, remedy) if finding.divided else ""
+        other = of_other_releases(finding, remedy) if finding.divided else ""
         if not files:
             advice = advice or Fix("manual", remedy.title, (), "the text has no place to write it")
         elif other == "manual":
@@ -47,29 +46,6 @@ def propose(finding: Finding) -> Fix | None:
                 return fix
             named = named or fix
     return named or advice
-
-
-def _of_other_releases(finding: Finding, remedy: Remedy) -> str:
-    """How a repair counts that not every release of the run may take: nothing is rewritten for a release that is a presumption, or that
-    the stated ones exclude. Empty where each of them takes the new name."""
-    releases = finding.run.releases
-    if any(releases.presumed(library) or releases.is_unread(library) for library in finding.divided):
-        return "manual"
-    if remedy.swap and not remedy.set and all(_taken(finding, old, new) for old, new in remedy.swap):
-        return ""
-    return "manual" if any(releases.closed(library) for library in finding.divided) else "unsafe"
-
-
-def _taken(finding: Finding, old: str, new: str) -> bool:
-    """Whether every release that is allowed has the new name."""
-    world: Any = finding.world
-    name = finding.item if old == "item" else old
-    target = str(world.value(new)) if new.startswith("item.") else new.rpartition(".")[2]
-    owners = [owner.removeprefix("?") for owner in finding.run.classes.get(name.partition(".")[0], ())]
-    found = [one for one in (field(owner, target) for owner in owners) if one is not None]
-    return bool(found) and all(
-        one.exists_at(release) for one in found for release in finding.run.releases.allowed(one.library)
-    )
 
 
 def _written(finding: Finding, remedy: Remedy) -> tuple[Changed, tuple[FileEdits, ...]]:

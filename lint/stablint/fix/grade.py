@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stablint.dialect.huggingface import TRL_ONLY
 from stablint.fix.writing import Change
@@ -17,6 +17,7 @@ from stablint.hazard.model import Finding, Remedy
 from stablint.report.model import FileEdits, Fix
 from stablint.run.derived import RULES
 from stablint.run.fact import ABSENT, PRESUMED, Explicit, Fact, is_unknown
+from stablint.run.fields import field
 from stablint.run.world import World
 
 # What a training is: whoever repairs something else must leave it as it is.
@@ -57,6 +58,29 @@ def graded(finding: Finding, remedy: Remedy, changed: Changed, files: tuple[File
     if why and fix.applicability == "safe":
         fix = fix._replace(applicability="unsafe", because=why)
     return fix._replace(by_name=by_name)
+
+
+def of_other_releases(finding: Finding, remedy: Remedy) -> str:
+    """How a repair counts that not every release of the run may take: nothing is rewritten for a release that is a presumption, or that
+    the stated ones exclude. Empty where each of them takes the new name."""
+    releases = finding.run.releases
+    if any(releases.presumed(library) or releases.is_unread(library) for library in finding.divided):
+        return "manual"
+    if remedy.swap and not remedy.set and all(_taken(finding, old, new) for old, new in remedy.swap):
+        return ""
+    return "manual" if any(releases.closed(library) for library in finding.divided) else "unsafe"
+
+
+def _taken(finding: Finding, old: str, new: str) -> bool:
+    """Whether every release that is allowed has the new name."""
+    world: Any = finding.world
+    name = finding.item if old == "item" else old
+    target = str(world.value(new)) if new.startswith("item.") else new.rpartition(".")[2]
+    owners = [owner.removeprefix("?") for owner in finding.run.classes.get(name.partition(".")[0], ())]
+    found = [one for one in (field(owner, target) for owner in owners) if one is not None]
+    return bool(found) and all(
+        one.exists_at(release) for one in found for release in finding.run.releases.allowed(one.library)
+    )
 
 
 def _doubt(finding: Finding, remedy: Remedy) -> str:

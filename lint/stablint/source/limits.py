@@ -13,7 +13,6 @@ from stablint.source.tree import Document, Problem
 KIND = "over-budget"
 LEFT_OUT = "read-in-part"
 """The problem of a file of which a part that holds no settings is left out: a large notebook's outputs and data."""
-IN_PART = frozenset({KIND, LEFT_OUT})
 
 
 class Limit(NamedTuple):
