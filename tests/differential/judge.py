@@ -96,7 +96,7 @@ def as_files(kind: str, given: dict[str, Any]) -> dict[str, str]:
 
 
 def _call(kind: str, given: dict[str, Any]) -> str:
-    library, _, name = kind.partition(".")
+    library, _, name = kind.rpartition(".")
     words = "".join(f"    {key}={pprint.pformat(value)},\n" for key, value in given.items())
     return (
         f"from {library} import {name}\n\nmade = {name}(\n{words})\n"

@@ -37,8 +37,8 @@ NO_TF32 = ("T4", "V100-32GB")  # compute capability below 8
 
 
 def find(name: str) -> Any:
-    library, _, word = name.partition(".")
-    return getattr(importlib.import_module(library), word)
+    module, _, word = name.rpartition(".")
+    return getattr(importlib.import_module(module), word)
 
 
 class Oracle:
