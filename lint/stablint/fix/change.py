@@ -16,7 +16,7 @@ from stablint.hazard.model import Finding, Remedy
 from stablint.report.model import FileEdits, Fix
 from stablint.run.fact import ABSENT, CLOSED, Default, Explicit, Fact, Place, Statement, Supplied, is_unknown
 from stablint.run.world import Run
-from stablint.source.tree import Document, Edit, Entry, Mapping, Verbatim
+from stablint.source.tree import Document, Edit, Entry, Mapping, Text, Verbatim
 
 _GUESSED = ("item.suggestion", "item.correction")  # names that a misspelled one may have meant
 
@@ -123,14 +123,31 @@ def edits(run: Run, beside: str, changes: list[Change]) -> tuple[FileEdits, ...]
 
 
 def _by_file(edits: Made) -> tuple[FileEdits, ...]:
-    by_file: dict[str, tuple[Document, list[Edit]]] = {}
+    by_file: dict[str, tuple[Text, list[Edit]]] = {}
+    inside: dict[tuple[str, int], tuple[Document, list[Edit]]] = {}
     for document, edit in edits:
-        if document.text.text[edit.start : edit.end] == edit.new_text:
+        text = document.text
+        if text.text[edit.start : edit.end] == edit.new_text:
             continue  # it is what stands there already
-        _, made = by_file.setdefault(document.text.path, (document, []))
+        _, made = by_file.setdefault(text.path, (text, []))
         if edit not in made:
             made.append(edit)
-    return tuple(FileEdits(document.text, _disjoint(made, document.text.text)) for document, made in by_file.values())
+            if edit.inside is not None:
+                inside.setdefault((text.path, document.number), (document, []))[1].append(edit)
+    for document, made in inside.values():
+        _require_faithful(document, made)
+    return tuple(FileEdits(text, _disjoint(made, text.text)) for text, made in by_file.values())
+
+
+def _require_faithful(document: Document, edits: list[Edit]) -> None:
+    """Raises Impossible where the file, after the edits of one of its views, would not read as that view after them. Asked once for all of them: the
+    file is read anew for it."""
+    from stablint.fix.within import is_faithful
+
+    assert document.view is not None
+    meant = _disjoint([edit.inside for edit in edits if edit.inside is not None], document.view.source)
+    if not is_faithful(document, _disjoint(edits, document.text.text), meant):
+        raise Impossible("the text around it would read differently")
 
 
 def _disjoint(edits: list[Edit], text: str) -> tuple[Edit, ...]:

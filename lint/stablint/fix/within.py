@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -19,7 +21,7 @@ _FIRST = re.compile(r"[\[,](\s*)\Z")
 
 
 class Within:
-    """The verbs of the view's own format. None where the file cannot take the change, or would read differently after it."""
+    """The verbs of the view's own format. None where the file cannot take the change; whether it reads as meant after all of them says `is_faithful`."""
 
     def __init__(self, verbs: ModuleType) -> None:
         self.verbs = verbs
@@ -50,7 +52,7 @@ class Within:
         if edit is None or _touches_foreign(document.text.text, view, edit):
             return None
         out = _in_notebook(document.text.text, view, edit) if view.host == "notebook" else _plainly(view, edit)
-        return out if out is not None and _is_faithful(document, view, edit, out) else None
+        return None if out is None else out._replace(inside=edit)
 
 
 class _Outside(Exception):
@@ -59,7 +61,7 @@ class _Outside(Exception):
 
 def inner(document: Document, view: View, entry: Entry) -> tuple[Document, Entry | None]:
     """The view as a file of its own, and the entry in it."""
-    found = discover.parse(Text(document.text.path, document.text.name, view.source), document.format)
+    found = _parsed(Text(document.text.path, document.text.name, view.source), document.format)
 
     def known(offset: int | None) -> int:
         if offset is None:
@@ -75,6 +77,11 @@ def inner(document: Document, view: View, entry: Entry) -> tuple[Document, Entry
     return next(around, found[0]), there
 
 
+@lru_cache(maxsize=1)  # one repair may change a view in many places
+def _parsed(text: Text, format: str) -> tuple[Document, ...]:
+    return discover.parse(text, format)
+
+
 def _touches_foreign(text: str, view: View, edit: Edit) -> bool:
     """Whether it would change what stands otherwise in the file: a name that is filled in, a magic. An escape of JSON is no such thing."""
     return any(
@@ -84,11 +91,12 @@ def _touches_foreign(text: str, view: View, edit: Edit) -> bool:
     )
 
 
-def _is_faithful(document: Document, view: View, edit: Edit, out: Edit) -> bool:
-    """Whether the file, changed, is read as the view, changed."""
-    text = document.text
-    after = text._replace(text=apply(text.text, [out]))
-    wanted = apply(view.source, [edit])
+def is_faithful(document: Document, edits: Sequence[Edit], inside: Sequence[Edit]) -> bool:
+    """Whether the file, changed, is read as the document's view, changed."""
+    text, view = document.text, document.view
+    assert view is not None
+    after = text._replace(text=apply(text.text, edits))
+    wanted = apply(view.source, inside)
     return any(
         again.number == document.number and again.view is not None and again.view.source == wanted
         for again in discover.parse(after, discover.kind_of(text.path))

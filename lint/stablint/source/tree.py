@@ -200,3 +200,4 @@ class Edit(NamedTuple):
     start: int
     end: int
     new_text: str
+    inside: Edit | None = None  # the same in the view through which it was made, at the places of its source
