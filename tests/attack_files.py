@@ -329,6 +329,20 @@ BLANKS: dict[str, Attack] = {
     "notebook, options": notebook("n.ipynb", lambda size: "%time" + " -a1" * (size // 4) + "\n" + ARGUMENTS.replace("=x", "=1")),
     "notebook, continued": notebook("n.ipynb", lambda size: "!a " + "\\\n" * (size // 4) + "\n" + ARGUMENTS.replace("=x", "=1")),
     "notebook, quotes": notebook("n.ipynb", lambda size: "'''a\n" * (size // 6) + ARGUMENTS.replace("=x", "=1")),
+    "notebook, escapes and repairs": notebook(
+        "n.ipynb",
+        lambda size: "!deepspeed --module openrlhf.cli.train_sft " + " ".join(f"--zero_{n} {n}" for n in range(60)) + "\n" + "# " + '"a' * (size // 3) + "\n",
+    ),
+    "notebook, escapes and flags": notebook(
+        "n.ipynb", lambda size: "!deepspeed --module openrlhf.cli.train_sft " + " ".join(f'--zero_{n} "{n}"' for n in range(size // 20))
+    ),
+    "notebook, escapes and arguments": notebook(
+        "n.ipynb",
+        lambda size: "from trl import SFTConfig\n" + "".join(f'SFTConfig("o", evaluation_strategy="no", warmup_ratio=0.{n}, learning_ratio="é")\n' for n in range(size // 90)),
+    ),
+    "notebook, escapes and YAML": notebook(
+        "n.ipynb", lambda size: "%%writefile a.yaml\n" + AXOLOTL + "".join(f'lora_{n}: "a\t{n}"\n' for n in range(size // 30))
+    ),
     "notebook, cells": lambda size: {
         "n.ipynb": json.dumps(
             {"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "source": ["!pip install trl\n", ARGUMENTS.replace("=x", "=1")]}] * (size // 250), "metadata": {}, "nbformat": 4, "nbformat_minor": 5}

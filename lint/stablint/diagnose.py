@@ -11,6 +11,7 @@ from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undete
 from stablint.report.place import locate
 from stablint.run.fact import ABSENT, HIDDEN, LIVE, Default, Derived, Explicit, Fact, Place, Supplied, is_unknown
 from stablint.secrets.keys import conceal
+from stablint.source import limits
 from stablint.source.tree import Seen, Text
 
 _BITES = {"parse": 0, "start": 1, "save": 2, "hours": 3, "never-visibly": 4}
@@ -23,25 +24,28 @@ REPORTING, REPAIRING = "the words of its finding", "the repair of its finding"
 Told = dict[tuple[int, ...], tuple[list[Finding], Diagnostic]]
 
 
-def diagnostics(findings: list[Finding], faults: Faults, kept: Told | None = None) -> tuple[Diagnostic, ...]:
+def diagnostics(
+    findings: list[Finding], faults: Faults, kept: Told | None = None, purse: limits.Purse | None = None
+) -> tuple[Diagnostic, ...]:
     groups: dict[tuple[Any, ...], list[Finding]] = {}
     for finding in findings:
         key = faults.guard(f"{REPORTING} {finding.hazard.code}", finding.place.document.text, None, _key, finding)
         if key is not None:
             groups.setdefault(key, []).append(finding)
     kept = {} if kept is None else kept
-    merged = [_once(group, faults, kept) for group in groups.values()]
+    purse = limits.Purse(limits.REREAD) if purse is None else purse
+    merged = [_once(group, faults, kept, purse) for group in groups.values()]
     return tuple(sorted((one for one in merged if one is not None), key=order))
 
 
-def _once(group: list[Finding], faults: Faults, kept: Told) -> Diagnostic | None:
+def _once(group: list[Finding], faults: Faults, kept: Told, purse: limits.Purse) -> Diagnostic | None:
     """`kept` are the diagnostics of the very same findings."""
     key = tuple(id(finding) for finding in group)
     if key in kept:
         return kept[key][1]
     faults_before = len(faults.found)
     text, code = group[0].place.document.text, group[0].hazard.code
-    made = faults.guard(f"{REPORTING} {code}", text, None, _diagnostic, group, faults)
+    made = faults.guard(f"{REPORTING} {code}", text, None, _diagnostic, group, faults, purse)
     if made is not None and len(faults.found) == faults_before:
         kept[key] = (group, made)
     return made
@@ -74,7 +78,7 @@ def order(diagnostic: Diagnostic) -> tuple[Any, ...]:
     )
 
 
-def _diagnostic(group: list[Finding], faults: Faults) -> Diagnostic | None:
+def _diagnostic(group: list[Finding], faults: Faults, purse: limits.Purse) -> Diagnostic | None:
     """The loudest of the group speaks; the others add their runs and targets."""
     head = min(group, key=lambda finding: _RANK[finding.severity])
     place, hazard = head.place, head.hazard
@@ -97,7 +101,7 @@ def _diagnostic(group: list[Finding], faults: Faults) -> Diagnostic | None:
         targets=tuple(dict.fromkeys(f.run.target for f in group if f.run.target)),
         releases=head.releases,
         related=related,
-        fix=faults.guard(f"{REPAIRING} {hazard.code}", place.document.text, None, _fix, group),
+        fix=faults.guard(f"{REPAIRING} {hazard.code}", place.document.text, None, _fix, group, purse),
         evidence=dict(hazard.evidence),
         fingerprint=_fingerprint(head),
         notes=head.notes,
@@ -145,11 +149,11 @@ def _seen(place: Place, end: int) -> Seen | None:
     return seen(place.document, place.start, end)
 
 
-def _fix(group: list[Finding]) -> Fix | None:
+def _fix(group: list[Finding], purse: limits.Purse) -> Fix | None:
     """One fix for all runs and targets, or advice where they would need different ones."""
     from stablint.fix.change import propose  # only with a finding
 
-    fixes = [propose(finding) for finding in group]
+    fixes = [propose(finding, purse) for finding in group]
     first = fixes[0]
     if first is None or any(fix is None for fix in fixes):
         return None

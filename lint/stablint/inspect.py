@@ -146,7 +146,7 @@ def inspect(
         from stablint import diagnose  # most files have nothing to tell
 
         report = report._replace(
-            diagnostics=diagnose.diagnostics(findings, files.faults, files.kept.told),
+            diagnostics=diagnose.diagnostics(findings, files.faults, files.kept.told, files.kept.reread),
             undetermined=diagnose.undetermined(undetermined),
         )
     spoken = {path: files.documents(path) for path in entries if "stablint:" in files.documents(path)[0].text.text}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from stablint.source import limits
+
 if TYPE_CHECKING:  # they are what is kept; nothing here makes one
     from stablint.assemble.joining import Followed, Part
     from stablint.dialect.fragment import Fragment
@@ -25,6 +27,7 @@ class Kept:
         self.made: dict[tuple[Any, ...], tuple[list[Part], list[Run]]] = {}
         self.judged: dict[int, tuple[Run, Any]] = {}
         self.told: dict[tuple[int, ...], tuple[list[Any], Any]] = {}
+        self.reread = limits.Purse(limits.REREAD)
 
     def without(self, changed: set[str]) -> Kept:
         """What still holds when these files, by absolute path, have changed: fragments of theirs are others, and so are all keys."""
@@ -33,7 +36,7 @@ class Kept:
         rest.joined = {
             key: value for key, value in self.joined.items() if changed.isdisjoint(value[1].followed.consulted)
         }
-        rest.made, rest.judged, rest.told = self.made, self.judged, self.told
+        rest.made, rest.judged, rest.told, rest.reread = self.made, self.judged, self.told, self.reread
         return rest
 
 

@@ -16,12 +16,13 @@ from stablint.hazard.model import Finding, Remedy
 from stablint.report.model import FileEdits, Fix
 from stablint.run.fact import ABSENT, CLOSED, Default, Explicit, Fact, Place, Statement, Supplied, is_unknown
 from stablint.run.world import Run
+from stablint.source import limits
 from stablint.source.tree import Document, Edit, Entry, Mapping, Text, Verbatim
 
 _GUESSED = ("item.suggestion", "item.correction")  # names that a misspelled one may have meant
 
 
-def propose(finding: Finding) -> Fix | None:
+def propose(finding: Finding, purse: limits.Purse) -> Fix | None:
     """The first of the finding's remedies that the text takes, as edits; advice where it takes none; None where no remedy holds."""
     advice: Fix | None = None
     named: Fix | None = None  # it would make another training of the run: one that leaves it as it is comes first
@@ -29,7 +30,7 @@ def propose(finding: Finding) -> Fix | None:
         if remedy.safety == "manual":
             return named or advice or Fix("manual", remedy.title, (), remedy.because)
         try:
-            changed, files = _written(finding, remedy)
+            changed, files = _written(finding, remedy, purse)
         except Impossible as why:
             advice = advice or Fix("manual", remedy.title, (), str(why))
             continue
@@ -48,7 +49,7 @@ def propose(finding: Finding) -> Fix | None:
     return named or advice
 
 
-def _written(finding: Finding, remedy: Remedy) -> tuple[Changed, tuple[FileEdits, ...]]:
+def _written(finding: Finding, remedy: Remedy, purse: limits.Purse) -> tuple[Changed, tuple[FileEdits, ...]]:
     """What of the run changes, and the edits."""
     if remedy.mend:
         from stablint.fix.mend import mended
@@ -56,14 +57,14 @@ def _written(finding: Finding, remedy: Remedy) -> tuple[Changed, tuple[FileEdits
         return Changed(), mended(finding.place, finding.hazard.id)
     if not remedy.move:
         changes = list(_changes(finding, remedy))
-        return Changed(changes), edits(finding.run, finding.fact, changes)
+        return Changed(changes), edits(finding.run, finding.fact, changes, purse)
     from stablint.fix.moved import moved, new_class, sectioned
 
     names = [finding.item if name == "item" else name for name in remedy.move]
     changes = [change for name in names for change in sectioned(finding, name)]
     if changes:
-        return Changed(changes), edits(finding.run, finding.fact, changes)
-    files = _by_file(one for name in names for one in moved(finding, name))
+        return Changed(changes), edits(finding.run, finding.fact, changes, purse)
+    files = _by_file((one for name in names for one in moved(finding, name)), purse)
     return Changed(arguments=next(filter(None, (new_class(finding, name) for name in names)), "")), files
 
 
@@ -98,31 +99,37 @@ def _is_default(name: str, value: Any, world: Any) -> bool:
 
 
 def _through_knobs(name: str, value: Any, world: Any) -> Iterator[Change]:
-    """Every stated fact that makes the old value true is changed: one that is left would overrule the others."""
+    """Every stated fact that makes the old value true is changed: one that is left would overrule the others. Raises Impossible where none is stated."""
     rows = knowledge.load("knobs").get(name, {}).get(value)
     if rows is None:
         raise Impossible(f"nothing sets `{name}` to {value}")
-    explicit = world.run.explicit
+    explicit, stated = world.run.explicit, False
     for row in rows:
         fact = explicit.get(row["fact"])
         if fact is None or fact.value != row["is"] or type(fact.value) is not type(row["is"]):
             continue
+        stated = True
         if "swap" in row:
             yield Change(row["fact"], to=row["swap"])
         for target, new in row.get("set", {}).items():
             yield Change(target, new)
+    if not stated and world.value(name) != value:
+        raise Impossible(f"nothing that stands here makes `{name}` what it is")
 
 
-def edits(run: Run, beside: str, changes: list[Change]) -> tuple[FileEdits, ...]:
+def edits(run: Run, beside: str, changes: list[Change], purse: limits.Purse | None = None) -> tuple[FileEdits, ...]:
     """What the changes make of the texts of a run; a new setting stands beside the fact `beside`, where that is of its kind.
 
     Raises Impossible for a change that a text cannot take.
     """
     changes = exchanged(run, changes)
-    return _by_file(one for change in changes for one in _raise(change, run, beside, changes))
+    return _by_file(
+        (one for change in changes for one in _raise(change, run, beside, changes)),
+        purse or limits.Purse(limits.REREAD),
+    )
 
 
-def _by_file(edits: Made) -> tuple[FileEdits, ...]:
+def _by_file(edits: Made, purse: limits.Purse) -> tuple[FileEdits, ...]:
     by_file: dict[str, tuple[Text, list[Edit]]] = {}
     inside: dict[tuple[str, int], tuple[Document, list[Edit]]] = {}
     for document, edit in edits:
@@ -135,18 +142,20 @@ def _by_file(edits: Made) -> tuple[FileEdits, ...]:
             if edit.inside is not None:
                 inside.setdefault((text.path, document.number), (document, []))[1].append(edit)
     for document, made in inside.values():
-        _require_faithful(document, made)
+        _require_faithful(document, made, purse)
     return tuple(FileEdits(text, _disjoint(made, text.text)) for text, made in by_file.values())
 
 
-def _require_faithful(document: Document, edits: list[Edit]) -> None:
+def _require_faithful(document: Document, edits: list[Edit], purse: limits.Purse) -> None:
     """Raises Impossible where the file, after the edits of one of its views, would not read as that view after them. Asked once for all of them: the
     file is read anew for it."""
     from stablint.fix.within import is_faithful
 
     assert document.view is not None
+    if purse.is_empty(document.text.path):
+        raise Impossible(f"more than {purse.limit.most:,} {purse.limit.of}: {purse.limit.then}")
     meant = _disjoint([edit.inside for edit in edits if edit.inside is not None], document.view.source)
-    if not is_faithful(document, _disjoint(edits, document.text.text), meant):
+    if not is_faithful(document, _disjoint(edits, document.text.text), meant, purse):
         raise Impossible("the text around it would read differently")
 
 

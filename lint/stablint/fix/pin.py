@@ -9,6 +9,7 @@ from stablint.fix.change import edits
 from stablint.fix.writing import Change, Impossible
 from stablint.report.model import FileEdits
 from stablint.run.world import Run
+from stablint.source import limits
 from stablint.source.tree import Edit, Text
 
 
@@ -30,11 +31,11 @@ class Pinned(NamedTuple):
 
 def pin(run: Run, defaults: Iterable[Default]) -> list[Pinned]:
     """Each default as a new setting of the run."""
-    done = []
+    done, purse = [], limits.Purse(limits.REREAD)
     beside = next((name for name in reversed(list(run.explicit)) if name.startswith("training.")), "")
     for default in defaults:
         try:
-            files = edits(run, beside, [Change(default.fact, default.value)])
+            files = edits(run, beside, [Change(default.fact, default.value)], purse)
         except Impossible as why:
             done.append(Pinned(default, (), str(why)))
             continue

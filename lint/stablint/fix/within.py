@@ -11,6 +11,7 @@ from typing import Any
 
 from stablint import discover
 from stablint.source.edit import apply
+from stablint.source.limits import Purse
 from stablint.source.tree import Document, Edit, Entry, Text, View
 from stablint.source.view import Mover, end_in_file, end_in_view, start_in_file, start_in_view
 
@@ -91,16 +92,19 @@ def _touches_foreign(text: str, view: View, edit: Edit) -> bool:
     )
 
 
-def is_faithful(document: Document, edits: Sequence[Edit], inside: Sequence[Edit]) -> bool:
+def is_faithful(document: Document, edits: Sequence[Edit], inside: Sequence[Edit], purse: Purse) -> bool:
     """Whether the file, changed, is read as the document's view, changed."""
     text, view = document.text, document.view
     assert view is not None
     after = text._replace(text=apply(text.text, edits))
     wanted = apply(view.source, inside)
-    return any(
-        again.number == document.number and again.view is not None and again.view.source == wanted
+    found = [
+        (again.number, again.view)
         for again in discover.parse(after, discover.kind_of(text.path))
-    )
+        if again.view is not None
+    ]
+    purse.pay(text.path, sum(len(there.source) + 2 * len(there.pieces) for _, there in found))
+    return any(number == document.number and there.source == wanted for number, there in found)
 
 
 def _plainly(view: View, edit: Edit) -> Edit:

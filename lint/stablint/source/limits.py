@@ -46,7 +46,24 @@ CONFIRMED = Limit(
     16_000, "characters in a YAML text that is repaired", "libyaml confirms the repair in the place of ruamel.yaml"
 )
 MATCHED = Limit(1_000, "characters in a value that a pattern is asked about", "the answer counts as not known")
+REREAD = Limit(
+    400_000, "characters read again to prove the repairs of a notebook or here-document", "those told first come first"
+)
 TOLD = Limit(100, "findings of one rule in one file", "the others are not told")
+
+
+class Purse:
+    """What of one limit the texts of a check have used up, each for itself."""
+
+    def __init__(self, limit: Limit) -> None:
+        self.limit = limit
+        self._used: dict[str, int] = {}
+
+    def is_empty(self, path: str) -> bool:
+        return self._used.get(path, 0) > self.limit.most
+
+    def pay(self, path: str, amount: int) -> None:
+        self._used[path] = self._used.get(path, 0) + amount
 
 
 class Spent:

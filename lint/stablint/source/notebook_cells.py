@@ -177,13 +177,6 @@ class _Walker:
         for value, start, end in strings:
             if len(value) == end - start:
                 builder.keep(value, start)
-                continue
-            at = 0  # in the value
-            for escape in _ESCAPE.finditer(self.text, start, end):
-                plain = escape.start() - start
-                builder.keep(value[at : at + plain], start)
-                at += plain + 1
-                builder.put(value[at - 1], escape.start(), escape.end())
-                start = escape.end()
-            builder.keep(value[at:], start)
+            else:
+                builder.escaped(value, start, end, (found.span() for found in _ESCAPE.finditer(self.text, start, end)))
         return builder.view("notebook")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
 from typing import TypeVar, Union
 
 from stablint.source.tree import (
@@ -46,10 +46,20 @@ class Builder:
 
     def take(self, source: str, pieces: tuple[Piece, ...], start: int, end: int) -> None:
         """A part of another view of the same file."""
-        for number in range(max(bisect_right(pieces, start, key=_start_of) - 1, 0), len(pieces)):
-            piece = pieces[number]
-            if piece.start >= end:
-                break
+        first = max(bisect_right(pieces, start, key=_start_of) - 1, 0)
+        behind = bisect_left(pieces, end, key=_start_of)
+        self._part(source, pieces[first:behind][:1], start, end)
+        if behind - first > 2:  # those between are taken whole: an escaped text has one for nearly every character
+            shift = self.length - pieces[first + 1].start
+            moved = [Piece(p.start + shift, p.end + shift, p.at, p.till) for p in pieces[first + 1 : behind - 1]]
+            self._parts.append(source[pieces[first + 1].start : pieces[behind - 2].end])
+            self._pieces += moved
+            self.length = moved[-1].end
+        if behind - first > 1:
+            self._part(source, pieces[behind - 1 : behind], start, end)
+
+    def _part(self, source: str, pieces: tuple[Piece, ...], start: int, end: int) -> None:
+        for piece in pieces:
             if piece.end <= start:
                 continue
             if _is_plain(piece):
@@ -57,6 +67,20 @@ class Builder:
                 self.keep(source[first:last], piece.at + first - piece.start)
             else:
                 self.put(source[piece.start : piece.end], piece.at, piece.till)
+
+    def escaped(self, value: str, start: int, end: int, escapes: Iterable[tuple[int, int]]) -> None:
+        """A literal that stands at `text[start:end]`, each of whose escapes stands for one character of its value."""
+        length, pieces = self.length, self._pieces
+        for first, last in escapes:
+            if first > start:
+                pieces.append(Piece(length, length + first - start, start, first))
+                length += first - start
+            pieces.append(Piece(length, length + 1, first, last))
+            length, start = length + 1, last
+        if end > start:
+            pieces.append(Piece(length, length + end - start, start, end))
+        self._parts.append(value)
+        self.length += len(value)
 
     def _add(self, text: str, at: int, till: int) -> None:
         if not text:
