@@ -2,8 +2,11 @@
 
 A cell is objective × method × size. Quartiles give every project the same weight, so that a framework with 250 example files does
 not outvote the rest. An alarm is three times the upper quartile, with all weights four times, less where that is more than twenty times the
-median, but at least twice the quartile (below: a twentieth of the lower quartile), and only where enough was counted. Online reinforcement
-learning, whose cells hold few rates, is told nothing up to its highest counted one.
+median, but at least twice the quartile (below: a twentieth of the lower quartile, of adapters a tenth, which is where full fine-tuning
+lies), and only where enough was counted. Online reinforcement
+learning, whose cells hold few rates, and small models, of which every fifth recipe lies above that bound, are told nothing up to the highest
+counted rate. Methods of PEFT that are not LoRA, and GaLore, have too few recipes for quartiles: their bound is ten times the highest rate that
+the library publishes as a run.
 """
 
 from __future__ import annotations
@@ -26,7 +29,14 @@ OBJECTIVES = {
     "pretrain": ("pretrain", "pt", "cpt"),
 }
 ADAMW = ("adamw", "pagedadamw", "paged_adamw")  # other optimisers have rates of another scale
-LEAST, MEDIANS, BELOW = 2, 20, 20
+LEAST, MEDIANS = 2, 20
+BELOW = {
+    "full": 20,
+    "lora": 10,
+    "qlora": 10,
+}  # adapters learn little at a rate of full fine-tuning (thinkingmachines.ai/blog/lora)
+OFTEN = 1 / 10  # of the healthy recipes outside of a bound: that is a habit, and a hint at most
+PUBLISHED = 10  # times the highest published rate of an adapter, an order of magnitude
 ABOVE = {"full": 4, "lora": 3, "qlora": 3}  # published runs of 2025 with all weights go up to four times the usual rate
 # Cells whose references say nothing about harm: rates from scratch mixed with continued training.
 SILENT = {("pretrain", "full"), ("pretrain", "lora")}
@@ -45,18 +55,20 @@ APART = (
     "blip",
     "blip-2",
 )
-# Cells where healthy references lie above the alarm too often for a warning.
+# Cells where healthy references lie above the multiple of the quartile too often for a warning.
 HINT = {("sft", "full", 1), ("sft", "full", 0)}
 
 HEAD = """\
 # Learning rates of counted recipes, by objective, method and size. Made by tools/learning_rate_bands.py from recipes.yaml: do not edit.
 #   from, below     billions of parameters (of a mixture of experts: all), half open
 #   typical_*       quartiles over recipes trained with AdamW-like optimisers, each project with the same weight
-#   alarm_*         4 x typical_high with all weights, 3 x with adapters (at most 20 x median, at least 2 x typical_high; of online-rl at
-#                   least the highest counted rate), and typical_low / 20; null where the cell says nothing: few projects, or no evidence
+#   alarm_*         4 x typical_high with all weights, 3 x with adapters (at most 20 x median, at least 2 x typical_high; of online-rl and of
+#                   small models at least the highest counted rate), and typical_low / 20, of adapters / 10 and at most 1e-5; null where the
+#                   cell says nothing: few projects, or no evidence
 #   apart           types of models whose rates nobody has counted
 #   outside_*       how many of the counted recipes the alarm would hit: the rate of false alarms
-#   severity        the most that a finding may be: warning, or info where healthy recipes lie outside or few projects were counted
+#   severity        the most that a finding may be: warning, or info where one healthy recipe in ten lies outside or few projects were counted
+#   adapters        methods with rates of another scale: what the library publishes as runs, and ten times the highest of it
 """
 
 
@@ -73,6 +85,7 @@ def main() -> None:
     text += "bands:\n" + "".join(f"  - {{{_flow(row)}}}\n" for row in rows if row["recipes"] > 1)
     text += f"apart: [{', '.join(APART)}]\n"
     text += "families:\n" + "".join(f"  - {{{_flow(row)}}}\n" for row in families)
+    text += "adapters:\n" + "".join(f"  - {{{_flow(_adapter(one))}}}\n" for one in content["adapters"])
     target = KNOWLEDGE / "lr_bands.yaml"
     if "--check" in sys.argv:
         sys.exit(
@@ -109,11 +122,12 @@ def _row(cell: tuple[str, str, int | None], rates: list[tuple[float, str]]) -> d
     row |= {"projects": len(files), "recipes": len(rates), "typical_low": low, "median": median, "typical_high": high}
     if (objective, method) in SILENT or len(files) < 2 or len(rates) < 4:
         return row | {"alarm": None}
-    above, below = _round(max(LEAST * high, min(ABOVE[method] * high, MEDIANS * median))), _round(low / BELOW)
-    if objective == "online-rl":
+    above, below = _round(max(LEAST * high, min(ABOVE[method] * high, MEDIANS * median))), _below(low, method)
+    if objective == "online-rl" or cell in HINT:
         above = max(above, highest)
-    outside = sum(rate > above for rate, _ in rates), sum(rate < below for rate, _ in rates)
-    severity = "info" if cell in HINT or len(rates) < 6 else "warning"
+    outside = sum(rate > above for rate, _ in rates), sum(rate <= below for rate, _ in rates)
+    often = outside[0] > OFTEN * len(rates)
+    severity = "info" if cell in HINT or often or len(rates) < 6 else "warning"
     row |= {"alarm_below": below, "alarm_above": above, "outside_below": outside[1], "outside_above": outside[0]}
     return row | {"severity": severity}
 
@@ -125,8 +139,20 @@ def _family(family: dict[str, Any]) -> dict[str, Any]:
         if key in family
     }
     above = _round(ABOVE[family["method"]] * family["typical_high"])
-    row |= {"alarm_below": _round(family["typical_low"] / BELOW), "alarm_above": above}
+    row |= {"alarm_below": _below(family["typical_low"], family["method"]), "alarm_above": above}
     return row | {"severity": "info", "source": family["source"]}
+
+
+def _adapter(adapter: dict[str, Any]) -> dict[str, Any]:
+    rates = [run["lr"] for run in adapter["runs"]]
+    row = {"type": adapter["type"], "name": adapter["name"], "typical_low": min(rates), "typical_high": max(rates)}
+    return row | {"alarm_above": _round(PUBLISHED * max(rates)), "severity": "warning" if len(rates) > 1 else "info"}
+
+
+def _below(low: float, method: str) -> float:
+    """Of adapters at most the usual rate of full fine-tuning."""
+    bound = _round(low / BELOW[method])
+    return bound if method == "full" else min(bound, 1e-5)
 
 
 def _quantile(weighted: list[tuple[float, float]], share: float) -> float:

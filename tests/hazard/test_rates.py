@@ -19,6 +19,7 @@ RATES = (
     "-rate-above-recipes-small",
     "rate-high-for-large-model",
     "rate-without-band",
+    "adapter-rate-above-published",
 )
 ARGUMENTS = {"model_name_or_path": "Qwen/Qwen2.5-7B", "output_dir": "out", "per_device_train_batch_size": 1}
 ADAPTER = """\
@@ -54,6 +55,10 @@ CASES = {
     "LoRA": Case({"train.py": ADAPTER.format(kind="LoraConfig", rate=5e-3)}, "warning"),
     "LoRA far beyond every objective": Case(given(learning_rate=5e-3, use_peft=True), "warning"),
     "VeRA": Case({"train.py": ADAPTER.format(kind="VeraConfig", rate=4e-3)}, ""),
+    "VeRA at PEFT's own rate for it": Case({"train.py": ADAPTER.format(kind="VeraConfig", rate=2e-2)}, ""),
+    "VeRA, a slip of two digits": Case({"train.py": ADAPTER.format(kind="VeraConfig", rate=2.0)}, "warning"),
+    "OFT at a rate for VeRA": Case({"train.py": ADAPTER.format(kind="OFTConfig", rate=4e-3)}, "warning"),
+    "LoRA at a rate of full fine-tuning": Case({"train.py": ADAPTER.format(kind="LoraConfig", rate=1e-5)}, "info"),
     "(IA)3": Case({"train.py": ADAPTER.format(kind="IA3Config", rate=8e-3)}, ""),
 }  # fmt: skip
 
@@ -76,7 +81,7 @@ def test_no_rate_is_rewritten_on_a_guess(case: Case, tmp_path: Path) -> None:
 COMMAND = (
     "trl {goal} --model_name_or_path Qwen/Qwen2.5-7B --dataset_name org/data --output_dir out --learning_rate {rate}\n"
 )
-MEDIANS = [("sft", "3e-4", "1e-05"), ("dpo", "1e-3", "1e-06"), ("kto", "1e-4", "1e-06"), ("grpo", "1e-4", "1e-06")]
+MEDIANS = [("sft", "3e-4", "2e-05"), ("dpo", "1e-3", "1e-06"), ("kto", "1e-4", "1e-06"), ("grpo", "1e-4", "1e-06")]
 
 
 @pytest.mark.parametrize(("goal", "rate", "median"), MEDIANS)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablint import knowledge
-from stablint.target.learning_rate import band, recipes
+from stablint.target.learning_rate import band, published, recipes
 
 ROOT = Path(__file__).parents[2]
 BILLION = 1_000_000_000
@@ -39,7 +39,10 @@ RATES = [
     ("grpo", "full", 1.5, 2e-5, False),  # open-r1's demo
     ("grpo", "full", 8, 1e-4, True),
     ("grpo", "lora", 0.6, 1e-5, False),
-    ("grpo", "lora", 0.6, 5e-5, True),
+    ("grpo", "lora", 0.6, 5e-5, False),  # TRL's page on LoRA
+    ("grpo", "lora", 0.6, 1e-3, True),
+    ("grpo", "qlora", 20.9, 5e-5, False),  # Unsloth's notebooks
+    ("sft", "full", 1.7, 3e-4, False),  # SmolLM2
 ]
 SILENT = [
     ("pretrain", "full", 1),
@@ -79,6 +82,27 @@ def test_t5_has_a_band_of_its_own():
 @pytest.mark.parametrize("kind", ["t5", "whisper", "bart"])
 def test_adapters_of_other_kinds_of_models_are_not_held_against_those_of_decoders(kind):
     assert band("sft", "lora", 3 * BILLION, kind) is None
+
+
+# A method of PEFT or GaLore, a rate that its makers publish, and one that is a slip.
+METHODS = [
+    ("VERA", 2e-2, 1.0),
+    ("IA3", 5e-3, 0.5),
+    ("OFT", 1e-4, 1e-2),
+    ("ADALORA", 1e-3, 5e-2),
+    ("C3A", 0.3, 10),
+    ("GALORE", 3e-5, 1e-3),
+]
+
+
+@pytest.mark.parametrize(("kind", "usual", "slip"), METHODS)
+def test_each_method_is_held_against_what_its_makers_publish(kind, usual, slip):
+    assert usual <= published(kind).typical_high < published(kind).alarm_above < slip
+    assert published("LORA") is published("SOMETHING") is None
+
+
+def test_an_adapter_at_a_rate_of_full_fine_tuning_is_low():
+    assert 1e-5 <= band("sft", "lora", 8 * BILLION).alarm_below < 2e-5
 
 
 def test_few_counted_recipes_lie_outside_an_alarm():

@@ -42,6 +42,7 @@ def compile_lr_bands(folder: Path) -> dict[str, object]:
             "bands": bands["bands"],
             "families": bands["families"],
             "apart": bands["apart"],
+            "adapters": bands["adapters"],
         },
         "recipes": {"columns": ["project", *_COLUMNS], "rows": recipes},
     }

@@ -84,6 +84,8 @@ def _divided(run: Run, turning: frozenset[str], partly: bool) -> frozenset[str]:
 def _is_hint_by_recipes(names: list[str], world: World) -> bool:
     """Whether a rate is held against few recipes, or with all weights against those of an objective that nobody states: preference training is
     right at a hundredth of supervised fine-tuning, pre-training far above it. What is above every objective's adapters is no guess."""
+    if "derived.published_alarm" in names:
+        return bool(world.value("derived.published_severity") == "info")
     if not any(name.startswith("derived.learning_rate_") for name in names):
         return False
     guessed = world.fact("derived.objective").presumed and world.value("derived.method") == "full"

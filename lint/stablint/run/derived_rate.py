@@ -7,7 +7,7 @@ from typing import Any
 from stablint.run.fact import ABSENT
 from stablint.run.world import Answer, Rule, World
 from stablint.source.tree import Unknown
-from stablint.target.learning_rate import Band, band, goals
+from stablint.target.learning_rate import Band, Published, band, goals, published
 
 _ADAM_LIKE = ("adamw", "paged_adamw", "ademamix", "paged_ademamix", "stable_adamw")
 
@@ -25,10 +25,7 @@ def _band(w: World) -> tuple[Any, tuple[str, ...]]:
     if isinstance(optim, str) and not optim.startswith(_ADAM_LIKE):
         return None, names
     if how in ("lora", "qlora") and peft is not ABSENT and peft != "LORA":
-        return (
-            None,
-            names,
-        )  # other adapters have rates of another scale: VeRA 4e-3, (IA)3 8e-3, FourierFT 3e-2 (PEFT's own examples)
+        return None, names  # other adapters have rates of another scale, which `published` knows
     kind = w.value("model.type")
     return band(goal, how, size, kind if isinstance(kind, str) else None), names
 
@@ -60,6 +57,43 @@ def _of_band(field: str) -> Rule:
         )
 
     return rule
+
+
+def _published(w: World) -> tuple[Published | None, tuple[str, ...]]:
+    """By the optimiser with all weights, by PEFT's type with an adapter. AdamW's rates say nothing of other optimisers."""
+    names = ("derived.method", "lora.peft_type", "training.optim")
+    how, peft, optim = (w.value(name) for name in names)
+    if how == "full" and isinstance(optim, str) and optim.startswith("galore_adamw"):
+        return published("GALORE"), names
+    if how not in ("lora", "qlora") or not isinstance(peft, str) or not w.is_stated("lora.peft_type"):
+        return None, names
+    if isinstance(optim, str) and not optim.startswith(_ADAM_LIKE):
+        return None, names
+    return published(peft), names
+
+
+def _of_published(field: str) -> Rule:
+    def rule(w: World) -> Answer:
+        found, names = _published(w)
+        return Answer(
+            getattr(found, field) if found is not None else Unknown("nobody has published rates of this method"), names
+        )
+
+    return rule
+
+
+def published_rates(w: World) -> Answer:
+    """The rates of the method in words."""
+    found, names = _published(w)
+    if found is None:
+        return Answer(Unknown("nobody has published rates of this method"), names)
+    low, high = found.typical_low, found.typical_high
+    return Answer(f"about {low:g}" if low == high else f"{low:g} to {high:g}", names)
+
+
+published_name = _of_published("name")
+published_alarm = _of_published("alarm_above")
+published_severity = _of_published("severity")
 
 
 def adam_betas(w: World) -> Answer:

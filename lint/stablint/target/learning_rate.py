@@ -28,6 +28,16 @@ class Band(NamedTuple):
     recipes: int
 
 
+class Published(NamedTuple):
+    """What the library publishes of a method whose rates are of another scale than LoRA's; `alarm_above` is ten times its highest rate."""
+
+    name: str
+    typical_low: float
+    typical_high: float
+    alarm_above: float
+    severity: str  # warning | info
+
+
 class Recipe(NamedTuple):
     """One published run. `batch` is examples per step and GPU; `warmup` is a share below 1, else steps."""
 
@@ -62,6 +72,14 @@ def band(objective: str, method: str, parameters: int, model_type: str | None = 
     for row in known["bands"]:
         if (goal, method) == (row["objective"], row["method"]) and _within(row, billions):
             return _band(row) if row.get("alarm_above") is not None else None
+    return None
+
+
+def published(kind: str) -> Published | None:
+    """The rates of a method of PEFT by its `peft_type` (`VERA`), or of GaLore (`GALORE`); None where nothing was found, and for LoRA itself."""
+    for row in knowledge.load("lr_bands")["adapters"]:
+        if row["type"] == kind:
+            return Published(row["name"], row["typical_low"], row["typical_high"], row["alarm_above"], row["severity"])
     return None
 
 
