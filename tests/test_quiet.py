@@ -75,7 +75,8 @@ def test_one_cause_in_several_settings_is_told_once_and_names_them(
         ("overwrite_output_dir", 5),
         ("logging_dir", 6),
     ]
-    assert len(api.check("train.py", isolated=True).diagnostics) == 1
+    written(tmp_path, {"stablint.toml": 'select = ["V112"]\n'})
+    assert len(api.check("train.py").diagnostics) == 1
 
 
 def test_a_comment_accepts_one_of_the_places(
