@@ -12,7 +12,7 @@ from stablint.assemble.asked import Options
 from stablint.cli import CLEAN, WRONG
 from stablint.diagnose import reported
 from stablint.discover import NoSuchPath
-from stablint.hazard.wording import value_text
+from stablint.in_words import in_words
 from stablint.inspect import effective, inspect
 from stablint.options import Wrong
 from stablint.outputs import tell_faults, wants_color
@@ -21,7 +21,7 @@ from stablint.report.show import RunShow
 from stablint.run.derived import RULES
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.fields import field_names
-from stablint.run.world import Run, World
+from stablint.run.world import Run
 from stablint.secrets import exit
 
 
@@ -55,7 +55,7 @@ def shown(run: Run) -> RunShow:
         if fact.value is ABSENT or (is_unknown(fact.value) and name not in run.explicit):
             continue
         facts.append(reported(fact))
-    return RunShow(run.files, run.dialects, tuple(facts), _summary(world))
+    return RunShow(run.files, run.dialects, tuple(facts), in_words(world))
 
 
 def _defaults(run: Run) -> list[str]:
@@ -77,34 +77,6 @@ def _defaults(run: Run) -> list[str]:
 def _fields(run: Run, owner: str) -> tuple[str, ...]:
     newest = run.releases.newest(owner.partition(".")[0])
     return field_names(owner, newest) if newest is not None else ()
-
-
-# What stands in for a number of steps.
-_UNITS = {"training.num_train_epochs": "epochs", "training.warmup_ratio": "of all steps"}
-_SUMMARY = (
-    ("method", ("derived.method",)), ("objective", ("derived.objective",)), ("precision", ("derived.compute_dtype",)),
-    ("steps", ("derived.total_steps", "training.num_train_epochs")), ("effective batch", ("derived.effective_batch",)),
-    ("warm-up steps", ("derived.warmup_steps", "training.warmup_ratio")), ("checkpoints", ("training.save_strategy",)), ("GPU", ("target.gpu.name",)),
-)  # fmt: skip
-
-
-def _summary(world: World) -> dict[str, str]:
-    """What the run will do, in words; what the files do not settle is said to be unknown, and why."""
-    words = {label: _words(world, names) for label, names in _SUMMARY}
-    if world.value("training.save_strategy") == "steps":
-        words["checkpoints"] = f"every {value_text(world.value('training.save_steps'))} steps"
-    return {label: text for label, text in words.items() if text}
-
-
-def _words(world: World, names: tuple[str, ...]) -> str:
-    first = world.fact(names[0])
-    if not is_unknown(first.value) and first.value is not ABSENT:
-        return value_text(first.value) + (" (presumed)" if first.presumed else "")
-    for name in names[1:]:
-        value = world.value(name)
-        if not is_unknown(value) and value not in (ABSENT, None):
-            return f"{value_text(value)} {_UNITS.get(name, f'({name})')}"
-    return f"not known: {first.value.reason}" if is_unknown(first.value) and names[0].startswith("derived.") else ""
 
 
 def run_explain(given: argparse.Namespace) -> int:

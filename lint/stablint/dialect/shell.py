@@ -14,6 +14,7 @@ from stablint.run.names import known_key
 from stablint.source.limits import BLOCKS
 from stablint.source.tree import Command, Document, Entry, Mapping, Node, Scalar, Script, Sequence, Unknown
 
+_SAY = (("echo",), ("printf",), ("eval",))  # they only show a command, or it is read by itself
 SplitLaunch = Callable[[Command], "tuple[Command, Command | None]"]
 
 # What only training has; the others of the telling flags are those of evaluation scripts as well.
@@ -42,7 +43,7 @@ def recognise(document: Document, split_launch: SplitLaunch) -> int:
 def _is_training(launcher: Command, script: Command | None) -> bool:
     target = script or launcher
     keys = {spelled(entry.key) for entry in target.flags.entries}
-    if not programs.trains(target):
+    if launcher.words[:1] in _SAY or not programs.trains(target):
         return False
     known = _known_flags(target)
     return (

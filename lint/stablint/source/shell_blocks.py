@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, Union
 
 from stablint.source.shell_pieces import GIVEN
-from stablint.source.shell_tokens import Array, Operator, Redirection, Token, Word
+from stablint.source.shell_tokens import Array, Operator, Piece, Redirection, Token, Word
 
 DEEPEST = 6
 """Blocks nested deeper are not told apart: what is assigned in them is assigned under a condition."""
@@ -55,11 +55,19 @@ _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=", re.ASCII)
 _PASSED = frozenset({"do", "!", "coproc"})
 
 
+class Change(NamedTuple):
+    """What a loop does to a variable: sets it only to what the caller gives (`LR=$2`), or only adds to its end, and that in words of their own."""
+
+    given: bool
+    adds: bool = False
+    apart: bool = False
+
+
 class Script(NamedTuple):
     """Items, with what is assigned in the loops that begin at a number, and where a block that begins there ends."""
 
     items: list[Item]
-    loops: dict[int, dict[str, bool]]
+    loops: dict[int, dict[str, Change]]
     ends: dict[int, int]
 
 
@@ -222,16 +230,16 @@ def assignment(word: Word) -> re.Match[str] | None:
     return _ASSIGNED.match(head.text)
 
 
-def assigned_in_loops(script: list[Item]) -> dict[int, dict[str, bool]]:
-    """For the place of every loop's beginning, the variables that are set in it, and whether only to what the caller gives (`LR=$2`)."""
-    found: dict[int, dict[str, bool]] = {}
+def assigned_in_loops(script: list[Item]) -> dict[int, dict[str, Change]]:
+    """For the place of every loop's beginning, the variables that are set in it."""
+    found: dict[int, dict[str, Change]] = {}
     stack: list[int] = []
     for number, item in enumerate(script):
         if isinstance(item, Open):
             stack.append(number)
             if item.kind == "loop":
                 found[number] = {}
-            names = [(item.variable, False)] if item.kind == "loop" and item.variable else []
+            names = [(item.variable, Change(False))] if item.kind == "loop" and item.variable else []
         elif isinstance(item, Close) and stack:
             stack.pop()
             continue
@@ -242,8 +250,9 @@ def assigned_in_loops(script: list[Item]) -> dict[int, dict[str, bool]]:
         for place in stack if names else ():
             if place in found:
                 loop = found[place]
-                for name, given in names:
-                    loop[name] = given and loop.get(name, True)
+                for name, change in names:
+                    before = loop.get(name, change)
+                    loop[name] = Change(*(one and other for one, other in zip(before, change, strict=True)))
     return found
 
 
@@ -264,13 +273,15 @@ def script_of(script: list[Item]) -> Script:
     return Script(script, assigned_in_loops(script), ends)
 
 
-def _changes(item: Simple) -> Iterator[tuple[str, bool]]:
+def _changes(item: Simple) -> Iterator[tuple[str, Change]]:
     for name in changed_by(item):
-        yield name, False
+        yield name, Change(False)
     for word in item.words:
         name = assigned_name(word)
         if name:
-            yield name, isinstance(word, Word) and _is_given(word)
+            more = _added(word)
+            apart = more is not None and more[:1].isspace()
+            yield name, Change(isinstance(word, Word) and _is_given(word), more is not None, apart)
 
 
 def changed_by(item: Simple) -> Iterator[str]:
@@ -300,3 +311,35 @@ def assigned_name(word: Word | Array) -> str:
         return word.name
     found = assignment(word)
     return found[1] if found else ""
+
+
+def _added(word: Word | Array) -> str | None:
+    """What is known of the text that `NAME+=…`, `NAME+=(…)`, `NAME="$NAME …"` or `NAME=("${NAME[@]}" …)` put behind what the variable holds;
+    None where that does not stay."""
+    if isinstance(word, Array):
+        first = word.words[0] if word.words else None
+        return " " if word.adds or (first is not None and _behind(first.pieces, word.name) is not None) else None
+    found = assignment(word)
+    if found is None:
+        return None
+    rest = word.pieces[0].text[found.end() :]
+    if not found[2]:
+        return None if rest else _behind(word.pieces[1:], found[1])
+    return rest or _text(word.pieces[1:])
+
+
+def _behind(pieces: tuple[Piece, ...], name: str) -> str | None:
+    """The text behind a variable that a word begins with; None where it begins otherwise."""
+    first = pieces[0] if pieces else None
+    if first is None or first.default is not None:
+        return None
+    if first.kind == "parts":
+        return _behind(first.parts, name)
+    return _text(pieces[1:]) if first.kind in ("variable", "array") and first.text == name else None
+
+
+def _text(pieces: tuple[Piece, ...]) -> str:
+    first = pieces[0] if pieces else None
+    if first is None:
+        return ""
+    return _text(first.parts) if first.kind == "parts" else first.text if first.kind == "text" else ""

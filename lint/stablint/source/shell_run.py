@@ -22,7 +22,18 @@ from stablint.source.shell_conditions import Test, examine
 from stablint.source.shell_pieces import GIVEN
 from stablint.source.shell_state import State
 from stablint.source.shell_tokens import Array, Piece, Word
-from stablint.source.shell_values import Definition, Field, Held, Items, as_text, one_field, scalar, text_of, unknown_in
+from stablint.source.shell_values import (
+    Definition,
+    Field,
+    Held,
+    Items,
+    as_text,
+    grown,
+    one_field,
+    scalar,
+    text_of,
+    unknown_in,
+)
 from stablint.source.tree import Entry, Node, Scalar, Sequence, Unknown
 
 _MOST_EXPORTS = 100
@@ -49,6 +60,7 @@ class Runner:
         self.script = Script([], {}, {})
         self.tests: list[Test | None] = []  # of the condition that is open
         self.test: Test | None = None  # what stands in front of `&&`
+        self.sure = False  # the command there fails only where the whole script is of no use
 
     def command(self, words: tuple[Word, ...], environment: list[Entry], item: Simple) -> None:
         raise NotImplementedError
@@ -96,9 +108,12 @@ class Runner:
         if once:
             self.hold(item.variable, one_field(fields[0]))
             return
-        for name, given in self.script.loops.get(at, {}).items():
+        for name, change in self.script.loops.get(at, {}).items():
             before = self.state.held.get(name)
-            if given and text_of(before) == "":
+            given = change.given
+            if before is not None and change.adds:
+                self.hold(name, grown(before, f"`${name}` grows in a loop", change.apart))
+            elif given and text_of(before) == "":
                 self.hold(name, Unknown(f"`${name}`{GIVEN}"))
             elif given and isinstance(before, Definition):
                 self.hold(name, before._replace(presumed=True))
@@ -132,14 +147,17 @@ class Runner:
 
     def _simple(self, item: Simple) -> None:
         before, self.test = self.test, examine(item.words, self.state)
+        sure, self.sure = self.sure, _succeeds(item)
         self.tests.append(self.test)
         if self.test is not None and not item.joint:
             return
         if not item.joint:
             self._plain(item)
             return
-        if before is None or item.joint == "?":
+        if item.joint == "?":
             before = Test()
+        elif before is None:
+            before = Test(True) if sure and item.joint == "&&" else Test()
         taken = before.result if item.joint == "&&" else None if before.result is None else not before.result
         if self.test is not None:
             self.test = Test()  # of several conditions
@@ -288,6 +306,20 @@ class Runner:
             reason = held if isinstance(held, Unknown) else Unknown(f"`${name}` is not set in this file")
             return Scalar(reason, *place, "unknown", False)
         return as_text(held, held.start, held.end)
+
+
+# What a script does on its way to the command that it is for.
+_PREPARES = frozenset(
+    {"export", "declare", "typeset", "readonly", "local", "cd", "mkdir", "source", ".", "set", "ulimit", "module", "conda", "pip", "echo",
+     "printf", "unset", "sleep", "clear", "rm", "cp", "ln", "pushd", "chmod", ":"}
+)  # fmt: skip
+
+
+def _succeeds(item: Simple) -> bool:
+    """Whether what stands behind `&&` is meant to be run in any case."""
+    word = item.words[0] if item.words else None
+    name = word.plain() if isinstance(word, Word) else ""
+    return name in _PREPARES or all(assigned_name(word) for word in item.words)
 
 
 def _exporting(words: tuple[Word | Array, ...]) -> bool:

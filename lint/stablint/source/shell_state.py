@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from stablint.source.shell_pieces import GIVEN
-from stablint.source.shell_values import Definition, Held, Variables, from_caller, text_of
+from stablint.source.shell_values import Chunk, Definition, Held, Items, Variables, from_caller, grown, text_of
 from stablint.source.tree import Unknown
 
 
@@ -112,6 +114,46 @@ def _meet(name: str, block: Block, ends: list[Held | None]) -> Held | None:
         # `LR=1e-5; while …; do case $1 in --lr) LR=$2 …`: unless the caller says otherwise
         return known[0]._replace(presumed=True)
     kind = "loop" if block.kind == "loop" else "branch"
+    begun = _beginning(ends)
+    if begun is not None:
+        return grown(begun, f"`${name}` grows in a {kind}", apart=True)
     if len(texts) > 1:
         return Unknown(f"`${name}` differs by {kind}: {', '.join(sorted(texts)[:3])[:60]}")
     return Unknown(f"`${name}` is set in a {kind}")
+
+
+def _beginning(ends: list[Held | None]) -> Held | None:
+    """What a list, or a text of several words, begins with whichever way is taken (`ARGS+=" --bf16"` in one of them)."""
+    first = ends[0] if ends else None
+    if isinstance(first, Items):
+        lists = [end.fields for end in ends if isinstance(end, Items)]
+        same = _alike([[_content(field.chunks) for field in fields] for fields in lists])
+        return Items(first.fields[: len(same)]) if same and len(lists) == len(ends) else None
+    if not isinstance(first, Definition):
+        return None
+    texts = [end.chunks for end in ends if isinstance(end, Definition)]
+    same = _alike([_content(chunks) for chunks in texts])
+    count = next((number for number, (value, *_) in enumerate(same) if isinstance(value, Unknown)), len(same))
+    if not count or len(texts) != len(ends):
+        return None
+    # cut between two words; a text that only grows longer without a blank is another word
+    more = [chunks[count].value if len(chunks) > count else " " for chunks in texts]
+    if not _ends_blank(first.chunks[count - 1]) and not all(isinstance(one, str) and one[:1].isspace() for one in more):
+        return None
+    return first._replace(chunks=first.chunks[:count])
+
+
+def _content(chunks: tuple[Chunk, ...]) -> list[tuple[object, int, int]]:
+    return [(chunk.value, chunk.start, chunk.end) for chunk in chunks]
+
+
+def _ends_blank(chunk: Chunk) -> bool:
+    return isinstance(chunk.value, str) and chunk.value[-1:].isspace()
+
+
+def _alike(rows: list[list[Any]]) -> list[Any]:
+    """What all of them begin with."""
+    count = next(
+        (n for n, column in enumerate(zip(*rows, strict=False)) if column.count(column[0]) < len(column)), None
+    )
+    return rows[0][: min(map(len, rows)) if count is None else count]

@@ -122,6 +122,18 @@ def one_field(field: Field) -> Definition:
     return Definition(field.chunks, field.start, field.end, editable, any(chunk.presumed for chunk in field.chunks))
 
 
+def grown(held: Held, why: str, apart: bool = False) -> Held:
+    """What a variable holds, with something unknown behind it; `apart`: words of their own."""
+    if isinstance(held, Items) and held.fields:
+        end = held.fields[-1].end
+        return Items((*held.fields, Field((Chunk(Unknown(why), end, end, many=True),), end, end)))
+    if isinstance(held, Definition) and held.chunks:
+        more = Chunk(Unknown(why), held.end, held.end, many=True)
+        blank = (Chunk(" ", held.end, held.end, exact=False),) if apart else ()
+        return held._replace(chunks=(*held.chunks, *blank, more), editable=False)
+    return held if isinstance(held, Unknown) else Unknown(why)
+
+
 def from_caller(held: Held | None) -> bool:
     """Whether it is up to the caller alone what a variable holds: `$1`, or nothing in the file sets it."""
     return held is None or (type(held) is Unknown and (held[0].endswith((GIVEN, _UNSET)) or held[0] == _CALLED))

@@ -1,0 +1,145 @@
+"""What a run will do, in a few words: what runs it, what it trains, how fast, how long, on what; and what of it nobody can say from the files."""
+
+from __future__ import annotations
+
+from stablint.hazard.wording import value_text
+from stablint.run.fact import ABSENT, Fact, is_unknown
+from stablint.run.releases import Releases
+from stablint.run.world import World
+
+_LIBRARIES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "unsloth", "bitsandbytes", "torch")
+_NOT_KNOWN = "not known"
+
+
+def in_words(world: World) -> dict[str, str]:
+    """A line by its label, in the order in which they are read; labels of which there is nothing to say are left out."""
+    trains = world.fact("derived.trains")
+    found = {"framework": _framework(world), "releases": _releases(world)}
+    if trains.value is False:
+        found["training"] = "none: it evaluates or predicts only"
+    elif is_unknown(trains.value):
+        found["training"] = _unknown(trains)
+    else:
+        found |= {
+            "method": _said(world, "derived.method"),
+            "objective": _objective(world),
+            "precision": _said(world, "derived.compute_dtype"),
+            "learning rate": _number(world, "training.learning_rate"),
+            "steps": _steps(world),
+            "effective batch": _batch(world),
+            "warm-up steps": _warmup(world),
+            "sharding": _sharding(world),
+            "checkpoints": _checkpoints(world),
+        }
+    gpu = world.value("target.gpu.name")
+    return {
+        **{label: text for label, text in found.items() if text},
+        **({"GPU": str(gpu)} if isinstance(gpu, str) else {}),
+    }
+
+
+def _framework(world: World) -> str:
+    """Whose program it is, and what runs its steps where the framework does not say that."""
+    framework, loop = world.value("derived.framework"), world.fact("derived.trainer")
+    own = world.is_stated("launch.loop") and not (isinstance(loop.value, str) and "." in loop.value)
+    if is_unknown(loop.value):
+        steps = _unknown(loop) if world.is_stated("launch.loop") or is_unknown(framework) else ""
+    else:
+        steps = f"a loop of its own ({loop.value})" if own else f"{loop.value}{' (presumed)' if loop.presumed else ''}"
+    named = framework if isinstance(framework, str) and not steps.startswith(framework) else ""
+    return ", ".join(text for text in (named, steps) if text)
+
+
+def _releases(world: World) -> str:
+    """Those that are stated; what is presumed only where none is."""
+    releases: Releases = world.run.releases
+    stated = [library for library in _LIBRARIES if releases.stated(library) and releases.allowed(library)]
+    presumed = [library for library in _LIBRARIES if releases.presumed(library) and releases.allowed(library)]
+    text = ", ".join(f"{library} {_range(releases, library)}" for library in stated or presumed)
+    return f"{text} (presumed)" if text and not stated else text
+
+
+def _range(releases: Releases, library: str) -> str:
+    allowed = releases.allowed(library)
+    first, last = (releases.text(key, library) for key in (allowed[0], allowed[-1]))
+    return first if first == last else f"{first} to {last}" if releases.closed(library) else f"{first} or later"
+
+
+def _objective(world: World) -> str:
+    """A program that is called after an objective most likely has it, which no check takes for a fact."""
+    purpose = world.stated("launch.purpose")
+    if is_unknown(world.value("derived.objective")) and isinstance(purpose, str):
+        return f"{purpose} (presumed from the program's name)"
+    return _said(world, "derived.objective")
+
+
+def _said(world: World, name: str) -> str:
+    fact = world.fact(name)
+    if is_unknown(fact.value):
+        return _unknown(fact)
+    return "" if fact.value is ABSENT else value_text(fact.value) + (" (presumed)" if fact.presumed else "")
+
+
+def _unknown(fact: Fact) -> str:
+    return f"{_NOT_KNOWN}: {fact.value.reason}"
+
+
+def _number(world: World, name: str) -> str:
+    """A setting by its value; what is left out has the default of its class, if that is certain."""
+    fact = world.fact(name)
+    if world.is_stated(name):
+        return _said(world, name)
+    return f"{value_text(fact.value)} (default)" if isinstance(fact.value, (int, float)) else ""
+
+
+def _steps(world: World) -> str:
+    total = world.fact("derived.total_steps")
+    if not is_unknown(total.value) and total.value is not ABSENT:
+        return _said(world, "derived.total_steps")
+    most = world.fact("training.max_steps")
+    if world.is_stated("training.max_steps") and is_unknown(most.value):
+        return _unknown(most)
+    epochs = world.value("training.num_train_epochs")
+    if isinstance(epochs, (int, float)):
+        return f"{value_text(epochs)} epochs{'' if world.is_stated('training.num_train_epochs') else ' (default)'}"
+    return _said(world, "derived.total_steps")
+
+
+def _batch(world: World) -> str:
+    fact = world.fact("derived.effective_batch")
+    if not is_unknown(fact.value):
+        return _said(world, "derived.effective_batch")
+    names = ("training.per_device_train_batch_size", "training.gradient_accumulation_steps", "derived.world_size")
+    parts = [
+        f"{value_text(value)} {word}"
+        for name, word in zip(names, ("a device", "accumulated", "processes"), strict=True)
+        if isinstance(value := world.value(name), int) and not isinstance(value, bool)
+    ]
+    return _unknown(fact) + (f" ({', '.join(parts)})" if parts else "")
+
+
+def _warmup(world: World) -> str:
+    share = world.value("training.warmup_ratio")
+    if is_unknown(world.value("derived.warmup_steps")) and isinstance(share, (int, float)):
+        return f"{value_text(share)} of all steps"
+    return _said(world, "derived.warmup_steps")
+
+
+def _sharding(world: World) -> str:
+    stage, sharded = world.fact("derived.zero_stage"), world.fact("derived.fsdp")
+    if stage.value in (1, 2, 3):
+        return f"ZeRO-{stage.value}{' (presumed)' if stage.presumed else ''}"
+    if sharded.value is True:
+        return f"FSDP{' (presumed)' if sharded.presumed else ''}"
+    return _unknown(stage) if is_unknown(stage.value) and world.value("derived.deepspeed") is True else ""
+
+
+def _checkpoints(world: World) -> str:
+    kind = world.value("training.save_strategy")
+    if kind != "steps":
+        return _said(world, "training.save_strategy")
+    every = world.fact("training.save_steps")
+    if is_unknown(every.value):
+        return _unknown(every)
+    share = isinstance(every.value, float) and every.value < 1
+    return f"every {value_text(every.value)} {'of all steps' if share else 'steps'}"
