@@ -8,7 +8,7 @@ import pytest
 
 from stablint.hazard.checked import Checked
 from stablint.in_words import in_words
-from tests.runs import Files, runs
+from tests.runs import Files, inspected, rules, runs
 
 _RUN = "--model_name_or_path meta-llama/Llama-2-7b-hf --output_dir o --bf16 True --num_train_epochs 2 --per_device_train_batch_size 4"
 _STEPS = 'STEPS=100\nif [ -n "$SMOKE" ]; then STEPS=1; fi\n'
@@ -36,7 +36,8 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
     "a text that grows": (
         {"run.sh": f'ARGS="{_RUN} --learning_rate 2e-5"\nif [ "$1" = x ]; then ARGS="$ARGS --weight_decay 0.1"; fi\n'
                    'for d in a b; do ARGS+=" --extra $d"; done\npython train.py $ARGS\n'},
-        {"learning rate": "2e-05", "steps": "2 epochs", "effective batch": "not known: batch size, accumulation and processes are not all known (4 a device, 1 processes)"},
+        {"learning rate": "2e-05", "steps": "2 epochs",
+         "effective batch": "not known: batch size, accumulation and processes are not all known (4 a device, 1 processes)"},
     ),
     "a number of steps that a branch decides is not the default of three epochs": (
         {"run.sh": f"{_STEPS}python train.py {_RUN} --max_steps $STEPS --save_steps $STEPS\n"},
@@ -50,11 +51,59 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
         {"run.sh": f"deepspeed train_dpo.py {_RUN} --beta 0.1\n"},
         {"objective": "dpo (presumed from the program's name)"},
     ),
+    "sections of a program's own": (
+        {"sft.yaml": "model: {name: Qwen/Qwen2.5-7B, torch_dtype: bfloat16}\nlora: {rank: 16, alpha: 32}\n"
+                     "sft:\n  learning_rate: 2.0e-4\n  num_epochs: 2\n  batch_size: 4\n  grad_accum: 8\n  bf16: true\n"
+                     "eval: {batch_size: 64, max_length: 9}\n"},
+        {"framework": "a program's own settings", "method": "lora (presumed)", "objective": "sft (presumed)", "precision": "bfloat16 (presumed)",
+         "learning rate": "0.0002 (presumed)",
+         "steps": "2 epochs",
+         "effective batch": "not known: batch size, accumulation and processes are not all known (4 a device, 8 accumulated)"},
+    ),
+    "an own file, flat, of several rates": (
+        {"ablation.yaml": "base_model: a/b\nlr: [1.0e-4, 2.0e-4]\nepochs: 3\nmicro_batch_size: 2\nbatch_size: 64\nlora_rank: 8\nmixed_precision: bf16\n"},
+        {"method": "lora (presumed)", "precision": "bfloat16 (presumed)", "learning rate": "not known: one of several", "steps": "3 epochs"},
+    ),
+    "nanotron, which pre-trains": (
+        {"nanotron.yaml": "general: {project: debug, run: tiny, seed: 42}\nmodel: {dtype: bfloat16, model_config: {hidden_size: 16}}\n"
+                          "optimizer: {clip_grad: 1.0, learning_rate_scheduler: {learning_rate: 0.0003, lr_warmup_steps: 2}}\n"
+                          "tokens: {batch_accumulation_per_replica: 1, micro_batch_size: 2, sequence_length: 256, train_steps: 15}\n"},
+        {"learning rate": "0.0003 (presumed)", "steps": "15 (presumed)", "warm-up steps": "2 (presumed)"},
+    ),
+    "flags of an own parser have no defaults of the library": (
+        {"run.sh": "torchrun train.py --model_name a/b-7b --lr 1e-5 --epochs 3 --batch_size 8 --max_seq_len 2048 --gradient_accumulation_steps 4\n"},
+        {"framework": "a program's own settings", "method": "unknown", "learning rate": "1e-05 (presumed)", "steps": "3 epochs",
+         "effective batch": "32 (presumed)", "checkpoints": "not known: it may be set outside the files at hand"},
+    ),
+    "verl, a file": (
+        {"ppo.yaml": "data: {train_batch_size: 1024, max_prompt_length: 512}\nactor_rollout_ref:\n  model: {path: Qwen/Qwen2.5-7B, lora_rank: 0}\n"
+                     "  actor: {ppo_mini_batch_size: 256, optim: {lr: 1.0e-6}}\n  rollout: {n: 8}\nalgorithm: {adv_estimator: grpo}\n"
+                     "trainer: {total_epochs: 15, n_gpus_per_node: 8, nnodes: 1}\n"},
+        {"framework": "verl, torch", "method": "full", "objective": "grpo", "learning rate": "1e-06", "steps": "15 epochs", "effective batch": "256"},
+    ),
+    "verl, a command": (
+        {"run.sh": 'python3 -m verl.trainer.main_ppo data.train_batch_size=1024 actor_rollout_ref.model.path=Qwen/Qwen2.5-7B '
+                   'actor_rollout_ref.actor.optim.lr=1e-6 actor_rollout_ref.actor.ppo_mini_batch_size=256 +trainer.total_epochs=3 "$@"\n'},
+        {"framework": "verl, torch (presumed)", "objective": "ppo (presumed from the program's name)", "learning rate": "1e-06", "steps": "3 epochs"},
+    ),
+    "verl's supervised fine-tuning": (
+        {"run.sh": "torchrun --nproc_per_node 8 -m verl.trainer.fsdp_sft_trainer data.train_batch_size=256 data.micro_batch_size_per_gpu=4 "
+                   "model.partial_pretrain=Qwen/Qwen2.5-7B optim.lr=1e-5 model.lora_rank=32 trainer.total_epochs=4\n"},
+        {"objective": "sft", "method": "lora", "learning rate": "1e-05", "effective batch": "256", "steps": "4 epochs"},
+    ),
     "a release that is stated": (
         {"run.sh": f"python train.py {_RUN}\n", "requirements.txt": "transformers==4.37.2\n"},
         {"releases": "transformers 4.37.2"},
     ),
 }  # fmt: skip
+
+
+def test_a_name_of_ones_own_draws_no_warning(tmp_path: Path) -> None:
+    """`lr: 1e-5` is text for a plain reader of YAML; whether this program makes a number of it, nobody has seen."""
+    files = {
+        "own.yaml": "model_name_or_path: Qwen/Qwen2.5-7B\nlr: 1e-5\nepochs: 2\nbatch_size: 2\ngradient_accumulation_steps: 2\nmixed_precision: bf16\n"
+    }
+    assert rules(inspected(tmp_path, files), "error", "warning") == set()
 
 
 @pytest.mark.parametrize(("files", "said"), SAID.values(), ids=SAID)

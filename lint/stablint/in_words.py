@@ -41,6 +41,8 @@ def in_words(world: World) -> dict[str, str]:
 def _framework(world: World) -> str:
     """Whose program it is, and what runs its steps where the framework does not say that."""
     framework, loop = world.value("derived.framework"), world.fact("derived.trainer")
+    if "own" in world.run.dialects and is_unknown(framework) and is_unknown(loop.value):
+        return "a program's own settings"
     own = world.is_stated("launch.loop") and not (isinstance(loop.value, str) and "." in loop.value)
     if is_unknown(loop.value):
         steps = _unknown(loop) if world.is_stated("launch.loop") or is_unknown(framework) else ""

@@ -55,7 +55,7 @@ def _of_document(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
         for fragment in fragments:
             by_command.setdefault(fragment.block.number, []).append(Part(fragment, fragment.presumed))
         return list(by_command.values())
-    return [[Part(fragment)] for fragment in fragments]
+    return [[Part(fragment, fragment.presumed)] for fragment in fragments]
 
 
 _CONFIGURATION = re.compile(r"[^$<>{}*]+\.(json|ya?ml)")  # a name, no pattern of names

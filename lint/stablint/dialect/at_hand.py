@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from stablint.dialect import huggingface, loop, python_kinds
 from stablint.dialect.fragment import Fragment, last_word, spelled
-from stablint.run.fact import OPEN, PRESUMED, Explicit, Place, Statement
+from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.source.tree import Call, Document, Entry, Module, Unknown
 
 # Frameworks that are told by flags or keys, and the packages that their own programs import.
@@ -70,7 +70,7 @@ class Program(NamedTuple):
 
     def _declares(self, one: Statement) -> Statement:
         origin = one.origin
-        if not isinstance(origin, Explicit) or len(origin.place.path) != 1:
+        if not isinstance(origin, Explicit) or len(origin.place.path) != 1 or origin.reader == OWN:
             return one
         owner = self.declared.get(spelled(origin.place.path[0]))
         return one if owner is None else one._replace(origin=origin._replace(reader=f":{owner}"))

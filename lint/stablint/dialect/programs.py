@@ -68,6 +68,12 @@ def of(launcher: Command, script: Command | None) -> Program | None:
         return Program("openrlhf", named)
     if named:
         return Program("ms-swift", named.rpartition(".")[2])
+    if any("verl" in word or "actor_rollout_ref." in word for word in _all_words(target)):
+        from stablint.dialect import verl
+
+        module = verl.entry(tuple(_all_words(target)))
+        if module:
+            return Program("verl", module)
     return _by_flags(keys, target)
 
 
@@ -124,6 +130,10 @@ def _lowerer(program: Program) -> Callable[[Block, str], Fragment]:
         from stablint.dialect import openrlhf
 
         return openrlhf.lower
+    if program.dialect == "verl":
+        from stablint.dialect import verl
+
+        return verl.lower
     if program.dialect in ("xtuner", "torchtune"):
         from stablint.dialect import torchtune, xtuner
 

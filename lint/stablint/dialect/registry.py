@@ -55,6 +55,38 @@ def _lower_litgpt(block: Block) -> Fragment:
     return litgpt.lower(block)
 
 
+def _own(keys: frozenset[str], block: Block) -> int:
+    """What no library's file is may be one for a program of its own."""
+    if keys.isdisjoint(_RATES) and not any(type(entry.value) is Mapping for entry in block.mapping.entries):
+        return 0
+    from stablint.dialect import own
+
+    return own.recognise(keys, block)
+
+
+def _lower_own(block: Block) -> Fragment:
+    from stablint.dialect import own
+
+    return own.lower(block)
+
+
+_RATES = frozenset({"lr", "learning_rate", "max_lr", "base_lr", "peak_lr"})
+
+
+def _verl(keys: frozenset[str], block: Block) -> int:
+    if "actor_rollout_ref" not in keys and not ("trainer" in keys and "optim" in keys):
+        return 0
+    from stablint.dialect import verl
+
+    return verl.recognise(keys, block)
+
+
+def _lower_verl(block: Block) -> Fragment:
+    from stablint.dialect import verl
+
+    return verl.lower(block)
+
+
 # Documents with keys. `trl` is lowered by huggingface.py, which tells the two apart by their keys.
 DOCUMENTS: dict[str, Dialect] = {
     "model": Dialect(model.recognise, model.lower),
@@ -68,6 +100,8 @@ DOCUMENTS: dict[str, Dialect] = {
     "ms-swift": Dialect(swift.recognise, swift.lower),
     "fsdp": Dialect(fsdp.recognise, fsdp.lower),
     "hf-args": Dialect(huggingface.recognise, huggingface.lower),
+    "verl": Dialect(_verl, _lower_verl),
+    "own": Dialect(_own, _lower_own),
 }
 _HF = DOCUMENTS["hf-args"]
 NAMES = (*DOCUMENTS, "trl", "xtuner", "python", "notebook", "shell")
@@ -143,7 +177,7 @@ def _best(block: Block, named: str | None) -> Dialect | None:
         found = dialect.recognise(keys, block)
         if found > score:
             best, score = dialect, found
-    if flat:
+    if flat and best is not DOCUMENTS["own"]:
         _flat[keys] = best
     return _settings(best, block)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 
-from stablint.dialect import huggingface, launch, llamafactory, programs, slurm
+from stablint.dialect import huggingface, launch, llamafactory, own, programs, slurm
 from stablint.dialect.fragment import Block, Fragment, Link, override, spelled
 from stablint.run.fact import OPEN, Explicit, Place, Statement
 from stablint.run.fields import field
@@ -48,7 +48,8 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
     known = _known_flags(target)
     return (
         (known >= 3 and not _evaluates(target, keys, known))
-        or (programs.of(launcher, script) is not None and (bool(keys) or bool(_config_links(target))))
+        or ((program := programs.of(launcher, script)) is not None and (bool(keys) or bool(_config_links(target))))
+        or (program is not None and program.dialect == "verl")
         or (known >= 1 and bool(keys & huggingface.TELLING) and not _evaluates(target, keys, known))
         or (bool(_config_links(target)) and _starts_training(launcher, target))
         or (_names_config(target) and script is not None and _speaks_of_training(target))
@@ -152,6 +153,7 @@ def lower(document: Document, split_launch: SplitLaunch) -> Iterator[Fragment]:
             _training(document, launcher, target or launcher, index),
             launch.lower(document, launcher, index, target is not None, command.words[0]),
         ]
+        found += _meant(found[0])
         for fragment in found:
             if command.folder:
                 there = tuple(link._replace(folder=command.folder) for link in fragment.links)
@@ -206,6 +208,8 @@ def _training(document: Document, launcher: Command, target: Command, index: int
         fragment = fragment._replace(classes=_by_script(target, fragment.classes))
     if program is None and configs and not _known_flags(target):
         fragment = fragment._replace(framework="")  # `train.py recipe.yaml`: whose script it is, the file tells
+    if program is None:
+        fragment = _by_its_own_names(fragment)
     fragment = fragment._replace(statements=tuple(_truth(stated) for stated in fragment.statements))
     scopes = dict(fragment.scopes)
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
@@ -223,6 +227,29 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     elif program is None and _quantises(target) and not _tells_quantisation(fragment):
         scopes |= dict.fromkeys(("model", "quantization"), OPEN)
     return fragment._replace(links=links, scopes=scopes)
+
+
+def _by_its_own_names(fragment: Fragment) -> Fragment:
+    """`--lr 1e-5 --epochs 3`: the parser is the program's own, and no default of TrainingArguments holds beside it. What such flags mean
+    is presumed, and stands by itself (`_meant`)."""
+    if fragment.framework not in ("", "transformers", "trl"):
+        return fragment
+    keys = frozenset(spelled(entry.key) for entry in fragment.block.mapping.entries)
+    if keys.isdisjoint(own.ALIASES):
+        return fragment
+    found, alone = own.of_flags(fragment.block, "flags", frozenset(one.fact for one in fragment.statements))
+    if not found or not alone:
+        return fragment
+    classes = {head: names for head, names in fragment.classes.items() if head not in ("training", "trainer")}
+    return fragment._replace(classes=classes, scopes=own.scopes(), framework="", dialect="own")
+
+
+def _meant(fragment: Fragment) -> list[Fragment]:
+    if fragment.dialect != "own":
+        return []
+    said, _ = own.of_flags(fragment.block, "flags", frozenset(one.fact for one in fragment.statements))
+    empty = fragment._replace(scopes={}, classes={}, links=(), entry=False)
+    return [empty._replace(statements=tuple(said), presumed=True)]
 
 
 def _by_script(target: Command, classes: Table[str, tuple[str, ...]]) -> Table[str, tuple[str, ...]]:
@@ -248,8 +275,9 @@ _PURPOSE = re.compile(
 
 def _purpose(document: Document, target: Command, index: int) -> Iterator[Statement]:
     """That the program is called after another objective than supervised fine-tuning: which it is, its name does not prove."""
-    word = next((word for word in _script_words(target) if word.endswith(".py")), "")
-    found = _PURPOSE.search(word.rpartition("/")[2].lower())
+    module = target.words[0] if target.words and "." in target.words[0] and "/" not in target.words[0] else ""
+    word = next((word for word in _script_words(target) if word.endswith(".py")), module)
+    found = _PURPOSE.search(word.removesuffix(".py").rpartition("/")[2].rpartition(".")[2].lower())
     if found is not None:
         place = Place(document, word, target.start, target.end, None, (word,))
         yield Statement("launch.purpose", found[1], found[1], Explicit(place, "flags", index))

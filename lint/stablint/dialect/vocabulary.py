@@ -65,7 +65,7 @@ _LAUNCHER = Words({}, accelerate.flag_row, None)
 # Rarer ones, which take nothing that their table does not say: their modules are loaded where such a text was met.
 _RARE = {
     "openrlhf": "stablint.dialect.openrlhf", "deepspeed-chat": "stablint.dialect.deepspeed_chat", "litgpt": "stablint.dialect.litgpt",
-    "xtuner": "stablint.dialect.xtuner",
+    "xtuner": "stablint.dialect.xtuner", "verl": "stablint.dialect.verl",
     "llama-cookbook": "stablint.dialect.llama_cookbook",
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ from stablint.hazard.checked import Checked
 from stablint.hazard.condition import deciding, evaluate
 from stablint.hazard.model import Finding, Hazard, Remedy
 from stablint.hazard.wording import fill
-from stablint.run.fact import ABSENT, PRESUMED, Derived, Explicit, Fact, Place
+from stablint.run.fact import ABSENT, OWN, PRESUMED, Derived, Explicit, Fact, Place
 from stablint.run.provenance import defaults, leaves
 from stablint.run.world import Run, World
 
@@ -33,6 +33,8 @@ def finding(
         severity = min(severity, "warning", key=_RANK.__getitem__)
         notes.append(_presumption(presumed, world))
     if _is_hint_by_recipes(names, world):
+        severity = "info"
+    if _of_a_reader_unseen((*facts, *([world.fact(item)] if item else [])), world):
         severity = "info"
     if item and (_about_keys(hazard.when) or _about_choices(hazard.when)) and (most := _most(world, item)):
         severity = min(severity, most, key=_RANK.__getitem__)
@@ -68,6 +70,15 @@ def finding(
         tuple(notes),
         item,
         divided,
+    )
+
+
+def _of_a_reader_unseen(facts: tuple[Fact, ...], world: World) -> bool:
+    """Whether it rests on settings whose names are a program's own: what that makes of them, nobody has seen."""
+    return any(
+        isinstance(leaf.origin, Explicit) and leaf.origin.reader == OWN
+        for fact in facts
+        for leaf in leaves(world, fact.name)
     )
 
 

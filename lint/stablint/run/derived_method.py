@@ -73,8 +73,8 @@ def _method(w: World) -> Answer:
         return Answer("full", ("lora.use_peft",))
     if w.run.framework in _SWITCHES and w.run.scopes.get("lora", OPEN) != OPEN:
         return Answer("full", ("lora.use_peft",), presumed=w.run.scopes.get("lora") == PRESUMED)
-    # OpenRLHF's switch is `if lora_rank > 0` (openrlhf/models/actor.py).
-    if w.run.framework == "openrlhf" and w.stated("lora.r") == 0:
+    # The switch of OpenRLHF and verl is `if lora_rank > 0` (openrlhf/models/actor.py, verl/workers/fsdp_workers.py).
+    if w.run.framework in ("openrlhf", "verl") and w.stated("lora.r") == 0:
         return Answer("full", ("lora.r",))
     # TRL's ModelConfig switches adapters on by use_peft alone, where TRL certainly reads the file.
     owner = "trl" in w.run.dialects and w.run.scopes.get("lora") == CLOSED
@@ -169,7 +169,7 @@ def trl_trainer(w: World) -> Answer:
 # Frameworks with a loop of their own; the others drive the Trainer of transformers or a subclass.
 _LOOPS = {
     "torchtune": "torch", "litgpt": "lightning", "lightning": "lightning", "openrlhf": "deepspeed", "deepspeed-chat": "deepspeed",
-    "xtuner": "mmengine", "xtuner-v1": "torch", "llama-cookbook": "torch", "open-instruct": "accelerate", "llamafactory-v1": "torch",
+    "xtuner": "mmengine", "xtuner-v1": "torch", "llama-cookbook": "torch", "open-instruct": "accelerate", "llamafactory-v1": "torch", "verl": "torch",
 }  # fmt: skip
 
 

@@ -51,8 +51,10 @@ def compute_dtype(w: World) -> Answer:
 
 
 def _accelerated(w: World) -> Answer | None:
-    stated = w.stated("accelerate.mixed_precision")
-    return Answer(stated, ("accelerate.mixed_precision",)) if stated in _HALF else None
+    for name in ("accelerate.mixed_precision", "training.amp_dtype"):  # the second: what a program calls it itself
+        if w.stated(name) in _HALF:
+            return Answer(w.stated(name), (name,))
+    return None
 
 
 def _unsloth_dtype(w: World) -> Answer | None:

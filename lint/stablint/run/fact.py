@@ -26,6 +26,7 @@ ABSENT = _Absent()
 
 CLOSED, PRESUMED, OPEN = "closed", "presumed", "open"
 
+OWN = ":own"  # the reader of a setting whose name is a program's own, and that nobody has seen read
 LIVE = "live"  # the format of the document that stands for live objects, which have no text
 
 
