@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -232,6 +233,25 @@ def test_live_objects_are_held_to_this_machine_and_files_are_not(tmp_path, monke
     assert not [
         d for d in stablint.check(training_args=args, model=Model("qwen2", QWEN), gpu=()).diagnostics if d.targets
     ]
+
+
+# What is handed over, and what is said of it: nothing checked is not safe.
+NOTHING = [
+    ((), {}, ValueError, "nothing was checked: give files, or objects"),
+    ((), {"training_args": None, "model": None}, ValueError, "nothing was checked"),
+    (("notes.yaml",), {}, ValueError, "no training configuration in `notes.yaml`"),
+    ((None,), {}, TypeError, "a path was expected, and NoneType was given: objects go by name"),
+    (({"fp16": True},), {}, TypeError, "a path was expected, and dict was given"),
+    ((), {"trainer": 3}, TypeError, "trainer is int, and a trainer has `args` and `model`"),
+]
+
+
+@pytest.mark.parametrize(("paths", "objects", "error", "said"), NOTHING)
+def test_nothing_is_not_safe(paths, objects, error, said, tmp_path, monkeypatch):
+    (tmp_path / "notes.yaml").write_text("a: 1\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=re.escape(said)):
+        stablint.assert_safe(*paths, **objects)
 
 
 def test_a_path_that_is_not_there():

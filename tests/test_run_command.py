@@ -84,6 +84,34 @@ def test_a_script_that_builds_its_arguments_itself_is_read(project):
     assert done.returncode == 1 and "own.py:2" in done.stderr
 
 
+INNER = "python train.py --config bad.yaml\n"
+# Files beside the project's, and the command that reads them in the end.
+FOLLOWED = [
+    ({"run.sh": INNER}, ["bash", "run.sh"]),
+    ({"run.sh": INNER}, ["./run.sh"]),
+    ({"run.sh": INNER}, ["env", "X=1", "bash", "run.sh"]),
+    ({"run.sh": INNER}, ["sbatch", "--nodes=2", "run.sh"]),
+    ({"run.sh": INNER}, ["sh", "-c", "bash run.sh"]),
+    ({"run.sh": INNER}, ["bash", "-lc", "cd . && source run.sh"]),
+    ({"launch": "#!/usr/bin/env bash\n" + INNER}, ["./launch"]),
+    ({"run.sh": INNER, "outer.sh": 'cd "$(dirname "$0")"\nbash run.sh;\n'}, ["bash", "outer.sh"]),
+]
+
+
+@pytest.mark.parametrize(("files", "command"), FOLLOWED, ids=lambda one: " ".join(one) if isinstance(one, list) else "")
+def test_a_script_is_followed_to_what_it_starts(project, files, command):
+    for name, text in files.items():
+        (project / name).write_text(text)
+    done = launch(project, *command)
+    assert done.returncode == 1 and "P143" in done.stderr and "not started" in done.stderr
+
+
+def test_what_make_starts_is_not_read_and_refused(project):
+    (project / "Makefile").write_text("train:\n\tpython train.py --config bad.yaml\n")
+    done = launch(project, "make", "train")
+    assert done.returncode == 2 and "what `make` starts is not read" in done.stderr
+
+
 def test_a_command_that_is_no_training_is_started_with_a_word(project):
     done = launch(project, sys.executable, "-c", "print('hello')")
     assert (done.returncode, done.stdout) == (0, "hello\n")

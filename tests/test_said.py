@@ -102,3 +102,59 @@ def test_a_script_that_a_command_starts_is_read(command: list[str], code: int, s
     )
     assert done.returncode == code and said in done.stderr
     assert not (tmp_path / "started").exists()
+
+
+TRAIN = "from transformers import TrainingArguments\nargs = TrainingArguments('o', {})\n"
+# What is asked with which options, and what the last lines say or leave out.
+TAILS = [
+    ([], "10 checks need the model: pass --model ID_OR_FOLDER", "fp16-unsafe-model"),
+    (["--verbose"], "fp16-unsafe-model", "more, which --verbose names"),
+    (["--model", "nobody/nothing"], "pass --model FOLDER with its config.json", "ID_OR_FOLDER"),
+    (["--model", "Qwen/Qwen2.5-7B", "--gpu", "A100"], "Found 1 warning", "model"),
+]
+
+
+@pytest.mark.parametrize(("words", "said", "unsaid"), TAILS)
+def test_checks_that_wait_are_told_by_what_helps(
+    words: list[str],
+    said: str,
+    unsaid: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    written(tmp_path, {"train.py": TRAIN.format("fp16=True")})
+    monkeypatch.chdir(tmp_path)
+    main(["check", ".", "--isolated", *words])
+    last = capsys.readouterr().out.rpartition("\n\n")[2]
+    assert said in last and unsaid not in last
+
+
+@pytest.mark.parametrize(("setting", "lines"), [("fp16=True", 0), ("fp16=True, bf16=True", 1)])
+def test_quiet_is_findings_only(
+    setting: str, lines: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, {"train.py": TRAIN.format(setting)})
+    monkeypatch.chdir(tmp_path)
+    main(["check", ".", "--isolated", "--quiet", "--output-format", "concise"])
+    assert len(capsys.readouterr().out.splitlines()) == lines
+
+
+PROSE = "# How to train\n\nlearning_rate: 1e-4: that much\nbf16: [\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("README.md", 0), ("notes.txt", 0), ("page.html", 0), ("train.yaml", 1), ("config", 1)]
+)
+def test_prose_that_a_glob_names_is_no_broken_configuration(
+    name: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(
+        tmp_path,
+        {
+            name: PROSE.replace("```sh\n", "").replace("```\n", ""),
+            "good.yaml": "output_dir: o\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 1\n",
+        },
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", name, "good.yaml", "--isolated"]) == code

@@ -68,9 +68,13 @@ def check(
     from stablint.project import Asked, Resolver
     from stablint.report.once import joined
 
-    named = [os.fspath(path) for path in paths]
+    named = [_path(path) for path in paths]
     if isinstance(deepspeed, (str, os.PathLike)):
         named, deepspeed = [*named, os.fspath(deepspeed)], None
+    if trainer is not None and not (hasattr(trainer, "args") and hasattr(trainer, "model")):
+        raise TypeError(
+            f"trainer is {_kind(trainer)}, and a trainer has `args` and `model`: give a built transformers.Trainer, or the model as model=…"
+        )
     if trainer is not None:
         training_args, model = training_args or trainer.args, model if model is not None else trainer.model
         tokenizer = tokenizer or getattr(trainer, "processing_class", None)
@@ -94,6 +98,19 @@ def check(
         raise FileNotFoundError(str(error)) from error
     except Wrong as error:
         raise ValueError(str(error)) from error
+
+
+def _kind(value: Any) -> str:
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _path(given: Any) -> str:
+    if isinstance(given, (str, os.PathLike)):
+        return os.fspath(given)
+    raise TypeError(
+        f"a path was expected, and {_kind(given)} was given: objects go by name, such as training_args=…, peft_config=…, deepspeed=…"
+    )
 
 
 def _live(
@@ -140,10 +157,21 @@ def _as_installed(wanted: Options) -> Options:
 
 
 def assert_safe(*paths: Path, **objects: Any) -> Report:
-    """The report of `check` on the same arguments; raises UnsafeConfig if something in it is an error and not suppressed."""
+    """The report of `check` on the same arguments; raises UnsafeConfig if something in it is an error and not suppressed.
+
+    Nothing is not safe: where no file and no object is given (an argument that is None counts as none), or nothing in what is given is a
+    training configuration, it raises ValueError.
+    """
     report = check(*paths, **objects)
     if _errors(report):
         raise UnsafeConfig(report)
+    if not any(file.status == "checked" for file in report.files) and not report.runs:
+        what = " and ".join(f"`{os.fspath(path)}`" for path in paths)
+        raise ValueError(
+            f"nothing was checked: no training configuration in {what}"
+            if what
+            else "nothing was checked: give files, or objects such as training_args=…, model=… or trainer=…"
+        )
     return report
 
 

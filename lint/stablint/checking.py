@@ -60,7 +60,7 @@ def _emitted(
     """Print the report as the options have it."""
     return emit(
         where, found, policies.texts(), color=given.color, fixed=fixed, statistics=given.statistics,
-        hide_suppressed=given.hide_suppressed,
+        hide_suppressed=given.hide_suppressed, tail="none" if given.quiet else "long" if given.verbose else "short",
     )  # fmt: skip
 
 

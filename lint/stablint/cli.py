@@ -328,7 +328,11 @@ def _check(words: list[str], extra: list[str]) -> int:
     )
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 whatever is found")
     parser.add_argument("--quiet", action="store_true", help="print findings only")
-    parser.add_argument("--verbose", action="store_true", help="also say which files were skipped, and why")
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="also say which files were skipped, and why, and which checks wait for what",
+    )
     given, flags = parser.read(words, extra)
     from stablint.checking import run_check
 

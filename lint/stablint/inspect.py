@@ -142,6 +142,11 @@ def inspect(
         tuple(_not_found(files, runs)) if files.not_found else (),
         tuple(_notes(options, files)) if options.model is not None else (),
     )
+    if options.model is not None:  # who has named it cannot be asked to name it
+        undetermined = [
+            item._replace(needs=tuple("model.config" if need == "model" else need for need in item.needs))
+            for item in undetermined
+        ]
     if findings or undetermined:
         from stablint import diagnose  # most files have nothing to tell
 

@@ -35,6 +35,8 @@ _ELSEWHERE = frozenset({"srun", "sbatch", "ssh", "kubectl", "docker", "podman", 
 
 
 _SHELL = (".sh", ".bash", ".slurm", ".sbatch")
+_SHEBANG = re.compile(rb"#!.*\b(?:ba|z|da|k)?sh\b")
+_MOST, _LONGEST = 20, 200_000  # scripts that start each other; characters of one
 # What these start stands in files of a kind that is not read.
 _MAKERS = frozenset({"make", "gmake", "just", "task", "invoke", "ninja", "nox", "tox", "npm", "poe", "rake"})
 
@@ -73,12 +75,66 @@ def examine(command: Sequence[str], options: Options, environment: Mapping[str, 
     found = inspect([], options, base=folder, texts={text.path: text})
     if found.runs:
         return found
-    scripts = [
-        word
-        for word in command
-        if word.endswith((".py", ".yaml", ".yml", ".json", *_SHELL)) and os.path.isfile(os.path.join(folder, word))
-    ]
-    return inspect(scripts, options, base=folder) if scripts else found
+    scripts, seen = list(_scripts(command, folder)), set[str]()
+    while scripts and not found.runs and len(seen) < _MOST:
+        bare = [_unnamed(word, folder) for word in scripts]
+        unnamed = {one.path: one for one in bare if one is not None}
+        known = [word for word in scripts if os.path.join(folder, word) + _SHELL[0] not in unnamed]
+        found = inspect(known, options, base=folder, texts=unnamed)
+        seen.update(scripts)
+        words = [word for script in scripts for word in _words_of(os.path.join(folder, script))]
+        inner = dict.fromkeys(word for word in _scripts(words, folder) if _is_shell(os.path.join(folder, word)))
+        scripts = [word for word in inner if word not in seen]
+    return found
+
+
+def _scripts(words: Iterable[str], folder: str) -> Iterable[str]:
+    """The files among the words of a command that a shell, a program or a framework reads; those in a word that is a command of its own too."""
+    for word in words:
+        if " " in word.strip():
+            yield from _scripts(_split(word), folder)
+            continue
+        path = os.path.join(folder, word)
+        if word.endswith((".py", ".yaml", ".yml", ".json", *_SHELL)):
+            if os.path.isfile(path):
+                yield word
+        elif "." not in os.path.basename(word) and os.path.isfile(path) and _is_shell(path):
+            yield word  # `./train`
+
+
+def _unnamed(word: str, folder: str) -> Text | None:
+    """A script without a suffix, as one with a shell's."""
+    path = os.path.join(folder, word)
+    if path.endswith((".py", ".yaml", ".yml", ".json", *_SHELL)):
+        return None
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return Text(path + _SHELL[0], word, file.read(_LONGEST))
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text, comments=True)
+    except ValueError:
+        return text.split()
+
+
+def _words_of(path: str) -> list[str]:
+    """The words of a shell script that was read and holds no run by itself: it may start others."""
+    if not _is_shell(path):
+        return []
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return [word for line in file.read(_LONGEST).splitlines() for word in _split(line.replace(";", " ; "))]
+
+
+def _is_shell(path: str) -> bool:
+    """By its suffix; one without says so in its first line."""
+    if path.endswith(_SHELL):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return _SHEBANG.match(file.readline(200)) is not None
+    except OSError:
+        return False
 
 
 def _maker(command: Sequence[str]) -> str:

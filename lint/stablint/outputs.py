@@ -72,6 +72,7 @@ def emit(
     fixed: int = 0,
     statistics: bool = False,
     hide_suppressed: bool = False,
+    tail: str = "short",
 ) -> Inspection:
     """Write every output, masked. Raises Wrong for a file that cannot be written. What comes back is what was told: a finding that a
     format fails on is told as a fault. Formats for programs hold what is accepted as well, unless `hide_suppressed`.
@@ -88,11 +89,11 @@ def emit(
             continue
         few = hide_suppressed and output.format not in FOR_PEOPLE
         report = _active(found.report) if few else found.report
-        rendered, error = attempt(_render, output, report, house_texts, color, fixed, secrets)
+        rendered, error = attempt(_render, output, report, house_texts, color, fixed, secrets, tail)
         if rendered is None and error is not None:
             found = _without_what_fails(output, found, house_texts, color, error, secrets)
             report = _active(found.report) if few else found.report
-            rendered = _render(output, report, house_texts, color, fixed, secrets)
+            rendered = _render(output, report, house_texts, color, fixed, secrets, tail)
         text = rendered or ""
         if output.file is None:
             (exit.say if output.format in FOR_PEOPLE else exit.hand_over)(text)
@@ -125,7 +126,7 @@ def _without_what_fails(
     faults, kept = Faults(), []
     for diagnostic in found.report.diagnostics:
         alone = found.report._replace(diagnostics=(diagnostic,))
-        _, why = attempt(_render, output, alone, house_texts, color, 0, secrets)
+        _, why = attempt(_render, output, alone, house_texts, color, 0, secrets, "short")
         if why is None or diagnostic.text is None:
             kept.append(diagnostic)
         else:
@@ -144,7 +145,13 @@ def tell_faults(found: Inspection) -> None:
 
 
 def _render(
-    output: Output, report: Report, house_texts: dict[str, Any], color: str, fixed: int, secrets: frozenset[str]
+    output: Output,
+    report: Report,
+    house_texts: dict[str, Any],
+    color: str,
+    fixed: int,
+    secrets: frozenset[str],
+    tail: str,
 ) -> str:
     colored = output.file is None and wants_color(color)
     if output.format == "json":
@@ -154,12 +161,12 @@ def _render(
     if output.format == "concise":
         from stablint.report import concise
 
-        return concise.render(report, color=colored, fixed=fixed)
+        return concise.render(report, color=colored, fixed=fixed, tail=tail)
     texts = {**knowledge.load("texts"), **house_texts} if report.diagnostics else {}
     if output.format == "full":
         from stablint.report import full
 
-        return full.render(report, texts, color=colored, secrets=secrets, fixed=fixed)
+        return full.render(report, texts, color=colored, secrets=secrets, fixed=fixed, tail=tail)
     text: str = import_module(f"stablint.report.{output.format}").render(report, texts, secrets=secrets)
     return text
 

@@ -21,6 +21,24 @@ _KEYED = re.compile(
     r"|gradient_accumulation_steps|gradient_checkpointing|model_name_or_path|base_model|deepspeed_config|fsdp_config|distributed_type"
     r"|peft_type|bf16|fp16|optimizer|lr_scheduler_type|output_dir)[\"']?[ \t]*:"
 )
+# Kinds of files in which settings are only spoken of, however they are named: `stablint *` on a README.
+_PROSE = (
+    ".md",
+    ".markdown",
+    ".rst",
+    ".adoc",
+    ".txt",
+    ".tex",
+    ".html",
+    ".htm",
+    ".xml",
+    ".svg",
+    ".csv",
+    ".tsv",
+    ".log",
+    ".patch",
+    ".diff",
+)
 # Markdown, and what a program fills in before anybody reads it.
 _OTHER = re.compile(r"^```|\{\{|\{%", re.MULTILINE)
 
@@ -32,6 +50,8 @@ def is_told(document: Document, asked: bool) -> bool:
         return _speaks(view.source, document.format)
     text = document.text
     if asked:
+        if text.path.lower().endswith(_PROSE):
+            return False
         return is_configuration(text.path) or _speaks(text.text, document.format)
     return _speaks(text.text, document.format)
 

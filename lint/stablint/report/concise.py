@@ -6,14 +6,14 @@ from stablint.report.model import Report
 from stablint.report.place import header
 from stablint.report.plain import plain
 from stablint.report.style import Style
-from stablint.report.summary import active, summary
+from stablint.report.summary import active, closing
 from stablint.report.words import message
 
 
-def render(report: Report, *, color: bool = False, fixed: int = 0) -> str:
+def render(report: Report, *, color: bool = False, fixed: int = 0, tail: str = "short") -> str:
     style = Style(color)
     lines = [
         f"{plain(header(d))}: {style.paint(d.severity, d.severity)}[{d.code}] {plain(message(d))}"
         for d in active(report)
     ]
-    return "".join(f"{line}\n" for line in (*lines, *summary(report, fixed=fixed)))
+    return "".join(f"{line}\n" for line in (*lines, *closing(report, tail, fixed=fixed)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -157,8 +158,17 @@ def _evidence(evidence: Mapping[str, Any]) -> list[str]:
 
 
 def _example_title(example: Mapping[str, Any]) -> str:
-    options = " ".join(f"--{name} {value}" for name, value in (example.get("options") or {}).items())
+    options = " ".join(_options(example.get("options") or {}))
     return f"For example, with {options}" if options else "For example"
+
+
+def _options(given: Mapping[str, Any]) -> Iterator[str]:
+    """As one would write them: `--with trl==1.16.0 --with torch==2.9.0`, `--set model.parameters=5000000000`."""
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            value = [f"{fact}={one}" for fact, one in value.items()]
+        for one in value if isinstance(value, list) else [value]:
+            yield f"--{name} {shlex.quote(str(one)) if any(mark in str(one) for mark in '<>*;') else one}"
 
 
 def _example(example: Mapping[str, Any]) -> Iterator[str]:

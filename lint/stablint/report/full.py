@@ -7,7 +7,7 @@ from typing import Any
 
 from stablint.report.model import Report
 from stablint.report.style import Style
-from stablint.report.summary import active, summary
+from stablint.report.summary import active, closing
 
 
 def render(
@@ -17,8 +17,9 @@ def render(
     color: bool = False,
     secrets: frozenset[str] = frozenset(),
     fixed: int = 0,
+    tail: str = "short",
 ) -> str:
-    """`texts` are the hazards' texts by rule; `secrets` are masked before long lines are cut."""
+    """`texts` are the hazards' texts by rule; `secrets` are masked before long lines are cut; `tail`: the last lines, see `closing`."""
     blocks: list[str] = []
     if findings := active(report):
         from stablint.report.block import block  # not needed for a clean file, which is what most checks are of
@@ -29,4 +30,6 @@ def render(
             text = {} if diagnostic.rule in explained else texts.get(diagnostic.rule, {})
             explained.add(diagnostic.rule)
             blocks.append(block(diagnostic, text, style, secrets))
-    return "\n\n".join([*blocks, "\n".join(summary(report, fixed=fixed))]) + "\n"
+    if last := "\n".join(closing(report, tail, fixed=fixed)):
+        blocks.append(last)
+    return "\n\n".join(blocks) + "\n" if blocks else ""

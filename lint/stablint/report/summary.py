@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from stablint.report.model import SEVERITIES, Diagnostic, Report
 from stablint.report.plain import plain
 
-_NAMED = 3  # files that are not there, by name
+_NAMED = 3  # files that are not there, and checks that wait for a release, by name
 # What supplies a fact that no file states, by the start of the fact's name.
 _SUPPLIERS = (
     ("target", "the GPU", "--gpu NAME"),
+    ("model.config", "more of the model than is known by its name", "--model FOLDER with its config.json"),
     ("model", "the model", "--model ID_OR_FOLDER"),
     ("versions.", "the release of {0}", '--with "{0}==VERSION"'),
 )
@@ -30,8 +31,8 @@ def fixable(report: Report, applicability: str) -> int:
     return sum(d.fix is not None and d.fix.applicability == applicability and not d.fix.by_name for d in active(report))
 
 
-def summary(report: Report, *, fixed: int = 0) -> Iterator[str]:
-    """`fixed` is how many findings were repaired in the files before this report was made."""
+def summary(report: Report, *, fixed: int = 0, named: bool = False) -> Iterator[str]:
+    """`fixed` is how many findings were repaired in the files before this report was made. `named`: checks that wait are all named."""
     if fixed:
         yield f"Fixed {_some(fixed, 'finding')}."
     checked = sum(file.status == "checked" for file in report.files)
@@ -46,8 +47,14 @@ def summary(report: Report, *, fixed: int = 0) -> Iterator[str]:
     else:
         new = "new " if accepted else ""
         yield f"No {new}findings in {_where(report, checked)}{accepted}."
-    yield from _undetermined(report)
+    yield from _undetermined(report, named)
     yield from (plain(note) for note in notes(report, _NAMED))
+
+
+def closing(report: Report, tail: str, *, fixed: int = 0) -> Iterator[str]:
+    """The last lines of a report for people by its `tail`: `none` (--quiet), `short`, or `long` (--verbose), which names every check that waits."""
+    if tail != "none":
+        yield from summary(report, fixed=fixed, named=tail == "long")
 
 
 def notes(report: Report, most: int | None = None) -> Iterator[str]:
@@ -75,10 +82,7 @@ def _repairs(report: Report) -> Iterator[str]:
         yield f"{unsafe} fixable with --fix --unsafe-fixes; --diff --unsafe-fixes shows the changes."
 
 
-_NAMED = 3  # of more checks than that the number says enough
-
-
-def _undetermined(report: Report) -> Iterator[str]:
+def _undetermined(report: Report, named: bool) -> Iterator[str]:
     """One line a set of options, the most wanted first: `4 checks need the GPU: pass --gpu NAME`."""
     waiting: dict[tuple[tuple[str, str], ...], set[str]] = {}
     for item in report.undetermined:
@@ -87,9 +91,11 @@ def _undetermined(report: Report) -> Iterator[str]:
     for needs, rules in sorted(waiting.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         what, options = " and ".join(need for need, _ in needs), " ".join(option for _, option in needs)
         # A fault of some releases only has a name: who runs such a release can look it up.
-        of_releases = len(rules) <= _NAMED and all(what.startswith("the release of ") for what, _ in needs)
-        named = f" ({', '.join(sorted(rules))})" if of_releases else ""
-        yield f"{_some(len(rules), 'check')}{named} {'needs' if len(rules) == 1 else 'need'} {what}: pass {options}"
+        of_releases = all(what.startswith("the release of ") for what, _ in needs)
+        first = sorted(rules)[: None if named else _NAMED if of_releases else 0]
+        more = f" and {len(rules) - len(first)} more, which --verbose names" if len(first) < len(rules) else ""
+        names = f" ({', '.join(first)}{more})" if first else ""
+        yield f"{_some(len(rules), 'check')}{names} {'needs' if len(rules) == 1 else 'need'} {what}: pass {options}"
 
 
 def _supplier(need: str) -> tuple[str, str]:

@@ -38,6 +38,20 @@ ASKED = frozenset(
     ]
 )
 
+# What only a program does with a model: no name and no folder tells it.
+_OF_PROGRAMS = frozenset(
+    f"model.{name}"
+    for name in (
+        "full_finetuning",
+        "partly_frozen",
+        "prepared_with_adapter",
+        "loaded_by_program",
+        "resize_vocab",
+        "shift_attn",
+        "distributed_config",
+    )
+)
+
 
 class Run(NamedTuple):
     """Everything the files and options say about one run. `explicit` is settled: one fact a name."""
@@ -217,7 +231,7 @@ class World:
         stated = self.run.explicit.get(name)
         if stated is not None and is_unknown(stated.value) and stated.value.depends is not None:
             return frozenset({"target.gpu"})
-        if name.startswith(SUPPLIABLE) and name not in self.run.explicit and name not in ASKED:
+        if name.startswith(SUPPLIABLE) and name not in self.run.explicit and name not in ASKED | _OF_PROGRAMS:
             return frozenset(
                 {"target.gpu" if name.startswith("target.") else "model" if name.startswith("model.") else name}
             )

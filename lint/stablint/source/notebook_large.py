@@ -23,9 +23,7 @@ def documents(
     """
     content = source_text.read(path, name, LARGEST)
     if isinstance(content, source_text.Unreadable):
-        if content.problem.kind != refused.problem.kind:
-            refused = content
-        return (Document(refused.text, "notebook", 0, None, (refused.problem,)),)
+        return (Document(content.text, "notebook", 0, None, (content.problem,)),)
     try:
         slim = content._replace(text=json.dumps(_code(json.loads(content.text)), ensure_ascii=False, indent=1))
     except (ValueError, RecursionError):
