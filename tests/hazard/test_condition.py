@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablint.hazard.condition import deciding, evaluate, facts_read, reads_files, turns
-from stablint.run.fact import ABSENT, CLOSED, OPEN, Fact, Secret, Statement, Supplied
+from stablint.run.fact import ABSENT, CLOSED, OPEN, Explicit, Fact, Secret, Statement, Supplied
 from stablint.run.pep440 import release_key
 from stablint.source.tree import Unknown
 from tests.runs import world
@@ -34,6 +34,9 @@ class Facts:
 
     def scope(self, name: str) -> str:
         return self._scope
+
+    def null_is_absence(self, name: str) -> bool | None:
+        return None
 
 
 def verdict(condition: list[Any], values: Values, scope: str = CLOSED) -> bool | None:
@@ -74,6 +77,58 @@ def test_no_operator_decides_on_what_is_unknown(operator: str) -> None:
     operand = next(row[2] for row in TRUTHS if row[0] == operator)
     assert verdict([operator, "training.a", 1, operand], {"training.a": UNKNOWN}) is None
     assert verdict(["is", "training.a", 2, "training.b"], {"training.a": 1, "training.b": UNKNOWN}) is None
+
+
+OBJECT = Unknown("the result of `Collator(…)`", there=True)
+# Operator, a value that is not known, operand, verdict: of an object it is known that it is there.
+UNKNOWNS = [
+    ("is-set", UNKNOWN, None, None), ("is-set", OBJECT, None, True), ("is-absent", UNKNOWN, None, None), ("is-absent", OBJECT, None, False),
+    ("is-default", UNKNOWN, None, None), ("is-default", OBJECT, None, False), ("is", UNKNOWN, None, None), ("is", OBJECT, None, False),
+    ("is-not", UNKNOWN, None, None), ("is-not", OBJECT, None, True), ("is", OBJECT, 1, None), ("is-not", OBJECT, "a", None),
+    ("is", [UNKNOWN], [1], None), ("is", [UNKNOWN], [], False), ("is", [UNKNOWN, 2], [1, 3], False), ("is-not", [UNKNOWN, None], [None, None], None),
+    ("is-not", [OBJECT, None], [None, None], True), ("is", [UNKNOWN], [True], None), ("in", [UNKNOWN], [[1], [2]], None), ("not-in", [UNKNOWN], [[1]], None),
+    ("contains", [UNKNOWN, "a"], "a", True), ("contains", [UNKNOWN], "a", None), ("contains-any", [UNKNOWN, "a"], ["a", "b"], True),
+    ("contains-any", [UNKNOWN], ["a", "b"], None), ("contains-all", [UNKNOWN, "a"], ["a", "b"], None), ("contains-all", ["a"], ["a", "b"], False),
+    ("length", [UNKNOWN], 1, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operator", "value", "operand", "expected"), UNKNOWNS)
+def test_what_is_said_of_values_that_are_not_known(operator: str, value: Any, operand: Any, expected: bool) -> None:
+    assert verdict([operator, "training.a", 1, operand], {"training.a": value}) is expected
+
+
+@pytest.mark.parametrize("layer", ["flags", "extra-flags", "accelerate-flags", "environment", "call", "file"])
+def test_a_word_of_a_command_is_never_null(layer: str) -> None:
+    place: Any = None
+    stated = Statement("training.a", UNKNOWN, UNKNOWN, Explicit(place, layer, 0))
+    facts: Any = SimpleNamespace(fact=lambda name: Fact(name, UNKNOWN, stated.origin, (stated,)))
+    word = layer not in ("call", "file")
+    assert evaluate(["is-set", "training.a", 0, None], facts) is (True if word else None)
+    assert evaluate(["is-absent", "training.a", 0, None], facts) is (False if word else None)
+
+
+# What is written, the fact, and whether an explicit null is as good as silence: by the class's own default.
+NULLS = [
+    ("trainer.eval_dataset", "Trainer(model=m, args=TrainingArguments(output_dir='o'), eval_dataset=None)", True),
+    (
+        "trainer.eval_dataset",
+        "Trainer(model=m, args=TrainingArguments(output_dir='o'), eval_dataset=None, **more)",
+        True,
+    ),
+    ("training.hub_token", "Trainer(model=m, args=TrainingArguments(output_dir='o', hub_token=None))", True),
+    ("training.fp16", "Trainer(model=m, args=TrainingArguments(output_dir='o', fp16=None))", True),
+    ("training.learning_rate", "Trainer(model=m, args=TrainingArguments(output_dir='o', learning_rate=None))", None),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "absent"), NULLS)
+def test_null_is_what_the_class_makes_of_it(name: str, text: str, absent: bool | None, tmp_path: Path) -> None:
+    found = world(tmp_path, {"train.py": f"from transformers import Trainer, TrainingArguments\n{text}.train()\n"})
+    assert found.fact(name).value is None
+    assert evaluate(["is-set", name, 0, None], found) is False
+    assert evaluate(["is-absent", name, 0, None], found) is absent
+    assert evaluate(["is-default", name, 0, None], found) is absent
 
 
 @pytest.mark.parametrize("operator", ["is-set", "is-absent", "is-default"])

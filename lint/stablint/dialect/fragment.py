@@ -69,9 +69,16 @@ def plain_value(node: Node) -> Any:
         return [plain_value(item) for item in node.items]
     if isinstance(node, Mapping):
         if node.open:
-            return Unknown("some of its keys come from elsewhere")
+            return Unknown("some of its keys come from elsewhere", there=True)
         return {entry.key: plain_value(entry.value) for entry in node.entries}
-    return Unknown(f"the result of `{node.name}(…)`")
+    word = node.name.rpartition(".")[2]
+    return Unknown(f"the result of `{node.name}(…)`", there=word[:1].isupper() or node.name in _NEVER_NULL)
+
+
+# By convention what begins with a capital is a class, whose call gives an object; these give a value of their type.
+_NEVER_NULL = frozenset(
+    {"str", "int", "float", "bool", "list", "dict", "tuple", "set", "os.path.join", "os.path.abspath"}
+)
 
 
 Rows = Table[str, "Row | tuple[Row, ...]"]

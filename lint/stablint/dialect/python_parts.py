@@ -97,7 +97,7 @@ def _loader(block: Block, call: Call) -> Fragment:
         block = block._replace(mapping=block.mapping._replace(entries=kept))
     statements = list(lower_mapping(block, _LOADER_ROWS, "call", lambda key: Row(key, "model." + key)))
     entry_point = last_word(call.name.rpartition(".")[0]) in python_kinds.UNSLOTH
-    if not entry_point and call.positional and isinstance(call.positional[0], Scalar):
+    if not entry_point and call.positional:
         node = call.positional[0]
         entry = Entry("model_name", node.start, node.start, node)
         statements.append(

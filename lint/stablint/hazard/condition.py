@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -143,7 +143,7 @@ def _compare(test: Test, when_absent: Verdict = False) -> Operator:
         else:
             operand = condition[3]
         if is_unknown(value):
-            return None
+            return _same_or_not(test, value) if operand is None else None
         if value is ABSENT:
             return (
                 True
@@ -155,6 +155,11 @@ def _compare(test: Test, when_absent: Verdict = False) -> Operator:
         return test(value, operand)
 
     return operator
+
+
+def _same_or_not(test: Test, value: Any) -> Verdict:
+    """Of a value that is not known, whether it is null: an object is not."""
+    return test(value, None) if test in (_same, _differs) else None
 
 
 def _version(condition: Condition, world: World) -> Verdict:
@@ -183,14 +188,19 @@ def _version(condition: Condition, world: World) -> Verdict:
 
 def _same(value: Any, operand: Any) -> Verdict:
     if isinstance(value, bool) or isinstance(operand, bool):
-        return value is operand
+        return None if is_unknown(value) else value is operand
     if isinstance(value, (int, float)) and isinstance(operand, (int, float)):
         return value == operand
+    if is_unknown(value):
+        return False if operand is None and value.there else None
+    if type(value) is list and type(operand) is list:  # members may be unknown
+        return len(value) == len(operand) and _every(map(_same, value, operand))
     return bool(value == operand)
 
 
 def _differs(value: Any, operand: Any) -> Verdict:
-    return not _same(value, operand)
+    same = _same(value, operand)
+    return None if same is None else not same
 
 
 def _number(value: Any) -> int | float | None:
@@ -219,7 +229,12 @@ def _order(test: Callable[[float, float], bool]) -> Test:
 
 
 def _in(value: Any, operand: Any) -> Verdict:
-    return isinstance(operand, list) and any(_same(value, one) for one in operand)
+    return isinstance(operand, list) and _some(_same(value, one) for one in operand)
+
+
+def _not_in(value: Any, operand: Any) -> Verdict:
+    inside = _in(value, operand)
+    return None if inside is None else not inside
 
 
 def _between(value: Any, operand: Any) -> Verdict:
@@ -232,15 +247,15 @@ def _contains(value: Any, operand: Any) -> Verdict:
         return isinstance(operand, str) and operand in value
     if isinstance(value, dict):
         return operand in value
-    return isinstance(value, list) and any(_same(one, operand) for one in value)
+    return isinstance(value, list) and _some(_same(one, operand) for one in value)
 
 
 def _contains_any(value: Any, operand: Any) -> Verdict:
-    return isinstance(operand, list) and any(_contains(value, one) for one in operand)
+    return isinstance(operand, list) and _some(_contains(value, one) for one in operand)
 
 
 def _contains_all(value: Any, operand: Any) -> Verdict:
-    return isinstance(operand, list) and all(_contains(value, one) for one in operand)
+    return isinstance(operand, list) and _every(_contains(value, one) for one in operand)
 
 
 def _matches(value: Any, operand: Any) -> Verdict:
@@ -308,26 +323,46 @@ def _is_integer(fact: Fact, condition: Condition, world: World) -> Verdict:
     return number is not None and (isinstance(number, int) or number.is_integer())
 
 
+# Layers whose words cannot be null: what a variable holds there is some text.
+_WORDS = frozenset({"flags", "extra-flags", "accelerate-flags", "environment"})
+# Of what stablint works out or is told, absent means that it is not known.
+_OURS = ("target.", "versions.", "derived.", "item")
+
+
 def _is_set(fact: Fact, condition: Condition, world: World) -> Verdict:
+    """Stated, and not as null; what is filled in elsewhere may be null, unless it is a word of a command or an object."""
     if fact.sources:
-        return fact.value is not None
-    if fact.name.startswith(("target.", "versions.", "derived.", "item")):
+        return _is_there(fact) or None if is_unknown(fact.value) else fact.value is not None
+    if fact.name.startswith(_OURS):
         return not is_unknown(fact.value) and fact.value not in (ABSENT, None)
     return None if world.scope(fact.name) == OPEN else False
 
 
 def _is_absent(fact: Fact, condition: Condition, world: World) -> Verdict:
+    """Nobody states it, or as a null that means the same to the class that reads it."""
     if fact.sources:
-        return False
-    if fact.name.startswith(("target.", "versions.", "derived.", "item")):
+        return _left_out(fact, world)
+    if fact.name.startswith(_OURS):
         return is_unknown(fact.value) or fact.value in (ABSENT, None)
     return None if world.scope(fact.name) == OPEN else True
 
 
 def _is_default(fact: Fact, condition: Condition, world: World) -> Verdict:
     if fact.sources:
-        return False
+        return _left_out(fact, world)
     return None if world.scope(fact.name) == OPEN else True
+
+
+def _left_out(fact: Fact, world: World) -> Verdict:
+    """Of what is stated: is it as if it were not?"""
+    if is_unknown(fact.value):
+        return False if _is_there(fact) else None
+    return world.null_is_absence(fact.name) if fact.value is None else False
+
+
+def _is_there(fact: Fact) -> bool:
+    """Of a value that is not known: is it certainly not null?"""
+    return fact.value.there or (isinstance(fact.origin, Explicit) and fact.origin.layer in _WORDS)
 
 
 def _exists_file(fact: Fact, condition: Condition, world: World) -> Verdict:
@@ -339,7 +374,7 @@ def _exists_file(fact: Fact, condition: Condition, world: World) -> Verdict:
     return os.path.exists(os.path.join(folder, fact.value))
 
 
-def _items(combine: Callable[[Iterator[Verdict]], Verdict]) -> Operator:
+def _items(combine: Callable[[Iterable[Verdict]], Verdict]) -> Operator:
     def operator(fact: Fact, condition: Condition, world: World) -> Verdict:
         if is_unknown(fact.value):
             return None
@@ -352,12 +387,12 @@ def _items(combine: Callable[[Iterator[Verdict]], Verdict]) -> Operator:
     return operator
 
 
-def _some(verdicts: Iterator[Verdict]) -> Verdict:
+def _some(verdicts: Iterable[Verdict]) -> Verdict:
     found = list(verdicts)
     return True if True in found else None if None in found else False
 
 
-def _every(verdicts: Iterator[Verdict]) -> Verdict:
+def _every(verdicts: Iterable[Verdict]) -> Verdict:
     found = list(verdicts)
     return False if False in found else None if None in found else True
 
@@ -374,7 +409,7 @@ def _one_of_enum(fact: Fact, condition: Condition, world: World) -> Verdict:
 
 
 _OPERATORS: dict[str, Operator] = {
-    "is": _compare(_same), "is-not": _compare(_differs, True), "in": _compare(_in), "not-in": _compare(lambda v, o: not _in(v, o), True),
+    "is": _compare(_same), "is-not": _compare(_differs, True), "in": _compare(_in), "not-in": _compare(_not_in, True),
     ">": _compare(_order(lambda a, b: a > b)), ">=": _compare(_order(lambda a, b: a >= b)),
     "<": _compare(_order(lambda a, b: a < b)), "<=": _compare(_order(lambda a, b: a <= b)),
     "between": _compare(_between), "contains": _compare(_contains), "contains-any": _compare(_contains_any), "contains-all": _compare(_contains_all),

@@ -76,6 +76,9 @@ class ItemWorld(World):
     def scope(self, name: str) -> str:
         return self._world.scope(name)
 
+    def null_is_absence(self, name: str) -> bool | None:
+        return self._world.null_is_absence(name)
+
     def needs(self, name: str) -> frozenset[str] | None:
         return self._world.needs(name)
 

@@ -306,6 +306,19 @@ class World:
             ), True
         return Fact(name, ABSENT, None, turns=turns, presumed=presumed), True
 
+    def null_is_absence(self, name: str) -> bool | None:
+        """Does what reads it make of an explicit null what it makes of silence? It does where its own default is null or off; elsewhere
+        null is a value, of which nothing is known."""
+        head, _, key = name.partition(".")
+        classes = self.run.classes.get(head, ())
+        if self.run.scopes.get(head, OPEN) != OPEN:
+            silence = self.default(name).value
+        elif classes:  # beside what another may set this is stated: only the class counts
+            silence = self._default(name, head, key, classes, False)[0].value
+        else:
+            return None
+        return True if silence is None or silence is ABSENT or silence is False else None
+
     def _settle(
         self, name: str, spans: FieldSpans, settled: Table[str, Any], turns: Turns, presumed: bool, release: Key
     ) -> Fact:

@@ -19,6 +19,11 @@ from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, U
 _MOST_COMPARED = 50  # branches that may agree on a value
 _DEEPEST = 40  # expressions within expressions, names followed included
 
+# Expressions that have a value, whichever it is.
+_NEVER_NULL = (
+    ast.JoinedStr, ast.BinOp, ast.Lambda, ast.Compare, ast.List, ast.Tuple, ast.Dict, ast.Set,
+    ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp,
+)  # fmt: skip
 _OTHERS_WEIGHTS = ("ref", "teacher", "reward", "critic", "input", "output", "tensor", "emb_")
 _SPECIAL_TOKENS = frozenset({"pad_token", "pad_token_id"})
 
@@ -142,6 +147,8 @@ class Values(Calls):
         self._depth += 1
         reader = _READERS.get(type(node))
         result = reader(self, node, scope) if reader else self.unknown(node, "computed when the program runs")
+        if isinstance(result, Scalar) and isinstance(result.value, Unknown) and isinstance(node, _NEVER_NULL):
+            result = result._replace(value=result.value._replace(there=True))
         self._depth -= 1
         self._reading.discard(key)
         self._read[key] = result
@@ -179,6 +186,10 @@ class Values(Calls):
             return self._library(node, binding.path.split("."), spelled)
         if binding.kind == "parameter":
             return self._named(node, self.caller.parameter(node, binding, owner))
+        if binding.kind in ("function", "class"):
+            return self.scalar(
+                node, Unknown(f"`{spelled}` is a {binding.kind} of the program", there=True), "unknown", False
+            )
         if binding.kind not in ("value", "element") or binding.value is None:
             return self.unknown(node, f"`{spelled}` is set when the program runs")
         filled = self._filled(binding, owner)

@@ -13,10 +13,12 @@ class Unknown(NamedTuple):
     """A value that static reading cannot know, and why: `${VAR}`, `args.lr`, a call. Never the same as absent, and never false.
 
     `depends`: it is the second where the fact that is named first is true, else the third (`is_bf16_supported()`).
+    `there`: whatever it is, it is not null: a function, an object of a class, a text that is put together.
     """
 
     reason: str
     depends: tuple[str, object, object] | None = None
+    there: bool = False
 
     def __bool__(self) -> bool:
         raise TypeError("an unknown value is neither true nor false")
