@@ -10,7 +10,7 @@ from stablint.assemble.files import Files
 from stablint.faults import Faults, attempt
 from stablint.hazard import model as hazards
 from stablint.hazard.checker import check
-from stablint.hazard.memo import Memo
+from stablint.hazard.sieve import Sieve
 from stablint.run.fact import CLOSED, Explicit, Fact, Place, Statement
 from stablint.run.releases import Releases
 from stablint.run.world import Run
@@ -35,7 +35,7 @@ def judge(
     kept = {} if kept is None else kept
     findings: list[hazards.Finding] = []
     undetermined: list[hazards.Open] = []
-    memos: dict[int, Memo] = {}
+    sieves: dict[int, Sieve] = {}
     told = Told()
     parts: dict[int, tuple[tuple[hazards.Hazard, ...], tuple[hazards.Hazard, ...]]] = {}
     for run, broken in [(_broken(d, p), True) for d, p in problems] + [(run, False) for run in runs]:
@@ -48,8 +48,9 @@ def judge(
             of_files = tuple(h for h in rules if h.at.startswith("file."))
             parts[id(rules)] = (of_files, tuple(h for h in rules if not h.at.startswith("file.")))
         which = parts[id(rules)][0 if broken else 1]
-        memo = memos.setdefault(id(rules), Memo()) if len(runs) > 1 and not broken else None
-        judged, error = attempt(check, run, which, memo)
+        if not broken and id(rules) not in sieves:
+            sieves[id(rules)] = Sieve(which)
+        judged, error = attempt(check, run, which, None if broken else sieves[id(rules)])
         if judged is not None and not broken:
             kept[id(run)] = (run, judged)
         found, waiting = judged or _one_by_one(run, which, faults, error)

@@ -10,7 +10,8 @@ from stablint.hazard.item import ItemWorld
 from stablint.run.derived import RULES
 from stablint.run.world import Run, Turns, World
 
-_WORLDS = 64  # at most so many combinations of releases are looked at
+ROUNDS = 4  # another world may turn at releases that the newest one never asked about
+WORLDS = 64  # at most so many combinations of releases are looked at
 
 
 class Checked:
@@ -22,6 +23,7 @@ class Checked:
         self._news: dict[str, bool] = {}
         self._views: dict[tuple[int, str], ItemWorld] = {}
         self._intervals: dict[Turns, list[tuple[dict[str, Any], World]]] = {}
+        self._values: dict[str, list[World]] = {}
         self._certain: Checked | None = None
         self.newest = World(run, RULES, run.releases.newest_of_all())
 
@@ -36,6 +38,10 @@ class Checked:
         if key not in self._worlds:
             self._worlds[key] = World(self.run, RULES, choice)
         return self._worlds[key]
+
+    def all_worlds(self) -> list[World]:
+        """Every world that was looked at."""
+        return [self.newest, *self._worlds.values(), *(self._certain.all_worlds() if self._certain is not None else ())]
 
     def view(self, world: World, item: str) -> World:
         """The world in which `item` is that fact."""
@@ -55,6 +61,21 @@ class Checked:
                 view.item_unknown() is not False or view.rename() is not None
             )
         return self._news[item]
+
+    def at_all_values(self, name: str) -> list[World]:
+        """Worlds among which the fact has every value that it has at some release; none where they are too many to look at."""
+        found = self._values.get(name)
+        if found is None:
+            found, at = [], self.newest.fact(name).turns
+            for _ in range(ROUNDS):
+                worlds = [world for _, world in self.others(at)]
+                more = at.union(*(world.fact(name).turns for world in worlds))
+                if more == at:
+                    found = worlds if len(worlds) < WORLDS else []
+                    break
+                at = more
+            self._values[name] = found
+        return found
 
     def others(self, at: Turns) -> list[tuple[dict[str, Any], World]]:
         """One world for every combination of release intervals between the turns, newest first, with the interval that each library is in."""
@@ -76,7 +97,7 @@ class Checked:
                     groups.append([place, release, release])
             if groups:
                 intervals[library] = [(first, last) for _, first, last in reversed(groups)]
-        for combination in itertools.islice(itertools.product(*intervals.values()), _WORLDS):
+        for combination in itertools.islice(itertools.product(*intervals.values()), WORLDS):
             chosen = dict(zip(intervals, combination, strict=True))
             yield chosen, self.world({**self.newest.choice, **{library: last for library, (_, last) in chosen.items()}})
 

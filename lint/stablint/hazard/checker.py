@@ -1,123 +1,150 @@
-"""Every hazard asked of a run, and of a run like one before it only what may differ."""
+"""Every hazard asked of a run. A sieve, where runs share one, says which of them need no asking."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from stablint.hazard.checked import Checked
-from stablint.hazard.condition import GROUPS, facts_read, reads_files
-from stablint.hazard.memo import Memo, Pair, say_quiet, was_quiet
 from stablint.hazard.model import Finding, Hazard, Open
-from stablint.hazard.verdict import all_turns, asks_news, examine, settled_false, verdict_of
+from stablint.hazard.plan import asks_news, covers
+from stablint.hazard.reference import Look, Reference, Statement, Step, bits, statement
+from stablint.hazard.sieve import Context, Sieve
+from stablint.hazard.verdict import ask, examine
 from stablint.run.fact import OPEN
-from stablint.run.world import Run, World
+from stablint.run.world import Run
 from stablint.source.limits import TOLD
 
 
-def check(run: Run, hazards: tuple[Hazard, ...], memo: Memo | None = None) -> tuple[list[Finding], list[Open]]:
-    """Every finding and every undetermined hazard of one run. `memo` is shared by the runs of one check."""
-    key, tokens = memo.key(run) if memo is not None else ((), {})
-    remembered = memo.get(key) if memo is not None else None
-    findings, undetermined = (
-        _afresh(run, hazards, memo, key, tokens) if remembered is None else _again(run, *remembered)
-    )
-    fired = {finding.hazard.id for finding in findings}
-    kept = [f for f in findings if not any(other in fired for other in f.hazard.yields_to)]
-    return kept, [o for o in undetermined if not any(other in fired for other in o.hazard.yields_to)]
+class _Told:
+    """The outcomes of one run."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.undetermined: list[Open] = []
+        self.many: dict[str, int] = {}
+        self.asked = 0
+
+    def wants(self, hazard: Hazard, item: str) -> bool:
+        """A hazard about settings is asked until it has been told often enough."""
+        return not item or self.many.get(hazard.id, 0) <= TOLD.most
+
+    def add(self, outcome: Finding | Open | None) -> None:
+        if type(outcome) is Finding:
+            self.findings.append(outcome)
+            self.many[outcome.hazard.id] = self.many.get(outcome.hazard.id, 0) + 1
+        elif type(outcome) is Open:
+            self.undetermined.append(outcome)
+
+    def is_full(self) -> bool:
+        return any(count > TOLD.most for count in self.many.values())
+
+
+def check(run: Run, hazards: tuple[Hazard, ...], sieve: Sieve | None = None) -> tuple[list[Finding], list[Open]]:
+    """Every finding and every undetermined hazard of one run. A sieve of these hazards gives the same answers sooner."""
+    told = _plain(run, hazards) if sieve is None else _sifted(run, sieve)
+    fired = {finding.hazard.id for finding in told.findings}
+    kept = [f for f in told.findings if not any(other in fired for other in f.hazard.yields_to)]
+    return kept, [o for o in told.undetermined if not any(other in fired for other in o.hazard.yields_to)]
+
+
+def _plain(run: Run, hazards: tuple[Hazard, ...]) -> _Told:
+    """Every hazard is asked: what the others are held against."""
+    checked, told = Checked(run), _Told()
+    for hazard in hazards:
+        for item in _items(hazard, checked) if _may_hold(hazard, run) else ():
+            if told.wants(hazard, item):
+                told.add(examine(hazard, checked, item))
+    return told
+
+
+def _sifted(run: Run, sieve: Sieve) -> _Told:
+    context, checked = sieve.context(run), Checked(run)
+    shape = (tuple(run.explicit), sieve.supplied(run))
+    references = context.references.get(shape)
+    if references is None:
+        context.references[shape] = []
+        return _afresh(checked, sieve, context)
+    statements = [statement(fact) for fact in run.explicit.values()]
+    if references:
+        differing, reference = _nearest(references, statements, shape[0])
+        told = _again(checked, sieve, context, reference, differing)
+        if told is not None and (told.asked <= _FEW or len(references) >= _REFERENCES):
+            return told
+        checked = Checked(run)
+    return _afresh(checked, sieve, context, statements, references)
+
+
+_FEW = 2  # questions, above which a run is dear enough to become a reference of its own
+_REFERENCES = 24
+
+
+def _nearest(
+    references: list[Reference], statements: list[Statement], names: tuple[str, ...]
+) -> tuple[tuple[str, ...], Reference]:
+    """The reference that differs in the fewest settings, and these."""
+    found: list[tuple[tuple[str, ...], Reference]] = []
+    for reference in references:
+        pairs = zip(names, statements, reference.statements, strict=True)
+        differing = tuple([name for name, one, other in pairs if one != other])
+        if len(differing) < 2:
+            return differing, reference
+        found.append((differing, reference))
+    return min(found, key=lambda pair: len(pair[0]))
 
 
 def _afresh(
-    run: Run, hazards: tuple[Hazard, ...], memo: Memo | None, key: Any, tokens: dict[str, Any]
-) -> tuple[list[Finding], list[Open]]:
-    """Ask every hazard, and remember which of them a like run need not be asked about."""
-    checked = Checked(run)
-    findings: list[Finding] = []
-    undetermined: list[Open] = []
-    again: list[Pair] = []
-    settled: list[tuple[Hazard, tuple[str, ...]]] = []
-
-    def ask() -> list[Pair]:
-        return [(hazard, item) for hazard in hazards if _may_hold(hazard, run) for item in _items(hazard, checked)]
-
-    asked = memo.asked(run, key, ask) if memo is not None else [(hazard, item, {}) for hazard, item in ask()]
-    many: dict[str, int] = {}
-    for hazard, item, quiet in asked:
-        if item and many.get(hazard.id, 0) > TOLD.most:
-            continue
-        read = was_quiet(quiet, tokens) if quiet else None
-        outcome = None if read is not None else examine(hazard, checked, item)
-        if type(outcome) is Finding:
-            findings.append(outcome)
-            many[hazard.id] = many.get(hazard.id, 0) + 1
-        elif type(outcome) is Open:
-            undetermined.append(outcome)
-        if memo is None:
-            continue
-        if read is None and outcome is None and not reads_files(hazard.when):
-            read = tuple(_rests_on(hazard, checked.newest, item))
-            say_quiet(quiet, tokens, read)
-        known = read is not None and memo.varied.isdisjoint(read)
-        if type(outcome) is Finding or (not known and _varies(hazard, checked, item, memo)):
-            again.append((hazard, item))
-        elif type(outcome) is Open:
-            settled.append((hazard, outcome.needs))
-    if memo is not None:
-        memo.put(key, (again, settled))
-    return findings, undetermined
+    checked: Checked,
+    sieve: Sieve,
+    context: Context,
+    statements: list[Statement] | None = None,
+    references: list[Reference] | None = None,
+) -> _Told:
+    """Every hazard is asked that no single fact rules out; with a list of references the run becomes one."""
+    looks: list[Look] | None = None if references is None else []
+    outcomes = []
+    told = _Told()
+    for plan, item in sieve.candidates(context, checked, looks):
+        if told.wants(plan.hazard, item):
+            outcome = ask(plan, checked, item)
+            told.add(outcome)
+            outcomes.append((plan, item, outcome))
+    if references is not None and statements is not None and looks is not None and not told.is_full():
+        stated = []
+        for name, fact in checked.run.explicit.items():
+            left = sieve.statement(name, fact, checked)
+            stated.append((name, left.run, sieve.about(name, fact, left.item, context, checked)))
+        references.append(Reference(statements, context, checked, looks, outcomes, stated))
+    return told
 
 
 def _again(
-    run: Run, pairs: list[Pair], settled: list[tuple[Hazard, tuple[str, ...]]]
-) -> tuple[list[Finding], list[Open]]:
-    """A run like one before it: only those hazards are asked whose answer may differ."""
-    undetermined = [Open(hazard, run, needs) for hazard, needs in settled]
-    if not pairs:
-        return [], undetermined
-    checked = Checked(run)
-    outcomes = [examine(hazard, checked, item) for hazard, item in pairs]
-    return (
-        [outcome for outcome in outcomes if type(outcome) is Finding],
-        undetermined + [outcome for outcome in outcomes if type(outcome) is Open],
-    )
-
-
-def _rests_on(hazard: Hazard, world: World, item: str) -> set[str]:
-    names = world.rests_on([name for name in facts_read(hazard.when) if not name.startswith("item")])
-    return names | {item} if item else names
-
-
-def _varies(hazard: Hazard, checked: Checked, item: str, memo: Memo) -> bool:
-    """Does its verdict rest on a setting whose value differs from run to run, or on the file system?
-
-    It does not where the conditions that read no such value are false already, in every release.
-    """
-    if not (memo.varied or reads_files(hazard.when)):
-        return False
-    fixed = [c for c in hazard.when if not reads_files([c]) and not _reads_varied(c, checked.newest, item, memo)]
-    if len(fixed) == len(hazard.when):
-        return False
-    rest = hazard._replace(when=fixed)
-    newest = checked.view(checked.newest, item)
-    if settled_false(rest, newest) or (item and verdict_of(rest, newest) is False):
-        return False
-    at = all_turns(rest, newest)
-    return not at or any(verdict_of(rest, checked.view(world, item)) is not False for _, world in checked.others(at))
-
-
-def _reads_varied(condition: Any, world: World, item: str, memo: Memo) -> bool:
-    """Words about a setting other than its value (its type, its renames) are the same whatever the value."""
-    if condition[0] in GROUPS:
-        return any(_reads_varied(inner, world, item, memo) for inner in condition[1])
-    names = list(facts_read([condition]))
-    of_type = condition[0] in _VALUE_FREE or (condition[0] in ("is", "is-not") and condition[2:] == [1, None])
-    if of_type and (condition[1] == "item" or condition[1] in world.run.explicit):
-        return False
-    if item in memo.varied and "item" in names:
-        return True
-    return not memo.varied.isdisjoint(world.rests_on([name for name in names if not name.startswith("item")]))
-
-
-_VALUE_FREE = frozenset({"unknown-key", "is-set", "is-absent", "is-default", "type"})
+    checked: Checked, sieve: Sieve, context: Context, reference: Reference, differing: tuple[str, ...]
+) -> _Told | None:
+    """Only what may be answered otherwise is asked. None where more is told than a file has room for."""
+    known, explicit = reference.difference(differing, sieve.news), checked.run.explicit
+    left, spared = known.left, known.spared
+    more: list[Step] = []
+    for name in differing:
+        kept = sieve.statement(name, explicit[name], checked)
+        left &= kept.run
+        spared &= kept.run
+    for name in known.facts:
+        left &= ~sieve.rules_out(name, left, checked)
+    left |= spared
+    for name in differing:
+        about = sieve.statement(name, explicit[name], checked).item & left
+        if about:
+            position = list(explicit).index(name)
+            for number in bits(sieve.about(name, explicit[name], about, context, checked)):
+                more.append(Step(number, position, name, None))
+    told = _Told()
+    for step in sorted((*known.steps, *more)) if more else known.steps:
+        if left >> step.number & 1:
+            plan = sieve.plan(step.number)
+            if step.needs is not None:
+                told.add(Open(plan.hazard, checked.run, step.needs))
+            elif told.wants(plan.hazard, step.item):
+                told.asked += 1
+                told.add(ask(plan, checked, step.item))
+    return None if told.is_full() else told
 
 
 def _items(hazard: Hazard, checked: Checked) -> list[str]:
@@ -131,19 +158,8 @@ def _stated(hazard: Hazard, run: Run) -> list[str]:
     matching = _matching.setdefault(tuple(hazard.each), {})
     for name in run.explicit:
         if name not in matching:
-            matching[name] = any(_covers(pattern, name) for pattern in hazard.each)
+            matching[name] = any(covers(pattern, name) for pattern in hazard.each)
     return [name for name in run.explicit if matching[name]]
-
-
-def _covers(pattern: str, name: str) -> bool:
-    head, star, _ = pattern.partition("*")
-    if not star:
-        return name == pattern
-    return (
-        name.startswith(head)
-        and len(name) > len(head)
-        and (pattern.endswith("**") or not head or "." not in name[len(head) :])
-    )
 
 
 _matching: dict[tuple[str, ...], dict[str, bool]] = {}

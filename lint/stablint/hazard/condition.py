@@ -22,7 +22,12 @@ def evaluate(condition: Condition, world: World) -> Verdict:
     group = GROUPS.get(operator)
     if group is not None:
         return group(condition[1], world)
-    return _OPERATORS[operator](world.fact(condition[1]), condition, world)
+    return OPERATORS[operator](world.fact(condition[1]), condition, world)
+
+
+def holds_of(fact: Fact, condition: Condition, world: World) -> Verdict:
+    """A comparison with a literal, of a fact at hand."""
+    return OPERATORS[condition[0]](fact, condition, world)
 
 
 def facts_read(conditions: list[Condition]) -> Iterator[str]:
@@ -37,7 +42,13 @@ def facts_read(conditions: list[Condition]) -> Iterator[str]:
 
 
 def reads_files(conditions: list[Condition]) -> bool:
-    return any(reads_files(c[1]) if c[0] in GROUPS else c[0] == "exists-file" for c in conditions)
+    return any(reads_files(c[1]) if c[0] in GROUPS else _reads_file(c) for c in conditions)
+
+
+def _reads_file(condition: Condition) -> bool:
+    if condition[0] in ("any-item", "all-items"):
+        return _reads_file(condition[3])
+    return bool(condition[0] == "exists-file")
 
 
 def turns(conditions: list[Condition], world: World) -> Turns:
@@ -49,7 +60,7 @@ def turns(conditions: list[Condition], world: World) -> Turns:
             continue
         found |= world.fact(condition[1]).turns
         if condition[1].startswith("versions."):
-            found |= _cuts(condition, world)
+            found |= cuts(condition, world)
         if condition[2] == 2:
             found |= world.fact(condition[3]).turns
         if condition[1].startswith("item") and condition[0] in ("unknown-key", "one-of-enum"):
@@ -60,7 +71,7 @@ def turns(conditions: list[Condition], world: World) -> Turns:
 _AS_SPECIFIER = {"is": "==", "is-not": "!=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
 
 
-def _cuts(condition: Condition, world: World) -> Turns:
+def cuts(condition: Condition, world: World) -> Turns:
     """The stated releases of a library between which a comparison with one of its releases changes."""
     releases, library = world.run.releases, condition[1].removeprefix("versions.")
     operator, operand = condition[0], condition[3]
@@ -382,7 +393,7 @@ def _items(combine: Callable[[Iterable[Verdict]], Verdict]) -> Operator:
             return False
         inner = condition[3]
         item_facts = (Fact("item", None if value is None else value, None) for value in fact.value)
-        return combine(_OPERATORS[inner[0]](item, inner, world) for item in item_facts)
+        return combine(OPERATORS[inner[0]](item, inner, world) for item in item_facts)
 
     return operator
 
@@ -408,7 +419,7 @@ def _one_of_enum(fact: Fact, condition: Condition, world: World) -> Verdict:
     return None if choices is None else any(_same(fact.value, choice) for choice in choices)
 
 
-_OPERATORS: dict[str, Operator] = {
+OPERATORS: dict[str, Operator] = {
     "is": _compare(_same), "is-not": _compare(_differs, True), "in": _compare(_in), "not-in": _compare(_not_in, True),
     ">": _compare(_order(lambda a, b: a > b)), ">=": _compare(_order(lambda a, b: a >= b)),
     "<": _compare(_order(lambda a, b: a < b)), "<=": _compare(_order(lambda a, b: a <= b)),

@@ -4,22 +4,60 @@ from __future__ import annotations
 
 from typing import Any
 
-from stablint.hazard.checked import Checked
-from stablint.hazard.condition import Verdict, evaluate, every, facts_read, turns
+from stablint.hazard.checked import ROUNDS, WORLDS, Checked
+from stablint.hazard.condition import Condition, Verdict, evaluate, every, facts_read, turns
 from stablint.hazard.finding import finding
 from stablint.hazard.model import Finding, Hazard, Open
+from stablint.hazard.plan import Plan, asks_news
+from stablint.hazard.steady import MOVES
 from stablint.run.fact import is_unknown
 from stablint.run.pep440 import matcher
 from stablint.run.provenance import leaves
 from stablint.run.world import NO_TURNS, Turns, World
 
-# Words about a setting that are empty for one that its class has, unchanged, in the chosen release.
-_NEWS = frozenset({"item.removed_in", "item.renamed_to", "item.moved_to", "item.deprecated_in", "item.suggestion"})
+
+def ask(plan: Plan, checked: Checked, item: str) -> Finding | Open | None:
+    """The same for a hazard that no single fact has ruled out."""
+    hazard = plan.hazard
+    if not (checked.run.by_spelling and plan.news):
+        newest = checked.view(checked.newest, item)
+        moving = []
+        for condition, test in plan.rest:
+            found = test(newest)
+            if found is False:
+                return None
+            if found is None:
+                if _is_hopeless(condition, newest):
+                    return None
+            elif found is MOVES:
+                moving.append(condition)
+        for condition in moving:
+            if evaluate(condition, newest) is False and (item or _false_everywhere(condition, checked)):
+                return None
+    return examine(hazard, checked, item)
 
 
-def asks_news(hazard: Hazard) -> bool:
-    """Whether it is about a name that is unknown, renamed or on its way out."""
-    return any(c[0] == "unknown-key" or (c[0] == "is-set" and c[1] in _NEWS) for c in hazard.when)
+def _is_hopeless(condition: Condition, world: World) -> bool:
+    """Does it read a fact that is unknown whatever the release and the options?"""
+    for name in facts_read([condition]):
+        fact = world.fact(name)
+        if is_unknown(fact.value) and not fact.turns and world.needs(name) is None:
+            return True
+    return False
+
+
+def _false_everywhere(condition: Condition, checked: Checked) -> bool:
+    """Is it false in every world that it tells apart?"""
+    at = turns([condition], checked.newest)
+    for _ in range(ROUNDS):
+        worlds = [world for _, world in checked.others(at)]
+        if len(worlds) >= WORLDS or any(evaluate(condition, world) is not False for world in worlds):
+            return False
+        more = at.union(*(turns([condition], world) for world in worlds))
+        if more == at:
+            return True
+        at = more
+    return False
 
 
 def examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | None:

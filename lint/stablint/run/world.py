@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
 from typing import Any, NamedTuple
 
@@ -144,6 +144,14 @@ class World:
                 if name.startswith("model."):  # its nature is looked up by its name, known or not
                     pending.append("model.name_or_path")
         return found
+
+    def reads(self) -> Iterable[tuple[str, set[str]]]:
+        """Every fact that was worked out from others, with these."""
+        return self._reads.items()
+
+    def known(self) -> Iterable[Fact]:
+        """Every fact that was asked for."""
+        return self._facts.values()
 
     def depends(self, name: str, other: str) -> Fact:
         """The other fact, on which the default of this one rests: TRL's `bf16` on `fp16`."""

@@ -1,0 +1,79 @@
+"""A hazard → what is left to ask of it when no single fact has ruled it out."""
+
+from __future__ import annotations
+
+from stablint.hazard.condition import GROUPS, Condition, facts_read, reads_files
+from stablint.hazard.model import Hazard
+from stablint.hazard.steady import compiled
+
+# Derived facts that take a look at the hardware or the model: only hazards that are left may ask for them.
+DEAR = ("derived.peak", "derived.weights", "derived.rows", "derived.row_", "derived.training_state", "derived.fitting")
+
+
+# Words about a setting that are empty for one that its class has, unchanged, in the chosen release.
+_NEWS = frozenset({"item.removed_in", "item.renamed_to", "item.moved_to", "item.deprecated_in", "item.suggestion"})
+
+
+def asks_news(hazard: Hazard) -> bool:
+    """Whether it is about a name that is unknown, renamed or on its way out."""
+    return any(c[0] == "unknown-key" or (c[0] == "is-set" and c[1] in _NEWS) for c in hazard.when)
+
+
+class Plan:
+    """A hazard with what is left to ask of it when no single fact has ruled it out; compiled when it is first asked."""
+
+    def __init__(self, number: int, hazard: Hazard) -> None:
+        self.number = number
+        self.hazard = hazard
+        self.news = asks_news(hazard)
+        rest = [
+            condition
+            for condition in hazard.when
+            if (name := only_fact(condition)) is None or name.startswith(DEAR) or name.startswith("item.")
+        ]
+        self.rest = [(condition, compiled(condition)) for condition in sorted(rest, key=_cost)]
+
+
+def only_fact(condition: Condition) -> str | None:
+    """The fact that the condition compares with literals, if it reads no other and no file."""
+    if condition[0] in GROUPS:
+        names = set(facts_read([condition]))
+        if len(names) != 1:
+            return None
+        name = next(iter(names))
+        if name.startswith("item") or _compares_facts(condition):
+            return None
+    elif _compares_facts(condition):
+        return None
+    else:
+        name = condition[1]
+    if name.startswith("versions.") or reads_files([condition]):
+        return None
+    if name == "item" and condition[0] in ("unknown-key", "one-of-enum"):
+        return None
+    return str(name)
+
+
+def _cost(condition: Condition) -> int:
+    """Patterns are compiled at first use, and what looks at models and cards takes longest."""
+    if any(name.startswith(DEAR) for name in facts_read([condition])):
+        return 2
+    return int(str(condition[0]).startswith("matches"))
+
+
+def _compares_facts(condition: Condition) -> bool:
+    if condition[0] in GROUPS:
+        return any(_compares_facts(inner) for inner in condition[1])
+    return bool(condition[2] == 2 or (condition[0] in ("any-item", "all-items") and condition[3][2] == 2))
+
+
+def covers(pattern: str, name: str) -> bool:
+    """Is it a setting of the kind: `training.fp16`, `training.*` (one segment), `deepspeed.**` (any depth), `*` (every one)?"""
+    head, star, _ = pattern.partition("*")
+    if not star:
+        return name == pattern
+    return (
+        name.startswith(head)
+        and len(name) > len(head)
+        and (pattern.endswith("**") or not head or "." not in name[len(head) :])
+    )

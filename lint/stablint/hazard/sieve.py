@@ -1,0 +1,335 @@
+"""Which hazards a run must be asked about. Every fact is looked at once, and takes away the hazards whose conditions it makes false.
+
+A hazard ends with one false condition that no release changes; one about a setting (`each`) with one that is false at the newest releases.
+Most conditions compare one fact with a literal, so that fact by fact, instead of hazard by hazard, nearly all of the hazards are gone after
+one look at what the run states. Sets of hazards are whole numbers: bit n is hazard n.
+
+What a statement takes away depends on its value alone, and what absence takes away on the run's context (framework, scopes, classes,
+releases): both are worked out once a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from stablint.hazard.checked import Checked
+from stablint.hazard.condition import Condition, evaluate, holds_of
+from stablint.hazard.model import Hazard
+from stablint.hazard.plan import DEAR, Plan, asks_news, covers, only_fact
+from stablint.hazard.reference import Look, Reference, bits
+from stablint.run.fact import OPEN, Explicit, Fact, is_unknown
+from stablint.run.pep440 import matcher
+from stablint.run.world import Run
+
+Tests = list[tuple[Condition, int]]  # conditions, each with the hazards that end where it is false
+
+# Words about an `item` that follow from its class, its releases and its place: neither its value nor the settings beside it change them.
+_OF_CLASS = frozenset(
+    f"item.{word}"
+    for word in [
+        "name", "key", "block", "layer", "type", "default", "choices", "minimum", "maximum", "above", "below",
+        "renamed_to", "moved_to", "removed_in", "deprecated_in", "library", "stated", "plugin", "since",
+    ]
+)  # fmt: skip
+
+
+class Left(NamedTuple):
+    """What a statement leaves of all hazards, and the hazards about a setting that it may fire itself."""
+
+    run: int
+    item: int
+
+
+class Context:
+    """What is the same in all runs of one framework, with the same scopes, classes and releases."""
+
+    def __init__(self, run: Run, sieve: Sieve) -> None:
+        self.left = sieve.all & ~_out_of_range(run, sieve)
+        self.each = sieve.each
+        self.references: dict[tuple[Any, ...], list[Reference]] = {}
+        self.outside: dict[str, int] = {}
+        for head, reads in sieve.reads.items():
+            if run.scopes.get(head, OPEN) == OPEN:
+                for name, mask in reads.items():
+                    self.outside[name] = self.outside.get(name, 0) | mask
+        self.supplied: dict[tuple[Any, ...], int] = {}
+        self.unstated: dict[str, tuple[int, frozenset[str]]] = {}
+        self.open = dict(sieve.plain)
+        self.words: dict[tuple[Any, ...], int] = {}
+        self.news: dict[tuple[Any, ...], bool] = {}
+
+
+class Sieve:
+    """For one choice of hazards; shared by all runs that are checked against it."""
+
+    def __init__(self, hazards: tuple[Hazard, ...]) -> None:
+        self.hazards = hazards
+        self.all = (1 << len(hazards)) - 1
+        self.each = self.news = 0
+        self.plain: dict[str, Tests] = {}
+        self.derived: dict[str, Tests] = {}
+        self.uses: dict[str, int] = {}
+        self.items: Tests = []
+        self.words: Tests = []
+        self.ranges: dict[tuple[str, str], int] = {}
+        self.reads: dict[str, dict[str, int]] = {}
+        self._patterns: dict[str, int] = {}
+        self._covered: dict[str, int] = {}
+        self._tokens: dict[tuple[Any, ...], Left] = {}
+        self._contexts: dict[tuple[Any, ...], Context] = {}
+        self._supplied: tuple[Any, Any] = (None, None)
+        self._plans: dict[int, Plan] = {}
+        found: dict[str, dict[str, list[Any]]] = {}
+        for number, hazard in enumerate(hazards):
+            self._add(hazard, 1 << number, found)
+        for name, tests in found.items():
+            made: Tests = [(condition, mask) for condition, mask in tests.values()]
+            if name == "item":
+                self.items = made
+            elif name.startswith("item."):
+                self.words += made
+            else:
+                (self.derived if name.startswith("derived.") else self.plain)[name] = made
+                self.uses[name] = _union(mask for _, mask in made)
+        for name in [name for name in self.derived if name.startswith(DEAR)]:
+            del self.derived[name]
+
+    def _add(self, hazard: Hazard, bit: int, found: dict[str, dict[str, list[Any]]]) -> None:
+        if hazard.each:
+            self.each |= bit
+            for pattern in hazard.each:
+                self._patterns[pattern] = self._patterns.get(pattern, 0) | bit
+            if asks_news(hazard):
+                self.news |= bit
+        for condition in hazard.when:
+            name = only_fact(condition)
+            if name is not None:
+                entry = found.setdefault(name, {}).setdefault(repr(condition), [condition, 0])
+                entry[1] |= bit
+        for library, specifier in hazard.versions.items():
+            self.ranges[library, specifier] = self.ranges.get((library, specifier), 0) | bit
+        for head, name in hazard.reads:
+            names = self.reads.setdefault(head, {})
+            names[name] = names.get(name, 0) | bit
+
+    def plan(self, number: int) -> Plan:
+        found = self._plans.get(number)
+        if found is None:
+            found = self._plans[number] = Plan(number, self.hazards[number])
+        return found
+
+    def candidates(self, context: Context, checked: Checked, looks: list[Look] | None = None) -> list[tuple[Plan, str]]:
+        """The hazards that no single fact rules out, each with the setting that `item` stands for, in the order of the hazards."""
+        run = checked.run
+        explicit, tokens = run.explicit, self._tokens
+        left, items = context.left, []
+        for name, fact in explicit.items():
+            known = tokens.get(_token(name, fact)) or self.statement(name, fact, checked)
+            left &= known.run
+            if known.item:
+                items.append((name, fact, known.item))
+        for name, mask in context.outside.items():
+            if name not in explicit:
+                left &= ~mask
+        spared = left & self.news if run.by_spelling else 0  # they are judged at other releases
+        left = self._without_supplied(run, context, checked, left, looks)
+        left = self._without_unstated(run, context, checked, left, looks)
+        for name, tests in self.derived.items():
+            if left & self.uses[name]:
+                ended = self._ended(name, tests, checked)
+                left &= ~ended
+                if looks is not None:
+                    looks.append(Look(name, ended))
+        left |= spared
+        asked = [(number, "") for number in bits(left & ~self.each)]
+        about = left & self.each
+        for name, fact, mask in items:
+            mask &= about
+            if mask:
+                asked += [(number, name) for number in bits(self.about(name, fact, mask, context, checked))]
+        asked.sort(key=_number)
+        return [(self.plan(number), name) for number, name in asked]
+
+    def statement(self, name: str, fact: Fact, checked: Checked) -> Left:
+        """What the statement of a fact leaves of all hazards."""
+        token = _token(name, fact)
+        known = self._tokens.get(token)
+        if known is None:
+            known = self._tokens[token] = self._of_statement(name, fact, checked)
+        return known
+
+    def about(self, name: str, fact: Fact, mask: int, context: Context, checked: Checked) -> int:
+        """Those of the hazards about a setting that its class does not rule out."""
+        mask &= ~self._by_class(name, fact, context, checked)
+        if mask & self.news and not self._is_news(name, fact, context, checked):
+            mask &= ~self.news
+        return mask
+
+    def rules_out(self, name: str, left: int, checked: Checked) -> int:
+        """The hazards that a fact ends, of which some are left."""
+        return self._ended(name, self.plain.get(name) or self.derived[name], checked) if left & self.uses[name] else 0
+
+    def _of_statement(self, name: str, fact: Fact, checked: Checked) -> Left:
+        if not fact.sources:
+            return Left(self.all, self._covers(name))
+        tests = self.plain.get(name) or self.derived.get(name) or []
+        world, unknown = checked.newest, is_unknown(fact.value)
+        item = self._covers(name)
+        for condition, mask in self.items if item else ():
+            if item & mask and ((held := holds_of(fact, condition, world)) is False or (unknown and held is None)):
+                item &= ~mask
+        return Left(self.all & ~self._ended(name, tests, checked), item)
+
+    def _without_supplied(
+        self, run: Run, context: Context, checked: Checked, left: int, looks: list[Look] | None
+    ) -> int:
+        for name, fact in run.supplied.items():
+            uses = self.uses.get(name, 0)
+            if left & uses and name not in run.explicit:
+                key = _token(name, fact)
+                ended = context.supplied.get(key)
+                if ended is None:
+                    tests = self.plain.get(name) or self.derived.get(name) or []
+                    ended = context.supplied[key] = self._ended(name, tests, checked)
+                left &= ~ended
+                if looks is not None:
+                    looks.append(Look(name, ended))
+        return left
+
+    def _without_unstated(
+        self, run: Run, context: Context, checked: Checked, left: int, looks: list[Look] | None
+    ) -> int:
+        """What absence rules out, where no fact that a default rests on is stated."""
+        explicit, supplied, world = run.explicit, run.supplied, checked.newest
+        for name, (ended, others) in context.unstated.items():
+            if name not in explicit and name not in supplied:
+                if others and not (others.isdisjoint(explicit) and others.isdisjoint(supplied)):
+                    ended = self._ended(name, self.plain[name], checked)
+                left &= ~ended
+                if looks is not None:
+                    looks.append(Look(name, ended))
+        for name in [name for name in context.open if left & self.uses[name]]:
+            if name in explicit or name in supplied:
+                continue
+            ended = self._ended(name, context.open[name], checked)
+            left &= ~ended
+            if looks is not None:
+                looks.append(Look(name, ended))
+            others = frozenset(world.rests_on([name]) - {name})
+            if others.isdisjoint(explicit) and others.isdisjoint(supplied):
+                if ended:
+                    context.unstated[name] = (ended, others)
+                del context.open[name]
+        return left
+
+    def _ended(self, name: str, tests: Tests, checked: Checked) -> int:
+        """The hazards that the fact rules out: a condition on it is false at every release, or nothing can ever make it known."""
+        newest = checked.newest
+        fact = newest.fact(name)
+        if not fact.turns:
+            hopeless = is_unknown(fact.value) and newest.needs(name) is None
+            return _union(
+                mask
+                for condition, mask in tests
+                if (held := evaluate(condition, newest)) is False or (hopeless and held is None)
+            )
+        ended, worlds = 0, checked.at_all_values(name)
+        for condition, mask in tests:
+            if evaluate(condition, newest) is False:
+                everywhere = worlds and all(evaluate(condition, world) is False for world in worlds)
+                ended |= mask if everywhere else mask & self.each
+        return ended
+
+    def _by_class(self, name: str, fact: Fact, context: Context, checked: Checked) -> int:
+        key = (name, *_place(fact))
+        ended = context.words.get(key)
+        if ended is None:
+            ended = 0
+            view = checked.view(checked.newest, name)
+            certain = checked.certain() if checked.run.by_spelling else checked
+            other = certain.view(certain.newest, name)
+            for condition, mask in self.words:
+                if condition[1] in _OF_CLASS and mask & self._covers(name):
+                    if mask & ~self.news and evaluate(condition, view) is False:
+                        ended |= mask & ~self.news
+                    if mask & self.news and evaluate(condition, other) is False:
+                        ended |= mask & self.news
+            context.words[key] = ended
+        return ended
+
+    def _is_news(self, name: str, fact: Fact, context: Context, checked: Checked) -> bool:
+        key = (name, *_place(fact))
+        found = context.news.get(key)
+        if found is None:
+            found = context.news[key] = checked.is_news(name)
+        return found
+
+    def _covers(self, name: str) -> int:
+        """The hazards about such a setting."""
+        found = self._covered.get(name)
+        if found is None:
+            found = self._covered[name] = _union(
+                mask for pattern, mask in self._patterns.items() if covers(pattern, name)
+            )
+        return found
+
+    def supplied(self, run: Run) -> Any:
+        """What options and the model's name supply, as far as an answer can tell."""
+        last, key = self._supplied
+        if last is not run.supplied:
+            key = tuple([_token(name, fact) for name, fact in run.supplied.items()])
+            self._supplied = run.supplied, key
+        return key
+
+    def context(self, run: Run) -> Context:
+        key = (
+            run.framework, run.linked, run.dialects, run.target, id(run.releases) if run.releases.is_known() else repr(run.releases),
+            tuple(run.scopes.items()), tuple(run.classes.items()), run.by_spelling,
+        )  # fmt: skip
+        found = self._contexts.get(key)
+        if found is None:
+            found = self._contexts[key] = Context(run, self)
+        return found
+
+
+def _out_of_range(run: Run, sieve: Sieve) -> int:
+    """The hazards of other releases than those that the run may use."""
+    out = 0
+    for (library, specifier), mask in sieve.ranges.items():
+        allowed = run.releases.allowed(library)
+        inside = matcher(specifier)
+        if allowed and not any(inside(key) for key in allowed):
+            out |= mask & ~sieve.news if run.by_spelling else mask
+    return out
+
+
+def _token(name: str, fact: Fact) -> tuple[Any, ...]:
+    """A statement as far as a condition on it alone can tell."""
+    sources = fact.sources
+    value, raw = fact.value, sources[0].raw if sources else fact.value
+    kind, written = type(value), type(raw)
+    if kind not in _PLAIN:
+        value = repr(value)
+    if written not in _PLAIN:
+        raw = repr(raw)
+    return (name, bool(sources), kind, value, written, raw)
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+def _place(fact: Fact) -> tuple[Any, ...]:
+    origin = fact.origin
+    return (origin.place.path, origin.layer, origin.reader) if isinstance(origin, Explicit) else ()
+
+
+def _union(masks: Iterable[int]) -> int:
+    found = 0
+    for mask in masks:
+        found |= mask
+    return found
+
+
+def _number(pair: tuple[int, str]) -> int:
+    return pair[0]

@@ -1,0 +1,80 @@
+"""Conditions compiled once, to functions of a world that say what holds whatever the release: true, false, not known, or `MOVES`.
+
+A condition moves where a fact that decides it changes at some release. Kleene's tables hold with that fourth value as well: a false branch
+settles an `all`, however the others move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stablint.hazard.condition import GROUPS, OPERATORS, Condition, cuts
+from stablint.run.world import World
+
+MOVES: Any = "moves"
+Steady = Callable[[World], Any]
+
+
+def compiled(condition: Condition) -> Steady:
+    """What the condition comes to in every world like this one, or MOVES."""
+    operator, name = condition[0], condition[1]
+    if operator in GROUPS:
+        parts = [compiled(inner) for inner in name]
+        return _any(parts) if operator == "any" else _all(parts) if operator == "all" else _not(_all(parts))
+    operate = OPERATORS[operator]
+    if condition[2] == 2:
+        other = condition[3]
+        if name.startswith("versions."):
+            return lambda world: MOVES
+        return lambda world: (
+            MOVES if world.fact(name).turns or world.fact(other).turns else operate(world.fact(name), condition, world)
+        )
+    if name.startswith("versions."):
+        return lambda world: MOVES if cuts(condition, world) else operate(world.fact(name), condition, world)
+    if operator in ("unknown-key", "one-of-enum"):
+        return lambda world: (
+            MOVES if world.item_turns() or world.fact(name).turns else operate(world.fact(name), condition, world)
+        )
+
+    def compare(world: World) -> Any:
+        fact = world.fact(name)
+        return MOVES if fact.turns else operate(fact, condition, world)
+
+    return compare
+
+
+def _any(parts: list[Steady]) -> Steady:
+    def either(world: World) -> Any:
+        verdict: Any = False
+        for part in parts:
+            found = part(world)
+            if found is True:
+                return True
+            if found is not False and verdict is not MOVES:
+                verdict = found
+        return verdict
+
+    return either
+
+
+def _all(parts: list[Steady]) -> Steady:
+    def both(world: World) -> Any:
+        verdict: Any = True
+        for part in parts:
+            found = part(world)
+            if found is False:
+                return False
+            if found is not True and verdict is not MOVES:
+                verdict = found
+        return verdict
+
+    return both
+
+
+def _not(part: Steady) -> Steady:
+    def other(world: World) -> Any:
+        found = part(world)
+        return not found if found is True or found is False else found
+
+    return other
