@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from operator import ne
+
 from stablint.hazard.checked import Checked
 from stablint.hazard.model import Finding, Hazard, Open
 from stablint.hazard.plan import asks_news, covers
-from stablint.hazard.reference import Look, Reference, Statement, Step, bits, statement
+from stablint.hazard.reference import Look, Reference, Statement, Step, bits, differing, statement
 from stablint.hazard.sieve import Context, Sieve
 from stablint.hazard.verdict import ask, examine
 from stablint.run.fact import OPEN
@@ -64,8 +66,7 @@ def _sifted(run: Run, sieve: Sieve) -> _Told:
         return _afresh(checked, sieve, context)
     statements = [statement(fact) for fact in run.explicit.values()]
     if references:
-        differing, reference = _nearest(references, statements, shape[0])
-        told = _again(checked, sieve, context, reference, differing)
+        told = _again(checked, sieve, context, _nearest(references, statements), statements, shape[0])
         if told is not None and (told.asked <= _FEW or len(references) >= _REFERENCES):
             return told
         checked = Checked(run)
@@ -76,18 +77,11 @@ _FEW = 2  # questions, above which a run is dear enough to become a reference of
 _REFERENCES = 24
 
 
-def _nearest(
-    references: list[Reference], statements: list[Statement], names: tuple[str, ...]
-) -> tuple[tuple[str, ...], Reference]:
-    """The reference that differs in the fewest settings, and these."""
-    found: list[tuple[tuple[str, ...], Reference]] = []
-    for reference in references:
-        pairs = zip(names, statements, reference.statements, strict=True)
-        differing = tuple([name for name, one, other in pairs if one != other])
-        if len(differing) < 2:
-            return differing, reference
-        found.append((differing, reference))
-    return min(found, key=lambda pair: len(pair[0]))
+def _nearest(references: list[Reference], statements: list[Statement]) -> Reference:
+    """The reference that differs in the fewest settings."""
+    if len(references) == 1:
+        return references[0]
+    return min(references, key=lambda reference: sum(map(ne, statements, reference.statements)))
 
 
 def _afresh(
@@ -116,23 +110,30 @@ def _afresh(
 
 
 def _again(
-    checked: Checked, sieve: Sieve, context: Context, reference: Reference, differing: tuple[str, ...]
+    checked: Checked,
+    sieve: Sieve,
+    context: Context,
+    reference: Reference,
+    statements: list[Statement],
+    names: tuple[str, ...],
 ) -> _Told | None:
     """Only what may be answered otherwise is asked. None where more is told than a file has room for."""
-    known, explicit = reference.difference(differing, sieve.news), checked.run.explicit
+    others = differing(statements, reference.statements, names)
+    known, explicit = reference.difference(others, sieve.news), checked.run.explicit
+    changed = [name for name in others if name in explicit]
     left, spared = known.left, known.spared
     more: list[Step] = []
-    for name in differing:
+    for name in changed:
         kept = sieve.statement(name, explicit[name], checked)
         left &= kept.run
         spared &= kept.run
     for name in known.facts:
         left &= ~sieve.rules_out(name, left, checked)
     left |= spared
-    for name in differing:
+    for name in changed:
         about = sieve.statement(name, explicit[name], checked).item & left
         if about:
-            position = list(explicit).index(name)
+            position = names.index(name)
             for number in bits(sieve.about(name, explicit[name], about, context, checked)):
                 more.append(Step(number, position, name, None))
     told = _Told()

@@ -8,11 +8,11 @@ afresh, and so is what looks at files or at the names beside a setting.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stablint.hazard.checked import Checked
-from stablint.hazard.condition import facts_read, reads_files
+from stablint.hazard.condition import GROUPS, Condition, facts_read, reads_files
 from stablint.hazard.model import Finding, Hazard, Open
 from stablint.run.fact import Derived, Explicit, Fact
 
@@ -121,12 +121,18 @@ class Reference:
 
     def _holds(self, hazard: Hazard, item: str, names: frozenset[str]) -> bool:
         """Does an answer hold where these settings are others? The item itself is none of them."""
-        read = set(facts_read(hazard.when))
-        return (
-            not (item.startswith("keys.") and not read.isdisjoint(_NEIGHBOURS))
-            and not reads_files(hazard.when)
-            and all(self._rests_on(name).isdisjoint(names) for name in read)
-        )
+        if reads_files(hazard.when) or (
+            item.startswith("keys.") and not _NEIGHBOURS.isdisjoint(facts_read(hazard.when))
+        ):
+            return False
+        explicit = self._run.explicit
+        for name, of_value in _read(hazard.when):
+            if not of_value and name in explicit:
+                if kind_of(name) in names:
+                    return False
+            elif not self._rests_on(name).isdisjoint(names):
+                return False
+        return True
 
     def _rests_on(self, name: str) -> frozenset[str]:
         found = self._closures.get(name)
@@ -140,6 +146,32 @@ class Reference:
                     pending += self._reads.get(one, ())
             found = self._closures[name] = frozenset(seen)
         return found
+
+
+def _read(conditions: list[Condition]) -> Iterator[tuple[str, bool]]:
+    """Every fact that the conditions name, and whether they look at more than whether it is set."""
+    for condition in conditions:
+        if condition[0] in GROUPS:
+            yield from _read(condition[1])
+        else:
+            for name in facts_read([condition]):
+                yield name, condition[0] not in ("is-set", "is-absent", "is-default")
+
+
+def kind_of(name: str) -> str:
+    """Stands among the settings that differ for one whose value is of another type: null, unknown."""
+    return "?" + name
+
+
+def differing(one: list[Statement], other: list[Statement], names: tuple[str, ...]) -> tuple[str, ...]:
+    """The settings of which two runs that state the same settings say different things."""
+    found = []
+    for name, here, there in zip(names, one, other, strict=True):
+        if here != there:
+            found.append(name)
+            if here[2] is not there[2]:
+                found.append(kind_of(name))
+    return tuple(found)
 
 
 def _reads(checked: Checked) -> dict[str, set[str]]:
