@@ -120,7 +120,7 @@ def _again(
     """Only what may be answered otherwise is asked. None where more is told than a file has room for."""
     others = differing(statements, reference.statements, names)
     known, explicit = reference.difference(others, sieve.news), checked.run.explicit
-    changed = [name for name in others if name in explicit]
+    changed = [*(name for name in others if name in explicit), *known.stated]
     left, spared = known.left, known.spared
     more: list[Step] = []
     for name in changed:

@@ -49,6 +49,9 @@ class Difference(NamedTuple):
     spared: int
     steps: tuple[Step, ...]
     facts: tuple[str, ...]  # those that may rule out others than they did
+    stated: tuple[
+        str, ...
+    ]  # the same of what both state alike: null, which means what a default means that rests on the others
 
 
 class Reference:
@@ -82,9 +85,16 @@ class Reference:
 
     def _made(self, names: frozenset[str], news: int) -> Difference:
         left = self._context.left
-        for name, kept, _ in self._stated:
-            if name not in names:
-                left &= kept
+        also = tuple(
+            name for name, _, _ in self._stated if name not in names and not self._rests_on(name).isdisjoint(names)
+        )
+        alike = [
+            (position, name, kept, about)
+            for position, (name, kept, about) in enumerate(self._stated)
+            if name not in names and name not in also
+        ]
+        for _, _, kept, _ in alike:
+            left &= kept
         for name, mask in self._context.outside.items():
             if name not in self._run.explicit:
                 left &= ~mask
@@ -101,14 +111,13 @@ class Reference:
             step = self._step(number, 0, "", names)
             if step is not None:
                 steps.append(step)
-        for position, (name, _, mask) in enumerate(self._stated):
-            if name not in names:
-                for number in bits(mask & asked):
-                    step = self._step(number, position, name, names)
-                    if step is not None:
-                        steps.append(step)
+        for position, name, _, about in alike:
+            for number in bits(about & asked):
+                step = self._step(number, position, name, names)
+                if step is not None:
+                    steps.append(step)
         steps.sort()
-        return Difference(left, spared, tuple(steps), tuple(facts))
+        return Difference(left, spared, tuple(steps), tuple(facts), also)
 
     def _step(self, number: int, position: int, item: str, names: frozenset[str]) -> Step | None:
         known = self._outcomes.get((number, item))

@@ -156,7 +156,9 @@ class Sieve:
         token = _token(name, fact)
         known = self._tokens.get(token)
         if known is None:
-            known = self._tokens[token] = self._of_statement(name, fact, checked)
+            known = self._of_statement(name, fact, checked)
+            if fact.value is not None:  # what null means follows from the class, and from what its default rests on
+                self._tokens[token] = known
         return known
 
     def about(self, name: str, fact: Fact, mask: int, context: Context, checked: Checked) -> int:
@@ -309,8 +311,9 @@ def _token(name: str, fact: Fact) -> tuple[Any, ...]:
     sources = fact.sources
     value, raw = fact.value, sources[0].raw if sources else fact.value
     kind, written = type(value), type(raw)
-    if kind not in _PLAIN:
-        value = repr(value)
+    if kind not in _PLAIN:  # of what is unknown, its layer may tell that it is not null
+        origin = fact.origin
+        value = (repr(value), origin.layer) if isinstance(origin, Explicit) else repr(value)
     if written not in _PLAIN:
         raw = repr(raw)
     return (name, bool(sources), kind, value, written, raw)
