@@ -64,6 +64,12 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
         {"ablation.yaml": "base_model: a/b\nlr: [1.0e-4, 2.0e-4]\nepochs: 3\nmicro_batch_size: 2\nbatch_size: 64\nlora_rank: 8\nmixed_precision: bf16\n"},
         {"method": "lora (presumed)", "precision": "bfloat16 (presumed)", "learning rate": "not known: one of several", "steps": "3 epochs"},
     ),
+    "the library's arguments in a section of a program's own file": (
+        {"sft.yaml": "model: {model_name: Qwen/Qwen2.5-7B-Instruct, torch_dtype: bfloat16}\nlora: {lora_r: 64, lora_alpha: 128}\n"
+                     "training:\n  num_train_epochs: 2\n  per_device_train_batch_size: 2\n  gradient_accumulation_steps: 8\n  learning_rate: 2.0e-5\n"
+                     "  warmup_ratio: 0.05\n  optim: adamw_torch\n  save_strategy: epoch\n"},
+        {"method": "lora", "learning rate": "2e-05", "steps": "2 epochs", "warm-up steps": "0.05 of all steps", "checkpoints": "epoch"},
+    ),
     "nanotron, which pre-trains": (
         {"nanotron.yaml": "general: {project: debug, run: tiny, seed: 42}\nmodel: {dtype: bfloat16, model_config: {hidden_size: 16}}\n"
                           "optimizer: {clip_grad: 1.0, learning_rate_scheduler: {learning_rate: 0.0003, lr_warmup_steps: 2}}\n"

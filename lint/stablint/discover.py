@@ -126,11 +126,15 @@ def leads_out(path: str, base: str) -> str | None:
 
 
 class Roots:
-    """Below which folder the files lie that a file may name: its repository, else the outermost named folder that it lies in."""
+    """Below which folder the files lie that a file may name: its repository, else the outermost folder that it lies in of those that are
+    named and the one in which it is asked (`show conf/train.yaml`), if that is not everybody's."""
 
     def __init__(self, paths: Iterable[str], base: str) -> None:
         absolute = [os.path.normpath(os.path.join(base, path)) for path in paths]
-        self.named = sorted({path if os.path.isdir(path) else os.path.dirname(path) for path in absolute})
+        named = {path if os.path.isdir(path) else os.path.dirname(path) for path in absolute}
+        here = os.path.normpath(os.path.abspath(base))
+        shared = here in (os.path.expanduser("~"), os.path.dirname(here), "/tmp")
+        self.named = sorted(named if shared else {*named, here})
         self._of: dict[str, str] = {}
 
     def of(self, path: str) -> str:

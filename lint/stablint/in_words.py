@@ -101,7 +101,10 @@ def _steps(world: World) -> str:
     most = world.fact("training.max_steps")
     if world.is_stated("training.max_steps") and is_unknown(most.value):
         return _unknown(most)
-    epochs = world.value("training.num_train_epochs")
+    length = world.fact("training.num_train_epochs")
+    epochs = length.value
+    if world.is_stated("training.num_train_epochs") and is_unknown(epochs):
+        return _unknown(length)
     if isinstance(epochs, (int, float)):
         return f"{value_text(epochs)} epochs{'' if world.is_stated('training.num_train_epochs') else ' (default)'}"
     return _said(world, "derived.total_steps")

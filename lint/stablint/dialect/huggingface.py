@@ -127,7 +127,10 @@ _ITS_OWN = frozenset({
     "per_device_train_batch_size", "per_device_eval_batch_size", "gradient_accumulation_steps", "lr_scheduler_type", "load_best_model_at_end",
     "num_train_epochs", "warmup_ratio", "save_total_limit", "eval_strategy", "evaluation_strategy", "save_strategy", "fp16", "bf16", "optim",
 })  # fmt: skip
-_LORA_WORDS = {"alpha": "lora_alpha", "rank": "r", "dropout": "lora_dropout"}
+_LORA_WORDS = {
+    "alpha": "lora_alpha", "rank": "r", "dropout": "lora_dropout", "lora_r": "r", "lora_rank": "r", "lora_target_modules": "target_modules",
+    "lora_bias": "bias",
+}  # fmt: skip
 
 _rows: dict[str, Row | None] = {}
 
@@ -283,6 +286,11 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None, *,
         keys = frozenset(map(spelled, keys))
     script = _script(keys, flags) if not plain else None
     statements = tuple(lower_mapping(block, script.rows if script else ROWS, layer, training_row, flags=flags))
+    if not flags and (LOOSE in keys or not keys.isdisjoint(SECTIONS)):
+        from stablint.dialect import own
+
+        told = {one.fact for one in statements}
+        statements += tuple(one for one in own.stated(block, layer) if one.fact not in told)
     known = (keys, flags, config_class, block.mapping.open)
     reading = _readings.get(known)
     if reading is None:
