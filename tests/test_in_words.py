@@ -13,6 +13,65 @@ from tests.runs import Files, inspected, rules, runs
 _RUN = "--model_name_or_path meta-llama/Llama-2-7b-hf --output_dir o --bf16 True --num_train_epochs 2 --per_device_train_batch_size 4"
 _STEPS = 'STEPS=100\nif [ -n "$SMOKE" ]; then STEPS=1; fi\n'
 
+# An adapter and quantised weights behind switches, both off.
+_SWITCHES = """
+from dataclasses import dataclass, field
+import torch
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, HfArgumentParser, Trainer, TrainingArguments
+from peft import LoraConfig, get_peft_model
+
+@dataclass
+class ModelArguments:
+    model_name_or_path: str = field(default="meta-llama/Llama-2-7b-hf")
+    lora_enabled: bool = field(default=False)
+    qlora_enabled: bool = field(default=False)
+
+def load(model_args):
+    bnb = BitsAndBytesConfig(load_in_4bit=True) if model_args.qlora_enabled else None
+    return AutoModelForCausalLM.from_pretrained(model_args.model_name_or_path, quantization_config=bnb)
+
+def main():
+    model_args, training_args = HfArgumentParser((ModelArguments, TrainingArguments)).parse_args_into_dataclasses()
+    model = load(model_args)
+    if model_args.lora_enabled:
+        model = get_peft_model(model, LoraConfig(r=8))
+    Trainer(model=model, args=training_args).train()
+
+main()
+"""
+_CONFIG = """
+from dataclasses import dataclass, field
+
+@dataclass
+class ModelConfig:
+    llm_path: str = "PATH/to/vicuna"
+
+@dataclass
+class PeftConfig:
+    r: int = 8
+    lora_alpha: int = 32
+
+@dataclass
+class TrainConfig:
+    lr: float = 1e-4
+    num_epochs: int = 3
+    batch_size_training: int = 4
+    gradient_accumulation_steps: int = 2
+    weight_decay: float = 0.0
+    use_peft: bool = USE
+"""
+_LOOP = """
+import argparse
+from accelerate import Accelerator
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=1e-4)
+parser.add_argument("--epochs", type=int, default=3)
+parser.add_argument("--gradient_accumulation_steps", type=int, default=8)
+parser.add_argument("--lora_rank", type=int, default=0)
+args = parser.parse_args()
+accelerator = Accelerator(mixed_precision="bf16")
+"""
+
 SAID: dict[str, tuple[Files, dict[str, str]]] = {
     "a plain run": (
         {"run.sh": f"torchrun --nproc_per_node 8 train.py {_RUN} --learning_rate 2e-5\n"},
@@ -96,6 +155,29 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
         {"run.sh": "torchrun --nproc_per_node 8 -m verl.trainer.fsdp_sft_trainer data.train_batch_size=256 data.micro_batch_size_per_gpu=4 "
                    "model.partial_pretrain=Qwen/Qwen2.5-7B optim.lr=1e-5 model.lora_rank=32 trainer.total_epochs=4\n"},
         {"objective": "sft", "method": "lora", "learning rate": "1e-05", "effective batch": "256", "steps": "4 epochs"},
+    ),
+    "switches that are off": ({"train.py": _SWITCHES}, {"method": "full (presumed)", "framework": "transformers.Trainer"}),
+    "the same program, switched on by its command": (
+        {"train.py": _SWITCHES, "run.sh": f"python train.py {_RUN} --lora_enabled true --qlora_enabled true\n"},
+        {"method": "qlora (presumed)", "learning rate": "5e-05 (default)"},
+    ),
+    "the same, one of the switches": (
+        {"train.py": _SWITCHES, "run.sh": f"python train.py {_RUN} --lora_enabled true\n"},
+        {"method": "lora (presumed)"},
+    ),
+    "classes of settings, and nothing else": (
+        {"config.py": _CONFIG.replace("USE", "True")},
+        {"method": "lora (presumed)", "learning rate": "0.0001 (presumed)", "steps": "3 epochs",
+         "effective batch": "not known: batch size, accumulation and processes are not all known (4 a device, 2 accumulated)"},
+    ),
+    "the same with the adapter off": ({"config.py": _CONFIG.replace("USE", "False")}, {"method": "full (presumed)"}),
+    "options of an own loop": (
+        {"train.py": _LOOP},
+        {"learning rate": "0.0001 (presumed)", "steps": "3 epochs", "precision": "bfloat16"},
+    ),
+    "an own loop as its command starts it": (
+        {"train.py": _LOOP, "run.sh": "accelerate launch train.py --lr 3e-4 --epochs 2 --gradient_accumulation_steps 4\n"},
+        {"framework": "a loop of its own (accelerate)", "learning rate": "0.0003 (presumed)", "steps": "2 epochs"},
     ),
     "a release that is stated": (
         {"run.sh": f"python train.py {_RUN}\n", "requirements.txt": "transformers==4.37.2\n"},

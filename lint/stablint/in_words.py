@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stablint.dialect.shell import PURPOSE
 from stablint.hazard.wording import value_text
 from stablint.run.fact import ABSENT, Fact, is_unknown
 from stablint.run.releases import Releases
@@ -70,8 +71,12 @@ def _range(releases: Releases, library: str) -> str:
 def _objective(world: World) -> str:
     """A program that is called after an objective most likely has it, which no check takes for a fact."""
     purpose = world.stated("launch.purpose")
-    if is_unknown(world.value("derived.objective")) and isinstance(purpose, str):
-        return f"{purpose} (presumed from the program's name)"
+    if is_unknown(world.value("derived.objective")):
+        if isinstance(purpose, str):
+            return f"{purpose} (presumed from the program's name)"
+        named = PURPOSE.search(world.run.files[0].rpartition("/")[2].lower()) if world.run.files else None
+        if named is not None:
+            return f"{named[1]} (presumed from the file's name)"
     return _said(world, "derived.objective")
 
 

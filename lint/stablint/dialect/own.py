@@ -223,6 +223,22 @@ def _goal(word: object) -> str:
     return _GOALS.get(_PREFIX.sub("", str(word).lower()), "")
 
 
+def settable(block: Block, section: str) -> Iterator[Statement]:
+    """The defaults of what a program lets its caller set; `section`: the class that has them."""
+    above = (re.sub(r"(?<=[a-z])(?=[A-Z])", "_", section).lower(),) if section else ()
+    if above and _ELSEWHERE.search(above[0]) and not _LORA.search(above[0]):
+        return
+    told: set[str] = set()
+    for path, entry, row in _said(block.mapping, above, None):
+        if row.fact in told or (isinstance(entry.value, Scalar) and isinstance(entry.value.value, Unknown)):
+            continue
+        told.add(row.fact)
+        one = statement(block, entry, path[-1:], row, "script-default")
+        if isinstance(one.origin, Explicit):
+            one = one._replace(origin=one.origin._replace(reader=OWN))
+        yield _meant(one, entry.value)
+
+
 # What a program of one's own alone calls so: where it stands, nothing parses TrainingArguments.
 _ALONE = frozenset(
     {"training.learning_rate", "training.num_train_epochs", "training.max_steps", "training.warmup_steps", "training.gradient_accumulation_steps"}

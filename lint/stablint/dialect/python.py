@@ -10,15 +10,15 @@ from collections.abc import Iterator
 
 from stablint.dialect import huggingface, python_adapted, python_kinds
 from stablint.dialect.codec import CODECS
-from stablint.dialect.fragment import Block, Fragment, last_word
+from stablint.dialect.fragment import Block, Fragment, Row, last_word, statement
 from stablint.dialect.python_parts import CODEC_OF, LOWER
 from stablint.dialect.python_runs import defaults_of, reached
-from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
+from stablint.run.fact import CLOSED, OPEN, OWN, PRESUMED, Explicit, Statement
 from stablint.source.limits import BLOCKS
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
 
 _SILENT = frozenset(
-    {"data", "environment", "imports", "tokenizer", "collator", "frozen"}
+    {"data", "environment", "imports", "tokenizer", "collator", "frozen", "program-part"}
 )  # they mean nothing by themselves
 
 
@@ -49,10 +49,15 @@ def lower(document: Document) -> Iterator[Fragment]:
     view = document.view
     own = "notebook" if view is not None and view.host in ("notebook", "databricks") and not view.name else "python"
     framework = "unsloth" if _takes_unsloth(document) else _framework([call.name for call, _ in kinds])
+    switches = [call.switch for call, kind in kinds if kind in _ADAPTERS]
+    # of several adapters each may stand for another, unless every one of them is left out
+    alone = len(switches) == 1 or all(one is not None and one.value is False for one in switches)
     for index, (call, kind) in enumerate(kinds[: BLOCKS.most + 1]):  # assemble/runs.py leaves out the last, and says so
         mapping = _with_positional(call, kind)
         block = Block(document, "call", call.name, mapping, call.start, call.end, index, call)
         fragment = LOWER[kind](block, call)
+        if call.switch is not None and (kind not in _ADAPTERS or alone):
+            fragment = fragment._replace(statements=_switched(fragment.statements, kind, block, call.switch))
         fragment = fragment._replace(
             dialect=own if fragment.dialect == "python" else fragment.dialect,
             framework=framework if fragment.entry else "",
@@ -133,6 +138,27 @@ def _either(one: Statement) -> Statement:
     fact, yes, no = raw.depends
     read = CODECS[CODEC_OF.get(one.fact, "plain")]
     return one._replace(value=Unknown(raw.reason, (fact, read(yes), read(no))))
+
+
+_ADAPTERS = ("adapter", "unsloth-adapter")
+_BITS = ("quantization.load_in_4bit", "quantization.load_in_8bit")
+
+
+def _switched(statements: tuple[Statement, ...], kind: str, block: Block, switch: Scalar) -> tuple[Statement, ...]:
+    """An object that a branch makes is there if its test holds, which a command may decide."""
+    if kind not in (*_ADAPTERS, "quantiser"):
+        return statements
+    text = block.document.text.text[switch.start : switch.end]
+    entry = Entry(text, switch.start, switch.end, switch)
+
+    def said(fact: str) -> Statement:
+        one = statement(block, entry, (text,), Row(text, fact), "script-default")
+        return one._replace(origin=one.origin._replace(reader=OWN)) if isinstance(one.origin, Explicit) else one
+
+    if kind in _ADAPTERS:
+        return (*statements, said("lora.use_peft"))
+    on = tuple(said(one.fact) for one in statements if one.fact in _BITS and one.value is True)
+    return (*(one for one in statements if not (one.fact in _BITS and one.value is True)), *on)
 
 
 def _defaults_apart(fragment: Fragment) -> Iterator[Fragment]:

@@ -80,7 +80,7 @@ def kind(call: Call) -> str:
     if word in ARGUMENTS:
         return "arguments" if _is_ours(call.name, word) else ""
     if call.parsed:
-        return "program" if _trains(_plain(call)) else ""
+        return "program" if _trains(_plain(call)) else "program-part" if _is_part(call) else ""
     if word in QUANTISERS:
         return "quantiser"
     if word in ("Trainer", "Fabric") and call.name.startswith(LIGHTNING):
@@ -103,6 +103,17 @@ def kind(call: Call) -> str:
 def _plain(call: Call) -> list[str]:
     """A setting is no table: a table of labels, say, has the settings' names too."""
     return [entry.key for entry in call.arguments.entries if type(entry.value) is not Mapping]
+
+
+def _is_part(call: Call) -> bool:
+    """A class of settings that says which model, or which adapter: `class LoraConfig`, `class ModelArguments`."""
+    names = {entry.key for entry in call.arguments.entries}
+    about = (call.target or "").lower()
+    if "lora" in about or "peft" in about or "adapter" in about:
+        return len(names & {"r", "rank", "alpha", "lora_r", "lora_rank", "lora_alpha", "target_modules"}) >= 2
+    return "model" in about and not names.isdisjoint(
+        {"model_name_or_path", "model_name", "llm_path", "model_id", "base_model", "model_path"}
+    )
 
 
 _OTHERS = {

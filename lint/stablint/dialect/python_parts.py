@@ -225,8 +225,13 @@ def _imports(block: Block, call: Call) -> Fragment:
 
 
 def _program(block: Block, call: Call) -> Fragment:
-    """A program that trains as its caller says: it is one of ours, and says nothing itself."""
-    return Fragment("python", block, "call", (), {}, {}, weak=True)
+    """What a program lets its caller set, by its own names and with its own defaults."""
+    from stablint.dialect import own
+
+    found = tuple(own.settable(block, call.target or ""))
+    trains = any(one.fact == "training.learning_rate" for one in found)
+    scopes = own.scopes() if found else {}
+    return Fragment("python", block, "script-default", found, scopes, {}, weak=not trains, presumed=bool(found))
 
 
 def _engine(block: Block, call: Call) -> Fragment:
@@ -318,5 +323,6 @@ LOWER = {
     "data": _data, "login": _login,
     "arguments": _arguments, "adapter": _adapter, "quantiser": _quantiser, "loader": _loader, "unsloth-adapter": _unsloth_adapter,
     "trainer": _trainer, "own-trainer": _own_trainer, "checkpointing": _checkpointing, "accelerator": _accelerator, "kbit": _kbit,
-    "program": _program, "environment": _environment, "imports": _imports, "deepspeed": _engine, "plugin": _engine, "lightning": _lightning,
+    "program": _program, "program-part": _program, "environment": _environment, "imports": _imports,
+    "deepspeed": _engine, "plugin": _engine, "lightning": _lightning,
 }  # fmt: skip

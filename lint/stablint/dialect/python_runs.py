@@ -47,6 +47,9 @@ def groups(fragments: tuple[Fragment, ...]) -> Iterator[list[Fragment]]:
             yield calls.group([*([arguments] if arguments >= 0 else []), trainer, *members])
 
 
+_ARGUED = frozenset({"arguments", "trainer", "own-trainer", "lightning"})
+
+
 class _Calls:
     """The fragments by the number of their call."""
 
@@ -55,10 +58,18 @@ class _Calls:
         for fragment in fragments:
             self.fragments.setdefault(fragment.block.number, []).append(fragment)
         self.kinds = {number: kind(self.call(number)) for number in self.fragments}
-        # A program's own options are only worth a word where nothing else is.
-        self.numbers = [number for number in self.fragments if self.kinds[number] != "program"] or list(self.fragments)
-        self.numbers.sort(key=lambda number: self.kinds[number] == "imports")  # what is imported heads no run
+        # A program's own options are only worth a word where no library's arguments are.
+        library = not _ARGUED.isdisjoint(self.kinds.values())
+        kept = [n for n in self.fragments if not (library and self.kinds[n].startswith("program"))]
+        self.numbers = kept or list(self.fragments)
+        self.numbers.sort(key=self._rank)
         self.trainers = [n for n in self.numbers if self.kinds[n] in ("trainer", "own-trainer")]
+
+    def _rank(self, number: int) -> int:
+        """What is imported heads no run, and what says nothing of training by itself only where nothing does."""
+        if self.kinds[number] == "imports":
+            return 2
+        return int(all(fragment.weak for fragment in self.fragments[number]))
 
     def call(self, number: int) -> Call:
         origin = self.fragments[number][0].block.origin

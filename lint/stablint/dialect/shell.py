@@ -268,7 +268,7 @@ def _by_script(target: Command, classes: Table[str, tuple[str, ...]]) -> Table[s
     return {**classes, "training": (found, huggingface.BASE)} if one_of_several or its_own else classes
 
 
-_PURPOSE = re.compile(
+PURPOSE = re.compile(
     r"(?<![a-z])(dpo|kto|orpo|simpo|cpo|ppo|grpo|rloo|rlhf|reward|rm|pretrain\w*|cpt|distil\w*)(?![a-z])"
 )
 
@@ -277,7 +277,7 @@ def _purpose(document: Document, target: Command, index: int) -> Iterator[Statem
     """That the program is called after another objective than supervised fine-tuning: which it is, its name does not prove."""
     module = target.words[0] if target.words and "." in target.words[0] and "/" not in target.words[0] else ""
     word = next((word for word in _script_words(target) if word.endswith(".py")), module)
-    found = _PURPOSE.search(word.removesuffix(".py").rpartition("/")[2].rpartition(".")[2].lower())
+    found = PURPOSE.search(word.removesuffix(".py").rpartition("/")[2].rpartition(".")[2].lower())
     if found is not None:
         place = Place(document, word, target.start, target.end, None, (word,))
         yield Statement("launch.purpose", found[1], found[1], Explicit(place, "flags", index))

@@ -64,6 +64,7 @@ def module(
     from stablint.source.python_names import Names
     from stablint.source.python_parse import parse
     from stablint.source.python_places import Places
+    from stablint.source.python_settable import settable
     from stablint.source.python_values import Values
 
     tree = parse(source)
@@ -73,7 +74,7 @@ def module(
     values = Values(source, Places(source), names)
     calls = [call for found in names.calls if _may_tell(found) and (call := values.call(found)) is not None]
     calls += values.filled()
-    calls += values.caller.programs()
+    calls += settable(values.caller)
     environment = values.environment()
     calls += [call for call in (environment, values.tokenizer(), values.imports(), values.frozen()) if call is not None]
     calls.sort(key=lambda call: (call.name_start, call.end))

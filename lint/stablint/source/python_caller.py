@@ -6,7 +6,6 @@ The value is then the program's own default, marked as such: whoever starts the 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from stablint.source.python_arithmetic import CONVERSIONS, agree, converted
@@ -105,7 +104,7 @@ class Caller:
 
     def option(self, node: ast.Attribute, name: str) -> Node | None:
         """`args.lr` by `parser.add_argument("--lr", default=…)`; None where no such argument is added in this file."""
-        options = self._listed().get(name)
+        options = self.listed().get(name)
         if not options:
             return None
         found = [self._of_option(option, node, name) for option in options]
@@ -129,7 +128,7 @@ class Caller:
             value = value if meant is None else value._replace(value=meant)
         return _filled_in(value, name) or unknown
 
-    def _listed(self) -> dict[str, list[Option]]:
+    def listed(self) -> dict[str, list[Option]]:
         if self._options is None:
             self._options = {}
             for found in self.values.names.calls:
@@ -155,28 +154,6 @@ class Caller:
                 self.values.places.start(found.node),
             )
         )  # fmt: skip
-
-    def programs(self) -> Iterator[Call]:
-        """What a program lets its caller set: the options of its parser, and the fields of each of its dataclasses, whose name is then the
-        call's target and whose bases are its `own`."""
-        options = self._listed()
-        if options:
-            at = next(iter(options.values()))[0].place
-            yield _settable("argparse.options", list(options), at)
-        for scope in self.values.names.scopes:
-            node = scope.node
-            if isinstance(node, ast.ClassDef) and any("dataclass" in ast.dump(item) for item in node.decorator_list):
-                names = [name for name, bindings in scope.bindings.items() if bindings[0].kind == "value"]
-                fields = [
-                    item.target.id
-                    for item in node.body
-                    if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
-                ]
-                bases = frozenset(called_name(base, scope.parent or scope) for base in node.bases)
-                settable = _settable(
-                    "dataclass.options", list(dict.fromkeys([*names, *fields])), self.values.places.start(node)
-                )
-                yield settable._replace(target=node.name, own=bases)
 
     # Dataclasses that a parser fills
 
@@ -214,7 +191,7 @@ class Caller:
             fields, name = self.fields(node, scope)
             values = self.values
             start, end = values.places.start(node), values.places.end(node)
-            entries = tuple(_as_default(entry) for entry in fields.values())
+            entries = tuple(as_default(entry) for entry in fields.values())
             self._parsed[id(node)] = Call(
                 name,
                 Mapping(entries, end, end),
@@ -274,17 +251,11 @@ class Caller:
         return self.values.value(value, scope)
 
 
-def _settable(name: str, keys: list[str], at: int) -> Call:
-    unknown = Scalar(Unknown("the caller sets it"), at, at, "unknown", False)
-    entries = tuple(Entry(key, at, at, unknown) for key in keys)
-    return Call(name, Mapping(entries, at, at), (), at, at, at, at, None, None, True)
-
-
 # Every launch names another one: the default is an example.
 _NAMES_OF_MODELS = frozenset(["model_name_or_path", "model_name", "model_id", "model_path", "base_model", "model"])
 
 
-def _as_default(entry: Entry) -> Entry:
+def as_default(entry: Entry) -> Entry:
     """A field of an object that a parser fills."""
     found = None if entry.key in _NAMES_OF_MODELS else _filled_in(entry.value, entry.key)
     node = entry.value

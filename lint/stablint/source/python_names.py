@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from stablint.source.python_scope import (
     Binding,
+    Branch,
     FoundCall,
     Item,
     Position,
@@ -51,6 +52,7 @@ class Names:
         self.frozen: list[
             tuple[ast.Attribute, ast.expr | None]
         ] = []  # `….requires_grad = value`, `….requires_grad_(value)`
+        self.branches: list[Branch] = []
         self.returns: dict[int, list[ast.Return]] = {}  # by the identity of the function's scope
         self.scopes: list[Scope] = [self.module]
         self._waiting: list[tuple[ast.AST, Scope, bool, str | None]] = []
@@ -188,6 +190,7 @@ class Names:
         self._later(ast.iter_child_nodes(node), inner, True)
 
     def choice(self, node: ast.IfExp, scope: Scope, conditional: bool, target: str | None) -> None:
+        self._branches(node.test, [node.body], [node.orelse], scope)
         self._later((node.test,), scope, conditional)
         self._later((node.body, node.orelse), scope, True, target)
 
@@ -197,7 +200,13 @@ class Names:
         if truth is not None:
             self._later(node.body if truth else node.orelse, scope, conditional)
         else:
+            self._branches(node.test, node.body, node.orelse, scope)
             self._later((*node.body, *node.orelse), scope, True)
+
+    def _branches(self, test: ast.expr, body: Sequence[ast.AST], other: Sequence[ast.AST], scope: Scope) -> None:
+        for nodes, positive in ((body, True), (other, False)):
+            if nodes:
+                self.branches.append(Branch(test, scope, position_of(nodes[0]), end_of(nodes[-1]), positive))
 
     def block(self, node: ast.AST, scope: Scope, conditional: bool, _: str | None) -> None:
         """Loops, `try`, `match`: what is bound in them may not be bound."""

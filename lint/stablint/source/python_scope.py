@@ -53,6 +53,16 @@ class FoundCall(NamedTuple):
     conditional: bool = False
 
 
+class Branch(NamedTuple):
+    """What is run where a test holds (`positive`), or where it does not."""
+
+    test: ast.expr
+    scope: Scope
+    start: Position
+    end: Position
+    positive: bool
+
+
 class Store(NamedTuple):
     """`name.attribute = value`."""
 

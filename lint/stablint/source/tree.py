@@ -95,6 +95,9 @@ class Call(NamedTuple):
     local: bool = (
         False  # what is called is a class or a function of the same file, whatever it is called and derives from
     )
+    switch: "Scalar | None" = (
+        None  # whether the branch that makes it is taken, as far as the program says: its own defaults, or unknown
+    )
 
 
 Node = Union[Scalar, Sequence, Mapping, Call]

@@ -1,0 +1,82 @@
+"""Whether the branch that makes an object is taken: what its tests come to by the program's own settings and defaults."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from stablint.source.python_constants import defaulted
+from stablint.source.python_scope import Branch, FoundCall, Scope, position_of
+from stablint.source.tree import Scalar, Sequence, Unknown
+
+if TYPE_CHECKING:
+    from stablint.source.python_calls import Calls
+
+_MOST = 2_000  # branches of a file that are looked through
+
+
+class _Truth(NamedTuple):
+    value: bool | None  # None: not known
+    names: tuple[str, ...] = ()  # settings of the caller that it rests on
+
+
+def switch(calls: Calls, found: FoundCall) -> Scalar | None:
+    """None where the object is made whenever the program runs, or nothing but a loop or a `try` stands around it."""
+    around = _around(calls, found)
+    if (
+        not around
+        and found.scope.node is not None
+        and isinstance(found.scope.node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ):
+        sites = calls.caller.sites(found.scope.node.name)
+        if len(sites) == 1:  # a function that one branch calls
+            around = _around(calls, sites[0])
+    if not around:
+        return None
+    truth = _all([_turned(_truth(calls, one.test, one.scope), one.positive) for one in around])
+    test = around[0].test
+    start, end = calls.places.start(test), calls.places.end(test)
+    if truth.value is None:
+        return Scalar(Unknown(f"`{calls.spelled(test)}` decides when the program runs"), start, end, "unknown", False)
+    if truth.value and not truth.names:
+        return None
+    return Scalar(truth.value, start, end, "default:" + ",".join(truth.names) if truth.names else "name", False)
+
+
+def _around(calls: Calls, found: FoundCall) -> list[Branch]:
+    place, branches = position_of(found.node), calls.names.branches
+    if len(branches) > _MOST:
+        return []
+    return [one for one in branches if one.scope is found.scope and one.start <= place < one.end]
+
+
+def _truth(calls: Calls, test: ast.expr, scope: Scope) -> _Truth:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _turned(_truth(calls, test.operand, scope), False)
+    if isinstance(test, ast.BoolOp):
+        parts = [_truth(calls, one, scope) for one in test.values]
+        if isinstance(test.op, ast.And):
+            return _all(parts)
+        return _turned(_all([_turned(one, False) for one in parts]), False)
+    if isinstance(test, ast.Attribute) and test.attr == "do_train":
+        return _Truth(True)  # a run that trains is what is asked about
+    value = calls.value(test, scope)
+    if isinstance(value, Sequence):
+        return _Truth(bool(value.items))
+    if not isinstance(value, Scalar) or isinstance(value.value, Unknown):
+        return _Truth(None)
+    return _Truth(bool(value.value), tuple(filter(None, defaulted(value).split(","))))
+
+
+def _turned(truth: _Truth, positive: bool) -> _Truth:
+    return truth if positive or truth.value is None else truth._replace(value=not truth.value)
+
+
+def _all(parts: list[_Truth]) -> _Truth:
+    """Of conditions that must all hold: one that certainly does not decides; what is not known leaves it open."""
+    if any(one.value is False and not one.names for one in parts):
+        return _Truth(False)
+    names = tuple(dict.fromkeys(name for one in parts for name in one.names))
+    if any(one.value is None for one in parts):
+        return _Truth(None, names)
+    return _Truth(all(one.value for one in parts), names)
