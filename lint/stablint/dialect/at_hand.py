@@ -22,7 +22,7 @@ PACKAGES = {
     "llama-cookbook": ("llama_cookbook", "llama_recipes"),
 }
 # Programs that everybody copies; the copy declares what the original does.
-_COPIED = frozenset({"llava", "qwen-finetune", "fastchat"})
+_COPIED = frozenset({"llava", "qwen-finetune", "fastchat", "qlora"})
 _LIGHTNING = "lightning"
 
 

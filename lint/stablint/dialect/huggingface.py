@@ -106,6 +106,9 @@ SCRIPTS_HAVE = frozenset(
         "with_tracking",
         "dataset_mixer_list",
         "precision",
+        "double_quant",
+        "quant_type",
+        "source_max_len",
     }
 )
 _ENTRY_COMMANDS = {

@@ -115,6 +115,28 @@ FASTCHAT = Script(
 )
 
 
+# artidoro/qlora, qlora.py, and the programs that grew out of it: `bits` loads through bitsandbytes, and an adapter is made in any case.
+QLORA_ROWS = {
+    **_rows(
+        ("double_quant", "quantization.bnb_4bit_use_double_quant", "flag"),
+        ("quant_type", "quantization.bnb_4bit_quant_type", "plain"),
+        ("model_max_length", "training.max_length", "plain"),
+        ("full_finetune", "lora.use_peft", "inverse"),
+        ("source_max_len", "training.max_prompt_length", "plain"),
+        ("target_max_len", "training.max_completion_length", "plain"),
+        ("dataset", "data.dataset", "plain"),
+    ),
+    "bits": LLAVA_ROWS["bits"],
+}
+QLORA = Script(
+    "qlora",
+    frozenset({"double_quant", "quant_type", "max_memory_MB", "source_max_len", "target_max_len"}),
+    {**ROWS, **QLORA_ROWS},
+    "lora.r",
+    company=frozenset({"bits", "lora_r"}),
+)
+
+
 # allenai/open-instruct, open_instruct/finetune.py and dpo_tune_cache.py: arguments and a training loop of their own, in YAML as well.
 OPEN_INSTRUCT_ROWS = _rows(
     ("use_lora", "lora.use_peft", "flag"),
@@ -173,7 +195,7 @@ LIGHTNING = Script(
 
 
 # By framework.
-TELLING = {one.name: one.telling for one in (LLAVA, QWEN, FASTCHAT, LIGHTNING, OPEN_INSTRUCT)}
+TELLING = {one.name: one.telling for one in (LLAVA, QWEN, FASTCHAT, QLORA, LIGHTNING, OPEN_INSTRUCT)}
 
 
 def script(keys: frozenset[str], *, flags: bool) -> Script | None:
@@ -188,4 +210,4 @@ def script(keys: frozenset[str], *, flags: bool) -> Script | None:
         return OPEN_INSTRUCT
     if not flags:
         return None
-    return next((one for one in (LLAVA, QWEN, FASTCHAT, LIGHTNING) if one.is_told_by(keys)), None)
+    return next((one for one in (LLAVA, QWEN, QLORA, FASTCHAT, LIGHTNING) if one.is_told_by(keys)), None)
