@@ -317,7 +317,7 @@ def test_what_a_program_of_its_own_hands_to_deepspeed_is_not_held_against_the_fi
 
 
 def test_a_script_that_quantises_by_arguments_of_its_own_leaves_the_weights_open(tmp_path):
-    own = f"python train.py {FLAGS} --bf16 --lora_r 8 --bits 4 --quant_type nf4 --double_quant\n"
+    own = f"python train.py {FLAGS} --bf16 --lora_r 8 --bits 4 --quantise_weights nf4\n"
     run = only(tmp_path, own)
     assert (run.scopes["model"], run.scopes["quantization"]) == ("open", "open")
     assert not any(name.startswith("trl.") for names in run.classes.values() for name in names)

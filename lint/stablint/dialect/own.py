@@ -21,6 +21,7 @@ def _named(fact: str, codec: str, *keys: str) -> dict[str, Row]:
     return {key: Row(key, fact, codec) for key in keys}
 
 
+RATES = frozenset({"lr", "max_lr", "base_lr", "peak_lr"})
 # What many programs call what TrainingArguments call otherwise.
 ALIASES = {
     **_named("training.learning_rate", "plain", "lr", "max_lr", "base_lr", "peak_lr"),
@@ -119,7 +120,11 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     names = {path[-1] for path, _, _ in said}
     special = len(facts & _OF_LANGUAGE_MODELS) + len(names & _OF_A_TRAINER)
     enough = rate + span + batch >= 2 and special >= 1
-    return 30 if enough and len(facts) >= 4 else 0
+    if not enough or len(facts) < 4:
+        return 0
+    return (
+        92 if "learning_rate" not in keys and not keys.isdisjoint(RATES) else 30
+    )  # no library calls the rate so at the top of a file
 
 
 def lower(block: Block) -> Fragment:

@@ -8,7 +8,7 @@ from stablint.dialect.codec import CODECS
 from stablint.dialect.fragment import Block, Fragment, spelled
 from stablint.dialect.huggingface import ROWS
 from stablint.dialect.python_kinds import kind, positional
-from stablint.run.fact import Explicit, Place, Statement
+from stablint.run.fact import OWN, Explicit, Place, Statement
 from stablint.source.python_constants import COMPUTED, FROM_FLAGS, defaulted
 from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
@@ -232,7 +232,10 @@ def launched(fragments: list[Fragment], commands: Iterable[Fragment]) -> list[Fr
 
 def _given(fragment: Fragment, said: frozenset[str], known: bool) -> Fragment:
     """Without what the program leaves to the command, where that says it; of a program that a table knows without all that is unclear."""
-    kept = tuple(one for one in fragment.statements if not (one.fact in said and _is_left(one.value, known)))
+    settled = (
+        said | {"lora.use_peft"} if known else said
+    )  # the table says what holds where its switch is not among the flags
+    kept = tuple(one for one in fragment.statements if not (one.fact in settled and _is_left(one.value, known)))
     return fragment._replace(statements=kept)
 
 
@@ -268,7 +271,10 @@ def _of_flag(one: Statement, block: Block, flag: Entry) -> Statement:
     node = flag.value
     raw = node.value if isinstance(node, Scalar) else None
     place = Place(block.document, flag.key, node.start, node.end, flag, (spelled(flag.key),))
-    return Statement(one.fact, CODECS[_CODECS.get(one.fact, "plain")](raw), raw, Explicit(place, "flags", block.number))
+    reader = one.origin.reader if isinstance(one.origin, Explicit) and one.origin.reader == OWN else ""
+    return Statement(
+        one.fact, CODECS[_CODECS.get(one.fact, "plain")](raw), raw, Explicit(place, "flags", block.number, reader)
+    )
 
 
 def defaults_of(node: Node) -> list[str]:
