@@ -33,13 +33,15 @@ class NoOracle(Exception):
 class Judge:
     """The constructors, asked one after the other in one long-lived process."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: str = "", stated: str = "") -> None:
+        """`before`: folders of packages that go before the interpreter's own. `stated`: releases that packages are taken for, `name=release,…`."""
         interpreter = os.environ.get("STABLINT_ORACLE", sys.executable)
         if interpreter == sys.executable and find_spec("trl") is None:
             raise NoOracle("trl is not installed here, and STABLINT_ORACLE names no interpreter")
-        path = os.environ.get("STABLINT_ORACLE_PATH", "")
+        path = os.pathsep.join(one for one in (before, os.environ.get("STABLINT_ORACLE_PATH", "")) if one)
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "STABLINT"))}
         environment |= {"PYTHONPATH": path} if path else {}
+        environment |= {"ORACLE_STATED": stated} if stated else {}
         self._worker = subprocess.Popen(
             [interpreter, str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment,
         )  # fmt: skip
@@ -120,16 +122,26 @@ def says_more(rule: str) -> bool:
     return not any(part in main for part in JUDGED)
 
 
-def stablint_says(kind: str, given: dict[str, Any], versions: dict[str, str], folder: str) -> Verdict:
+def _options(kind: str, versions: dict[str, str], gpu: str = "A100-80GB") -> dict[str, Any]:
     options: dict[str, Any] = {
-        "gpu": [f"{given.get('_gpu', 'A100-80GB')} x{2 if kind.startswith('accelerate+') else 1}"],
+        "gpu": [f"{gpu} x{2 if kind.startswith('accelerate+') else 1}"],
         "with": [f"{name}=={text.partition('+')[0]}" for name, text in versions.items()],
     }
     if kind == "deepspeed":
         options["dialect"] = "deepspeed"  # a few keys alone could be anybody's
     if kind.startswith("peft."):
         options["model"] = "llama"  # in the folder
-    found = house.look(as_files(kind, given), folder, options)
+    return options
+
+
+def told_by(hazard: model.Hazard, files: dict[str, str], kind: str, versions: dict[str, str], folder: str) -> bool:
+    """Does this hazard alone call the files an error, with these releases?"""
+    found = house.look(files, folder, _options(kind, versions), (hazard,))
+    return any(d.severity == "error" for d in found)
+
+
+def stablint_says(kind: str, given: dict[str, Any], versions: dict[str, str], folder: str) -> Verdict:
+    found = house.look(as_files(kind, given), folder, _options(kind, versions, given.get("_gpu", "A100-80GB")))
     errors = {d.rule for d in found if d.severity == "error"}
     return Verdict(
         tuple(sorted(r for r in errors if not says_more(r))), tuple(sorted(r for r in errors if says_more(r)))

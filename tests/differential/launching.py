@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import tempfile
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -39,6 +40,21 @@ def launch(given: dict[str, Any]) -> None:
                 _fsdp()
         else:
             os.environ.update(prepare.prepare_simple_launcher_cmd_env(arguments)[1])
+            return
+        if getattr(arguments, "use_parallelism_config", False):
+            os.environ.update(prepare.prepare_extend_env_parallelism_config(arguments, {}))
+            from accelerate.parallelism_config import ParallelismConfig
+            from accelerate.utils import DistributedType
+
+            sharded = bool(arguments.use_fsdp)
+            made = ParallelismConfig()
+            made._validate_accelerator(
+                SimpleNamespace(
+                    num_processes=int(arguments.num_processes), multi_device=True, is_main_process=False,
+                    is_fsdp2=sharded and os.environ.get("FSDP_VERSION") == "2",
+                    distributed_type=DistributedType.FSDP if sharded else DistributedType.DEEPSPEED if arguments.use_deepspeed else DistributedType.MULTI_GPU,
+                )
+            )  # fmt: skip
 
 
 def _deepspeed(processes: int) -> None:

@@ -60,10 +60,17 @@ class Oracle:
     @staticmethod
     def fakes(gpu: str) -> list[Any]:
         """What the GPU is asked for. torch counts emulated bf16 as bf16 (`is_bf16_supported`), so that Turing has it too, but no TF32."""
+        from transformers import training_args
+
+        answers: dict[str, Any] = {
+            "is_torch_bf16_gpu_available": lambda *a, **k: True,
+            "is_torch_tf32_available": lambda *a, **k: gpu not in NO_TF32,
+            "enable_tf32": lambda *a, **k: None,
+        }
         return [
-            mock.patch("transformers.training_args.is_torch_bf16_gpu_available", lambda *a, **k: True),
-            mock.patch("transformers.training_args.is_torch_tf32_available", lambda *a, **k: gpu not in NO_TF32),
-            mock.patch("transformers.training_args.enable_tf32", lambda *a, **k: None),
+            mock.patch.object(training_args, name, answer)
+            for name, answer in answers.items()
+            if hasattr(training_args, name)  # old releases ask in another way
         ]
 
     def model(self) -> Any:
@@ -218,8 +225,18 @@ def _apart(descriptor: int, mode: str) -> TextIO:
     return found
 
 
+def _state(releases: str) -> None:
+    """Old releases look at the release of what they import, not at what it can do: packages are taken for those that they ask for."""
+    from importlib import metadata
+
+    stated = dict(one.split("=") for one in releases.split(",") if one)
+    read = metadata.version
+    metadata.version = lambda name: stated.get(name.lower().replace("_", "-")) or read(name)  # type: ignore[assignment]
+
+
 def main() -> None:
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    _state(os.environ.pop("ORACLE_STATED", ""))
     questions, answers = _apart(0, "r"), _apart(1, "w")
     sys.stdout = sys.stderr  # libraries print
     oracle = Oracle()

@@ -204,7 +204,7 @@ def fsdp(w: World) -> Answer:
 def _part(w: World, role: str, argument: str, kind: str) -> Answer:
     """Is sharding of this kind in the run: by the trainer's argument, by accelerate's file, by a file of its own."""
     stated = w.value(argument)
-    if stated not in (ABSENT, None, "", [], False) and not is_unknown(stated):
+    if stated not in (ABSENT, None, "", [], {}, False) and not is_unknown(stated):
         return Answer(True, (argument,))
     distributed = w.stated("accelerate.distributed_type")
     if distributed is not ABSENT:
