@@ -109,7 +109,7 @@ class _Repair:
     def _settle(self, trying: list[_Group], before: set[tuple[str, str]], texts: Texts, report: Report) -> None:
         there = Counter(d.fingerprint for d in self.state.report.diagnostics)
         left = Counter(d.fingerprint for d in report.diagnostics)
-        new = _errors(report) - before
+        new = (_errors(report) - before) | set(_problems(report) - _problems(self.state.report))
         known = {name for group in trying for name in group.files}
         if any(name not in known for _, name in new) and len(trying) > 1:
             for group in trying:
@@ -268,6 +268,11 @@ def _names(diagnostic: Diagnostic) -> list[str]:
 
 def _errors(report: Report) -> set[tuple[str, str]]:
     return {(d.rule, d.text.name if d.text else "") for d in report.diagnostics if d.severity == "error"}
+
+
+def _problems(report: Report) -> Counter[tuple[str, str]]:
+    """What is wrong with the texts themselves, counted: two settings that become one key are worse than what they were, and no error."""
+    return Counter((d.rule, d.text.name if d.text else "") for d in report.diagnostics if d.fact.startswith("file."))
 
 
 def _disjoint(diagnostics: list[Diagnostic]) -> list[Diagnostic]:

@@ -152,10 +152,14 @@ def _comments(text: str) -> Iterator[str]:
 
 
 def _most(before: str, edits: list[Edit]) -> int:
-    """How many leaves the edits may change: three for an edit (a renamed key is two), or as many as there are keys in what it takes out
+    """How many leaves the edits may change: three for an edit (a renamed key is two), or as many as there are keys and items in what it takes out
     and puts in, if that is a block.
     """
-    return sum(max(3, 1 + before.count(":", edit.start, edit.end) + edit.new_text.count(":")) for edit in edits)
+    return sum(max(3, 1 + _parts(before[edit.start : edit.end]) + _parts(edit.new_text)) for edit in edits)
+
+
+def _parts(text: str) -> int:
+    return sum(map(text.count, ":,\n"))
 
 
 def _changes(old: Any, new: Any, most: int) -> str:

@@ -6,16 +6,31 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from stablint.hazard.nearest import clearly_nearest, nearest
+from stablint.run.names import renamed
 
 if TYPE_CHECKING:
     from stablint.hazard.item import ItemWorld
 
 
-def suggestion(item: ItemWorld, choose: Callable[..., str | None] = nearest) -> str | None:
+_ALIKE = 0.8  # of 1.0: worth a question; `max_seq_len` and `max_seq_length` are 0.88 alike
+A_SLIP = 0.85  # a slip of the hand or a forgotten word; `reward_model_0` and `reward_model_type` are 0.84 alike
+
+
+def suggestion(item: ItemWorld, choose: Callable[..., str | None] = nearest, cutoff: float = _ALIKE) -> str | None:
     """The field of the same section whose name is nearest, among those of the chosen release."""
     if item.item_unknown() is not True:
         return None
-    return choose(item.spelled.rpartition(".")[2], [name.rpartition(".")[2] for name in siblings(item)], 0.8)
+    return choose(item.spelled.rpartition(".")[2], [name.rpartition(".")[2] for name in siblings(item)], cutoff)
+
+
+def correction(item: ItemWorld) -> str | None:
+    """The name that may be written in its place: no other is as near, and it differs by a slip or is the one that the library gave up for this."""
+    near = suggestion(item, clearly_nearest)
+    if near is None or any(
+        found is not None and found.new == item.spelled for found in (renamed(owner, near) for owner in item._owners)
+    ):
+        return near
+    return suggestion(item, clearly_nearest, A_SLIP)
 
 
 def hint(item: ItemWorld) -> str:

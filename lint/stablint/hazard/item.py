@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stablint import knowledge
-from stablint.hazard.hints import belongs, hint, meant, suggestion
-from stablint.hazard.nearest import clearly_nearest
+from stablint.hazard.hints import belongs, correction, hint, meant, suggestion
 from stablint.run.accepted import reader
 from stablint.run.fact import PRESUMED, Explicit, Fact
 from stablint.run.fields import FieldSpans, class_exists_at, field, field_names
@@ -297,7 +296,7 @@ _WORDS: dict[str, Callable[[ItemWorld], Any]] = {
     "suggestion": suggestion,
     "belongs": belongs,
     "meant": meant,
-    "correction": lambda item: suggestion(item, clearly_nearest),
+    "correction": correction,
     "library": lambda item: item._owners[0].partition(".")[0] if item._owners else None,
     "hint": hint,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from stablint.hazard.hints import A_SLIP
 from stablint.hazard.item import ItemWorld
 from stablint.run.accepted import Reader, reader, synonyms
 from stablint.run.fact import Explicit
@@ -97,7 +98,11 @@ class KeyWorld(ItemWorld):
         here = origin.place.document
         return frozenset([o.place.setting for o in origins if isinstance(o, Explicit) and o.place.document is here])
 
-    def key_suggestion(self) -> str | None:
+    def key_correction(self) -> str | None:
+        """The suggestion that may be written in its place: another framework's name for the same, or what differs by a slip of the hand."""
+        return self.key_suggestion(A_SLIP)
+
+    def key_suggestion(self, cutoff: float = 0.83) -> str | None:
         """Another framework's name for what this one calls otherwise, else the nearest spelling; nothing that the text sets already."""
         if self.item_unknown() is not True or self.key_plugin() is not None or self.key_since() is not None:
             return None  # what a newer release has is no slip
@@ -118,7 +123,7 @@ class KeyWorld(ItemWorld):
             for name in names
             if name.startswith(above + dot) and "." not in name[len(above) + len(dot) :]
         }
-        near = [name for name in get_close_matches(last, list(beside), 3, 0.83) if beside[name] not in stated]
+        near = [name for name in get_close_matches(last, list(beside), 3, cutoff) if beside[name] not in stated]
         if near:
             return near[0]
         # `adam_eps` for `adam_epsilon`, `max_length` for `max_len`
@@ -208,6 +213,7 @@ WORDS: dict[str, Callable[[KeyWorld], Any]] = {
     "since": KeyWorld.key_since,
     "removed_in": KeyWorld.key_removed,
     "suggestion": KeyWorld.key_suggestion,
+    "correction": KeyWorld.key_correction,
     "hint": KeyWorld.key_hint,
     "meant": KeyWorld.key_meant,
     "key": lambda item: item.spelled,
