@@ -37,7 +37,7 @@ CASES = {
     "a key that a program of its own may ask for": Case(
         "setting-renamed", {"c.json": OWN}, {"releases": NEW}, "unsafe", False),
     "an info about the dtype of the weights": Case(
-        "pure-bf16-small-rate", {"train.yaml": HEAD + "dtype: bfloat16\nbf16: true\nlearning_rate: 1.0e-6\n"}, {}, "unsafe", True),
+        "pure-bf16-small-rate", {"train.yaml": HEAD + "dtype: bfloat16\nbf16: false\nlearning_rate: 1.0e-6\n"}, {}, "unsafe", True),
     "a warning that a format overflows": Case(
         "fp16-qwen2-overflow", {"train.yaml": HEAD.replace("2.5-7B", "2-7B-Instruct") + "fp16: true\n"}, {}, "unsafe", False),
     "bf16 where the card only emulates it": Case(

@@ -110,13 +110,15 @@ class _Repair:
         there = Counter(d.fingerprint for d in self.state.report.diagnostics)
         left = Counter(d.fingerprint for d in report.diagnostics)
         new = (_errors(report) - before) | set(_problems(report) - _problems(self.state.report))
+        warnings = _told(report, ("error", "warning")) - _told(self.state.report, ("error", "warning"))
         known = {name for group in trying for name in group.files}
         if any(name not in known for _, name in new) and len(trying) > 1:
             for group in trying:
                 group.alone = True
             return
         for group in trying:
-            spoilt = sorted(rule for rule, name in new if name in group.files or name not in known)
+            worse = new if any(one.severity == "error" for one in group.trial()) else new | warnings
+            spoilt = sorted(rule for rule, name in worse if name in group.files or name not in known)
             cleared = Counter(d.fingerprint for d in group.trial())
             if spoilt:
                 self._refuse(
@@ -267,7 +269,11 @@ def _names(diagnostic: Diagnostic) -> list[str]:
 
 
 def _errors(report: Report) -> set[tuple[str, str]]:
-    return {(d.rule, d.text.name if d.text else "") for d in report.diagnostics if d.severity == "error"}
+    return _told(report, ("error",))
+
+
+def _told(report: Report, severities: tuple[str, ...]) -> set[tuple[str, str]]:
+    return {(d.rule, d.text.name if d.text else "") for d in report.diagnostics if d.severity in severities}
 
 
 def _problems(report: Report) -> Counter[tuple[str, str]]:
