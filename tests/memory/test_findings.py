@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stablint.hazard.model import load
 from stablint.inspect import inspect
 from stablint.options import options
 from stablint.target.gpu import parse_gpu
@@ -90,3 +91,39 @@ ADAPTER = (
 def test_a_limit_of_the_rows_is_no_length_unless_they_are_filled_up(more: str, told: bool, tmp_path: Path) -> None:
     base = written(tmp_path, {"train.yaml": ADAPTER + more})
     assert bool(rules(inspect([base], options(gpus=["RTX 4090 x1"]), base=base)) & MEMORY) is told
+
+
+LLAMAFACTORY = (
+    "model_name_or_path: {model}\nstage: sft\ndo_train: true\nfinetuning_type: {method}\ndataset: alpaca_en_demo\ntemplate: llama3\ncutoff_len: 512\n"
+    "output_dir: out\nper_device_train_batch_size: 1\nlearning_rate: 1.0e-5\nbf16: true\n"
+)
+AXOLOTL = (
+    "base_model: {model}\nadapter: lora\nlora_r: 16\nlora_alpha: 32\nlora_target_linear: true\ndatasets:\n  - path: org/data\n    type: alpaca\n"
+    "sequence_len: 512\nmicro_batch_size: 1\nnum_epochs: 1\noptimizer: adamw_torch\nlearning_rate: 2.0e-4\nbf16: true\noutput_dir: out\n"
+)
+# Without a word on sharding every card holds all weights, however many cards there are: the file, what it says more, the card, whether it is told.
+COPIED = [
+    (LLAMAFACTORY.format(model="meta-llama/Llama-3.1-70B", method="lora"), "A100-80GB x1", True),
+    (LLAMAFACTORY.format(model="meta-llama/Llama-3.1-70B", method="lora"), "A100-80GB x8", True),
+    (LLAMAFACTORY.format(model="meta-llama/Llama-3.1-70B", method="lora"), "A100-80GB", True),
+    (LLAMAFACTORY.format(model="meta-llama/Llama-3.1-8B", method="lora"), "A100-80GB x8", False),
+    (LLAMAFACTORY.format(model="meta-llama/Llama-3.1-8B", method="full"), "A100-80GB x8", True),
+    (LLAMAFACTORY.format(model="meta-llama/Llama-3.1-70B", method="lora") + "deepspeed: ds_z3.json\n", "A100-80GB x8", False),
+    (AXOLOTL.format(model="meta-llama/Llama-3.1-70B"), "A100-80GB x8", True),
+    (AXOLOTL.format(model="meta-llama/Llama-3.1-70B") + "fsdp_version: 2\nfsdp_config:\n  reshard_after_forward: true\n", "A100-80GB x8", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "gpu", "told"), COPIED)
+def test_more_cards_do_not_help_where_nothing_divides_the_weights(
+    text: str, gpu: str, told: bool, tmp_path: Path
+) -> None:
+    base = written(tmp_path, {"train.yaml": text})
+    assert bool(rules(inspect([base], options(gpus=[gpu]), base=base)) & MEMORY) is told
+
+
+def test_estimates_are_told_by_fit_and_not_by_check() -> None:
+    quiet = {hazard.id: hazard.quiet for hazard in load() if hazard.id in MEMORY}
+    assert [name for name, off in sorted(quiet.items()) if off] == [
+        "peak-close-to-card", "peak-exceeds-card", "rows-exceed-any-card",
+    ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stablint import knowledge
 from stablint.memory import state
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.world import Answer, World
@@ -28,6 +29,8 @@ def weights_per_card_gib(w: World) -> Answer:
     if is_unknown(whole):
         return Answer(whole, names)
     shards = weight_shards(w)
+    if not shards and copied(w):
+        return Answer(whole, names, presumed=True)
     return Answer(whole / shards if shards else Unknown("how the weights are spread is not known"), names)
 
 
@@ -63,6 +66,25 @@ def weight_shards(w: World) -> int | None:
     return None
 
 
+def copied(w: World) -> bool:
+    """Whether every card must hold all weights because nothing shards them: the framework takes sharding from its own files only, and these
+    state none (knowledge/launchers.yaml). Then the number of cards does not matter. Presumed: another launcher may be meant."""
+    rule = knowledge.load("launchers")["frameworks"].get(w.run.framework)
+    if rule is None or rule["sharding"] != "file" or rule["processes"] != "visible":
+        return False
+    if w.is_stated("launch.launcher") or {"deepspeed", "fsdp", "accelerate"} & set(w.run.linked):
+        return False
+    unsharded = (ABSENT, None, "", False)
+    asked = ("training.deepspeed", "training.fsdp", "training.fsdp_config", "model.device_map", "training.fsdp_version")
+    return all(w.value(name) in unsharded for name in asked) and not _parallel(w)
+
+
+def _parallel(w: World) -> bool:
+    """Whether tensors or layers are divided otherwise, or kept quantised in a way that another fact tells."""
+    names = ("tensor_parallel_size", "pipeline_parallel_size", "parallelism_config", "dp_shard_size", "tp_size")
+    return any(w.is_stated(f"training.{name}") or w.is_stated(f"accelerate.{name}") for name in names)
+
+
 def total_memory_gib(w: World) -> Answer:
     """All cards together; one card where their number was not said."""
     names = ("target.gpu.memory_gib", "target.gpu.count")
@@ -83,7 +105,7 @@ def training_state_gib(w: World) -> Answer:
     found = full_state(w)
     if found is None:
         return Answer(Unknown("method, size, dtype or sharding is not known"), _STATE_NAMES)
-    return Answer(found.total / GIB, _STATE_NAMES)
+    return Answer(found.total / GIB, _STATE_NAMES, presumed=is_unknown(w.value("derived.zero_stage")) and copied(w))
 
 
 def training_state_8bit_share(w: World) -> Answer:
@@ -117,6 +139,8 @@ def full_state(w: World, *, optimizer: str = "", sharded: bool = False) -> state
     if fsdp is True and True in (w.value("training.fp16"), w.value("training.bf16")):
         dtype = "float32"  # accelerate 1.15.0 accelerator.py:1998: FSDP with mixed precision keeps the trained parameters in full precision
     stage = _stage(w, stage, fsdp, processes)
+    if stage is None and copied(w):
+        stage = 0
     if stage is None or (stage > 0 and not isinstance(processes, int)):
         return None
     return state.full(

@@ -39,6 +39,9 @@ _COUNT_PLAIN = r"(\d{1,3})\s+(?=[a-z])"
 _WORDS = {"dual": 2, "quad": 4}
 MOST = 1024  # a larger number before an x is a card's name: 4090x2
 SAME = 0.08  # drivers report up to 8 % less than what is sold
+# The most of what is sold that torch was seen to report where no figure is on record (sources: knowledge/gpus/nvidia.yaml, reported_gib).
+_GEFORCE, _LARGE, _SMALL = 0.988, 0.985, 0.92  # cards without error correction; from 40 GB on; below
+_LARGE_FROM = 40  # GiB
 
 
 class Gpu(NamedTuple):
@@ -239,6 +242,16 @@ def _merge(label: str, indices: list[int], count: int | None, memory: float | No
     if count is None and agreed["device"] == "mps":
         count = 1
     name = rows[0][0] if len(rows) == 1 and memory is None else label
-    given = [row[1 + FIELDS.index("reported_gib")] or row[1 + FIELDS.index("memory_gib")] for row in rows]
+    given = [_given(row) for row in rows]
     most = None if memory is not None or None in given else max(given)
     return Gpu(name, count, tuple(row[0] for row in rows), **agreed, most_memory_gib=most)
+
+
+def _given(row: list[Any]) -> float | None:
+    """The most memory of a card, in GiB, that a run was seen to have or can be expected to have; None where it is the host's."""
+    name, values = row[0], dict(zip(FIELDS, row[1:], strict=False))
+    reported, sold = values["reported_gib"], values["memory_gib"]
+    if reported is not None or sold is None or values["vendor"] != "nvidia":
+        return sold if reported is None else float(reported)
+    share = _GEFORCE if name.startswith("GeForce") else _LARGE if sold >= _LARGE_FROM else _SMALL
+    return round(float(sold) * share, 2)
