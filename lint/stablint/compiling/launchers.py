@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 _KEYS = {"command", "processes", "rest", "sharding", "source", "note"}
-_WORDS = {
+_WORDS: dict[str, set[str | None]] = {
     "processes": {"visible", "one"},
     "rest": {"split", "replicate", "none", None},
     "sharding": {"file", "launcher"},

@@ -243,7 +243,7 @@ def _merge(label: str, indices: list[int], count: int | None, memory: float | No
         count = 1
     name = rows[0][0] if len(rows) == 1 and memory is None else label
     given = [_given(row) for row in rows]
-    most = None if memory is not None or None in given else max(given)
+    most = None if memory is not None or None in given else max(one for one in given if one is not None)
     return Gpu(name, count, tuple(row[0] for row in rows), **agreed, most_memory_gib=most)
 
 
