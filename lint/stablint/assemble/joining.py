@@ -121,7 +121,8 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
         parts = [_as_read(part, program) for part in parts]
         if program.tells:
             first = parts[0].fragment
-            parts[0] = parts[0]._replace(fragment=first._replace(statements=(*first.statements, program.said())))
+            said = (*first.statements, program.said(), *program.purpose())
+            parts[0] = parts[0]._replace(fragment=first._replace(statements=said))
     inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))
     facts = [statement[0] for statements in inline for statement in statements]
     if any(fact.startswith("deepspeed.") for fact in facts):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from stablint.dialect import huggingface, loop, python_kinds
+from stablint.dialect import huggingface, loop, own, python_kinds
 from stablint.dialect.fragment import Fragment, last_word, spelled
 from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.source.tree import Call, Document, Entry, Module, Unknown
@@ -36,6 +36,9 @@ class Program(NamedTuple):
     loop: str
     driver: Call | None
     adapts: bool = False  # it handles adapters, or its trainer is a class of its own, which may
+    trainer: bool = True  # it calls a trainer, be it which
+    trains: bool = True  # something that it calls may train
+    counts: bool = False  # its trainer and the name of its epochs are its own
 
     def reads(self, fragment: Fragment) -> Fragment:
         """The flags of a command, or the file that it names, as this program reads them."""
@@ -44,8 +47,8 @@ class Program(NamedTuple):
         fragment = fragment._replace(statements=tuple(self._declares(one) for one in fragment.statements))
         if self.adapts and "lora" in fragment.scopes and fragment.framework in ("", "transformers", "trl"):
             fragment = fragment._replace(scopes={**fragment.scopes, "lora": OPEN})
-        own = self.loop and not loop.is_trainer(self.loop)
-        if fragment.framework not in ("", "transformers", "trl") or not (own or (self.parser and not self.library)):
+        itself = (self.loop and not loop.is_trainer(self.loop)) or self.counts
+        if fragment.framework not in ("", "transformers", "trl") or not (itself or (self.parser and not self.library)):
             return fragment
         classes = {head: names for head, names in fragment.classes.items() if head not in ("training", "trainer")}
         scopes = dict.fromkeys(fragment.scopes, OPEN)
@@ -60,13 +63,23 @@ class Program(NamedTuple):
         call = self.driver
         at, end = (call.name_start, call.name_end) if call is not None else (0, 0)
         word = last_word(call.name) if call is not None else ""
-        value = self.loop or Unknown("the program's loop stands in another file")
+        why = "the program's loop stands in another file" if self.trains else "the program calls nothing that trains"
+        value = self.loop or Unknown(why)
         return Statement("launch.loop", value, value, Explicit(Place(self.document, word, at, end), "call", 0))
+
+    def purpose(self) -> tuple[Statement, ...]:
+        """That nothing it calls trains."""
+        if self.trains:
+            return ()
+        place = Place(self.document, "", 0, 0)
+        return (Statement("launch.trains", False, False, Explicit(place, "call", 0)),)
 
     @property
     def tells(self) -> bool:
         """Whether anything is known that a library's own trainer would contradict."""
-        return bool(self.loop) or (self.parser and not self.library)
+        return (
+            bool(self.loop) or (self.parser and not self.library) or self.counts or not (self.trainer and self.trains)
+        )
 
     def _declares(self, one: Statement) -> Statement:
         origin = one.origin
@@ -102,15 +115,32 @@ def read(documents: Iterable[Document]) -> Program | None:
         if call.name in ("argparse.options", "dataclass.options"):
             declared |= {entry.key: call.target or "parser.add_argument" for entry in _own(call)}
     found = loop.of(module)
+    filled = [call for call, _ in kinds if call.parsed and call.name != "argparse.options"]
     return Program(
         document,
         declared,
         any(kind == "arguments" for _, kind in kinds),
-        any(call.name == "argparse.options" for call, _ in kinds),
+        any(call.name == "argparse.options" for call, _ in kinds) or bool(filled and all(map(_of_this_file, filled))),
         found[0] if found else "",
         found[1] if found else None,
         any(map(_adapts, module.calls)),
+        loop.calls_trainer(module),
+        loop.may_train(module),
+        not found and not declared.keys().isdisjoint(_EPOCHS) and any(map(_of_another_file, module.calls)),
     )
+
+
+_EPOCHS = frozenset(key for key, row in own.ALIASES.items() if row.fact == "training.num_train_epochs")
+
+
+def _of_this_file(call: Call) -> bool:
+    """A class that this file defines and that extends none of another."""
+    return "." not in call.name and call.local
+
+
+def _of_another_file(call: Call) -> bool:
+    """A trainer that is imported from the program's own modules: what it extends is not seen."""
+    return last_word(call.name).endswith("Trainer") and not call.local and not _of_library(call.name)
 
 
 def _adapts(call: Call) -> bool:
@@ -151,6 +181,11 @@ def joined(program: Program, other: Program, loop_only: bool) -> Program:
     """The program with what a module of its own adds."""
     if not program.loop:
         program = program._replace(loop=other.loop, driver=None)
+    program = program._replace(
+        trainer=program.trainer or other.trainer,
+        trains=program.trains or other.trains,
+        counts=program.counts and not program.loop,
+    )
     if loop_only:
         return program._replace(library=program.library or other.library)
     return program._replace(

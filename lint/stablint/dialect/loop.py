@@ -1,9 +1,11 @@
-"""What runs the steps of a Python program: a trainer by library and class, or a loop of the program's own.
+"""What runs the steps of a Python program: a trainer by library and class, or a loop of the program's own; and whether there are any.
 
 The answer is the value of `launch.loop`. Nothing is said of a program that calls none of them in the file at hand.
 """
 
 from __future__ import annotations
+
+import re
 
 from stablint.dialect import python_kinds
 from stablint.dialect.fragment import last_word
@@ -11,7 +13,7 @@ from stablint.source.tree import Call, Module
 
 TRAINER = "transformers.Trainer"  # or a subclass of it
 _LIGHTNING_TRAINS = (".Trainer", ".Trainer.from_argparse_args", ".Fabric", ".LightningCLI")
-_STEP = "trl.PPOTrainer.step"  # TRL's PPO before 0.12: the program calls each step itself
+STEP = "trl.PPOTrainer.step"  # TRL's PPO before 0.12: the program calls each step itself
 _SENTENCES = "sentence_transformers."
 
 
@@ -23,15 +25,59 @@ def of(module: Module) -> tuple[str, Call] | None:
         if kind == "trainer":
             word = last_word(call.name)
             if word == "PPOTrainer" and steps is not None:
-                return _STEP, call
+                return STEP, call
             return (f"transformers.{word}" if word in ("Trainer", "Seq2SeqTrainer") else f"trl.{word}"), call
-    if any(kind == "arguments" for _, kind in kinds):
+    if any(kind == "arguments" for _, kind in kinds) and calls_trainer(module):
         return None  # whoever is given the library's arguments may be a subclass of its trainer
     for name, is_it in _LOOPS:
         found = next((call for call, _ in kinds if is_it(call)), None)
         if found is not None:
             return name, found
     return None
+
+
+# Names beside a trainer that run nothing: its callbacks, its state, the modules of its helpers.
+_TRAINER_LIKE = re.compile(r"trainer(?!_?(?:utils|pt_utils|callback|state|control|arg|config))", re.IGNORECASE)
+_MAY_TRAIN = re.compile(
+    r"train(?!ed|ing_?arg|er_?(?:utils|pt_utils|callback|state|control))|backward|value_and_grad|\bjax\.grad|autograd\.grad|apply_(?:gradients|updates)"
+    r"|optim(?!um)|adam|\bsgd\b|adafactor|\.fit\b|finetun|fine_tun|\blearn\b|run_exp|(?:\A|\.)(?:main|run|launch|cli|Fire)\Z|deepspeed\.initialize",
+    re.IGNORECASE,
+)
+_JUDGES = re.compile(
+    r"generat|evaluat|predict|transcri|infer(?!ence_mode|red)|(?:\A|[._])eval(?:\Z|_step)", re.IGNORECASE
+)
+
+
+def calls_trainer(module: Module) -> bool:
+    """Whether anything is called that may be a trainer, of a library or of the program's own."""
+    return any(map(is_like_a_trainer, module.calls))
+
+
+def is_like_a_trainer(call: Call) -> bool:
+    """Whether it is called so."""
+    return _TRAINER_LIKE.search(_told(call)) is not None
+
+
+def _told(call: Call) -> str:
+    """What is called and of what, without the modules that it comes from."""
+    return ".".join(call.name.split(".")[-2:])
+
+
+def may_train(module: Module) -> bool:
+    """Whether a call may train: a trainer, an optimiser, a gradient, a function named so, or one of another file that may do anything."""
+    return any(_MAY_TRAIN.search(_told(call)) and not (call.local and call.name == "main") for call in module.calls)
+
+
+def judges(module: Module) -> bool:
+    """Whether it measures or uses a model: it generates, evaluates or predicts."""
+    return any(_JUDGES.search(_told(call)) for call in module.calls)
+
+
+def _jax(call: Call) -> bool:
+    return call.name.startswith(("jax.", "optax.", "flax.")) and last_word(call.name) in _OF_JAX
+
+
+_OF_JAX = ("value_and_grad", "grad", "apply_updates", "adamw", "adam", "sgd", "adafactor", "lion")
 
 
 def _lightning(call: Call) -> bool:
@@ -50,6 +96,7 @@ def _backward(call: Call) -> bool:
 # In the order in which one drives another: Lightning starts accelerate's rivals itself, an Accelerator wraps DeepSpeed's engine.
 _LOOPS = (
     ("lightning", _lightning),
+    ("jax", _jax),
     ("trlx", lambda call: call.name == "trlx.train"),
     ("sentence-transformers", _sentences),
     ("accelerate", lambda call: call.name in ("Accelerator", "accelerate.Accelerator")),
@@ -60,4 +107,4 @@ _LOOPS = (
 
 def is_trainer(loop: str) -> bool:
     """Whether it is the Trainer of transformers or a subclass of it."""
-    return loop.startswith(("transformers.", "trl.")) and loop != _STEP
+    return loop.startswith(("transformers.", "trl.")) and loop != STEP

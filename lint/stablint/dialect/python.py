@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stablint.dialect import huggingface, python_adapted, python_kinds
+from stablint.dialect import huggingface, loop, python_adapted, python_kinds
 from stablint.dialect.codec import CODECS
 from stablint.dialect.fragment import Block, Fragment, Row, last_word, statement
 from stablint.dialect.python_parts import CODEC_OF, LOWER
 from stablint.dialect.python_runs import defaults_of, reached
-from stablint.run.fact import CLOSED, OPEN, OWN, PRESUMED, Explicit, Statement
+from stablint.run.fact import CLOSED, OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.source.limits import BLOCKS
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
 
@@ -42,8 +42,8 @@ def lower(document: Document) -> Iterator[Fragment]:
     made = not words.isdisjoint(("adapter", "unsloth-adapter"))
     if (adapters and not made) or (not adapters and python_adapted.elsewhere(module)):
         lora = OPEN
-    elif any(kind == "trainer" and call.local for call, kind in kinds):
-        lora = OPEN  # a subclass of the program's own may make or change an adapter
+    elif any(kind == "trainer" and call.local for call, kind in kinds) or (not adapters and _has_own_trainer(module)):
+        lora = OPEN  # a class of the program's own may make or change an adapter
     elif {"trainer", "loader"} <= words and not adapters:
         lora = CLOSED
     view = document.view
@@ -52,6 +52,7 @@ def lower(document: Document) -> Iterator[Fragment]:
     switches = [call.switch for call, kind in kinds if kind in _ADAPTERS]
     # of several adapters each may stand for another, unless every one of them is left out
     alone = len(switches) == 1 or all(one is not None and one.value is False for one in switches)
+    steps = _steps(document, module) if "arguments" in words and "trainer" not in words else ()
     for index, (call, kind) in enumerate(kinds[: BLOCKS.most + 1]):  # assemble/runs.py leaves out the last, and says so
         mapping = _with_positional(call, kind)
         block = Block(document, "call", call.name, mapping, call.start, call.end, index, call)
@@ -62,9 +63,28 @@ def lower(document: Document) -> Iterator[Fragment]:
             dialect=own if fragment.dialect == "python" else fragment.dialect,
             framework=framework if fragment.entry else "",
             scopes=_scopes(kind, call, lora, mapping.open),
-            statements=tuple(_either(_member(one)) for one in fragment.statements),
+            statements=(
+                *(_either(_member(one)) for one in fragment.statements),
+                *(steps if kind == "arguments" else ()),
+            ),
         )
         yield from _defaults_apart(fragment)
+
+
+def _steps(document: Document, module: Module) -> tuple[Statement, ...]:
+    """Of a program that has a library's arguments and calls no trainer: its own loop, or that it only evaluates."""
+    found = loop.of(module)
+    if found is not None:
+        name, call = found
+        place = Place(document, last_word(call.name), call.name_start, call.name_end)
+        return (Statement("launch.loop", name, name, Explicit(place, "call", 0)),)
+    if loop.may_train(module) or not loop.judges(module):
+        return ()
+    said = Explicit(Place(document, "", 0, 0), "call", 0)
+    return (
+        Statement("launch.trains", False, False, said),
+        Statement("launch.phase", "evaluation", "evaluation", said),
+    )
 
 
 def _is_true(node: Node | None) -> bool:
@@ -88,6 +108,27 @@ def _kinds(module: Module) -> list[tuple[Call, str]]:
             and not arguments.isdisjoint(reached([call.arguments, *call.positional]))
         )
     ]
+
+
+def _has_own_trainer(module: Module) -> bool:
+    """A trainer of another file, under whatever name: `PPOTrainerForChatGLM`."""
+    return any(
+        loop.is_like_a_trainer(call) and "." in call.name and not python_kinds.kind(call) and call.receiver is None
+        and not call.name.startswith(_LIBRARIES) and last_word(call.name)[:1].isupper()
+        for call in module.calls
+    )  # fmt: skip
+
+
+_LIBRARIES = (
+    "transformers.",
+    "trl.",
+    "torch.",
+    "accelerate.",
+    "datasets.",
+    "tokenizers.",
+    "sentence_transformers.",
+    *python_kinds.LIGHTNING,
+)
 
 
 def _is_own_trainer(call: Call) -> bool:

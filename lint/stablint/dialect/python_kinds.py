@@ -55,6 +55,18 @@ ADAPTER_METHODS = frozenset(
 )  # methods of transformers' own models
 
 
+# TRL's PPO before 0.12 (0.11.4 trainer/ppo_config.py): its config extended no TrainingArguments, and the program called each step itself.
+_OF_OLD_PPO = frozenset(
+    ["ppo_epochs", "model_name", "backward_batch_size", "init_kl_coef", "adap_kl_ctrl", "optimize_cuda_cache", "early_stopping", "steps",
+     "forward_batch_size", "use_score_scaling", "tracker_project_name", "accelerator_kwargs", "target_kl", "log_with"]
+)  # fmt: skip
+
+
+def steps_itself(call: Call) -> bool:
+    """Whether it is the config of TRL's PPO before 0.12, which knows no epochs and no checkpoints."""
+    return last_word(call.name) == "PPOConfig" and any(entry.key in _OF_OLD_PPO for entry in call.arguments.entries)
+
+
 def positional(kind: str, name: str) -> tuple[str, ...]:
     """The names of the first positional arguments of a call; those behind them are not known."""
     word = last_word(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stablint.dialect import huggingface, peft, python_kinds
+from stablint.dialect import huggingface, loop, peft, python_kinds
 from stablint.dialect.fragment import Block, Fragment, Link, Row, last_word, lower_mapping, statement
 from stablint.run.accepted import reader
 from stablint.run.fact import Explicit, Place, Statement
@@ -31,9 +31,12 @@ CODEC_OF = {row.fact: row.codec for row in (*huggingface.ROWS.values(), *_QUANTI
 
 def _arguments(block: Block, call: Call) -> Fragment:
     own = python_kinds.ARGUMENTS[last_word(call.name)]
-    classes = (own,) if own == huggingface.BASE else (own, huggingface.BASE)
+    itself = python_kinds.steps_itself(call)
+    classes = (own,) if own == huggingface.BASE or itself else (own, huggingface.BASE)
     block = _the_librarys(block, call, classes)
     statements = tuple(lower_mapping(block, ARGUMENT_ROWS, "call", argument_row))
+    if itself:
+        statements = (*statements, _named(block, call, "launch.loop", loop.STEP))
     return Fragment(
         "python", block, "call", statements, {}, {"training": classes}, huggingface.links(statements), entry=True
     )

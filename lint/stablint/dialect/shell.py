@@ -215,7 +215,8 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     # What is not among the flags may stand in the file; and few known flags do not prove that the script parses TrainingArguments.
     # `--deepspeed_config` is the flag of DeepSpeed's own parser: whoever has it builds no TrainingArguments, which call it `--deepspeed`.
     links = (*fragment.links, *configs, *_unresolved(document, target))
-    fragment = fragment._replace(statements=(*fragment.statements, *_purpose(document, target, index)))
+    said = (*_purpose(document, target, index), *_phase(document, target, index))
+    fragment = fragment._replace(statements=(*fragment.statements, *said))
     # So is a `--deepspeed` that stands alone.
     foreign = program is None and (_has_flag(target, "deepspeed_config") or _is_switch(target, "deepspeed"))
     if foreign:
@@ -281,6 +282,27 @@ def _purpose(document: Document, target: Command, index: int) -> Iterator[Statem
     if found is not None:
         place = Place(document, word, target.start, target.end, None, (word,))
         yield Statement("launch.purpose", found[1], found[1], Explicit(place, "flags", index))
+
+
+# Flags that only a training has, and those of an evaluation, by the words in them.
+_OF_TRAINING = re.compile(
+    r"train(?!ed)|learning|(?:\A|_)lr(?:_|\Z)|epoch|optim|warm|grad|decay|max_steps|lora|peft|adapter|beta|kl_|reward|deepspeed|fsdp|zero|save_(?:steps|strat)"
+)
+_OF_EVALUATION = re.compile(
+    r"(?:\A|_)(?:eval|evaluat\w+|predict\w*|pred|infer|inference|test|generat\w+|transcri\w+|do_sample)(?:_|\Z)"
+)
+
+
+def _phase(document: Document, target: Command, index: int) -> Iterator[Statement]:
+    """That flags of an evaluation are given and none of a training: then the program's own defaults train, or nothing does."""
+    keys = [spelled(entry.key) for entry in target.flags.entries]
+    if target.flags.open or any(map(_OF_TRAINING.search, keys)) or _names_config(target):
+        return
+    for entry, key in zip(target.flags.entries, keys, strict=True):
+        if _OF_EVALUATION.search(key) and not (isinstance(entry.value, Scalar) and entry.value.value is False):
+            place = Place(document, entry.key, entry.value.start, entry.value.end, entry, (key,))
+            yield Statement("launch.phase", "evaluation", key, Explicit(place, "flags", index))
+            return
 
 
 def _merged(target: Command) -> Mapping:

@@ -127,7 +127,7 @@ def _of_one_file(facts: tuple[Fact, ...]) -> bool:
 # What is taken for granted of a run, by the derived fact that says so.
 _TAKEN_FOR_GRANTED = {
     "derived.method": "if every weight is trained: no adapter is set in the files at hand",
-    "derived.hf_trainer": "if the program, which is not at hand, leaves the loop to transformers' Trainer",
+    "derived.hf_trainer": "if the program leaves the loop to transformers' Trainer",
     "derived.objective": "if it is supervised fine-tuning: the files at hand do not say",
 }
 

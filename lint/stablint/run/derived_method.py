@@ -221,6 +221,11 @@ def trains(w: World) -> Answer:
     if is_unknown(asked):
         return Answer(asked, ("training.do_train",))
     other = next((name for name in _OTHER_PHASES if w.stated(name) is True and not _in_a_call(w, name)), None)
+    if w.stated("launch.phase") == "evaluation":
+        names = ("launch.phase", "launch.trains")
+        if w.stated("launch.trains") is False:
+            return Answer(False, names)
+        return Answer(Unknown("what is set is an evaluation's alone"), names)
     if other is None:
         return Answer(True, ("training.do_train",))
     if w.run.framework in _TRAIN_ON_REQUEST:

@@ -204,8 +204,23 @@ class Caller:
                 None,
                 True,
                 own=frozenset(fields),
+                local=self._extends_nothing(node, scope),
             )
         return self._parsed[id(node)]
+
+    def _extends_nothing(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+        """Whether it is a class of this file, whatever it is called, that extends no other file's."""
+        found = scope.find(node.id) if isinstance(node, ast.Name) else None
+        inner = found[1][0].scope if found is not None and len(found[1]) == 1 else None
+        if inner is None or found is None or not isinstance(inner.node, ast.ClassDef) or depth >= _DEEPEST:
+            return False
+        bases = [base.id if isinstance(base, ast.Name) else "" for base in inner.node.bases]
+        if "" in bases:
+            return False
+        return all(
+            name == "object" or self._extends_nothing(base, found[0], depth + 1)
+            for name, base in zip(bases, inner.node.bases, strict=True)
+        )
 
     def fields(self, node: ast.expr, scope: Scope, depth: int = 0) -> tuple[dict[str, Entry], str]:
         """The fields that classes of this file give a class, with their defaults, and the library's class that they extend."""
