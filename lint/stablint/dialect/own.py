@@ -206,9 +206,17 @@ def _row(entry: Entry, above: tuple[str, ...]) -> Row | None:
     if _OPTIMIZER.search(section) and key in _OF_OPTIMIZER:
         return _OF_OPTIMIZER[key]
     row = ALIASES.get(key) or huggingface.ROWS.get(key) or huggingface.training_row(key)
-    if row is not None and row.fact == "training.amp_dtype" and not _is_dtype(entry.value):
+    if row is None or (row.fact == "training.amp_dtype" and not _is_dtype(entry.value)):
         return None
-    return row
+    # a switch of that name is the program's own business; a file says itself what it is
+    return None if row.fact in _SHARDS and not _is_path(entry.value) else row
+
+
+_SHARDS = frozenset({"training.deepspeed", "training.fsdp", "training.fsdp_config"})
+
+
+def _is_path(node: Node) -> bool:
+    return isinstance(node, Scalar) and isinstance(node.value, str) and "." in node.value
 
 
 def _is_dtype(node: Node) -> bool:
