@@ -179,6 +179,10 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
         {"train.py": _LOOP, "run.sh": "accelerate launch train.py --lr 3e-4 --epochs 2 --gradient_accumulation_steps 4\n"},
         {"framework": "a loop of its own (accelerate)", "learning rate": "0.0003 (presumed)", "steps": "2 epochs"},
     ),
+    "a release in a script's own metadata": (
+        {"train.py": '# /// script\n# dependencies = [\n#   "trl==0.8.6",\n# ]\n# ///\nfrom trl import SFTTrainer\nSFTTrainer(model="a/b").train()\n'},
+        {"releases": "trl 0.8.6"},
+    ),
     "a release that is stated": (
         {"run.sh": f"python train.py {_RUN}\n", "requirements.txt": "transformers==4.37.2\n"},
         {"releases": "transformers 4.37.2"},

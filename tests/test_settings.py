@@ -441,6 +441,24 @@ RELEASES = [
         },
         {"trl": ">=0.7,<0.9", "torch": "==2.1.2"},
     ),
+    (
+        {"Pipfile": '[packages]\ntrl = "==0.8.6"\npeft = {version = ">=0.10", extras = ["x"]}\ntorch = "*"\n'},
+        {"trl": "==0.8.6", "peft": ">=0.10"},
+    ),
+    (
+        {
+            "Pipfile.lock": '{\n "default": {\n  "trl": {\n   "hashes": ["sha256:1"],\n   "version": "==0.8.6"\n  }\n }\n}\n',
+            "Pipfile": '[packages]\ntrl = ">=0.7"\n',
+        },
+        {"trl": "==0.8.6"},
+    ),
+    (
+        {
+            "requirements.txt": "-r more/base.txt\n-c ../outside.txt\n-e .\n",
+            "more/base.txt": "trl==0.8.6\n-r ../requirements.txt\n",
+        },
+        {"trl": "==0.8.6"},
+    ),
     ({"setup.cfg": "[options]\ninstall_requires =\n    trl==0.8.6\n    numpy>=1\n"}, {"trl": "==0.8.6"}),
     (
         {

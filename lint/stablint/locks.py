@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from stablint.pins import commands
+from stablint.pins import commands, formats
 from stablint.pins.formats import reader_of
 from stablint.pins.requirement import ANY, UNREAD, requirement
 from stablint.run.releases import EITHER, Releases
 
 _LARGEST = 20_000_000
 _LARGEST_TEXT = 1_000_000
+_MOST_INCLUDED = 20  # files that requirements name
 _MOST_PINS = 50  # of one library: no release satisfies so many that differ
 # Folders beside the code that hold such files and no configurations of their own.
 _BESIDE = frozenset(
@@ -57,6 +58,8 @@ def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
         text = _text(path, inside, _LARGEST if kind == "lock" else _LARGEST_TEXT)
         if read is not None:
             said["lock" if kind == "lock" else "wish"] += _said(read(text), path)
+        if read is formats.required:
+            said["wish"] += _included(text, path, inside, {os.path.realpath(path)})
         if kind in ("command", "text"):
             pins = installed(text, path).items()
             said["text" if kind == "text" else "wish"] += [(name, pin) for name, pin in pins if pin.specifier != ANY]
@@ -66,6 +69,19 @@ def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
     for library, pin in _agreeing(said["text"]).items():
         found.setdefault(library, pin._replace(presumed=True))
     return found
+
+
+def _included(text: str, path: str, inside: str, seen: set[str]) -> Iterator[tuple[str, Pin]]:
+    """What the files require that this one reads into itself (`-r base.txt`)."""
+    for name in formats.included(text):
+        other = os.path.normpath(os.path.join(os.path.dirname(path), name))
+        real = os.path.realpath(other)
+        if real in seen or len(seen) > _MOST_INCLUDED:
+            continue
+        seen.add(real)
+        more = _text(other, inside, _LARGEST_TEXT)
+        yield from _said(formats.required(more), other)
+        yield from _included(more, other, inside, seen)
 
 
 def _files(folder: str) -> Iterator[tuple[str, str, Any]]:
@@ -99,10 +115,11 @@ def installed(text: str, path: str) -> dict[str, Pin]:
 
 
 def required(text: str, path: str) -> dict[str, Pin]:
-    """What a program asks for by transformers' `require_version("trl>=0.8.6,<=0.9.6")` before it goes on."""
-    if "require_version(" not in text:
-        return {}
-    return _agreeing(_said(re.findall(_REQUIRES, text), path))
+    """What a program asks for by transformers' `require_version("trl>=0.8.6,<=0.9.6")` before it goes on, or in its block of metadata."""
+    asked = re.findall(_REQUIRES, text) if "require_version(" in text else []
+    if "# /// script" in text:
+        asked += formats.script(text)
+    return _agreeing(_said(asked, path)) if asked else {}
 
 
 def _said(requirements: Iterable[str], path: str) -> Iterator[tuple[str, Pin]]:

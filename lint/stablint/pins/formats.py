@@ -84,6 +84,50 @@ def _pep440(text: str) -> str:
     return f">={version},<{'.'.join(map(str, upper))}"
 
 
+def pipfile(text: str) -> Iterator[str]:
+    """Pipenv's Pipfile: what its packages are."""
+    section = ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            section = line.strip().strip("[]").strip()
+        elif section == "packages" and (found := re.match(_POETRY, line)):
+            yield found[1] + (found[2] if found[2] != "*" else "")
+
+
+def pipfile_lock(text: str) -> Iterator[str]:
+    """Its lock file: a name, and some lines below it the version."""
+    name = ""
+    for line in text.splitlines():
+        words = line.strip()
+        if words.endswith("{"):
+            name = words.partition('"')[2].partition('"')[0]
+        elif name and words.startswith('"version": "') and library_of(name):
+            yield name + words[12:].rstrip('",')
+
+
+def script(text: str) -> Iterator[str]:
+    """The block of a Python file that says what it is to be run with (PEP 723)."""
+    inside, lines = False, []
+    for line in text.splitlines():
+        if line.rstrip() == "# /// script":
+            inside, lines = True, ["[project]"]
+        elif inside and line.rstrip() == "# ///":
+            yield from project("\n".join(lines) + "\n")
+            return
+        elif inside:
+            lines.append(line.removeprefix("#").removeprefix(" "))
+
+
+def included(text: str) -> Iterator[str]:
+    """The files that a requirements file reads into itself, and those whose releases it is held to."""
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) > 1 and words[0] in ("-r", "--requirement", "-c", "--constraint"):
+            yield words[1]
+        elif words and words[0].startswith(("-r", "-c")) and len(words[0]) > 2 and words[0][2] not in "eo-":
+            yield words[0][2:]
+
+
 def texts(text: str) -> Iterator[str]:
     """setup.py: every text in it that is a requirement."""
     for found in re.finditer(_QUOTED, text):
@@ -128,6 +172,8 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
     stem, _, ending = lower.rpartition(".")
     if lower in ("uv.lock", "poetry.lock", "pdm.lock"):
         return "lock", locked
+    if lower in ("pipfile", "pipfile.lock"):
+        return ("wish", pipfile) if lower == "pipfile" else ("lock", pipfile_lock)
     if lower in _TOML_AND_PYTHON:
         return "wish", _TOML_AND_PYTHON[lower]
     if ending in ("txt", "in", "lock"):
