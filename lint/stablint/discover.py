@@ -168,6 +168,21 @@ def locate(wanted: str, beside: str, root: str) -> str | None:
         folder = parent
 
 
+def is_only(wanted: str, beside: str, root: str, folder: str = "") -> bool:
+    """Whether no other file between the config's folder and the root could be meant by `wanted`; `folder` is where the script has gone."""
+    if os.path.isabs(wanted):
+        return True
+    top, at, found = os.path.normpath(root), os.path.dirname(beside), set()
+    while True:
+        for place in (at, os.path.join(at, folder)):
+            candidate = os.path.normpath(os.path.join(place, wanted))
+            if os.path.isfile(candidate):
+                found.add(os.path.realpath(candidate))
+        if os.path.normpath(at) == top or os.path.dirname(at) == at:
+            return len(found) == 1
+        at = os.path.dirname(at)
+
+
 _MOST = 2_000  # names of a folder that are compared
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from stablint.run.fact import is_unknown
@@ -146,3 +148,47 @@ Own(peft_confg=1, model='m', args=DPOConfig('o'), train_dataset=rows, processing
 def test_a_subclass_takes_what_its_constructor_takes(tmp_path, own, body, found):
     diagnostics = inspected(tmp_path, {"train.py": SUBCLASS.format(own=own, body=body)}).report.diagnostics
     assert bool([d for d in diagnostics if d.code == "V105"]) is found
+
+
+_PARSER = """
+import argparse
+
+def arguments():
+    parser = argparse.ArgumentParser(description="fine-tunes")
+    group = parser.add_argument_group("training")
+    group.add_argument("--learning-rate", type=float, default=1e-4)
+    parser.add_argument("--epochs", "-e", type=int, default=3)
+    return parser.parse_args()
+
+if __name__ == "__main__":
+    args = arguments()
+"""
+_SLIP = "python train.py --learning_rate 2e-5 --epochs 2\n"
+PARSERS = {
+    "a slip": ({"train.py": _PARSER, "run.sh": _SLIP}, True),
+    "the beginning of an option": ({"train.py": _PARSER, "run.sh": "python train.py --learn 2e-5 --ep 2\n"}, False),
+    "a parser that lets others pass": (
+        {"train.py": _PARSER.replace("return parser.parse_args()", "return parser.parse_known_args()[0]"), "run.sh": _SLIP},
+        False,
+    ),
+    "a parser that somebody else gets": (
+        {"train.py": _PARSER.replace("    return", "    deepspeed.add_config_arguments(parser)\n    return"), "run.sh": _SLIP},
+        False,
+    ),
+    "a parser that nobody asks": ({"train.py": _PARSER.replace("args = arguments()", "pass"), "run.sh": _SLIP}, False),
+    "two programs of one name": ({"train.py": _PARSER, "scripts/train.py": _PARSER, "scripts/run.sh": _SLIP}, False),
+    "a folder that nobody knows": ({"train.py": _PARSER, "run.sh": f'cd "$WORK"\n{_SLIP}'}, False),
+    "the program of the folder above": ({"train.py": _PARSER, "scripts/run.sh": _SLIP}, True),
+    "options of a module beside it": (
+        {"train.py": f"from args import add_arguments\n{_PARSER}", "args.py": _PARSER.replace("learning-rate", "learning_rate"), "run.sh": _SLIP},
+        False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "refused"), PARSERS.values(), ids=PARSERS)
+def test_a_flag_is_held_against_the_parser_that_is_whole_at_hand(
+    files: dict[str, str], refused: bool, tmp_path: Path
+) -> None:
+    found = inspected(tmp_path, files)
+    assert ("program-flag-undeclared" in rules(found, "error")) == refused

@@ -10,6 +10,7 @@ from stablint import discover
 from stablint.assemble.files import Files
 from stablint.dialect.fragment import Fragment
 from stablint.run.fact import Place
+from stablint.source.tree import NO_FOLDER
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
     from stablint.dialect.at_hand import Program
@@ -84,7 +85,7 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
         document = link.place.document
         beside = document.text.path
         path = files.written(link.path, document)
-        if path is None and link.folder:
+        if path is None and link.folder and link.folder != NO_FOLDER:
             path = discover.locate(os.path.join(link.folder, link.path), beside, files.root(beside))
         path = path or discover.locate(link.path, beside, files.root(beside))
         if path is None and link.role in ROLE_DIALECT and _CONFIGURATION.fullmatch(link.path):
@@ -94,6 +95,8 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
         seen.add((link.role, path))
         followed.consulted.add(path.partition("\0")[0])
         if link.role == "script" and (program := at_hand(files, path)) is not None:
+            if link.folder == NO_FOLDER or not discover.is_only(link.path, beside, files.root(beside), link.folder):
+                program = program._replace(options=frozenset())  # another one of that name may be meant
             programs.append(program)
             parts = [_as_read(part, program) for part in parts]
         found = [

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from stablint.dialect import huggingface, loop, own, python_kinds
-from stablint.dialect.fragment import Fragment, last_word, spelled
+from stablint.dialect.fragment import Fragment, Row, last_word, spelled, statement
+from stablint.dialect.misspelled import resembles
 from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.source.tree import Call, Document, Entry, Module, Unknown
 
@@ -39,6 +40,7 @@ class Program(NamedTuple):
     trainer: bool = True  # it calls a trainer, be it which
     trains: bool = True  # something that it calls may train
     counts: bool = False  # its trainer and the name of its epochs are its own
+    options: frozenset[str] = frozenset()  # the option strings of its parser, if that stops at any other
 
     def reads(self, fragment: Fragment) -> Fragment:
         """The flags of a command, or the file that it names, as this program reads them."""
@@ -47,12 +49,32 @@ class Program(NamedTuple):
         fragment = fragment._replace(statements=tuple(self._declares(one) for one in fragment.statements))
         if self.adapts and "lora" in fragment.scopes and fragment.framework in ("", "transformers", "trl"):
             fragment = fragment._replace(scopes={**fragment.scopes, "lora": OPEN})
+        if self.options and fragment.entry and fragment.layer == "flags":
+            fragment = self._held_against(fragment)
         itself = (self.loop and not loop.is_trainer(self.loop)) or self.counts
         if fragment.framework not in ("", "transformers", "trl") or not (itself or (self.parser and not self.library)):
             return fragment
         classes = {head: names for head, names in fragment.classes.items() if head not in ("training", "trainer")}
         scopes = dict.fromkeys(fragment.scopes, OPEN)
         return fragment._replace(framework="", classes=classes, scopes=scopes)
+
+    def _held_against(self, fragment: Fragment) -> Fragment:
+        """With a statement for every flag that the parser does not have; argparse takes the beginning of an option for it."""
+        block = fragment.block
+        known = frozenset(one.fact for one in fragment.statements)
+        text = block.document.text.text
+        found = []
+        for entry in block.mapping.entries:
+            fact = f"keys.program.{entry.key}"
+            flag = f"--{entry.key}"
+            exact = text[entry.key_start - 2 : entry.key_end] == flag
+            if fact in known or not exact or any(option.startswith(flag) for option in self.options):
+                continue
+            one = statement(block, entry, (entry.key,), Row(entry.key, fact), "flags")
+            near = next((option for option in sorted(self.options) if resembles(entry.key, option.lstrip("-"))), "")
+            said = f"`{self.document.text.name}`{f', which has `{near}`' if near else ''}"
+            found.append(one._replace(value=said, raw=entry.key))
+        return fragment._replace(statements=(*fragment.statements, *found)) if found else fragment
 
     def owns(self, fragment: Fragment) -> Fragment:
         """A configuration that nothing names, and that this program of its repository reads: it is no framework's."""
@@ -114,6 +136,7 @@ def read(documents: Iterable[Document]) -> Program | None:
     for call, _ in kinds:
         if call.name in ("argparse.options", "dataclass.options"):
             declared |= {entry.key: call.target or "parser.add_argument" for entry in _own(call)}
+    options = [call.own for call, _ in kinds if call.name == "argparse.options"]
     found = loop.of(module)
     filled = [call for call, _ in kinds if call.parsed and call.name != "argparse.options"]
     return Program(
@@ -127,6 +150,7 @@ def read(documents: Iterable[Document]) -> Program | None:
         loop.calls_trainer(module),
         loop.may_train(module),
         not found and not declared.keys().isdisjoint(_EPOCHS) and any(map(_of_another_file, module.calls)),
+        options=options[0] if options else frozenset(),
     )
 
 
@@ -193,6 +217,7 @@ def joined(program: Program, other: Program, loop_only: bool) -> Program:
         library=program.library or other.library,
         parser=program.parser or other.parser,
         adapts=program.adapts or other.adapts,
+        options=frozenset() if other.parser or other.library else program.options,
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from stablint.source.python_argparse import option_strings
 from stablint.source.python_caller import Caller, as_default
 from stablint.source.python_constants import FROM_FLAGS
 from stablint.source.python_scope import FoundCall, Scope, called_name, default_of, parameters_of
@@ -25,7 +26,8 @@ _WORTH = frozenset(
 
 
 def settable(caller: Caller) -> Iterator[Call]:
-    """One call a parser, class or function. `target` is the class's or function's name, `own` the names of the bases of a class."""
+    """One call a parser, class or function. `target` is the class's or function's name, `own` the names of the bases of a class, or the
+    option strings of a parser that takes no others."""
     yield from _options(caller)
     started = frozenset(_started(caller.values.names.calls))
     for scope in caller.values.names.scopes:
@@ -60,7 +62,8 @@ def _options(caller: Caller) -> Iterator[Call]:
                 Entry(name, first.place, first.place, caller.values.value(first.default, first.scope))
             ).value
         entries.append(Entry(name, first.place, first.place, node))
-    yield _call("argparse.options", entries, entries[0].key_start, None)
+    made = _call("argparse.options", entries, entries[0].key_start, None)
+    yield made._replace(own=option_strings(caller))
 
 
 def _of_class(caller: Caller, node: ast.ClassDef, scope: Scope, outer: Scope) -> Call:

@@ -23,7 +23,7 @@ from stablint.source.shell_view import Inner, placed_tokens
 from stablint.source.shell_view import documents as inner_documents
 from stablint.source.shell_words import Lexer
 from stablint.source.shell_written import Writer
-from stablint.source.tree import Command, Document, Entry, Mapping, Problem, Scalar, Script, Text, Unknown
+from stablint.source.tree import NO_FOLDER, Command, Document, Entry, Mapping, Problem, Scalar, Script, Text, Unknown
 from stablint.source.view import Parse
 
 __all__ = ["LARGEST", "document", "documents", "split_launch"]
@@ -131,7 +131,8 @@ class _Reader(Runner):
         if not read.words:
             return read.flags
         self.problems += read.problems
-        folder = text_of(self.state.held.get(_FOLDER)) or ""
+        gone = self.state.held.get(_FOLDER)
+        folder = NO_FOLDER if isinstance(gone, Unknown) else text_of(gone) or ""
         self.commands.append(Command(read.words, read.flags, read.positionals, environment, start, end, folder))
         return None
 

@@ -110,6 +110,9 @@ class Module(NamedTuple):
     names: Mapping
 
 
+NO_FOLDER = "?"  # of a command behind `cd "$SOMEWHERE"`
+
+
 class Command(NamedTuple):
     """One logical shell command. `words` is the program with the words before its first flag, as values (`accelerate`, `launch`).
 

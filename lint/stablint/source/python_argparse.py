@@ -1,0 +1,68 @@
+"""The option strings of a program's own parser, where all of them stand in the file and the parser stops at any other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stablint.source.python_caller import Caller
+from stablint.source.python_scope import FoundCall, called_name
+
+_MAKES = "argparse.ArgumentParser"
+_GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
+# What takes options from elsewhere, or lets unknown ones pass.
+_LEAVES_OPEN = frozenset(
+    {"parse_known_args", "parse_known_intermixed_args", "add_subparsers", "add_argparse_args", "from_argparse_args"}
+)
+_PLAIN = frozenset(
+    {"description", "prog", "usage", "epilog", "formatter_class", "add_help", "allow_abbrev", "exit_on_error"}
+)
+_OWN = frozenset({"-h", "--help"})
+
+
+def option_strings(caller: Caller) -> frozenset[str]:
+    """Empty where anything else may add an option: a function that gets the parser, a module, a parser of other kind, `sys.argv` itself."""
+    calls = caller.values.names.calls
+    made = [found for found in calls if called_name(found.node.func, found.scope).endswith("ArgumentParser")]
+    if len(made) != 1 or called_name(made[0].node.func, made[0].scope) != _MAKES or "sys.argv" in caller.values.source:
+        return frozenset()
+    keywords = {keyword.arg for keyword in made[0].node.keywords}
+    if made[0].target is None or made[0].node.args or not keywords <= _PLAIN:
+        return frozenset()
+    methods = [(found, found.node.func) for found in calls if isinstance(found.node.func, ast.Attribute)]
+    if any(method.attr in _LEAVES_OPEN for _, method in methods) or not _is_parsed(caller, methods):
+        return frozenset()
+    groups = [found.target for found, method in methods if method.attr in _GROUPS]
+    holders = frozenset([made[0].target, *groups])
+    if any(_is_handed_on(found, holders) for found in calls):
+        return frozenset()
+    found = list(_declared(methods))
+    return frozenset() if any(one is None for one in found) else _OWN.union(one for one in found if one is not None)
+
+
+def _is_parsed(caller: Caller, methods: list[tuple[FoundCall, ast.Attribute]]) -> bool:
+    """Once, with the words of the command, where the program certainly comes by."""
+    parses = [found for found, method in methods if method.attr == "parse_args"]
+    if len(parses) != 1 or parses[0].node.args or parses[0].node.keywords or parses[0].conditional:
+        return False
+    scope = parses[0].scope
+    if scope.kind == "module":
+        return True
+    node = scope.node
+    return isinstance(node, ast.FunctionDef) and any(not site.conditional for site in caller.sites(node.name))
+
+
+def _is_handed_on(found: FoundCall, holders: frozenset[str | None]) -> bool:
+    given = [*found.node.args, *(keyword.value for keyword in found.node.keywords)]
+    return any(isinstance(node, ast.Name) and node.id in holders for node in given)
+
+
+def _declared(methods: list[tuple[FoundCall, ast.Attribute]]) -> Iterator[str | None]:
+    """Every option string; None for one that is not written out."""
+    for found, method in methods:
+        if method.attr != "add_argument":
+            continue
+        for node in found.node.args:
+            yield node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+        if not found.node.args or any(keyword.arg is None for keyword in found.node.keywords):
+            yield None
