@@ -58,6 +58,7 @@ _OWN = (
     ("reward_model", "training.reward_model", "text"),
     ("ref_model", "training.ref_model", "text"),
     ("train_on_prompt", "training.train_on_prompt", "flag"),
+    ("tokenized_path", "data.tokenized_path", "text"),
     ("mask_history", "training.mask_history", "flag"),
     ("freeze_trainable_layers", "training.freeze_trainable_layers", "plain"),
     ("upcast_layernorm", "training.upcast_layernorm", "flag"),
