@@ -155,6 +155,7 @@ class Files:
 
     def described(self, name: str, presumed: bool) -> dict[str, Fact]:
         """What is known of a model of this name; the same dictionary for every run that names it. `presumed`: the caller may name another."""
+        presumed = presumed or models.guessed(name)
         key = (name, presumed)
         if key not in self._models:
             facts = facts_of(models.describe(name) or {}, Derived(("model.name_or_path",)))

@@ -65,6 +65,28 @@ def describe(name_or_path: str) -> Facts | None:
     return None
 
 
+def guessed(name_or_path: str) -> bool:
+    """Is the architecture a guess: neither a published id nor the name of a line with one of its sizes, but words like a line's (`me/gemma-3-like-llama`)?"""
+    if name_or_path.strip().lower() in knowledge.load("models")["ids"]:
+        return False
+    for part in component(name_or_path):
+        words = tokens(part)
+        found = None if drafts(words) else _line(words)
+        if found is not None:
+            return _label(words, found) in (None, "default") and nominal(words) is None and not _whole(words)
+    return False
+
+
+def _whole(words: Tokens) -> bool:
+    """Is the name a line's from end to end, but for what is said of its making: `gpt2`, `llama-hf`?"""
+    told = [word for word in words if word not in _MAKING]
+    return any(told[1:] == rest for rest, *_ in knowledge.load("models")["names"].get(told[0] if told else "", ()))
+
+
+# Words of a name that say how a checkpoint was made, or for what, and not of which architecture it is.
+_MAKING = ("base", "chat", "fp", "hf", "instruct", "it", "large", "medium", "pt", "small", "v", "xl")
+
+
 def evidence(name_or_path: str, parameters: int | None = None) -> Evidence | None:
     """What the judgement on training in fp16 rests on, for a name or a model_type; None where nothing is on record."""
     known = knowledge.load("models")

@@ -1,0 +1,39 @@
+"""A name that only begins like a family's is a guess, and what is concluded from it is a warning at most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablint.house import look
+from stablint.target.model import describe, guessed
+
+RUN = """\
+model_name_or_path: {name}
+output_dir: out
+learning_rate: 1.0e-5
+fsdp: full_shard auto_wrap
+fsdp_config:
+  transformer_layer_cls_to_wrap: LlamaDecoderLayer
+"""
+
+
+@pytest.mark.parametrize("name", ["me/gemma-3-like-llama", "me/qwen-test", "./gpt2-of-ours", "me/my-mistral"])
+def test_a_name_that_begins_like_a_family_is_a_guess(name: str) -> None:
+    assert describe(name)
+    assert guessed(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["google/gemma-3-4b-it", "gpt2", "./out/Llama-3-8B-sft", "t5-large", "/models/llama-hf", "Qwen/Qwen3-0.6B"]
+)
+def test_a_published_name_and_a_line_with_its_size_are_none(name: str) -> None:
+    assert not guessed(name)
+
+
+@pytest.mark.parametrize("name, severity", [("Qwen/Qwen3-8B", "error"), ("me/qwen3-like-ours", "warning")])
+def test_what_is_concluded_from_a_guess_is_a_warning_at_most(name: str, severity: str, tmp_path: Path) -> None:
+    told = {"with": ["transformers==5.23.0"], "dialect": "hf-args"}
+    found = look({"train.yaml": RUN.format(name=name)}, str(tmp_path), told)
+    assert {d.severity for d in found if d.code == "D155"} == {severity}
