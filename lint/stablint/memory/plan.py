@@ -1,0 +1,71 @@
+"""What memory depends on, as plain numbers and words: the input of `predict`. A number that is not known is a range."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stablint.memory.shape import Shape
+
+
+class Range(NamedTuple):
+    """The least that it can be, what is usual, the most."""
+
+    low: float
+    usual: float
+    high: float
+
+
+def sure(value: float) -> Range:
+    return Range(value, value, value)
+
+
+class Optimizer(NamedTuple):
+    """Bytes a trained parameter: its states in half precision and in float32, and what a step takes for a moment (in widths of the parameter)."""
+
+    half: Range
+    full: Range
+    temporary: Range
+
+
+class Sharding(NamedTuple):
+    """Over how many cards weights, gradients and states are divided, and what the engine keeps besides, in bytes."""
+
+    weights: int = 1
+    gradients: int = 1
+    states: int = 1
+    engine: str = "none"  # none | ddp | deepspeed | fsdp | split
+    processes: int = 1
+    states_on_host: bool = False
+    weights_on_host: bool = False
+
+
+class Plan(NamedTuple):
+    """One training run on one card, with one way of being started."""
+
+    shape: Shape
+    heads: int
+    groups: int  # key-value heads
+    method: str  # full | lora | qlora
+    weights: str  # float32 | float16 | bfloat16 | 4bit | 4bit-double | 8bit: as the base lies on the card
+    autocast: bool  # computed in half precision whatever the weights are in
+    outside: Range  # bytes a parameter of embedding and head beside a quantised base
+    trained: int  # parameters of the adapter
+    copied: int  # parameters of embedding and head that an adapter trains whole
+    rank: int
+    spread: str  # all | attention: where the adapter sits
+    dropout: bool
+    optimizer: Optimizer
+    sharding: Sharding
+    rows: int  # of one forward pass, with chosen and rejected ones both
+    length: Range  # tokens a row
+    accumulates: bool
+    checkpointed: bool
+    checkpoints_on_host: bool
+    attention: str  # masked | sdpa | eager
+    loss: str  # full | chunked | fused | elastic
+    loss_rows: int
+    reference: bool  # a frozen copy of the model
+    cache: Range  # of the allocator: a share of what comes and goes in each step
+    cache_large: Range  # the same of its largest pieces, the logits
+    context: Range  # bytes of CUDA, its libraries and, with several processes, NCCL
+    activations: Range  # a factor on what was traced: 1 for a traced type

@@ -1,0 +1,359 @@
+"""The most that one card holds during training, by moments. Pure arithmetic on what tools/trace_memory.py counted in real models.
+
+The peak is the largest of the moments, never their sum: what the first block's backward pass needs is gone at the optimizer's step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from stablint.memory.plan import Plan, Range
+from stablint.memory.shape import Shape
+
+GIB = float(2**30)
+_BASE = {"float32": 4.0, "float16": 2.0, "bfloat16": 2.0, "8bit": 1.01, "4bit": 0.5625, "4bit-double": 0.5159}
+_LIVE = 1e9  # elements: stage3_max_live_parameters and reduce_bucket_size of DeepSpeed (runtime/zero/config.py)
+_BUCKET = 5e8
+_PREFETCH = 5e7
+_SUB_GROUP = 1e9
+_DDP_BUCKET = 25 * 2**20  # torch.nn.parallel.DistributedDataParallel, bucket_cap_mb
+
+Form = Mapping[str, float]
+Parts = dict[str, float]
+MOMENTS = (
+    "end of the forward", "backward of the loss", "backward of the last block", "backward of the first block", "optimizer step",
+)  # fmt: skip
+
+
+class Estimate(NamedTuple):
+    """Bytes. `components` are those of the usual peak, `host` what lies in the host's memory for one process."""
+
+    peak: Range
+    moment: str
+    components: Parts
+    moments: dict[str, float]
+    needed: float  # the high end without what the allocator would give back before it runs out
+    proven: float  # weights, adapters, gradients and states: what lies there whatever the rows are
+    host: float
+
+
+def predict(plan: Plan, traced: Mapping[str, Any]) -> Estimate:
+    """`traced`: heads and variants of the model's type, or of the nearest one (then `plan.activations` is a range)."""
+    low, usual, high = (_largest(plan, traced, at) for at in range(3))
+    moment = max(usual, key=lambda name: sum(usual[name].values()))
+    totals = [max(sum(parts.values()) for parts in one.values()) for one in (low, usual, high)]
+    pressed = _largest(plan._replace(cache_large=plan.cache), traced, 2)
+    held = _held(plan, 0)
+    proven = sum(held.get(name, 0.0) for name in ("weights", "adapters", "optimizer", "reference"))
+    return Estimate(
+        Range(min(totals), totals[1], max(totals)), moment, {name: size for name, size in usual[moment].items() if size},
+        {name: sum(parts.values()) for name, parts in usual.items()}, max(sum(parts.values()) for parts in pressed.values()), proven, _host(plan),
+    )  # fmt: skip
+
+
+def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]:
+    """Components at each moment, with every range at its low (0), usual (1) or high (2) end."""
+    x = terms(plan, plan.length[at])
+    variant = _variant(plan, traced)
+    factor = plan.activations[at]
+    held, grads = _held(plan, at), _gradients(plan)
+    whole = sum(grads.values())
+    early = whole if plan.accumulates else 0.0  # gradients of the step before stay
+    layers = plan.shape.layers
+    entry = _value(variant["entry"], x)
+    lasting = _lasting(variant, plan.checkpointed)
+    first, saved, square = (_value(lasting[name], x) for name in ("first", "saved", "square"))
+    casts = _value(lasting["first_casts"], x) + (layers - 1) * _value(lasting["casts"], x)
+    if plan.weights == "float32" and plan.method != "full" and plan.autocast:
+        saved += (
+            2.0 * plan.shape.layer
+        )  # a linear keeps the half-precision copy of its frozen weight for the backward pass
+    if plan.checkpoints_on_host and plan.checkpointed:
+        first = saved = square = 0.0
+    block = max(_highest(variant["backward"], x) + _value(lasting["back"], x), 0.0)
+    forward, backward = _head(plan, traced, x)
+    kept = {
+        "activations": (entry + first + (layers - 1) * saved - layers * square) * factor,
+        "attention": layers * square * factor,
+    }
+    last = {"activations": (entry + first + block) * factor}
+    workspace = _dequantised(plan)
+    common = {**held, "context": plan.context[at]}
+    found = {
+        MOMENTS[0]: {**common, **kept, "logits": forward, "gradients": early, "quantisation": casts},
+        MOMENTS[1]: {**common, **kept, "logits": backward, "gradients": early or grads["head"]},
+        MOMENTS[2]: {
+            **common, **kept, "activations": kept["activations"] + block * factor, "gradients": early or grads["head"], "quantisation": workspace,
+        },
+        MOMENTS[3]: {**common, **last, "gradients": whole, "quantisation": workspace},
+        MOMENTS[4]: {**common, "gradients": whole, "step": _step(plan, at)},
+    }  # fmt: skip
+    for name, parts in found.items():
+        if name != MOMENTS[4]:
+            # What the activations of the longest rows took lies ready for other rows; only what is larger leaves places that nothing fits into.
+            small = sum(parts.get(part, 0.0) for part in ("activations", "attention"))
+            engine = sum(parts.get(part, 0.0) for part in ("gathered", "buckets"))
+            large = parts.get("logits", 0.0) + (workspace if name in MOMENTS[2:4] else 0.0)
+            reused = 0.0 if plan.checkpointed else min(large, small)
+            parts["cache"] = plan.cache_large[at] * (large - reused) + plan.cache[at] * (engine + reused + small * (at > 1))  # fmt: skip
+    return found
+
+
+def terms(plan: Plan, length: float) -> dict[str, float]:
+    """The products of dimensions that traced forms are made of (tools/trace_memory.py, BLOCK and HEAD)."""
+    s, shape = plan.shape, length
+    tokens = plan.rows * length
+    depth = s.query / plan.heads
+    return {
+        "Th": tokens * s.hidden, "Ti": tokens * s.intermediate, "Tq": tokens * s.query, "Tk": tokens * s.key_value, "Ta": tokens * plan.heads,
+        "Td": tokens * depth, "Tr": tokens * plan.rank, "T": tokens, "sd": length * depth, "ass": tokens * shape * plan.heads, "ss": tokens * shape,
+        "hi": s.hidden * s.intermediate, "hq": s.hidden * s.query, "hk": s.hidden * s.key_value, "rh": plan.rank * s.hidden,
+        "ri": plan.rank * s.intermediate, "rq": plan.rank * s.query, "rk": plan.rank * s.key_value, "Tv": tokens * s.vocab, "vh": s.vocab * s.hidden,
+    }  # fmt: skip
+
+
+def _value(form: Form, x: Mapping[str, float]) -> float:
+    return sum(factor * x[name] for name, factor in form.items())
+
+
+_SQUARE = ("ss", "ass")
+_OF_WEIGHTS = ("hi", "hq", "hk", "rh", "ri", "rq", "rk")
+
+
+def _lasting(variant: Mapping[str, Any], checkpointed: bool) -> dict[str, dict[str, float]]:
+    """What of the first block and of each other one lasts until the backward pass; `square` is the part that grows with the square of the
+    rows. Autocast keeps half-precision copies of float32 weights until the forward pass ends (`casts`; without checkpointing the backward pass
+    needs them as well), and the scores of the last attention are there a moment longer than their block. `back` brings what was counted
+    beyond these to what was there.
+    """
+    first, saved = dict(variant["first"]), dict(variant["saved"])
+    scores = max(first.get("ass", 0.0) - saved.get("ass", 0.0), 0.0)
+    if scores:
+        first["ass"] -= scores
+    gone = _OF_WEIGHTS if checkpointed else ()
+    casts = [{name: form.pop(name) for name in gone if name in form} for form in (first, saved)]
+    back = {name: casts[0].get(name, 0.0) + casts[1].get(name, 0.0) for name in {*casts[0], *casts[1]}}
+    square = {name: saved[name] for name in _SQUARE if name in saved}
+    return {
+        "first": first, "saved": saved, "square": square, "first_casts": casts[0], "casts": casts[1], "back": {**back, "ass": scores},
+    }  # fmt: skip
+
+
+def _highest(forms: Sequence[Form], x: Mapping[str, float]) -> float:
+    return max(_value(form, x) for form in forms)
+
+
+def variant_names(plan: Plan) -> tuple[str, str, str]:
+    """The traced variant, the one without dropout, and the head's."""
+    tuned = "full" if plan.method == "full" else f"lora-{plan.spread}"
+    quantised = plan.weights in ("4bit", "4bit-double", "8bit")
+    wide = plan.weights == "float32" or (quantised and plan.outside.usual > 3)
+    weights = "bf16" if not wide else "fp32" if plan.method == "full" else "kbit"
+    spread = tuned if weights == "bf16" or plan.method == "full" else "lora-all"
+    rest = f"{weights}/{'checkpointed' if plan.checkpointed else 'kept'}/{plan.attention}"
+    dropped = f"{tuned}-dropout" if plan.dropout and plan.method != "full" else spread
+    return f"{dropped}/{rest}", f"{spread}/{rest}", f"{'full' if plan.method == 'full' else 'lora'}/{weights}"
+
+
+def _variant(plan: Plan, traced: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was traced of this way of training; else what is known of the parts of it."""
+    exact, plain, _ = variant_names(plan)
+    variants: Mapping[str, Any] = traced["variants"]
+    if exact in variants:
+        found: Mapping[str, Any] = variants[exact]
+        return found
+    rest = plain.split("/")[2:]
+    base = _nearest(plain, variants)
+    if not plan.dropout or plan.method == "full":
+        return base
+    # What dropout adds does not depend on the weights: traced in half precision.
+    with_it, without = (
+        variants.get("/".join([f"lora-all{end}", "bf16", rest[0], "masked"])) for end in ("-dropout", "")
+    )
+    if with_it is None or without is None:
+        return base
+    more = {
+        part: _plus(base[part], _minus(with_it[part], without[part]), plan.spread)
+        for part in ("entry", "first", "saved")
+    }
+    extra = with_it["backward"][0] if rest[0] == "checkpointed" else None
+    backward = [
+        _plus(form, _minus(extra, without["backward"][0]), plan.spread) if extra is not None else form
+        for form in base["backward"]
+    ]
+    return {**base, **more, "backward": backward}
+
+
+def _nearest(name: str, variants: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The variant, or one that differs from it in attention only, brought to what is asked for; then one with another adapter or width."""
+    tuned, weights, kept, attention = name.split("/")
+    wide = "full" if tuned == "full" else "lora-all"
+    for spread, width in ((tuned, weights), (wide, weights), (wide, "bf16")):
+        direct: Mapping[str, Any] | None = variants.get(f"{spread}/{width}/{kept}/{attention}")
+        if direct is not None:
+            return direct
+        for other in ("masked", "sdpa", "eager"):
+            found: Mapping[str, Any] | None = variants.get(f"{spread}/{width}/{kept}/{other}")
+            if found is not None:
+                return _with_attention(found, attention, variants.get(f"{wide}/bf16/{kept}/eager"))
+    raise KeyError(f"nothing was traced that is like {name}")
+
+
+def _with_attention(base: Mapping[str, Any], attention: str, eager: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Eager attention was traced for the main variants only: its square term beside the rest. A type that was traced with it alone (soft-capped
+    scores) has none of that term with fused kernels."""
+    parts = {part: dict(base[part]) for part in ("entry", "first", "saved")}
+    backward = [dict(form) for form in base["backward"]]
+    for form in (*parts.values(), *backward):
+        form.pop("ass", None)
+    if attention == "eager" and eager is not None:
+        for part in ("first", "saved"):
+            parts[part]["ass"] = eager[part].get("ass", 0.0)
+        peak = max((form.get("ass", 0.0) for form in eager["backward"]), default=0.0)
+        backward = [{**form, "ass": peak} for form in backward]
+    return {**base, **parts, "backward": backward}
+
+
+def _minus(one: Form, other: Form) -> dict[str, float]:
+    return {name: one.get(name, 0.0) - other.get(name, 0.0) for name in {*one, *other}}
+
+
+def _plus(one: Form, more: Form, spread: str) -> dict[str, float]:
+    share = 1.0 if spread == "all" else 0.3  # two of the seven linears of a block
+    return {name: one.get(name, 0.0) + share * more.get(name, 0.0) for name in {*one, *more}}
+
+
+def _head(plan: Plan, traced: Mapping[str, Any], x: Mapping[str, float]) -> tuple[float, float]:
+    """Logits and the loss: end of the forward pass, and its backward pass."""
+    name = variant_names(plan)[2]
+    head = traced["heads"].get(name) or traced["heads"]["full/bf16" if plan.method == "full" else "lora/bf16"]
+    vocab, hidden = plan.shape.vocab, plan.shape.hidden
+    trained = 4.0 * vocab * hidden if plan.method == "full" else 0.0  # the head's gradient is summed over the pieces
+    if plan.loss in ("chunked", "elastic"):
+        size = plan.loss_rows * vocab * 12.0 + x["Th"] * 4
+        return size, size + trained
+    if plan.loss == "fused":
+        size = _liger_rows(x["T"], plan.shape) * vocab * 6.0 + x["Th"] * 4
+        return size + trained, size + trained
+    forms = {name: [_logits_only(form) for form in head[name]] for name in ("forward", "backward")}
+    return _highest(forms["forward"], x), _highest(forms["backward"], x)
+
+
+def _logits_only(form: Form) -> dict[str, float]:
+    return {name: size for name, size in form.items() if name != "ss"}
+
+
+def _liger_rows(tokens: float, shape: Shape) -> float:
+    """Rows of a piece (Liger ops/fused_linear_cross_entropy.py): next power of two of tokens ÷ ⌈vocabulary ÷ hidden⌉."""
+    wanted = max(1.0, tokens // max(1, -(-shape.vocab // shape.hidden)))
+    rows = 1.0
+    while rows < wanted:
+        rows *= 2
+    return min(rows, tokens)
+
+
+def _base(plan: Plan, at: int) -> float:
+    """Bytes of the base weights, whole."""
+    rate, shape = _BASE[plan.weights], plan.shape
+    if plan.weights in ("float32", "float16", "bfloat16"):
+        return shape.parameters * rate
+    return (shape.parameters - shape.outside) * rate + shape.outside * plan.outside[at]
+
+
+def _held(plan: Plan, at: int) -> Parts:
+    """What lies on the card from the first step to the last."""
+    sharding, shape = plan.sharding, plan.shape
+    engine = sharding.engine
+    base = _base(plan, at)
+    if engine == "fsdp" and plan.method == "full" and plan.autocast:
+        base = shape.parameters * 4.0  # accelerate keeps what is trained in full precision
+    parts = {"weights": 0.0 if sharding.weights_on_host else base / sharding.weights}
+    parts["adapters"] = _adapter_width(plan) * plan.trained + 2.0 * plan.copied
+    states = _states(plan, at) / sharding.states
+    parts["optimizer"] = 0.0 if sharding.states_on_host else states
+    if plan.reference:
+        parts["reference"] = base / sharding.weights
+    if engine == "deepspeed" and sharding.weights > 1:
+        live = min(_LIVE, shape.parameters) * 2.0
+        least = 2.0 * (shape.layer * 2)
+        parts["gathered"] = (min(least, live), (least + live) / 2, live)[at]
+        trained = shape.parameters if plan.method == "full" else plan.trained
+        parts["buckets"] = 2.0 * (_PREFETCH * (at > 0) + min(_BUCKET, trained) * (at / 2 + 0.5))
+    elif engine == "deepspeed" and sharding.states > 1:
+        trained = shape.parameters if plan.method == "full" else plan.trained
+        parts["buckets"] = 2.0 * min(_BUCKET, trained) * (1, 2, 4.5)[at]
+    elif engine == "fsdp":
+        parts["gathered"] = 2.0 * (2 * shape.layer + shape.outside)
+    elif sharding.processes > 1 and engine == "ddp":
+        trained = shape.parameters if plan.method == "full" else plan.trained
+        parts["buckets"] = max(trained * _gradient_width(plan), _DDP_BUCKET) if trained else 0.0
+    return parts
+
+
+def _adapter_width(plan: Plan) -> float:
+    """PEFT keeps adapters in float32 (autocast_adapter_dtype); DeepSpeed casts the whole module."""
+    return 2.0 if plan.sharding.engine == "deepspeed" else 4.0
+
+
+def _gradient_width(plan: Plan) -> float:
+    if plan.sharding.engine == "deepspeed":
+        return 2.0
+    if plan.method != "full":
+        return 4.0
+    return 4.0 if plan.weights == "float32" or (plan.sharding.engine == "fsdp" and plan.autocast) else 2.0
+
+
+def _states(plan: Plan, at: int) -> float:
+    """Bytes of the optimizer's states, undivided. DeepSpeed's own copies are float32 and come with a copy of the weights."""
+    wide = plan.optimizer.full[at]
+    if plan.sharding.engine == "deepspeed":
+        trained = plan.shape.parameters if plan.method == "full" else plan.trained + plan.copied
+        return trained * (wide + 4.0)
+    if plan.method == "full":
+        each = plan.optimizer.half[at] if _gradient_width(plan) == 2.0 else wide
+        return plan.shape.parameters * each
+    return plan.trained * wide + plan.copied * plan.optimizer.half[at]
+
+
+def _gradients(plan: Plan) -> Parts:
+    """Of the whole model, and of its head, which come first."""
+    sharding = plan.sharding
+    if sharding.states_on_host and sharding.engine == "deepspeed":
+        return {"head": 0.0, "rest": 0.0}
+    width = _gradient_width(plan)
+    if plan.method != "full":
+        return {"head": 2.0 * plan.copied, "rest": width * plan.trained}
+    head = 0 if plan.shape.tied else plan.shape.vocab * plan.shape.hidden
+    shards = sharding.gradients
+    return {"head": width * head / shards, "rest": width * (plan.shape.parameters - head) / shards}
+
+
+def _step(plan: Plan, at: int) -> float:
+    """What an optimizer's step takes for a moment."""
+    sharding = plan.sharding
+    if sharding.states_on_host:
+        return 0.0
+    trained = plan.shape.parameters if plan.method == "full" else plan.trained + plan.copied
+    if sharding.engine == "deepspeed":
+        return 4.0 * min(_SUB_GROUP if sharding.weights > 1 else float(trained), trained / sharding.states)
+    return trained * _gradient_width(plan) * plan.optimizer.temporary[at] / sharding.states
+
+
+def _dequantised(plan: Plan) -> float:
+    """One matrix of a quantised base in half precision, while it is multiplied."""
+    quantised = plan.weights in ("4bit", "4bit-double", "8bit")
+    return 2.0 * plan.shape.hidden * plan.shape.intermediate if quantised else 0.0
+
+
+def _host(plan: Plan) -> float:
+    """Bytes in the host's memory for one process: offloaded states and weights, and block inputs."""
+    sharding, size = plan.sharding, 0.0
+    trained = plan.shape.parameters if plan.method == "full" else plan.trained
+    if sharding.states_on_host:
+        size += 16.0 * trained / sharding.states  # states, master weights and gradients in float32
+    if sharding.weights_on_host:
+        size += 2.0 * plan.shape.parameters / sharding.weights
+    if plan.checkpoints_on_host and plan.checkpointed:
+        size += 2.0 * plan.shape.hidden * plan.shape.layers * plan.rows * plan.length.usual
+    return size
