@@ -6,7 +6,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["Report", "TrainingGuard", "UnsafeConfig", "__version__", "assert_safe", "check", "to_model", "to_text"]
+__all__ = [
+    "Report",
+    "TrainingGuard",
+    "UnsafeConfig",
+    "__version__",
+    "assert_safe",
+    "check",
+    "fit",
+    "to_model",
+    "to_text",
+]
 
 
 def __getattr__(name: str) -> "Any":

@@ -19,6 +19,7 @@ from stablint.report.model import Diagnostic, Report
 from stablint.secrets import exit
 
 if TYPE_CHECKING:
+    from stablint.fitting.data import Fit
     from stablint.schema.report import ReportDocument
     from stablint.target.gpu import Gpu
 
@@ -111,6 +112,39 @@ def _path(given: Any) -> str:
     raise TypeError(
         f"a path was expected, and {_kind(given)} was given: objects go by name, such as training_args=…, peft_config=…, deepspeed=…"
     )
+
+
+def fit(
+    *paths: Path,
+    gpu: str | Iterable[str],
+    model: str | None = None,
+    releases: Iterable[str] = (),
+    facts: Iterable[str] = (),
+    config: Path | None = None,
+    isolated: bool = False,
+) -> list[Fit]:
+    """How much memory the runs under the paths need on each of the cards, and what would make them fit; nothing is written.
+
+    The arguments are those of `check`. Raises FileNotFoundError for a path that does not exist, ValueError for a card or specifier that is not
+    known, and where there is no training configuration.
+    """
+    from stablint.discover import NoSuchPath
+    from stablint.fitting.data import as_fit
+    from stablint.forecasting import forecast
+    from stablint.options import Wrong
+    from stablint.project import Asked, Resolver
+
+    named = [os.fspath(path) for path in paths]
+    try:
+        wanted = options([gpu] if isinstance(gpu, str) else gpu, model, releases, facts)
+        asked = Asked(config=None if config is None else os.fspath(config), isolated=isolated, targets=True)
+        resolver = Resolver(asked, os.getcwd(), named, lambda notice: exit.warn(notice, 3))
+        _, found = forecast(named, wanted._replace(policies=resolver))
+    except NoSuchPath as error:
+        raise FileNotFoundError(str(error)) from error
+    except Wrong as error:
+        raise ValueError(str(error)) from error
+    return [as_fit(one.files, one.told, one.remedies) for one in found]
 
 
 def _live(

@@ -19,6 +19,22 @@ def _show(words: list[str], extra: list[str]) -> int:
     return run_show(given, project_options(given, given.paths, flags))
 
 
+def _fit(words: list[str], extra: list[str]) -> int:
+    parser = Parser(
+        "stablint fit",
+        description="How much memory a run needs on a card, and what would make it fit. Exit code: 0 fits, 1 does not, 2 cannot be said.",
+    )
+    parser.names("paths", nargs="+", metavar="FILE")
+    run_options(parser)
+    settings_options(parser)
+    parser.add_argument("--output-format", choices=("full", "json"), default="full")
+    parser.add_argument("--apply", type=int, metavar="N", help="write the change of this number into the files")
+    given, flags = parser.read(words, extra)
+    from stablint.forecasting import run_fit
+
+    return run_fit(given, project_options(given, given.paths, flags))
+
+
 def _explain(words: list[str], extra: list[str]) -> int:
     parser = Parser("stablint explain", description="Why a finding is one, and the evidence.")
     parser.names("rules", nargs="+", metavar="CODE|ID")
@@ -200,7 +216,7 @@ _CATEGORIES = (
 
 
 _COMMANDS: dict[str, Callable[[list[str], list[str]], int]] = {
-    "show": _show, "explain": _explain, "rules": _rules, "run": _launch, "diff": _diff, "migrate": _migrate, "doctor": _doctor,
+    "show": _show, "fit": _fit, "explain": _explain, "rules": _rules, "run": _launch, "diff": _diff, "migrate": _migrate, "doctor": _doctor,
     "init": _init, "test-hazards": _test_hazards, "knowledge": _knowledge,
 }  # fmt: skip
 

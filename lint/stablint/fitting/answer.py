@@ -1,0 +1,100 @@
+"""One run on one card: how much it needs, whether that is there, and what decides."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stablint import knowledge
+from stablint.fitting.reading import GIB, Reading, Unanswerable, read, usable
+from stablint.memory.predict import Estimate, predict
+from stablint.run.fact import is_unknown
+from stablint.run.world import World
+
+FITS, TIGHT, NOT, UNKNOWN = "fits", "tight", "does-not-fit", "unknown"
+_ROOM = 0.95  # of what is usable: beyond that nothing is left for an evaluation or a longer row
+
+# By component: what it is, and the facts that it comes from.
+BECAUSE: dict[str, tuple[str, tuple[str, ...]]] = {
+    "weights": ("the model", ("model.parameters", "derived.weights_dtype")),
+    "quantisation": ("one matrix in half precision", ("derived.weights_dtype",)),
+    "adapters": ("the adapter", ("lora.r", "lora.target_modules")),
+    "gradients": ("of what is trained", ("derived.method", "training.gradient_accumulation_steps")),
+    "optimizer": ("states", ("training.optim",)),
+    "step": ("for the moment of a step", ("training.optim",)),
+    "gathered": ("parameters that the engine keeps whole", ("derived.zero_stage", "derived.fsdp")),
+    "buckets": ("communication", ("derived.world_size", "derived.zero_stage")),
+    "activations": (
+        "kept for the backward pass",
+        ("training.per_device_train_batch_size", "training.max_length", "derived.checkpointing"),
+    ),
+    "attention": (
+        "grows with the square of the rows",
+        ("model.attn_implementation", "training.max_length", "training.per_device_train_batch_size"),
+    ),
+    "logits": ("rows × tokens × words", ("training.per_device_train_batch_size", "training.max_length", "model.vocab")),
+    "reference": ("a frozen copy to compare with", ("derived.objective",)),
+    "context": ("CUDA and its libraries", ("derived.world_size",)),
+    "cache": ("gaps and unused blocks; shrinks where memory is short", ("training.packing", "training.max_length")),
+}
+
+
+class Told(NamedTuple):
+    """GiB throughout. `reading` is the likeliest way of starting the run; None where nothing can be said, and `why`."""
+
+    target: str
+    usable: float | None
+    verdict: str
+    reading: Reading | None
+    estimate: Estimate | None
+    readings: tuple[tuple[Reading, Estimate, str], ...]
+    why: str
+
+    @property
+    def peak(self) -> tuple[float, float, float]:
+        """Low, usual and high end."""
+        assert self.estimate is not None
+        low, usual, high = (one / GIB for one in self.estimate.peak)
+        return low, usual, high
+
+
+def answer(world: World, target: str) -> Told:
+    room = usable(world)
+    try:
+        readings = read(world)
+    except Unanswerable as error:
+        return Told(target, room, _by_weights(world, room), None, None, (), str(error))
+    found = tuple((one, estimated(one), verdict(estimated(one), room)) for one in readings)
+    reading, estimate, word = found[0]
+    return Told(target, room, word, reading, estimate, found, "" if room is not None else "the card is not known")
+
+
+def estimated(reading: Reading) -> Estimate:
+    return predict(reading.plan, knowledge.load(f"memory/{reading.type}"))
+
+
+def verdict(estimate: Estimate, room: float | None) -> str:
+    """Fits with every row at its longest, does not with the shortest, or something between decides. The allocator's unused blocks are given back
+    before it runs out, so they are seen but not needed."""
+    if room is None:
+        return UNKNOWN
+    if estimate.peak.low / GIB > room:
+        return NOT
+    return FITS if estimate.needed / GIB <= room * _ROOM else TIGHT
+
+
+def _by_weights(world: World, room: float | None) -> str:
+    """Where nothing else can be said the weights may say enough."""
+    weights = world.value("derived.weights_per_card_gib")
+    sure = room is not None and not is_unknown(weights) and isinstance(weights, float)
+    return NOT if sure and room is not None and weights > room else UNKNOWN
+
+
+def decides(told: Told) -> str:
+    """What a verdict between the two depends on."""
+    if told.estimate is None or told.reading is None or told.usable is None or told.verdict != TIGHT:
+        return ""
+    needed = told.estimate.needed / GIB
+    length = told.reading.plan.length
+    if length.low < length.high and needed > told.usable:
+        return f"fits with short rows, not with rows of {length.high:,.0f} tokens"
+    return "the low end fits, the high end does not" if needed > told.usable else "little is left"

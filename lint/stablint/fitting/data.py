@@ -1,0 +1,98 @@
+"""`stablint fit --output-format json` (DESIGN §7): sizes in GiB, one object where there is one run and one card, else a list under `runs`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from stablint.fitting.answer import BECAUSE, UNKNOWN, Told, decides
+from stablint.fitting.reading import GIB
+from stablint.fitting.remedies import Remedy
+from stablint.memory.plan import Range
+
+
+class Fit(NamedTuple):
+    """What `stablint.fit` gives back for one run on one card. Sizes are in GiB; None where nothing can be said, and `reason` says why."""
+
+    files: tuple[str, ...]
+    gpu: str
+    usable_gib: float | None
+    verdict: str  # fits | tight | does-not-fit | unknown
+    reason: str
+    peak_gib: float | None
+    range_gib: tuple[float, float] | None
+    moment: str | None
+    components: dict[str, float]
+    host_gib: float | None
+    assumptions: tuple[str, ...]
+    remedies: tuple[Remedy, ...]
+
+
+def as_fit(files: Sequence[str], told: Told, remedies: Sequence[Remedy]) -> Fit:
+    data = as_data(files, told, remedies)
+    ends = data["range_gib"]
+    return Fit(
+        tuple(files), told.target, told.usable, told.verdict, data["reason"], data["peak_gib"], (ends[0], ends[1]) if ends else None,
+        data["moment"], {name: part["gib"] for name, part in data["components"].items()}, data["host_gib"], tuple(data["assumptions"]),
+        tuple(remedies),
+    )  # fmt: skip
+
+
+def as_data(files: Sequence[str], told: Told, remedies: Sequence[Remedy]) -> dict[str, Any]:
+    estimate = told.estimate
+    data: dict[str, Any] = {
+        "schema_version": 1,
+        "files": list(files),
+        "target": {"gpu": told.target, "usable_gib": told.usable},
+        "verdict": told.verdict,
+        "reason": told.why or decides(told),
+        "peak_gib": None, "range_gib": None, "moment": None, "components": {}, "moments": {}, "host_gib": None, "readings": [], "assumptions": [],
+        "remedies": [_remedy(one) for one in remedies],
+    }  # fmt: skip
+    if estimate is None or told.reading is None:
+        return data
+    return {
+        **data,
+        "peak_gib": _gib(estimate.peak.usual),
+        "range_gib": _range(estimate.peak),
+        "moment": estimate.moment,
+        "components": {
+            name: {"gib": _gib(size), "facts": list(BECAUSE[name][1])} for name, size in estimate.components.items()
+        },
+        "moments": {name: _gib(size) for name, size in estimate.moments.items()},
+        "host_gib": _gib(estimate.host),
+        "readings": [
+            {
+                "start": reading.start, "processes": reading.plan.sharding.processes, "peak_gib": _gib(one.peak.usual),
+                "range_gib": _range(one.peak), "verdict": word,
+            }
+            for reading, one, word in told.readings
+        ],
+        "assumptions": list(told.reading.assumptions),
+    }  # fmt: skip
+
+
+def _remedy(one: Remedy) -> dict[str, Any]:
+    return {
+        "title": one.title, "facts": one.facts, "peak_gib": round(one.peak[1], 2), "range_gib": [round(one.peak[0], 2), round(one.peak[2], 2)],
+        "verdict": one.verdict, "cost": one.cost,
+        "edits": [
+            {"file": file.text.name, "start": edit.start, "end": edit.end, "new_text": edit.new_text} for file in one.files for edit in file.edits
+        ],
+    }  # fmt: skip
+
+
+def worst(verdicts: Sequence[str]) -> str:
+    """Of several the one that the exit code tells: one that does not fit, else one of which nothing can be said."""
+    for word in ("does-not-fit", UNKNOWN):
+        if word in verdicts:
+            return word
+    return "fits"
+
+
+def _gib(size: float) -> float:
+    return round(size / GIB, 3)
+
+
+def _range(size: Range) -> list[float]:
+    return [_gib(size.low), _gib(size.high)]

@@ -1,0 +1,282 @@
+"""The facts of a run → plans: one for each way in which it may be started. What is not known is a range, or the reason why nothing can be said."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from stablint import knowledge
+from stablint.memory.plan import Optimizer, Plan, Range, Sharding, sure
+from stablint.memory.shape import Shape
+from stablint.run.derived_memory import offloads
+from stablint.run.fact import is_unknown
+from stablint.run.world import World
+from stablint.source.tree import Unknown
+
+GIB = 2**30
+SHORTEST = 64  # tokens of a short answer: rows of which nothing is known are no shorter
+_LENGTHS = ("training.max_length", "trainer.max_length", "trainer.max_seq_length", "model.max_seq_length", "data.block_size")  # fmt: skip
+_PAIRS = ("dpo", "cpo", "orpo", "simpo", "ipo")
+_ONLINE = ("grpo", "rloo", "ppo", "online-dpo", "gspo", "dapo", "reinforce")
+_REFERENCE = ("dpo", "kto", "ipo")
+_OUTSIDE = ("embed_tokens", "lm_head", "wte", "embed_in", "embed_out", "word_embeddings", "output")
+_ATTENTION = {"q_proj", "k_proj", "v_proj", "o_proj", "qkv_proj", "query_key_value", "W_pack", "c_attn", "out_proj", "attn.c_proj"}  # fmt: skip
+# Types whose language model is that of another type, as transformers builds them.
+_SAME = {
+    "gemma3": "gemma3_text", "qwen2_vl": "qwen2", "qwen2_5_vl": "qwen2", "qwen3_vl": "qwen3", "mistral3": "mistral", "llava": "llama", "yi": "llama",
+}  # fmt: skip
+# CUDA, its kernels and the libraries' workspaces: 0.4 to 0.8 GiB of context alone, 1.4 in Unsloth's estimator, 1 to 2 GB with the first
+# allocations (accelerate's guide on the memory of training), 2.5 where published figures are read from outside.
+_CONTEXT = Range(0.4 * GIB, 1.4 * GIB, 2.5 * GIB)
+_NCCL = Range(0.2 * GIB, 0.5 * GIB, 1.0 * GIB)
+# Shares of what comes and goes: a quarter at most for rows of one length, four times that for the logits of rows that differ
+# (published figures against traced ones: see benchmarks/README.md).
+_CACHE, _CACHE_MIXED = Range(0.0, 0.125, 0.25), Range(0.0, 1.0, 2.0)
+_UNTRACED = Range(0.8, 1.0, 1.25)
+# Bytes a trained parameter: states in half precision, states in float32, widths of the parameter for a moment (torch.optim's foreach
+# implementations keep one temporary; bitsandbytes: 8 bits and a scale a block; Adafactor: rows and columns).
+_ADAM, _ONE = (sure(4.0), sure(8.0)), (sure(2.0), sure(4.0))
+_OPTIMIZERS = {
+    "adamw_torch": Optimizer(*_ADAM, sure(1.0)), "adamw_hf": Optimizer(*_ADAM, sure(0.0)), "adamw_torch_fused": Optimizer(*_ADAM, sure(0.0)),
+    "adamw_apex_fused": Optimizer(*_ADAM, sure(0.0)), "adam": Optimizer(*_ADAM, sure(1.0)), "adamw": Optimizer(*_ADAM, Range(0.0, 1.0, 1.0)),
+    "adamw_bnb_8bit": Optimizer(sure(2.03), sure(2.03), sure(0.0)), "adamw_8bit": Optimizer(sure(2.03), sure(2.03), sure(0.0)),
+    "paged_adamw_8bit": Optimizer(Range(0.0, 2.03, 2.03), Range(0.0, 2.03, 2.03), sure(0.0)),
+    "paged_adamw_32bit": Optimizer(Range(0.0, 8.0, 8.0), Range(0.0, 8.0, 8.0), sure(0.0)),
+    "paged_adamw": Optimizer(Range(0.0, 8.0, 8.0), Range(0.0, 8.0, 8.0), sure(0.0)),
+    "adafactor": Optimizer(sure(0.02), sure(0.02), Range(0.0, 0.1, 1.0)), "sgd": Optimizer(Range(0.0, 0.0, 2.0), Range(0.0, 0.0, 4.0), sure(0.0)),
+    "lion": Optimizer(*_ONE, sure(1.0)), "lion_32bit": Optimizer(*_ONE, sure(0.0)), "lion_8bit": Optimizer(sure(1.02), sure(1.02), sure(0.0)),
+    "paged_lion_8bit": Optimizer(Range(0.0, 1.02, 1.02), Range(0.0, 1.02, 1.02), sure(0.0)), "rmsprop": Optimizer(*_ONE, sure(1.0)),
+    "muon": Optimizer(Range(2.0, 2.0, 4.0), Range(4.0, 4.0, 8.0), sure(1.0)),
+}  # fmt: skip
+_UNKNOWN_OPTIMIZER = Optimizer(Range(0.0, 4.0, 8.0), Range(0.0, 8.0, 12.0), Range(0.0, 1.0, 1.0))
+
+
+class Reading(NamedTuple):
+    """A run as one way of starting it makes it."""
+
+    plan: Plan
+    type: str  # of the traced model whose figures are used
+    start: str
+    assumptions: tuple[str, ...]
+
+
+class Unanswerable(Exception):
+    """Why nothing can be said of the run's memory."""
+
+
+def read(w: World) -> list[Reading]:
+    """The ways in which the run may be started, the likeliest first. Raises Unanswerable."""
+    assumed: list[str] = []
+    shape, heads, groups = _shape(w)
+    method = w.value("derived.method")
+    if method not in ("full", "lora", "qlora"):
+        raise Unanswerable(
+            f"how the model is trained is not known ({method if isinstance(method, str) else 'derived.method'})"
+        )
+    kind = w.value("model.type")
+    type_, factor = _traced(kind if isinstance(kind, str) else "", assumed)
+    weights = _weights(w, method, assumed)
+    compute = w.value("derived.compute_dtype")
+    autocast = weights != compute if compute in ("bfloat16", "float16") else False
+    batch = w.value("training.per_device_train_batch_size")
+    if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
+        raise Unanswerable("the batch of a card is not known (training.per_device_train_batch_size)")
+    objective = w.value("derived.objective")
+    if objective in _ONLINE:
+        raise Unanswerable(f"{objective}: rows are a prompt and what the model answers, which is not counted yet")
+    length, filled = _length(w, assumed)
+    loss, rows = _loss(w, assumed)
+    host = w.run.framework == "unsloth"
+    targets, spread, copied, trained = _adapter(w, shape, method, assumed)
+    name = w.value("training.optim")
+    optimizer = _OPTIMIZERS.get(name) if isinstance(name, str) else None
+    if isinstance(name, Unknown) and "adamw_torch" in name.reason:
+        optimizer = _OPTIMIZERS["adamw"]  # with or without the temporaries of a step
+    if optimizer is None:
+        assumed.append(
+            f"the optimizer is not known{f' ({name})' if isinstance(name, str) else ''}: up to AdamW's states"
+        )
+    attention = w.value("model.attn_implementation")
+    eager = attention == "eager"
+    flash = isinstance(attention, str) and ("flash" in attention or attention == "flex_attention")
+    expandable = "expandable_segments:True" in str(w.stated("launch.env.PYTORCH_CUDA_ALLOC_CONF"))
+    rank = w.value("lora.r")
+    quantised = weights in ("4bit", "4bit-double", "8bit")
+    dropout = w.value("lora.lora_dropout")
+    plan = Plan(
+        shape=shape, heads=heads, groups=groups, method="full" if method == "full" else "lora", weights=weights, autocast=autocast,
+        outside=_outside(w) if quantised else sure(2.0), trained=trained, copied=copied,
+        rank=rank if isinstance(rank, int) and method != "full" else 0, spread=spread, dropout=isinstance(dropout, (int, float)) and dropout > 0,
+        optimizer=optimizer or _UNKNOWN_OPTIMIZER, sharding=Sharding(), rows=batch * (2 if objective in _PAIRS else 1), length=length,
+        accumulates=_accumulates(w), checkpointed=w.value("derived.checkpointing") is True, checkpoints_on_host=host,
+        attention="eager" if eager else "sdpa" if flash or filled else "masked", loss=loss, loss_rows=rows,
+        reference=objective in _REFERENCE and method == "full" and w.value("training.precompute_ref_log_probs") is not True,
+        cache=_CACHE, cache_large=_CACHE if filled or expandable else _CACHE_MIXED, context=_CONTEXT, activations=factor,
+    )  # fmt: skip
+    assumed += [f"{targets}"] if targets else []
+    return [
+        Reading(_started(plan, sharding), type_, start, (*assumed, *notes)) for sharding, start, notes in _starts(w)
+    ]
+
+
+def _started(plan: Plan, sharding: Sharding) -> Plan:
+    context = _CONTEXT
+    if sharding.processes > 1:
+        context = Range(*(one + more for one, more in zip(_CONTEXT, _NCCL, strict=True)))
+    return plan._replace(sharding=sharding, context=context)
+
+
+def _shape(w: World) -> tuple[Shape, int, int]:
+    if w.value("model.is_moe") is True:
+        raise Unanswerable("a model of experts: what its router sends where is not counted yet")
+    names = ("parameters", "layers", "hidden", "intermediate", "heads", "kv_heads", "vocab")
+    values = {name: w.value(f"model.{name}") for name in names}
+    missing = [name for name, value in values.items() if not isinstance(value, int)]
+    if missing:
+        raise Unanswerable(
+            f"the model's dimensions are not known ({', '.join(missing)}): name it with --model, or give its folder"
+        )
+    width = w.value("model.head_dim")
+    depth = width if isinstance(width, int) else values["hidden"] // values["heads"]
+    shape = Shape(
+        values["parameters"], values["layers"], values["hidden"], values["intermediate"], values["heads"] * depth,
+        values["kv_heads"] * depth, values["vocab"], w.value("model.tied_embeddings") is True,
+    )  # fmt: skip
+    return shape, values["heads"], values["kv_heads"]
+
+
+def _traced(kind: str, assumed: list[str]) -> tuple[str, Range]:
+    types = knowledge.load("memory/types")
+    name = kind if kind in types else _SAME.get(kind, "")
+    if name in types:
+        return name, sure(1.0)
+    assumed.append(f"activations of {kind or 'an unknown type'} were not traced: those of llama, 0.8 to 1.25 times")
+    return "llama", _UNTRACED
+
+
+def _weights(w: World, method: str, assumed: list[str]) -> str:
+    dtype = w.value("derived.weights_dtype")
+    if dtype in ("4bit", "8bit"):
+        double = w.value("quantization.bnb_4bit_use_double_quant") is True
+        return "4bit-double" if dtype == "4bit" and double else str(dtype)
+    if dtype in ("float32", "float16", "bfloat16"):
+        return str(dtype)
+    if w.value("derived.compute_dtype") in ("float16", "bfloat16"):
+        assumed.append("the weights are taken to be in half precision")
+        return "bfloat16"
+    raise Unanswerable("the dtype of the weights is not known (derived.weights_dtype)")
+
+
+def _outside(w: World) -> Range:
+    """Bytes a parameter of embedding and head beside a quantised base: PEFT's preparation makes them float32, where it is called."""
+    for row in knowledge.load("memory/kernels")["outside"]:
+        if _holds(w, row) is True:
+            return sure(4.0)
+    return Range(2.0, 2.0, 4.0)
+
+
+def _length(w: World, assumed: list[str]) -> tuple[Range, bool]:
+    """Tokens a row, and whether every row is filled up to the limit."""
+    for name in _LENGTHS:
+        value = w.value(name)
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            most = value
+            switches = ("training.packing", "training.pad_to_max_length", "training.pad_to_sequence_len")
+            filled = w.is_stated("data.block_size") or any(w.value(switch) is True for switch in switches)
+            if not filled:
+                assumed.append(f"rows reach {most} tokens ({name}); the low end has rows of {min(SHORTEST, most)}")
+            return (sure(most) if filled else Range(min(SHORTEST, most), most, most)), filled
+    raise Unanswerable("the longest row is not known (training.max_length)")
+
+
+def _holds(w: World, row: dict[str, Any]) -> bool | None:
+    """Whether a row of kernels.yaml is about this run; None where that depends on something that is not known."""
+    if "framework" in row and row["framework"] != w.run.framework:
+        return False
+    if "objectives" in row and w.value("derived.objective") not in row["objectives"]:
+        return False
+    answers: list[bool | None] = []
+    for name, wanted in row.get("when", {}).items():
+        value = w.value(name)
+        answers.append(None if is_unknown(value) else value == wanted and type(value) is type(wanted))
+    if "from" in row:
+        answers.append(w.at_least(row["library"], row["from"]))
+    if "before" in row:
+        later = w.at_least(row["library"], row["before"])
+        answers.append(None if later is None else not later)
+    return False if False in answers else None if None in answers else True
+
+
+def _loss(w: World, assumed: list[str]) -> tuple[str, int]:
+    for row in knowledge.load("memory/kernels")["loss"]:
+        if _holds(w, row) is True:
+            return row["loss"], row.get("rows", 2048)
+    return "full", 0
+
+
+def _adapter(w: World, shape: Shape, method: str, assumed: list[str]) -> tuple[str, str, int, int]:
+    """Where the adapter sits: words, the traced spread, parameters of embedding and head trained whole, parameters of the adapter."""
+    if method == "full":
+        return "", "all", 0, 0
+    rank, named = w.value("lora.r"), w.value("lora.target_modules")
+    rank = rank if isinstance(rank, int) and rank > 0 else 8
+    whole = named in ("all-linear", "all", ["all"], ["all-linear"])
+    targets = w.value("model.linear_modules") if whole or not isinstance(named, list) else named
+    if not isinstance(targets, list) or not all(isinstance(one, str) for one in targets):
+        targets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+    words = ""
+    if not whole and not isinstance(named, list):
+        words = "the adapter is taken to sit on every linear layer"
+    kept = w.value("lora.modules_to_save")
+    outside = [one for one in (kept if isinstance(kept, list) else []) if one in _OUTSIDE]
+    copied = shape.vocab * shape.hidden * len(outside)
+    inner = [one for one in targets if one not in _OUTSIDE]
+    outer = 0 if whole else len([one for one in targets if one in _OUTSIDE])
+    trained = shape.adapter(inner, rank) + outer * rank * (shape.vocab + shape.hidden)
+    spread = "attention" if inner and set(inner) <= _ATTENTION else "all"
+    return words, spread, copied, trained
+
+
+def _accumulates(w: World) -> bool:
+    steps = w.value("training.gradient_accumulation_steps")
+    return not (isinstance(steps, int) and steps == 1)
+
+
+def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
+    """How the work is divided, in words, and what was assumed."""
+    processes, count = w.value("derived.world_size"), w.value("target.gpu.count")
+    cards = count if isinstance(count, int) else 1
+    states_away, weights_away = offloads(w)
+    rule = knowledge.load("launchers")["frameworks"].get(w.run.framework)
+    notes: tuple[str, ...] = ()
+    known = isinstance(processes, int)
+    if not known:
+        one = rule is not None and rule["processes"] == "one"
+        processes = 1 if one else cards
+        command = rule["command"] if rule is not None else "the launcher"
+        notes = (f"{processes} process{'es' if processes > 1 else ''}: what `{command}` starts on {cards} cards",) if cards > 1 else ()  # fmt: skip
+    stage = w.value("derived.zero_stage")
+    if w.value("derived.fsdp") is True:
+        strategy = str(w.value("fsdp.sharding_strategy")).upper()
+        grad_only = "GRAD_OP" in strategy
+        none = "NO_SHARD" in strategy
+        weights = 1 if grad_only or none else processes
+        rest = 1 if none else processes
+        sharding = Sharding(weights, rest, rest, "fsdp", processes, states_away, weights_away)
+        return [(sharding, f"FSDP over {processes} processes", notes)]
+    if w.value("derived.deepspeed") is True and isinstance(stage, int):
+        shards = [processes if stage >= least else 1 for least in (3, 2, 1)]
+        sharding = Sharding(shards[0], shards[1], shards[2], "deepspeed", processes, states_away, weights_away)
+        return [(sharding, f"ZeRO-{stage} over {processes} processes", notes)]
+    split = w.is_stated("model.device_map") or (rule is not None and rule.get("rest") == "split")
+    if split and processes == 1 and cards > 1:
+        return [(Sharding(cards, cards, cards, "split", 1), f"one process, layers over {cards} cards", notes)]
+    if is_unknown(stage) and w.value("derived.deepspeed") is not False and w.run.framework not in ("", "trl"):
+        notes = (*notes, "no sharding is stated: every card holds everything")
+    start = f"{processes} processes, a whole copy each" if processes > 1 else "one process"
+    return [(Sharding(processes=processes, engine="ddp" if processes > 1 else "none"), start, notes)]
+
+
+def usable(w: World) -> float | None:
+    """GiB that a run can have of one card: what torch reports of it."""
+    most = w.value("target.gpu.most_memory_gib")
+    return float(most) if isinstance(most, (int, float)) else None

@@ -1,0 +1,178 @@
+"""What would make a run fit: changes of its settings, searched from the cheapest on, each recomputed from the changed facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from stablint.fitting.answer import FITS, TIGHT, Told, answer
+from stablint.fix.change import edits
+from stablint.fix.writing import Change, Impossible
+from stablint.report.model import FileEdits
+from stablint.run.derived import RULES
+from stablint.run.fact import Explicit, Fact
+from stablint.run.world import Run, World
+
+_MOST = 4  # that are told
+_ROOM = 0.95  # of what is usable
+_DEEPEST = 3  # changes together
+_SHORTEST = 512  # tokens that rows are cut to
+FREE, SLOWER, LIBRARY, CONTEXT, RESULT = range(5)
+COSTS = (
+    "costs nothing", "somewhat slower", "needs another library", "longer rows are cut", "another training than was asked for",
+)  # fmt: skip
+
+
+class Move(NamedTuple):
+    kind: str  # of one kind at most one is taken
+    title: str
+    facts: Mapping[str, Any]
+    cost: int
+
+
+class Remedy(NamedTuple):
+    """`peak`: low, usual and high end in GiB; `files` are the edits, empty where the text cannot take them."""
+
+    title: str
+    facts: dict[str, Any]
+    cost: str
+    rank: int
+    peak: tuple[float, float, float]
+    verdict: str
+    files: tuple[FileEdits, ...] = ()
+
+
+def remedies(world: World, told: Told) -> list[Remedy]:
+    """Nothing where the run fits, or nothing is known of it. Sets of changes of which no smaller one would do, cheapest first."""
+    if told.reading is None or told.verdict == FITS or told.usable is None:
+        return []
+    moves = [one for one in sorted(_moves(world, told), key=lambda move: move.cost) if _helps(world, told, [one])]
+    enough: list[tuple[Move, ...]] = []
+    found: list[Remedy] = []
+    best: Remedy | None = None
+    for count in range(1, _DEEPEST + 1):
+        for chosen in combinations(moves, count):
+            if len({one.kind for one in chosen}) < count or any(_titles(one) <= _titles(chosen) for one in enough):
+                continue
+            remedy = _tried(world, told, chosen)
+            if remedy is None:
+                continue
+            if remedy.verdict == FITS:
+                enough.append(chosen)
+            if remedy.verdict == FITS or remedy.peak[1] <= _ROOM * told.usable:
+                found.append(remedy)
+            elif best is None or remedy.peak[2] < best.peak[2]:
+                best = remedy
+    found.sort(key=lambda one: (one.rank, len(one.facts), one.verdict != FITS, -one.peak[1]))
+    kept: list[Remedy] = []
+    for one in found:  # the gentlest of its kind is enough
+        if not any(_same_kind(one, other) for other in kept):
+            kept.append(one)
+    chosen_ones = kept[:_MOST] or ([best] if best is not None and best.verdict == TIGHT else [])
+    return [_written(world.run, one) for one in chosen_ones]
+
+
+def _titles(chosen: tuple[Move, ...]) -> set[str]:
+    return {one.title for one in chosen}
+
+
+def _same_kind(one: Remedy, other: Remedy) -> bool:
+    """Whether `other` is the same change, or a part of this one that is enough by itself."""
+    if one.facts.keys() == other.facts.keys():
+        return other.verdict == FITS or one.verdict != FITS
+    return other.verdict == FITS and one.facts.items() >= other.facts.items()
+
+
+def _helps(world: World, told: Told, chosen: list[Move]) -> bool:
+    """Whether the change alone lowers the peak, or another one's with it: what binds now is one moment of several."""
+    after = answer(changed(world, chosen), told.target)
+    if after.estimate is None or told.estimate is None:
+        return False
+    before = told.estimate.moments
+    return any(after.estimate.moments[name] < size * 0.99 for name, size in before.items())
+
+
+def _tried(world: World, told: Told, chosen: tuple[Move, ...]) -> Remedy | None:
+    after = answer(changed(world, list(chosen)), told.target)
+    if after.estimate is None or after.peak[2] >= told.peak[2]:
+        return None
+    facts = {name: value for move in chosen for name, value in move.facts.items()}
+    cost = max(move.cost for move in chosen)
+    title = ", ".join(move.title for move in chosen)
+    words = "; ".join(COSTS[one] for one in sorted({move.cost for move in chosen}))
+    return Remedy(title, facts, words, sum(4**move.cost for move in chosen) + cost, after.peak, after.verdict)
+
+
+def changed(world: World, chosen: list[Move]) -> World:
+    """The same run with other settings, whether its text can say them or not."""
+    explicit = dict(world.run.explicit)
+    place = next((fact.origin for fact in explicit.values() if isinstance(fact.origin, Explicit)), None)
+    for move in chosen:
+        for name, value in move.facts.items():
+            known = explicit.get(name)
+            explicit[name] = (known or Fact(name, value, place))._replace(value=value, presumed=False)
+    return World(world.run._replace(explicit=explicit), RULES, world.choice)
+
+
+def _moves(w: World, told: Told) -> Iterator[Move]:
+    assert told.reading is not None
+    plan, framework = told.reading.plan, w.run.framework
+    batch, steps = (
+        w.value(f"training.{name}") for name in ("per_device_train_batch_size", "gradient_accumulation_steps")
+    )
+    if isinstance(batch, int) and isinstance(steps, int) and not isinstance(batch, bool):
+        smaller = batch
+        while smaller > 1 and smaller % 2 == 0:
+            smaller //= 2
+            later = steps * (batch // smaller)
+            facts = {
+                "training.per_device_train_batch_size": smaller,
+                "training.gradient_accumulation_steps": later,
+            }
+            title = f"{smaller} row{'s' if smaller > 1 else ''} at a time, accumulated over {later} steps"
+            yield Move("batch", title, facts, SLOWER)
+    if plan.attention == "eager":
+        yield Move("attention", "sdpa attention", {"model.attn_implementation": "sdpa"}, FREE)
+    if not plan.checkpointed:
+        yield Move("checkpointing", "gradient checkpointing", {"training.gradient_checkpointing": True}, SLOWER)
+    if plan.loss == "full" and framework in _LIGER:
+        yield Move("loss", "Liger's fused loss", {"training.use_liger_kernel": True}, LIBRARY)
+    if plan.method == "full" and plan.optimizer.half.usual > 3 and plan.sharding.engine != "deepspeed":
+        yield Move("optimizer", "Adam's states in 8 bits", {"training.optim": "adamw_8bit"}, LIBRARY)
+    yield from _shorter(w, plan.length.high)
+    if plan.method == "full" and framework in _ADAPTER:
+        yield Move("method", "a LoRA adapter", _ADAPTER[framework], RESULT)
+    elif plan.weights in ("bfloat16", "float16", "float32") and framework in _FOUR_BITS and plan.method != "full":
+        yield Move("weights", "the base in 4 bits", _FOUR_BITS[framework], RESULT)
+
+
+def _shorter(w: World, length: float) -> Iterator[Move]:
+    for name in ("training.max_length", "trainer.max_seq_length", "model.max_seq_length"):
+        if w.is_stated(name):
+            shorter = int(length)
+            while shorter >= 2 * _SHORTEST:
+                shorter //= 2
+                yield Move("length", f"rows of at most {shorter} tokens", {name: shorter}, CONTEXT)
+            return
+
+
+_LIGER = ("trl", "ms-swift", "llamafactory", "")  # frameworks that hand the switch on to transformers
+_ADAPTER: dict[str, dict[str, Any]] = {
+    "trl": {"lora.use_peft": True},
+    "llamafactory": {"training.finetuning_type": "lora"},
+}
+_FOUR_BITS: dict[str, dict[str, Any]] = {
+    "trl": {"quantization.load_in_4bit": True},
+    "axolotl": {"quantization.load_in_4bit": True},
+    "llamafactory": {"quantization.load_in_4bit": True},
+    "ms-swift": {"quantization.load_in_4bit": True},
+}
+
+
+def _written(run: Run, one: Remedy) -> Remedy:
+    changes = [Change(name, value) for name, value in one.facts.items()]
+    try:
+        return one._replace(files=edits(run, "training.per_device_train_batch_size", changes))
+    except Impossible:
+        return one

@@ -1,0 +1,98 @@
+"""`stablint fit` for people: components as bars, the moment of the peak, and what would make it fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from stablint.fitting.answer import BECAUSE, FITS, NOT, TIGHT, UNKNOWN, Told, decides
+from stablint.fitting.reading import GIB
+from stablint.fitting.remedies import Remedy
+from stablint.report.plain import named, plain
+from stablint.report.style import Style
+from stablint.run.world import World
+
+_BAR = 24
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_COLOUR = {FITS: "added", TIGHT: "warning", NOT: "error", UNKNOWN: "info"}
+_WORDS = {FITS: "fits", TIGHT: "tight", NOT: "does not fit", UNKNOWN: "cannot be said"}
+_LEAST = 0.05  # GiB: what is smaller has no line
+
+
+def render(files: Sequence[str], world: World, told: Sequence[tuple[Told, Sequence[Remedy]]], *, color: bool) -> str:
+    style = Style(color)
+    lines = [
+        style.paint(
+            "bold", f"{named(', '.join(plain(file) for file in files))}  {plain(_summary(world, told[0][0] if told else None))}"
+        )
+    ]  # fmt: skip
+    for one, remedies in told:
+        lines += [*_target(one, world, style), *_remedies(one, remedies, style)]
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _summary(world: World, told: Told | None) -> str:
+    model, method, framework = (
+        world.value(name) for name in ("model.name_or_path", "derived.method", "derived.framework")
+    )
+    words = [str(one) for one in (model, method, framework) if isinstance(one, str)]
+    if told is not None and told.reading is not None:
+        words.append(told.reading.start)
+    return ", ".join(words)
+
+
+def _target(told: Told, world: World, style: Style) -> Iterator[str]:
+    room = f" ({told.usable:.1f} usable)" if told.usable is not None else ""
+    if told.estimate is None:
+        yield f"  {plain(told.target)}{room}: {style.paint(_COLOUR[told.verdict], _WORDS[told.verdict])}: {plain(told.why)}"
+        return
+    yield f"  {plain(told.target)}{room}    peak at: {told.estimate.moment}"
+    largest = max(told.estimate.components.values())
+    for name, size in sorted(told.estimate.components.items(), key=lambda item: -item[1]):
+        if size / GIB >= _LEAST:
+            yield f"    {name:<13}{size / GIB:>7.1f} GiB  {_bar(size / largest):<{_BAR}}  {plain(_because(name, told, world))}"
+    low, usual, high = told.peak
+    word = style.paint(_COLOUR[told.verdict], _WORDS[told.verdict])
+    more = decides(told)
+    yield f"    {'peak':<13}{usual:>7.1f} GiB  ({low:.1f} to {high:.1f})  {word}{f': {more}' if more else ''}"
+    if told.estimate.host:
+        yield f"    {'host memory':<13}{told.estimate.host / GIB:>7.1f} GiB  for each process"
+    for text in told.reading.assumptions if told.reading is not None else ():
+        yield style.paint("dim", f"    assumed: {plain(text)}")
+
+
+def _bar(share: float) -> str:
+    eighths = round(share * _BAR * 8)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def _because(name: str, told: Told, world: World) -> str:
+    assert told.reading is not None
+    plan = told.reading.plan
+    shape, tokens = plan.shape, plan.rows * plan.length.usual
+    if name == "weights":
+        shards = f", one of {plan.sharding.weights} shares" if plan.sharding.weights > 1 else ""
+        return f"{shape.parameters / 1e9:.2f} billion parameters, {plan.weights}{shards}"
+    if name == "activations":
+        kept = "block inputs and one block" if plan.checkpointed else "everything in every block"
+        return f"{kept}, {shape.layers} blocks x {tokens:,.0f} tokens"
+    if name == "logits":
+        how = "" if plan.loss == "full" else f", {plan.loss} loss"
+        return f"{plan.rows} x {plan.length.usual:,.0f} tokens x {shape.vocab:,} words{how}"
+    if name == "optimizer":
+        value = world.value("training.optim")
+        return value if isinstance(value, str) else "AdamW's states, or less"
+    if name == "adapters":
+        return f"{(plan.trained + plan.copied) / 1e6:,.0f} million parameters, rank {plan.rank}"
+    return BECAUSE[name][0]
+
+
+def _remedies(told: Told, remedies: Sequence[Remedy], style: Style) -> Iterator[str]:
+    if not remedies:
+        return
+    yield "  What would make it fit, cheapest first"
+    width = max(len(one.title) for one in remedies)
+    for number, one in enumerate(remedies, 1):
+        peak = f"{one.peak[1]:.1f} ({one.peak[0]:.1f} to {one.peak[2]:.1f})"
+        word = style.paint(_COLOUR[one.verdict], _WORDS[one.verdict])
+        hand = "" if one.files else "; by hand"
+        yield f"    {number} {plain(one.title):<{width}}  {peak:>20} GiB  {word}; {one.cost}{hand}"

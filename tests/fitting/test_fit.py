@@ -1,0 +1,165 @@
+"""`stablint fit`: the arithmetic as somebody who knows the sizes would do it by hand, the verdicts, and changes that keep what they promise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stablint
+from stablint.cli import main
+from stablint.fitting.answer import Told, answer
+from stablint.memory.predict import MOMENTS
+from tests.runs import world, written
+
+LLAMAFACTORY = (
+    "model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nstage: sft\ndo_train: true\nfinetuning_type: lora\nlora_rank: 8\ndataset: alpaca_en_demo\n"
+    "template: qwen\ncutoff_len: 8192\noutput_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 2\nlearning_rate: 1.0e-4\nbf16: true\n"
+)
+TRL = (
+    "model_name_or_path: {model}\ndataset_name: org/data\noutput_dir: out\nlearning_rate: 1.0e-5\nbf16: true\ndtype: bfloat16\n"
+    "per_device_train_batch_size: {batch}\ngradient_accumulation_steps: 1\nmax_length: {length}\ngradient_checkpointing: true\noptim: adamw_torch\n{more}"
+)
+LORA = "use_peft: true\nlora_r: 16\nlora_target_modules: all-linear\n"
+OLD, NEW = ("trl==0.24.0", "trl==1.16.0")
+GIB = 2**30
+
+
+def told(folder: Path, text: str, gpu: str = "A100-80GB x1", releases: tuple[str, ...] = (OLD,)) -> Told:
+    return answer(world(folder, {"train.yaml": text}, gpus=[gpu], releases=list(releases)), gpu)
+
+
+def gib(one: Told, component: str) -> float:
+    assert one.estimate is not None
+    return one.estimate.components.get(component, 0.0) / GIB
+
+
+def test_full_training_in_half_precision_peaks_at_the_step_with_ten_bytes_a_parameter(tmp_path: Path) -> None:
+    """Weights 2, gradients 2, two moments 4, and 2 for the temporaries of a step: nothing of it depends on short rows."""
+    text = TRL.format(model="Qwen/Qwen2.5-7B", batch=1, length=256, more="packing: true\n")
+    found = told(tmp_path, text)
+    assert found.estimate is not None and found.estimate.moment == MOMENTS[4]
+    parts = sum(gib(found, name) for name in ("weights", "gradients", "optimizer", "step"))
+    assert parts == pytest.approx(7615616512 * 10 / GIB, rel=0.001)
+
+
+def test_logits_take_twelve_bytes_a_word(tmp_path: Path) -> None:
+    text = TRL.format(model="Qwen/Qwen2.5-7B", batch=2, length=4096, more="packing: true\n" + LORA)
+    assert gib(told(tmp_path, text), "logits") == pytest.approx(2 * 4096 * 152064 * 12 / GIB, rel=0.02)
+
+
+# The release or switch, and the most that is left of 14 GiB of logits.
+CHUNKED = [((NEW,), "", 2.0), ((OLD,), "use_liger_kernel: true\n", 3.0)]
+
+
+@pytest.mark.parametrize(("releases", "more", "most"), CHUNKED)
+def test_a_loss_in_pieces_keeps_no_logits(tmp_path: Path, releases: tuple[str, ...], more: str, most: float) -> None:
+    text = TRL.format(model="Qwen/Qwen2.5-7B", batch=1, length=8192, more="packing: true\n" + LORA)
+    assert gib(told(tmp_path, text), "logits") > 13
+    assert gib(told(tmp_path, text + more, releases=releases), "logits") < most
+
+
+# The file, the card, the verdict.
+VERDICTS = [
+    (LLAMAFACTORY, "RTX 4090 x4", "tight"),  # fits with short rows only
+    (LLAMAFACTORY.replace("7B", "72B"), "RTX 4090 x4", "does-not-fit"),
+    (LLAMAFACTORY.replace("7B", "72B"), "RTX 4090 x400", "does-not-fit"),  # every card holds a copy
+    (LLAMAFACTORY.replace("8192", "512").replace("size: 4", "size: 1"), "RTX 4090 x1", "fits"),
+    (TRL.format(model="Qwen/Qwen2.5-7B", batch=1, length=1024, more=""), "A100-40GB x1", "does-not-fit"),
+    (TRL.format(model="Qwen/Qwen2.5-7B", batch=1, length=1024, more=LORA), "A100-40GB x1", "fits"),
+    (TRL.format(model="Qwen/Qwen2.5-72B", batch=1, length=1024, more=LORA), "A100-40GB x1", "does-not-fit"),
+    (TRL.format(model="somebody/unheard-of", batch=1, length=1024, more=LORA), "A100-40GB x1", "unknown"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "gpu", "verdict"), VERDICTS)
+def test_verdicts(tmp_path: Path, text: str, gpu: str, verdict: str) -> None:
+    assert told(tmp_path, text, gpu).verdict == verdict
+
+
+CODES = {"fits": 0, "tight": 0, "does-not-fit": 1, "unknown": 2}
+
+
+@pytest.mark.parametrize(("text", "gpu", "verdict"), VERDICTS)
+def test_the_exit_code_and_the_json_say_the_same(
+    tmp_path: Path, text: str, gpu: str, verdict: str, capsys: Any
+) -> None:
+    path = Path(written(tmp_path, {"train.yaml": text})) / "train.yaml"
+    code = main(["fit", str(path), "--gpu", gpu, "--with", OLD, "--output-format", "json"])
+    data = json.loads(capsys.readouterr().out)
+    assert (code, data["verdict"]) == (CODES[verdict], verdict)
+    if verdict != "unknown":
+        low, high = data["range_gib"]
+        assert low <= data["peak_gib"] <= high
+        assert sum(part["gib"] for part in data["components"].values()) == pytest.approx(data["peak_gib"], abs=0.02)
+        assert data["moments"][data["moment"]] == data["peak_gib"] == max(data["moments"].values())
+        assert data["readings"] and all("." in fact for part in data["components"].values() for fact in part["facts"])
+
+
+def test_several_cards_are_told_one_by_one(tmp_path: Path, capsys: Any) -> None:
+    path = Path(written(tmp_path, {"train.yaml": LLAMAFACTORY.replace("7B", "72B")})) / "train.yaml"
+    assert main(["fit", str(path), "--gpu", "RTX 4090", "--gpu", "B200", "--output-format", "json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert [one["target"]["gpu"] for one in data["runs"]] == ["RTX 4090", "B200"]
+    assert [one["verdict"] for one in data["runs"]] == ["does-not-fit", "tight"]
+
+
+def test_every_change_that_is_offered_keeps_its_promise(tmp_path: Path, capsys: Any) -> None:
+    """Written with --apply, the file gives the promised peak and verdict, and draws no warning."""
+    folder = Path(written(tmp_path, {"train.yaml": LLAMAFACTORY}))
+    words = [str(folder / "train.yaml"), "--gpu", "RTX 4090 x4", "--output-format", "json"]
+    main(["fit", *words])
+    offered = json.loads(capsys.readouterr().out)["remedies"]
+    assert len(offered) >= 3
+    for number, one in enumerate(offered, 1):
+        (folder / "train.yaml").write_text(LLAMAFACTORY, encoding="utf-8")
+        assert one["edits"]
+        assert main(["fit", *words, "--apply", str(number)]) == 0
+        capsys.readouterr()
+        assert (folder / "train.yaml").read_text(encoding="utf-8") != LLAMAFACTORY
+        main(["fit", *words])
+        again = json.loads(capsys.readouterr().out)
+        assert again["peak_gib"] == pytest.approx(one["peak_gib"], rel=0.01)
+        assert again["verdict"] == one["verdict"]
+        assert main(["check", words[0], "--gpu", "RTX 4090 x4", "--fail-on", "warning"]) == 0
+        capsys.readouterr()
+
+
+# Wrong use, and a word of what is said.
+WRONG = [
+    (["--gpu", "RTX 4090 x4", "--apply", "9"], "to choose from"),
+    ([], "name the card"),
+    (["--gpu", "RTX 4090", "--gpu", "B200", "--apply", "1"], "one run on one card"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG)
+def test_wrong_use_is_told(tmp_path: Path, words: list[str], said: str, capsys: Any) -> None:
+    path = Path(written(tmp_path, {"train.yaml": LLAMAFACTORY})) / "train.yaml"
+    assert main(["fit", str(path), *words]) == 2
+    assert said in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == LLAMAFACTORY
+
+
+def test_the_library_gives_the_same_as_the_command(tmp_path: Path) -> None:
+    path = Path(written(tmp_path, {"train.yaml": LLAMAFACTORY})) / "train.yaml"
+    (one,) = stablint.fit(path, gpu="RTX 4090 x4")
+    assert (one.verdict, one.gpu) == ("tight", "RTX 4090 x4")
+    assert one.peak_gib is not None and one.range_gib is not None
+    assert one.range_gib[0] < one.peak_gib < one.range_gib[1]
+    assert [remedy.verdict for remedy in one.remedies]
+    with pytest.raises(ValueError, match="unknown GPU"):
+        stablint.fit(path, gpu="RTX 9999")
+    with pytest.raises(FileNotFoundError):
+        stablint.fit(tmp_path / "nothing.yaml", gpu="B200")
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "fit.md").read_text(encoding="utf-8")
+    text = page.partition("```yaml\n")[2].partition("```")[0]
+    shown = page.partition("prints\n\n```\n")[2].partition("```")[0]
+    monkeypatch.chdir(written(tmp_path, {"train.yaml": text}))
+    assert main(["fit", "train.yaml", "--gpu", "RTX 4090 x4"]) == 0
+    assert capsys.readouterr().out == shown
