@@ -304,7 +304,19 @@ def _data(block: Block, call: Call) -> Fragment:
 def _tokenizer(block: Block, call: Call) -> Fragment:
     """Which special token the program makes another one of."""
     rows = {key: Row(key, "tokenizer.pad_token", "text") for key in ("pad_token", "pad_token_id")}
-    return Fragment("python", block, "call", tuple(lower_mapping(block, rows, "call", lambda key: None)), {}, {})
+    said = list(lower_mapping(block, rows, "call", lambda key: None))
+    if said:
+        said.append(_named(block, call, "data.own_end", _OWN_END.search(block.document.text.text) is not None))
+    return Fragment("python", block, "call", tuple(said), {}, {})
+
+
+# What a program ends its rows with beside the tokenizer's own end: a mark in its prompts, the turns of a chat template, words to stop at.
+_OWN_END = re.compile(
+    r"\#\#\#? ?End\b|<\|im_end\|>|<\|eot(?:_id)?\|>|<\|end(?:_of_turn)?\|>|<end_of_turn>|<turn\|>|<\|assistant_end\|>|\[/?END\]"
+    r"|<end>|<STOP>|<\|END_OF_TURN_TOKEN\|>"
+    r"|\b(?:END|STOP)_(?:KEY|MARK|MARKER|TOKEN|TAG|STR|STRING|SEQ|SEQUENCE|WORD|OF_\w+)\b|\b(?:end|stop)_(?:key|mark|marker|tag|string|sequence|word|sequences|words|strings)\b"
+    r"|\bapply_chat_template\b|\bchat_template\b"
+)
 
 
 def _frozen(block: Block, call: Call) -> Fragment:

@@ -38,6 +38,7 @@ RULES: dict[str, Rule] = {
     "derived.adalora_pruning_end": method.adalora_pruning_end,
     "derived.lora_targets_missing": method.lora_targets_missing,
     "derived.lora_targets_found": method.lora_targets_found,
+    "derived.lora_targets_lost": method.lora_targets_lost,
     "derived.lora_targets_meant": method.lora_targets_meant,
     "derived.lora_target_pattern": method.lora_target_pattern,
     "derived.world_size": batch.world_size,

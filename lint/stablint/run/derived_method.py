@@ -289,7 +289,7 @@ def lora_targets_found(w: World) -> Answer:
 
 # What a linear layer of a block is for, by the names that it has in the models of transformers.
 _PARTS = {
-    "q": ("q_proj", "query", "q", "q_lin", "wq", "query_proj"),
+    "q": ("q_proj", "query", "q", "q_lin", "wq", "query_proj", "q_attn"),
     "k": ("k_proj", "key", "k", "k_lin", "wk", "key_proj"),
     "v": ("v_proj", "value", "v", "v_lin", "wv", "value_proj"),
     "qkv": ("qkv_proj", "query_key_value", "W_pack", "c_attn", "Wqkv", "wqkv", "qkv"),
@@ -298,6 +298,34 @@ _PARTS = {
     "up": ("up_proj", "wi_1", "w3", "fc1", "dense_h_to_4h", "c_fc", "lin1"),
     "gate_up": ("gate_up_proj",),
     "down": ("down_proj", "wo", "w2", "fc2", "dense_4h_to_h", "lin2"),
+}  # fmt: skip
+
+
+def lora_targets_lost(w: World) -> Answer:
+    """The wanted modules that are missing and whose layers get no adapter by another name: `q` beside `q_proj` loses nothing, `gate_proj`
+    is lost where gate and up are one layer that is not wanted, and is not where the model has no gate. An unknown name may be a slip."""
+    names = ("derived.lora_targets_missing", "derived.lora_targets_found", "model.linear_modules")
+    missing, found, there = (w.value(name) for name in names)
+    if not (isinstance(missing, list) and isinstance(found, list) and isinstance(there, list)):
+        return Answer(Unknown("targets or modules are not known"), names)
+    reached = {word.rpartition(".")[2] for word in found}
+    lost = []
+    for word in missing:
+        part = next((part for part, words in _PARTS.items() if word.rpartition(".")[2] in words), None)
+        if part is None:
+            lost.append(word)
+            continue
+        alike = _FUSED.get(part, (part,))
+        layers = {one for each in alike for one in _PARTS[each] if one in there}
+        if layers and not layers & reached:
+            lost.append(word)
+    return Answer(lost, names)
+
+
+# A part, and the parts in whose layers it may be.
+_FUSED = {
+    "q": ("q", "qkv"), "k": ("k", "qkv"), "v": ("v", "qkv"), "gate": ("gate", "gate_up"), "up": ("up", "gate_up"),
+    "qkv": ("q", "k", "v", "qkv"), "gate_up": ("gate", "up", "gate_up"),
 }  # fmt: skip
 
 
