@@ -2,10 +2,11 @@
 
     python benchmarks/repositories.py FOLDER_OR_GIT_DIR… [--verbose]
 
-A folder is checked as it is, a bare or mirrored git directory as its newest commit is; folders of tests are left out, since they hold what
-must fail. What is counted are the files that hold a training setting, by the words that benchmarks/first_sight.py looks for, not the files
-that were looked at. Exits 1 where an error is not in the table of docs/official-recipes.md, or where more of these files than the bars say draw
-anything, or a warning that rests on reports and estimates: the others are shown in a library's source, or were reproduced. Meant for the repositories of the frameworks themselves, whose recipes run: what fires there is wrong, or belongs on that page.
+A folder is checked as it is, a bare or mirrored git directory as its newest commit is; folders of tests are left out, since they hold what must fail.
+What is counted are the files that hold a training setting, by the words that benchmarks/first_sight.py looks for, not the files that were looked at.
+Exits 1 where an error is not in the table of docs/official-recipes.md, or where more of these files than the bars say draw anything, or a warning
+that rests on reports and estimates: the others are shown in a library's source, or were reproduced. Meant for the repositories of the frameworks
+themselves, whose recipes run: what fires there is wrong, or belongs on that page.
 """
 
 from __future__ import annotations
