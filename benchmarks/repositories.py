@@ -29,7 +29,7 @@ ANYTHING, LOUD = (
     0.20,
     0.04,
 )  # the most of the files with a training setting that may draw anything, and a warning that rests on reports
-_REPORTED = frozenset({"reported", "guess"})
+_REPORTED = frozenset({"reported", "folklore"})
 _SUFFIXES = ("yaml", "yml", "json", "py", "ipynb", "sh", "bash", "slurm", "sbatch", "txt", "toml", "lock", "conf")
 _LINK = re.compile(r"github\.com/([^/]+/[^/]+)/blob/[0-9a-f]{40}/([^)#]+)")
 _TESTS = frozenset({"test", "tests", "tests_v1"})
