@@ -89,3 +89,25 @@ def test_arguments_that_another_module_declares_are_the_program_s(tmp_path):
     assert not rules(found, "error", "warning")
     (run,) = (run for run in found.runs if "run.sh" in run.files)
     assert run.explicit["launch.loop"].value == "accelerate"
+
+
+AXOLOTL = """base_model: meta-llama/Llama-3.1-8B
+datasets: [a, b]
+sequence_len: 2048
+micro_batch_size: 2
+lora_r: 16
+learning_rate: 1.0e-4
+my_sampler: weighted
+"""
+TAKER = """import yaml
+cfg = yaml.safe_load(open("cfg.yaml"))
+start(cfg["base_model"], cfg["datasets"], cfg["my_sampler"], length=cfg["sequence_len"], rows=cfg["micro_batch_size"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "told"), [({"run.py": TAKER}, False), ({"run.py": "import yaml\n"}, True), ({}, True)]
+)
+def test_a_program_that_takes_axolotls_keys_one_by_one_owns_them(tmp_path, files, told):
+    found = inspected(tmp_path, {"cfg.yaml": AXOLOTL, ".git/HEAD": "", **files})
+    assert ("axolotl-unread-key" in rules(found, "warning")) is told

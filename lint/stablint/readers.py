@@ -24,7 +24,7 @@ _PROGRAMS = 50  # that may be readers are read
 _LOADS = re.compile(rb"\b(?:json|yaml|toml|tomllib)\.(?:safe_|full_|unsafe_)?loads?\(|\bOmegaConf\.load\(|\bBox\.from_")
 _TAKES = re.compile(r"""\[\s*["'](\w+)["']\s*\]|\.(?:get|pop)\(\s*["'](\w+)["']""")
 _ATTRIBUTES = re.compile(r"\.([a-z]\w+)\b(?!\s*\()")
-_DIALECTS = frozenset({"llamafactory", "ms-swift", "hf-args", "trl"})
+_DIALECTS = frozenset({"llamafactory", "ms-swift", "hf-args", "trl", "axolotl"})
 _ARGUMENTS = "transformers.TrainingArguments"
 _ENOUGH = 3  # keys that a program takes one by one
 

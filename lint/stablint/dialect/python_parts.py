@@ -316,6 +316,8 @@ _OWN_END = re.compile(
     r"|<end>|<STOP>|<\|END_OF_TURN_TOKEN\|>"
     r"|\b(?:END|STOP)_(?:KEY|MARK|MARKER|TOKEN|TAG|STR|STRING|SEQ|SEQUENCE|WORD|OF_\w+)\b|\b(?:end|stop)_(?:key|mark|marker|tag|string|sequence|word|sequences|words|strings)\b"
     r"|\bapply_chat_template\b|\bchat_template\b"
+    r"|^\s*from\s+[.\w]*(?:prompt|template|conversation|format)\w*\s+import\b",  # they end the rows as they please
+    re.MULTILINE,
 )
 
 
