@@ -17,8 +17,10 @@ WORLDS = 64  # at most so many combinations of releases are looked at
 class Checked:
     """One run with its worlds: the newest releases first, others when a verdict depends on the release."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, alone: bool = False) -> None:
+        """`alone`: no world takes a fact from another."""
         self.run = run
+        self._alone = alone
         self._worlds: dict[tuple[tuple[str, Any], ...], World] = {}
         self._news: dict[str, bool] = {}
         self._views: dict[tuple[int, str], ItemWorld] = {}
@@ -30,13 +32,15 @@ class Checked:
     def certain(self) -> Checked:
         """The run without what is presumed of its releases."""
         if self._certain is None:
-            self._certain = Checked(self.run._replace(releases=self.run.releases.certain(), by_spelling=False))
+            self._certain = Checked(
+                self.run._replace(releases=self.run.releases.certain(), by_spelling=False), self._alone
+            )
         return self._certain
 
     def world(self, choice: dict[str, Any]) -> World:
         key = tuple(sorted(choice.items()))
         if key not in self._worlds:
-            self._worlds[key] = World(self.run, RULES, choice)
+            self._worlds[key] = World(self.run, RULES, choice, None if self._alone else self.newest)
         return self._worlds[key]
 
     def all_worlds(self) -> list[World]:

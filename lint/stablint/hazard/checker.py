@@ -9,7 +9,7 @@ from stablint.hazard.model import Finding, Hazard, Open
 from stablint.hazard.plan import asks_news, covers
 from stablint.hazard.reference import Look, Reference, Statement, Step, bits, differing, statement
 from stablint.hazard.sieve import Context, Sieve
-from stablint.hazard.verdict import ask, examine
+from stablint.hazard.verdict import ended_by, examine
 from stablint.run.fact import OPEN
 from stablint.run.world import Run
 from stablint.source.limits import TOLD
@@ -49,7 +49,7 @@ def check(run: Run, hazards: tuple[Hazard, ...], sieve: Sieve | None = None) -> 
 
 def _plain(run: Run, hazards: tuple[Hazard, ...]) -> _Told:
     """Every hazard is asked: what the others are held against."""
-    checked, told = Checked(run), _Told()
+    checked, told = Checked(run, alone=True), _Told()
     for hazard in hazards:
         for item in _items(hazard, checked) if _may_hold(hazard, run) else ():
             if told.wants(hazard, item):
@@ -97,9 +97,15 @@ def _afresh(
     told = _Told()
     for plan, item in sieve.candidates(context, checked, looks):
         if told.wants(plan.hazard, item):
-            outcome = ask(plan, checked, item)
-            told.add(outcome)
-            outcomes.append((plan, item, outcome))
+            end = ended_by(plan, checked, item)
+            if end is None:
+                outcome = examine(plan.hazard, checked, item)
+                told.add(outcome)
+                outcomes.append((plan, item, outcome))
+            else:
+                outcomes.append((plan, item, None))
+                if not plan.hazard.each:
+                    sieve.learn(plan, context, checked, end)
     if references is not None and statements is not None and looks is not None and not told.is_full():
         stated = []
         for name, fact in checked.run.explicit.items():
@@ -144,7 +150,8 @@ def _again(
                 told.add(Open(plan.hazard, checked.run, step.needs))
             elif told.wants(plan.hazard, step.item):
                 told.asked += 1
-                told.add(ask(plan, checked, step.item))
+                if ended_by(plan, checked, step.item) is None:
+                    told.add(examine(plan.hazard, checked, step.item))
     return None if told.is_full() else told
 
 

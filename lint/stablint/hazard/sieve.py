@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from stablint.hazard.checked import Checked
-from stablint.hazard.condition import Condition, evaluate, holds_of
+from stablint.hazard.condition import Condition, evaluate, facts_read, holds_of
 from stablint.hazard.model import Hazard
 from stablint.hazard.plan import DEAR, Plan, asks_news, covers, only_fact
 from stablint.hazard.reference import Look, Reference, bits
@@ -56,6 +56,8 @@ class Context:
         self.supplied: dict[tuple[Any, ...], int] = {}
         self.unstated: dict[str, tuple[int, frozenset[str]]] = {}
         self.open = dict(sieve.plain)
+        self.silent: dict[int, frozenset[str]] = {}  # hazards that say nothing where none of these facts is stated
+        self.tried: set[int] = set()
         self.words: dict[tuple[Any, ...], int] = {}
         self.news: dict[tuple[Any, ...], bool] = {}
 
@@ -141,6 +143,11 @@ class Sieve:
                 left &= ~ended
                 if looks is not None:
                     looks.append(Look(name, ended))
+        for number, read in context.silent.items():
+            if left >> number & 1 and read.isdisjoint(explicit) and read.isdisjoint(run.supplied):
+                left &= ~(1 << number)
+                if looks is not None:
+                    looks.append(Look("", 1 << number))
         left |= spared
         asked = [(number, "") for number in bits(left & ~self.each)]
         about = left & self.each
@@ -150,6 +157,15 @@ class Sieve:
                 asked += [(number, name) for number in bits(self.about(name, fact, mask, context, checked))]
         asked.sort(key=_number)
         return [(self.plan(number), name) for number, name in asked]
+
+    def learn(self, plan: Plan, context: Context, checked: Checked, condition: Condition) -> None:
+        """A condition has ended a hazard: where it rests on nothing that is stated, it does so in every run that states nothing of it."""
+        if plan.number in context.tried:
+            return
+        context.tried.add(plan.number)
+        read = frozenset(checked.newest.rests_on(list(facts_read([condition]))))
+        if read.isdisjoint(checked.run.explicit) and read.isdisjoint(checked.run.supplied):
+            context.silent[plan.number] = read
 
     def statement(self, name: str, fact: Fact, checked: Checked) -> Left:
         """What the statement of a fact leaves of all hazards."""

@@ -16,25 +16,22 @@ from stablint.run.provenance import leaves
 from stablint.run.world import NO_TURNS, Turns, World
 
 
-def ask(plan: Plan, checked: Checked, item: str) -> Finding | Open | None:
-    """The same for a hazard that no single fact has ruled out."""
-    hazard = plan.hazard
-    if not (checked.run.by_spelling and plan.news):
-        newest = checked.view(checked.newest, item)
-        moving = []
-        for condition, test in plan.rest:
-            found = test(newest)
-            if found is False:
-                return None
-            if found is None:
-                if _is_hopeless(condition, newest):
-                    return None
-            elif found is MOVES:
-                moving.append(condition)
-        for condition in moving:
-            if evaluate(condition, newest) is False and (item or _false_everywhere(condition, checked)):
-                return None
-    return examine(hazard, checked, item)
+def ended_by(plan: Plan, checked: Checked, item: str) -> Condition | None:
+    """A condition of the hazard, none that a single fact decides, that is false or cannot become known, whatever the release."""
+    if checked.run.by_spelling and plan.news:
+        return None
+    newest = checked.view(checked.newest, item)
+    moving = []
+    for condition, test in plan.rest:
+        found = test(newest)
+        if found is False or (found is None and _is_hopeless(condition, newest)):
+            return condition
+        if found is MOVES:
+            moving.append(condition)
+    for condition in moving:
+        if evaluate(condition, newest) is False and (item or _false_everywhere(condition, checked)):
+            return condition
+    return None
 
 
 def _is_hopeless(condition: Condition, world: World) -> bool:

@@ -97,8 +97,11 @@ Rule = Callable[["World"], Answer]
 class World:
     """Facts by name, worked out when they are asked for. `choice` is one release a library."""
 
-    def __init__(self, run: Run, rules: Table[str, Rule], choice: Table[str, Key]) -> None:
+    def __init__(self, run: Run, rules: Table[str, Rule], choice: Table[str, Key], newest: World | None = None) -> None:
+        """`newest` is the world of the same run from which facts are taken that no release between the two changes."""
         self.run = run
+        self._newest = newest
+        self._kin: dict[str, list[World]] = newest._kin if newest is not None else {}
         self.choice = choice
         self._token = _TOKENS.setdefault(tuple(choice.items()), len(_TOKENS))
         self._rules = rules
@@ -177,6 +180,8 @@ class World:
         supplied = self.run.supplied.get(name)
         if supplied is not None:
             return supplied
+        if self._newest is not None and (alike := self._alike(name, self._newest)) is not None:
+            return alike
         rule = self._rules.get(name)
         if rule is not None:
             return self._derive(name, rule)
@@ -187,6 +192,26 @@ class World:
         if name.startswith("versions."):
             return self._version(name)
         return self.default(name)
+
+    def _alike(self, name: str, newest: World) -> Fact | None:
+        """The fact as another world has it, where none of its change points lies between the two."""
+        if name.startswith("versions."):
+            return None
+        kin = self._kin.setdefault(name, [newest])
+        for world in kin:
+            fact = world._facts.get(name)
+            if fact is None and world is newest and not newest._reading:
+                fact = newest.fact(name)
+            if fact is not None and all(
+                (world.choice[library] >= key) is (self.choice[library] >= key)
+                for library, key in fact.turns
+                if library in self.choice
+            ):
+                if name in world._needs:
+                    self._needs[name] = world._needs[name]
+                return fact
+        kin.append(self)
+        return None
 
     def _version(self, name: str) -> Fact:
         library = name.removeprefix("versions.")
