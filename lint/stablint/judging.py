@@ -10,7 +10,6 @@ from stablint.assemble.files import Files
 from stablint.faults import Faults, attempt
 from stablint.hazard import model as hazards
 from stablint.hazard.checker import check
-from stablint.hazard.sieve import Sieve
 from stablint.run.fact import CLOSED, Explicit, Fact, Place, Statement
 from stablint.run.releases import Releases
 from stablint.run.world import Run
@@ -19,6 +18,7 @@ from stablint.source.tree import Document, Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # only loaded where there are settings
+    from stablint.hazard.sieve import Sieve
     from stablint.rulebook import Rulebook
 
 _NAMED = 5  # rules that fail on one run are named one by one, up to so many
@@ -48,9 +48,10 @@ def judge(
             of_files = tuple(h for h in rules if h.at.startswith("file."))
             parts[id(rules)] = (of_files, tuple(h for h in rules if not h.at.startswith("file.")))
         which = parts[id(rules)][0 if broken else 1]
-        if not broken and id(rules) not in sieves:
-            sieves[id(rules)] = Sieve(which)
-        judged, error = attempt(check, run, which, None if broken else sieves[id(rules)])
+        if broken or len(runs) == 1:  # a sieve costs more than it saves
+            judged, error = attempt(check, run, which)
+        else:
+            judged, error = attempt(_sifted, run, id(rules), which, sieves)
         if judged is not None and not broken:
             kept[id(run)] = (run, judged)
         found, waiting = judged or _one_by_one(run, which, faults, error)
@@ -64,6 +65,17 @@ def judge(
     if isinstance(known, tuple):
         return findings, undetermined
     return known.kept(findings), known.waiting(undetermined)
+
+
+def _sifted(
+    run: Run, key: int, rules: tuple[hazards.Hazard, ...], sieves: dict[int, Sieve]
+) -> tuple[list[hazards.Finding], list[hazards.Open]]:
+    from stablint.hazard.sieve import Sieve  # only where there are several runs
+    from stablint.hazard.sifted import check_sifted
+
+    if key not in sieves:
+        sieves[key] = Sieve(rules)
+    return check_sifted(run, sieves[key])
 
 
 class Told:

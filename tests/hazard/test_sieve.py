@@ -1,6 +1,6 @@
 """Judging many runs at once comes to the same as asking every hazard of each of them alone.
 
-`check` without a sieve is the plain engine: every hazard, every world, nothing left out and nothing taken over.
+`check` is the plain engine: every hazard, every world, nothing left out and nothing taken over.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from stablint import house, knowledge
 from stablint.hazard.checker import check
 from stablint.hazard.model import Finding, Open, load
 from stablint.hazard.sieve import Sieve
+from stablint.hazard.sifted import check_sifted
 from stablint.inspect import inspect
 from stablint.run.world import Run
 from stablint.source.tree import Unknown
@@ -40,8 +41,8 @@ def test_what_is_taken_over_changes_no_verdict(tmp_path: Path) -> None:
     found = runs(tmp_path, files)
     assert len(found) == len(files)
     hazards, sieve = load(), Sieve(load())
-    together = [[(f.hazard.id, f.message, f.severity) for f in check(run, hazards, sieve)[0]] for run in found]
-    alone = [[(f.hazard.id, f.message, f.severity) for f in check(run, hazards)[0]] for run in found]
+    together = [[(f.hazard.id, f.message, f.severity) for f in check_sifted(run, sieve)[0]] for run in found]
+    alone = [[(f.hazard.id, f.message, f.severity) for f in check(run, hazards, alone=True)[0]] for run in found]
     assert together == alone
     assert any(alone)
 
@@ -107,7 +108,7 @@ def agree(found: Iterable[Run]) -> None:
     hazards = load()
     sieve = Sieve(hazards)
     for run in found:
-        assert told(run, check(run, hazards, sieve)) == told(run, check(run, hazards)), run.id
+        assert told(run, check_sifted(run, sieve)) == told(run, check(run, hazards, alone=True)), run.id
 
 
 def example_runs(folder: Path, share: int) -> Iterator[Run]:

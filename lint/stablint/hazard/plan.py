@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from stablint.hazard.condition import GROUPS, Condition, facts_read, reads_files
 from stablint.hazard.model import Hazard
+from stablint.hazard.news import asks_news
 from stablint.hazard.steady import compiled
 
 # Derived facts that take a look at the hardware or the model: only hazards that are left may ask for them.
 DEAR = ("derived.peak", "derived.weights", "derived.rows", "derived.row_", "derived.training_state", "derived.fitting")
-
-
-# Words about a setting that are empty for one that its class has, unchanged, in the chosen release.
-_NEWS = frozenset({"item.removed_in", "item.renamed_to", "item.moved_to", "item.deprecated_in", "item.suggestion"})
-
-
-def asks_news(hazard: Hazard) -> bool:
-    """Whether it is about a name that is unknown, renamed or on its way out."""
-    return any(c[0] == "unknown-key" or (c[0] == "is-set" and c[1] in _NEWS) for c in hazard.when)
 
 
 class Plan:
@@ -36,22 +28,25 @@ class Plan:
 
 def only_fact(condition: Condition) -> str | None:
     """The fact that the condition compares with literals, if it reads no other and no file."""
-    if condition[0] in GROUPS:
+    operator = condition[0]
+    if operator in GROUPS:
         names = set(facts_read([condition]))
         if len(names) != 1:
             return None
         name = next(iter(names))
-        if name.startswith("item") or _compares_facts(condition):
+        if name.startswith("item") or _compares_facts(condition) or reads_files([condition]):
             return None
-    elif _compares_facts(condition):
+    elif condition[2] == 2 or (operator in _UNEASY and (_compares_facts(condition) or reads_files([condition]))):
         return None
     else:
         name = condition[1]
-    if name.startswith("versions.") or reads_files([condition]):
-        return None
-    if name == "item" and condition[0] in ("unknown-key", "one-of-enum"):
+    if name.startswith("versions.") or (name == "item" and operator in ("unknown-key", "one-of-enum")):
         return None
     return str(name)
+
+
+# Operators that may look at files, or have a condition of their own within.
+_UNEASY = frozenset({"exists-file", "any-item", "all-items"})
 
 
 def _cost(condition: Condition) -> int:
@@ -65,15 +60,3 @@ def _compares_facts(condition: Condition) -> bool:
     if condition[0] in GROUPS:
         return any(_compares_facts(inner) for inner in condition[1])
     return bool(condition[2] == 2 or (condition[0] in ("any-item", "all-items") and condition[3][2] == 2))
-
-
-def covers(pattern: str, name: str) -> bool:
-    """Is it a setting of the kind: `training.fp16`, `training.*` (one segment), `deepspeed.**` (any depth), `*` (every one)?"""
-    head, star, _ = pattern.partition("*")
-    if not star:
-        return name == pattern
-    return (
-        name.startswith(head)
-        and len(name) > len(head)
-        and (pattern.endswith("**") or not head or "." not in name[len(head) :])
-    )

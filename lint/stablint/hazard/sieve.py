@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import Condition, evaluate, facts_read, holds_of
 from stablint.hazard.model import Hazard
-from stablint.hazard.plan import DEAR, Plan, asks_news, covers, only_fact
+from stablint.hazard.news import asks_news, covers
+from stablint.hazard.plan import DEAR, Plan, only_fact
 from stablint.hazard.reference import Look, Reference, bits
 from stablint.run.fact import OPEN, Explicit, Fact, is_unknown
 from stablint.run.pep440 import matcher
@@ -55,7 +56,7 @@ class Context:
                     self.outside[name] = self.outside.get(name, 0) | mask
         self.supplied: dict[tuple[Any, ...], int] = {}
         self.unstated: dict[str, tuple[int, frozenset[str]]] = {}
-        self.open = dict(sieve.plain)
+        self.open = dict.fromkeys(sieve.plain)
         self.silent: dict[int, frozenset[str]] = {}  # hazards that say nothing where none of these facts is stated
         self.tried: set[int] = set()
         self.words: dict[tuple[Any, ...], int] = {}
@@ -69,11 +70,9 @@ class Sieve:
         self.hazards = hazards
         self.all = (1 << len(hazards)) - 1
         self.each = self.news = 0
-        self.plain: dict[str, Tests] = {}
-        self.derived: dict[str, Tests] = {}
-        self.uses: dict[str, int] = {}
-        self.items: Tests = []
-        self.words: Tests = []
+        self.uses: dict[str, int] = {}  # fact → the hazards with a condition on it alone
+        self._raw: dict[str, Tests] = {}
+        self._tests: dict[str, Tests] = {}
         self.ranges: dict[tuple[str, str], int] = {}
         self.reads: dict[str, dict[str, int]] = {}
         self._patterns: dict[str, int] = {}
@@ -82,38 +81,46 @@ class Sieve:
         self._contexts: dict[tuple[Any, ...], Context] = {}
         self._supplied: tuple[Any, Any] = (None, None)
         self._plans: dict[int, Plan] = {}
-        found: dict[str, dict[str, list[Any]]] = {}
         for number, hazard in enumerate(hazards):
-            self._add(hazard, 1 << number, found)
-        for name, tests in found.items():
-            made: Tests = [(condition, mask) for condition, mask in tests.values()]
-            if name == "item":
-                self.items = made
-            elif name.startswith("item."):
-                self.words += made
-            else:
-                (self.derived if name.startswith("derived.") else self.plain)[name] = made
-                self.uses[name] = _union(mask for _, mask in made)
-        for name in [name for name in self.derived if name.startswith(DEAR)]:
-            del self.derived[name]
+            self._add(hazard, 1 << number)
+        every = list(self._raw)
+        self.items = _merged(self._raw.pop("item", []))
+        self.words = [test for name in every if name in _OF_CLASS for test in _merged(self._raw.pop(name))]
+        shown = [name for name in every if not name.startswith(("item", *DEAR))]
+        # Facts that many hazards read come first: what they rule out asks for no other fact.
+        shown.sort(key=lambda name: -self.uses[name].bit_count())
+        self.plain = [name for name in shown if not name.startswith("derived.")]
+        self.derived = [name for name in shown if name.startswith("derived.")]
 
-    def _add(self, hazard: Hazard, bit: int, found: dict[str, dict[str, list[Any]]]) -> None:
+    def _add(self, hazard: Hazard, bit: int) -> None:
         if hazard.each:
             self.each |= bit
             for pattern in hazard.each:
                 self._patterns[pattern] = self._patterns.get(pattern, 0) | bit
             if asks_news(hazard):
                 self.news |= bit
+        uses, raw = self.uses, self._raw
         for condition in hazard.when:
             name = only_fact(condition)
             if name is not None:
-                entry = found.setdefault(name, {}).setdefault(repr(condition), [condition, 0])
-                entry[1] |= bit
+                if name in raw:
+                    raw[name].append((condition, bit))
+                    uses[name] |= bit
+                else:
+                    raw[name] = [(condition, bit)]
+                    uses[name] = bit
         for library, specifier in hazard.versions.items():
             self.ranges[library, specifier] = self.ranges.get((library, specifier), 0) | bit
         for head, name in hazard.reads:
             names = self.reads.setdefault(head, {})
             names[name] = names.get(name, 0) | bit
+
+    def tests(self, name: str) -> Tests:
+        """The conditions on that fact alone, equal ones of several hazards once."""
+        found = self._tests.get(name)
+        if found is None:
+            found = self._tests[name] = _merged(self._raw.get(name, [])) if not name.startswith(DEAR) else []
+        return found
 
     def plan(self, number: int) -> Plan:
         found = self._plans.get(number)
@@ -137,9 +144,9 @@ class Sieve:
         spared = left & self.news if run.by_spelling else 0  # they are judged at other releases
         left = self._without_supplied(run, context, checked, left, looks)
         left = self._without_unstated(run, context, checked, left, looks)
-        for name, tests in self.derived.items():
+        for name in self.derived:
             if left & self.uses[name]:
-                ended = self._ended(name, tests, checked)
+                ended = self._ended(name, checked)
                 left &= ~ended
                 if looks is not None:
                     looks.append(Look(name, ended))
@@ -186,18 +193,17 @@ class Sieve:
 
     def rules_out(self, name: str, left: int, checked: Checked) -> int:
         """The hazards that a fact ends, of which some are left."""
-        return self._ended(name, self.plain.get(name) or self.derived[name], checked) if left & self.uses[name] else 0
+        return self._ended(name, checked) if left & self.uses[name] else 0
 
     def _of_statement(self, name: str, fact: Fact, checked: Checked) -> Left:
         if not fact.sources:
             return Left(self.all, self._covers(name))
-        tests = self.plain.get(name) or self.derived.get(name) or []
         world, unknown = checked.newest, is_unknown(fact.value)
         item = self._covers(name)
         for condition, mask in self.items if item else ():
             if item & mask and ((held := holds_of(fact, condition, world)) is False or (unknown and held is None)):
                 item &= ~mask
-        return Left(self.all & ~self._ended(name, tests, checked), item)
+        return Left(self.all & ~self._ended(name, checked), item)
 
     def _without_supplied(
         self, run: Run, context: Context, checked: Checked, left: int, looks: list[Look] | None
@@ -208,8 +214,7 @@ class Sieve:
                 key = _token(name, fact)
                 ended = context.supplied.get(key)
                 if ended is None:
-                    tests = self.plain.get(name) or self.derived.get(name) or []
-                    ended = context.supplied[key] = self._ended(name, tests, checked)
+                    ended = context.supplied[key] = self._ended(name, checked)
                 left &= ~ended
                 if looks is not None:
                     looks.append(Look(name, ended))
@@ -223,14 +228,14 @@ class Sieve:
         for name, (ended, others) in context.unstated.items():
             if name not in explicit and name not in supplied:
                 if others and not (others.isdisjoint(explicit) and others.isdisjoint(supplied)):
-                    ended = self._ended(name, self.plain[name], checked)
+                    ended = self._ended(name, checked)
                 left &= ~ended
                 if looks is not None:
                     looks.append(Look(name, ended))
         for name in [name for name in context.open if left & self.uses[name]]:
             if name in explicit or name in supplied:
                 continue
-            ended = self._ended(name, context.open[name], checked)
+            ended = self._ended(name, checked)
             left &= ~ended
             if looks is not None:
                 looks.append(Look(name, ended))
@@ -241,9 +246,9 @@ class Sieve:
                 del context.open[name]
         return left
 
-    def _ended(self, name: str, tests: Tests, checked: Checked) -> int:
+    def _ended(self, name: str, checked: Checked) -> int:
         """The hazards that the fact rules out: a condition on it is false at every release, or nothing can ever make it known."""
-        newest = checked.newest
+        newest, tests = checked.newest, self.tests(name)
         fact = newest.fact(name)
         if not fact.turns:
             hopeless = is_unknown(fact.value) and newest.needs(name) is None
@@ -267,8 +272,9 @@ class Sieve:
             view = checked.view(checked.newest, name)
             certain = checked.certain() if checked.run.by_spelling else checked
             other = certain.view(certain.newest, name)
+            about = self._covers(name)
             for condition, mask in self.words:
-                if condition[1] in _OF_CLASS and mask & self._covers(name):
+                if mask & about:
                     if mask & ~self.news and evaluate(condition, view) is False:
                         ended |= mask & ~self.news
                     if mask & self.news and evaluate(condition, other) is False:
@@ -341,6 +347,16 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 def _place(fact: Fact) -> tuple[Any, ...]:
     origin = fact.origin
     return (origin.place.path, origin.layer, origin.reader) if isinstance(origin, Explicit) else ()
+
+
+def _merged(tests: Tests) -> Tests:
+    if len(tests) < 2:
+        return tests
+    found: dict[str, tuple[Condition, int]] = {}
+    for condition, bit in tests:
+        key = repr(condition)
+        found[key] = (condition, found[key][1] | bit) if key in found else (condition, bit)
+    return list(found.values())
 
 
 def _union(masks: Iterable[int]) -> int:
