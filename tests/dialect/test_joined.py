@@ -244,3 +244,43 @@ def test_two_programs_of_one_run_may_import_the_same_name(tmp_path):
     }
     found = inspected(tmp_path, {**files, "train.py": source, "a.py": source, "b.py": source})
     assert found.runs
+
+
+# A module that a command starts by its name, where it lies, and from which folder above the script it is named.
+MODULES = [
+    ("python3 -m src.cli.train", "hw/scripts/run.sh", "hw/src/cli/train.py"),
+    ("torchrun --nproc_per_node 8 -m kit.train.sft", "jobs/run.sh", "kit/train/sft.py"),
+    ("accelerate launch --num_processes 8 --module kit.sft", "run.sh", "kit/sft/__main__.py"),
+]
+
+
+@pytest.mark.parametrize(("start", "script", "program"), MODULES)
+def test_a_module_that_is_named_is_the_program(start, script, program, tmp_path):
+    flags = "--learning_rate 1e-5 --micro_train_batch_size 8 --train_batch_size 256 --zero_stage 2 --test_path a.jsonl --pretrain a/b --save_path o"
+    source = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--test_path')\np.add_argument('--learning_rate', type=float)\n"
+    files = {script: f"{start} {flags}\n", program: source + "a = p.parse_args()\nloss.backward()\n"}
+    found = inspected(tmp_path, files)
+    (run,) = found.runs
+    assert run.explicit["launch.loop"].value == "torch"
+    assert run.framework != "openrlhf" and not rules(found, "error", "warning")
+
+
+ZERO = '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto"}'
+LOADS = "from transformers import AutoModelForCausalLM\nm = AutoModelForCausalLM.from_pretrained('a/b')\n"
+OPTIONS = ['"--ds_config", default="old.json"', '"--ds_config", type=str', '"--zero_file", type=str, required=True']
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_a_file_of_deepspeed_is_joined_by_an_option_of_the_program_s_own(option, tmp_path):
+    name = option.partition(",")[0].strip('"-')
+    source = (
+        "import argparse\nfrom transformers import Trainer, TrainingArguments\n"
+        f"p = argparse.ArgumentParser()\np.add_argument({option})\np.add_argument('--lr', type=float)\na = p.parse_args()\n"
+        f"Trainer(m, TrainingArguments('o', fp16=True, learning_rate=a.lr, weight_decay=a.lr * 2, deepspeed=a.{name})).train()\n"
+    )
+    run_sh = f"deepspeed train.py --gradient_accumulation_steps 16 --lr 5e-5 --num_epochs 5 --{name} ds.json\n"
+    found = inspected(tmp_path, {"run.sh": run_sh, "train.py": source, "ds.json": ZERO, "other.py": LOADS})
+    run = next(one for one in found.runs if "launch.loop" in one.explicit)
+    assert run.explicit["deepspeed.fp16.enabled"].value is True and not run.explicit["deepspeed.fp16.enabled"].presumed
+    assert run.explicit["training.learning_rate"].value == 5e-5
+    assert is_unknown(run.explicit["training.weight_decay"].value)

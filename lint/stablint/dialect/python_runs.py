@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from stablint.dialect.codec import CODECS
 from stablint.dialect.fragment import Block, Fragment, spelled
-from stablint.dialect.huggingface import ROWS
+from stablint.dialect.huggingface import ROWS, links
 from stablint.dialect.python_kinds import kind, positional
 from stablint.run.fact import OWN, Explicit, Place, Statement
 from stablint.source.python_constants import COMPUTED, FROM_FLAGS, defaulted
@@ -225,9 +226,34 @@ def launched(fragments: list[Fragment], commands: Iterable[Fragment]) -> list[Fr
     return [
         _launched(fragment, blocks, said, known)
         if fragment.layer == "script-default"
-        else _given(fragment, said, known)
+        else _given(_filled(fragment, blocks), said, known)
         for fragment in fragments
     ]
+
+
+_OPTION = re.compile(r"`((?:\w+\.)*(\w+))` " + FROM_FLAGS)
+
+
+def _filled(fragment: Fragment, commands: list[Block]) -> Fragment:
+    """With the values of the flags that the program takes as they are and has no default for: `deepspeed=args.zero`."""
+    found = tuple(_of_command(one, commands) for one in fragment.statements)
+    if found == fragment.statements:
+        return fragment
+    known = {link.path for link in fragment.links}
+    more = tuple(link for link in links(found) if link.path not in known)
+    return fragment._replace(statements=found, links=(*fragment.links, *more))
+
+
+def _of_command(one: Statement, commands: list[Block]) -> Statement:
+    entry = one.origin.place.entry if isinstance(one.origin, Explicit) else None
+    option = _OPTION.fullmatch(one.value.reason) if isinstance(one.value, Unknown) else None
+    if option is None or entry is None or not isinstance(one.origin, Explicit):
+        return one
+    node = entry.value
+    if one.origin.place.document.text.text[node.start : node.end] != option[1]:
+        return one  # something is worked out from it
+    given = [(block, flag) for block in commands for flag in block.mapping.entries if spelled(flag.key) == option[2]]
+    return _of_flag(one, *given[-1]) if given and isinstance(given[-1][1].value, Scalar) else one
 
 
 def _given(fragment: Fragment, said: frozenset[str], known: bool) -> Fragment:
@@ -263,7 +289,7 @@ def _launched(fragment: Fragment, commands: list[Block], said: frozenset[str], k
             statements.append(one._replace(value=Unknown("set by the command that starts the program"), origin=origin))
         else:
             statements.append(one)
-    return fragment._replace(statements=tuple(statements))
+    return fragment._replace(statements=tuple(statements), links=links(tuple(statements)) if fragment.links else ())
 
 
 def _of_flag(one: Statement, block: Block, flag: Entry) -> Statement:

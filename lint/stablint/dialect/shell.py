@@ -192,7 +192,7 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     flags = _merged(target) if program is not None and program.dialect == "llamafactory" else target.flags
     block = Block(document, "flags", " ".join(target.words), flags, launcher.start, target.end, index, target)
     fragment = programs.lower(block, program)
-    configs = _config_links_of(document, target, index)
+    configs = (*_config_links_of(document, target, index), *_module_links(document, launcher, target))
     if program is not None and program.dialect == "trl":
         configs = tuple(link._replace(reader=block.name) if link.role == "config" else link for link in configs)
     if program is None and fragment.dialect == "trl" and _own_parser(target):
@@ -373,6 +373,19 @@ def _config_links(command: Command) -> list[tuple[str, Scalar]]:
         if isinstance(word.value, str) and word.value.endswith(_CONFIG_SUFFIX)
     ]
     return found
+
+
+_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+
+
+def _module_links(document: Document, launcher: Command, target: Command) -> Iterator[Link]:
+    """`python -m src.cli.train`: the file of that module, in the folder that the command runs in or one above the script's."""
+    named = launcher.words[-1:] == ("-m",) or any(spelled(one.key) in ("m", "module") for one in launcher.flags.entries)
+    name = target.words[0] if target.words else ""
+    if named and target is not launcher and _MODULE.fullmatch(name):
+        place = Place(document, name, target.start, target.end)
+        for file in (".py", "/__main__.py"):
+            yield Link("script", name.replace(".", "/") + file, place)
 
 
 def _config_links_of(document: Document, command: Command, index: int) -> tuple[Link, ...]:
