@@ -121,3 +121,34 @@ def test_a_loop_of_its_own_has_no_epochs_batches_and_checkpoints_of_the_trainer(
     words = in_words(Checked(inspected(tmp_path, files).runs[0]).newest)
     assert {label: words.get(label, "") for label in said} == said
     assert "500" not in words.get("checkpoints", "")
+
+
+OWN_FLAGS = "deepspeed --num_gpus 2 main.py {} --learning_rate 9.65e-6 --weight_decay 0.1 --per_device_train_batch_size 8 --output_dir o {}\n"
+CHECKPOINTS = """import argparse, deepspeed
+parser = argparse.ArgumentParser()
+parser.add_argument("--learning_rate", type=float)
+parser.add_argument("--{option}", action="store_true")
+args = parser.parse_args()
+model, *_ = deepspeed.initialize(model=load(), args=args)
+if args.{option}:
+    model.gradient_checkpointing_enable()
+model.backward(loss)
+"""
+
+
+@pytest.mark.parametrize("flag", ["--deepspeed", "--deepspeed_config ds.json"])
+@pytest.mark.parametrize("option", ["gradient_checkpointing", "save_memory"])
+@pytest.mark.parametrize("on", [True, False])
+def test_a_loop_of_deepspeed_s_own_keeps_what_its_flags_state(flag, option, on, tmp_path):
+    files = {
+        "run.sh": OWN_FLAGS.format(flag, f"--{option}" if on else ""),
+        "main.py": CHECKPOINTS.format(option=option),
+        "ds.json": '{"zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}',
+    }
+    found = inspected(tmp_path, files)
+    run = Checked(found.runs[0]).newest
+    assert (run.value("training.learning_rate"), run.value("training.per_device_train_batch_size")) == (9.65e-6, 8)
+    assert run.value("training.gradient_checkpointing") is on
+    assert not {rule for rule in rules(found) if "mismatch" in rule}
+    (tmp_path / "main.py").unlink()
+    assert not {rule for rule in rules(inspected(tmp_path, {})) if "mismatch" in rule}

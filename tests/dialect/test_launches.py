@@ -312,8 +312,14 @@ def test_a_file_without_a_suffix_of_ours_is_json_if_it_begins_like_it(tmp_path):
 
 def test_what_a_program_of_its_own_hands_to_deepspeed_is_not_held_against_the_file(tmp_path):
     flags = "--learning_rate 4e-5 --num_train_epochs 2 --output_dir o --seed 1 --do_train --deepspeed"
-    run = only(tmp_path, f"deepspeed squad.py {flags} --deepspeed_config ds.json\n")
-    assert (fact(run, "training.learning_rate"), fact(run, "training.seed")) == (ABSENT, 1)
+    files = {
+        "run.sh": f"deepspeed squad.py {flags} --deepspeed_config ds.json\n",
+        "ds.json": '{"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}',
+    }
+    found = inspected(tmp_path, files)
+    (run,) = found.runs
+    assert (fact(run, "training.learning_rate"), fact(run, "training.seed")) == (4e-5, 1)
+    assert "deepspeed-lr-mismatch" not in rules(found)
 
 
 def test_a_script_that_quantises_by_arguments_of_its_own_leaves_the_weights_open(tmp_path):

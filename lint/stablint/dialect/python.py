@@ -186,8 +186,8 @@ _BITS = ("quantization.load_in_4bit", "quantization.load_in_8bit")
 
 
 def _switched(statements: tuple[Statement, ...], kind: str, block: Block, switch: Scalar) -> tuple[Statement, ...]:
-    """An object that a branch makes is there if its test holds, which a command may decide."""
-    if kind not in (*_ADAPTERS, "quantiser"):
+    """What a branch makes or switches on is there if its test holds, which a command may decide."""
+    if kind not in (*_ADAPTERS, "quantiser", "checkpointing"):
         return statements
     text = block.document.text.text[switch.start : switch.end]
     entry = Entry(text, switch.start, switch.end, switch)
@@ -198,6 +198,9 @@ def _switched(statements: tuple[Statement, ...], kind: str, block: Block, switch
 
     if kind in _ADAPTERS:
         return (*statements, said("lora.use_peft"))
+    if kind == "checkpointing":
+        fact = "training.gradient_checkpointing"
+        return (*(one for one in statements if one.fact != fact), said(fact))
     on = tuple(said(one.fact) for one in statements if one.fact in _BITS and one.value is True)
     return (*(one for one in statements if not (one.fact in _BITS and one.value is True)), *on)
 

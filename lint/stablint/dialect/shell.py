@@ -179,12 +179,9 @@ def _presumed(fragment: Fragment) -> Iterator[Fragment]:
         )
 
 
-# What the trainer holds against a DeepSpeed file that it is given; a program of its own may give DeepSpeed either of the two.
-_COMPARED = frozenset(
-    ["training." + name for name in (
-        "deepspeed", "learning_rate", "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon", "warmup_steps", "max_grad_norm",
-        "gradient_accumulation_steps", "per_device_train_batch_size", "fp16", "bf16")]
-)  # fmt: skip
+# What DeepSpeed's file decides where the program has a loop of its own.
+_OF_THE_ENGINE = frozenset({"training.deepspeed", "training.fp16", "training.bf16"})
+_OWN_LOOP = "flags of DeepSpeed's own parser: the loop is the program's"
 
 
 def _training(document: Document, launcher: Command, target: Command, index: int) -> Fragment:
@@ -220,8 +217,10 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     # So is a `--deepspeed` that stands alone.
     foreign = program is None and (_has_flag(target, "deepspeed_config") or _is_switch(target, "deepspeed"))
     if foreign:
-        kept = tuple(stated for stated in fragment.statements if stated.fact not in _COMPARED)
-        fragment = fragment._replace(statements=kept)
+        kept = tuple(stated for stated in fragment.statements if stated.fact not in _OF_THE_ENGINE)
+        origin = Explicit(Place(document, " ".join(target.words), target.start, target.end), "script-default", index)
+        loop = Statement("launch.loop", Unknown(_OWN_LOOP), _OWN_LOOP, origin)
+        fragment = fragment._replace(statements=(*kept, loop))
     few = program is None and _known_flags(target) < 3
     if foreign or few or _names_config(target):
         scopes = dict.fromkeys(scopes, OPEN)

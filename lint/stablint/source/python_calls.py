@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from stablint.source.python_caller import Caller
 
 _PASSES_ON = frozenset(["copy.deepcopy", "copy.copy", "deepcopy"])
-# Objects that a program makes or not: adapters and quantised weights.
-_SWITCHED = ("Config", "get_peft_model")
+# What a program makes, or switches on, or not: adapters, quantised weights, checkpointing.
+_SWITCHED = ("Config", "get_peft_model", "gradient_checkpointing_enable")
 _REPLACES = frozenset(["dataclasses.replace"])
 
 
