@@ -75,6 +75,14 @@ def test_what_fine_when_exempts_is_left_in_peace(name: str, tmp_path: Path) -> N
 
 
 @each_hazard
+def test_an_error_shows_when_it_is_fine(hazard: model.Hazard) -> None:
+    """What `fine_when` says in words stands there as a text too, a look-alike or a healthy run, and is tried above."""
+    if hazard.severity != "error" or knowledge.load("texts")[hazard.id]["fine_when"].startswith("never"):
+        return
+    assert HEALTHY.get(hazard.id) or any(example.get("near") for example in EXAMPLES[hazard.id])
+
+
+@each_hazard
 def test_every_condition_is_pinned_by_a_look_alike(hazard: model.Hazard, tmp_path: Path) -> None:
     """Drop a condition: some legal text must become a false report, else nothing pins that condition."""
     texts = [text for example in EXAMPLES[hazard.id] for text in legal(example)]
