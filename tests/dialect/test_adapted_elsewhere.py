@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs import world
+from tests.runs import inspected, rules, world
 
 PROGRAM = """from ours import anything, config
 from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
@@ -37,6 +37,24 @@ LINES = [
 def test_what_may_adapt_the_model_leaves_the_method_open(line: str, model: str, method: str, tmp_path: Path) -> None:
     found = world(tmp_path, {"train.py": PROGRAM.format(line=line, model=model)})
     assert found.value("derived.method") == method
+
+
+HELD = """from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer, TrainingArguments
+
+class Run:
+    def load(self):
+        self.model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B", quantization_config=BitsAndBytesConfig(load_in_4bit=True))
+        self.wrap()
+
+    def train(self{}):
+        Trainer(model={}, args=TrainingArguments(output_dir="out"), train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(("parameter", "model"), [("", "self.model"), (", model", "model"), ("", "self.get()")])
+def test_a_model_that_an_object_holds_may_be_another_by_then(parameter: str, model: str, tmp_path: Path) -> None:
+    found = inspected(tmp_path, {"train.py": HELD.format(parameter, model)})
+    assert not rules(found, "error", "warning") & {"quantised-full-finetuning", "lr-high-for-full"}
 
 
 @pytest.mark.parametrize(

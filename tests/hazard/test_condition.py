@@ -117,7 +117,8 @@ NULLS = [
         True,
     ),
     ("training.hub_token", "Trainer(model=m, args=TrainingArguments(output_dir='o', hub_token=None))", True),
-    ("training.fp16", "Trainer(model=m, args=TrainingArguments(output_dir='o', fp16=None))", True),
+    ("training.fp16", "Trainer(model=m, args=TrainingArguments(output_dir='o', fp16=None))", None),
+    ("training.unheard_of", "Trainer(model=m, args=TrainingArguments(output_dir='o', unheard_of=None))", None),
     ("training.learning_rate", "Trainer(model=m, args=TrainingArguments(output_dir='o', learning_rate=None))", None),
 ]
 

@@ -20,10 +20,13 @@ from stablint import knowledge
 from stablint.hazard import model
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import GROUPS, facts_read
+from stablint.hazard.verdict import asks_news
 from stablint.house import told, write
 from stablint.inspect import Inspection, inspect
-from stablint.run.fact import Explicit
+from stablint.run.fact import Explicit, Place
 from stablint.run.world import World
+from stablint.source import json_edit, yaml_edit
+from stablint.source.edit import apply
 from stablint.source.tree import Entry, Mapping, Scalar, Sequence
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
@@ -64,7 +67,12 @@ class Setting(NamedTuple):
 
     fact: str
     file: str
-    entry: Entry
+    place: Place
+
+    @property
+    def entry(self) -> Entry:
+        assert self.place.entry is not None
+        return self.place.entry
 
     def written(self, files: Files, form: Form) -> Files:
         text = files[self.file]
@@ -108,7 +116,7 @@ def settings(found: Inspection, hazard: model.Hazard, files: Files, folder: Path
             if positional or not entry.key_end <= node.start < node.end or (file, node.start) in seen:
                 continue
             seen.add((file, node.start))
-            yield world, Setting(name, file, entry)
+            yield world, Setting(name, file, origin.place)
 
 
 def values(hazard: model.Hazard, name: str, ending: str) -> Iterator[str]:
@@ -184,3 +192,30 @@ def test_what_is_not_known_makes_no_error_that_some_value_would_not_make(case: C
                 assert not {error for error in left if escapes(error, would)}, (
                     f"{setting.fact} as {form.written!r} draws what {one.written!r} does not"
                 )
+
+
+def without(setting: Setting, files: Files) -> Files | None:
+    """The files with the setting left out; None where its text does not let go of it."""
+    if setting.place.document.format == "python":
+        return setting.written(files, ABSENT[".py"])
+    remove = {"yaml": yaml_edit.remove, "json": json_edit.remove}.get(setting.place.document.format)
+    edit = remove(setting.place.document, setting.place) if remove is not None else None
+    return None if edit is None else files | {setting.file: apply(files[setting.file], [edit])}
+
+
+@sampled
+def test_null_makes_what_silence_makes_where_the_class_takes_it_for_that(case: Case, tmp_path: Path) -> None:
+    example, given = case.example, case.example.get("options")
+    if asks_news(case.hazard):
+        pytest.skip("it is about the name, whatever stands behind it")
+    before = looked(example["files"], given, tmp_path / "before")
+    for number, (world, setting) in enumerate(settings(before, case.hazard, example["files"], tmp_path / "before")):
+        word = NULL.get(Path(setting.file).suffix)
+        silent = without(setting, example["files"])
+        if word is None or silent is None or world.null_is_absence(setting.fact) is not True:
+            continue
+        null = setting.written(example["files"], Form(word))
+        made, left = (codes(looked(files, given, tmp_path / f"{number}-{n}")) for n, files in enumerate((null, silent)))
+        assert {error for error in made if escapes(error, left)} == set(), (
+            f"{setting.fact} as null draws what silence does not"
+        )

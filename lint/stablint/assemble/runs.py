@@ -20,7 +20,7 @@ from stablint.assemble.supply import (
 )
 from stablint.dialect.fragment import Block, Fragment
 from stablint.run.dating import spelled
-from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Explicit, Fact, Place, Statement, Supplied
+from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Explicit, Fact, Place, Statement, Supplied, is_unknown
 from stablint.run.settle import settle
 from stablint.run.world import Run
 from stablint.source import limits
@@ -129,6 +129,8 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         base = {**base, **{fact.name: fact for fact in options.live.facts}}
         linked |= {part.fragment.dialect for part in parts if part.fragment.dialect in ROLE_DIALECT}
     scopes, classes = _scopes(parts, linked, options.assumed), _classes(parts)
+    if not brought:
+        scopes |= dict.fromkeys(_unread(parts, explicit), OPEN)
     by_spelling = releases.is_known() and framework in _OWN_ARGUMENTS and scopes.get("training") != PRESUMED
     if by_spelling:
         releases = spelled(explicit, classes)
@@ -204,6 +206,24 @@ def _scopes(parts: list[Part], linked: frozenset[str], assumed: bool) -> dict[st
     if "deepspeed" in linked:
         scopes.setdefault("deepspeed", CLOSED)
     return scopes
+
+
+# What a file that is named would say, by its role; accelerate's names how many processes there are and what shards them as well.
+_SAYS = {"deepspeed": ("deepspeed",), "fsdp": ("fsdp",), "accelerate": ("accelerate", "deepspeed", "fsdp", "launch")}
+_NAMES = {
+    "training.deepspeed": "deepspeed",
+    "accelerate.deepspeed_config.deepspeed_config_file": "deepspeed",
+    "training.fsdp_config": "fsdp",
+}
+
+
+def _unread(parts: list[Part], explicit: dict[str, Fact]) -> Iterator[str]:
+    """The namespaces of files that something names and nobody has read: what is absent at hand may stand in them."""
+    named = {link.role for part in parts for link in part.fragment.links if link.role in _SAYS}
+    named |= {role for name, role in _NAMES.items() if name in explicit and is_unknown(explicit[name].value)}
+    read = {part.fragment.dialect for part in parts if not part.presumed}
+    for role in named - read:
+        yield from _SAYS[role]
 
 
 def _classes(parts: list[Part]) -> dict[str, tuple[str, ...]]:

@@ -268,12 +268,18 @@ def _of_trl(key: str) -> tuple[str, ...]:
     return _trl[key]
 
 
-def candidates(keys: Iterable[str]) -> tuple[str, ...]:
-    """The TRL config classes that have most of the TRL-only keys, whatever their order; the common ones before the rare ones."""
+def _votes(keys: Iterable[str]) -> dict[str, int]:
+    """How many of the keys only TRL has, by the class that has them."""
     votes: dict[str, int] = {}
     for key in _proving(keys):
         for owner in _of_trl(key):
             votes[owner] = votes.get(owner, 0) + 1
+    return votes
+
+
+def candidates(keys: Iterable[str]) -> tuple[str, ...]:
+    """The TRL config classes that have most of the TRL-only keys, whatever their order; the common ones before the rare ones."""
+    votes = _votes(keys)
     most = max(votes.values(), default=0)
     left = {owner for owner, count in votes.items() if count == most} or None
     common = tuple(f"trl.{name}" for name in _ENTRY_COMMANDS.values())
@@ -359,8 +365,10 @@ def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: 
         classes = (config_class, BASE)
     elif trl:
         possible = candidates(keys)
-        single = len(possible) == 1 and not (
-            foreign and possible[0].removeprefix("trl.") not in _ENTRY_COMMANDS.values()
+        single = (
+            len(possible) == 1
+            and not (foreign and possible[0].removeprefix("trl.") not in _ENTRY_COMMANDS.values())
+            and not (flags and _votes(keys)[possible[0]] < 2)  # one flag any program may have
         )
         classes = (possible[0], BASE) if single else (*(f"?{name}" for name in possible), BASE)
     certain = config_class is not None or (trl and not flags and not foreign)

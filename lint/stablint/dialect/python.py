@@ -44,7 +44,7 @@ def lower(document: Document) -> Iterator[Fragment]:
         lora = OPEN
     elif any(kind == "trainer" and call.local for call, kind in kinds) or (not adapters and _has_own_trainer(module)):
         lora = OPEN  # a class of the program's own may make or change an adapter
-    elif {"trainer", "loader"} <= words and not adapters:
+    elif {"trainer", "loader"} <= words and not adapters and python_adapted.hands_on(module):
         lora = CLOSED
     view = document.view
     own = "notebook" if view is not None and view.host in ("notebook", "databricks") and not view.name else "python"

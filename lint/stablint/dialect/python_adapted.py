@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from stablint.dialect import python_kinds
 from stablint.dialect.fragment import last_word
+from stablint.dialect.python_runs import reached
 from stablint.source.tree import Call, Mapping, Module, Node, Scalar, Sequence, Unknown
 
 # What of a model's methods makes no adapter; any other (`add_adapter`, `load_adapter`, a method of the program's own class) may.
@@ -55,6 +56,21 @@ def elsewhere(module: Module) -> bool:
         (kind == "trainer" and _may_bring_one(call, kinds)) or (not kind and _may_adapt(call, loaders))
         for call, kind in kinds
     )
+
+
+def hands_on(module: Module) -> bool:
+    """Whether every trainer is given a model that the file loads, or its name: one that an object holds (`self.model`), or that a caller
+    brings, may have got an adapter on its way."""
+    kinds = [(call, python_kinds.kind(call)) for call in module.calls]
+    loaders = {call.start for call, kind in kinds if kind == "loader"}
+    models = [
+        call.arguments.get("model") or next(iter(call.positional), None) for call, kind in kinds if kind == "trainer"
+    ]
+    return all(model is None or _is_name(model) or not loaders.isdisjoint(reached([model])) for model in models)
+
+
+def _is_name(node: Node) -> bool:
+    return isinstance(node, Scalar) and isinstance(node.value, str)
 
 
 def _may_bring_one(trainer: Call, kinds: list[tuple[Call, str]]) -> bool:

@@ -33,6 +33,7 @@ _WIDER = (("float16", "bfloat16"), ("float16", "float32"), ("bfloat16", "float32
 _ESTIMATED = re.compile(r"derived\.(peak|rows?|training_state|weights\w*_gib|fitting|learning_rate)")
 _OWN_NAME = "the program may have an option of its own by that name"
 
+_PRESUMED = "what it rests on is presumed"
 _OLDER = "the release is not stated, and older ones have the other name"
 
 
@@ -87,6 +88,8 @@ def _doubt(finding: Finding, remedy: Remedy) -> str:
     """Why a repair that is safe where everything is known is not safe here."""
     if remedy.mend:
         return ""
+    if finding.notes:  # they say what is presumed
+        return _PRESUMED
     if (remedy.swap or remedy.unset or remedy.move) and _has_own_reader(finding):
         return _OWN_NAME
     if finding.releases and not finding.divided and (remedy.swap or remedy.move):

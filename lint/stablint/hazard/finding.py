@@ -27,7 +27,8 @@ def finding(
     """`releases`: those in which it holds, where that is not all (`partly`). `turning`: the libraries on whose releases it may depend."""
     names = list(dict.fromkeys(name for name in deciding(hazard.when, world) if not name.startswith("item.")))
     facts = tuple(world.fact(name) for name in names)
-    presumed = [] if _of_one_file(facts) else [fact for fact in facts if fact.presumed]
+    decided = (*facts, world.fact(item)) if item and item not in names else facts
+    presumed = [] if _of_one_file(decided) else [fact for fact in decided if fact.presumed]
     severity, notes = hazard.severity, []
     if presumed:
         severity = min(severity, "warning", key=_RANK.__getitem__)

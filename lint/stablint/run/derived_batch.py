@@ -208,7 +208,13 @@ def _part(w: World, role: str, argument: str, kind: str) -> Answer:
         return Answer(True, (argument,))
     distributed = w.stated("accelerate.distributed_type")
     if distributed is not ABSENT:
-        return Answer(str(distributed).upper() == kind or role in w.run.linked, ("accelerate.distributed_type",))
+        on = str(distributed).upper() == kind or role in w.run.linked
+        # the trainer's own argument switches it on whatever accelerate's file says
+        return (
+            Answer(stated, (argument,))
+            if is_unknown(stated) and not on
+            else Answer(on, ("accelerate.distributed_type",))
+        )
     if role in w.run.linked or w.stated(f"accelerate.use_{role}") is True:
         return Answer(True)
     if is_unknown(stated):

@@ -169,12 +169,14 @@ def _stage(w: World, stage: Any, fsdp: Any, processes: Any) -> int | None:
 
 
 def offloads(w: World) -> tuple[bool, bool]:
-    """Whether optimizer states, and whether parameters lie in the host's memory."""
+    """Whether optimizer states, and whether parameters lie in the host's memory, or may by a file that nobody has read."""
     said = []
     for part in ("optimizer", "param"):
         named = [w.stated(f"deepspeed.zero_optimization.offload_{part}{end}") for end in ("", ".device")]
         said.append(any(value is not ABSENT and value not in (None, "none", "None", False) for value in named))
-    whole = w.value("fsdp.offload_params") is True or w.value("fsdp.cpu_offload") is True
+    asked = [w.value("fsdp.offload_params"), w.value("fsdp.cpu_offload")]
+    named = w.stated("training.fsdp_config")
+    whole = True in asked or ((isinstance(named, str) or is_unknown(named)) and any(map(is_unknown, asked)))
     words = w.value("training.fsdp")
     whole = whole or (isinstance(words, (str, list)) and "offload" in words)
     return said[0] or whole, said[1] or whole

@@ -138,7 +138,9 @@ def objective(w: World) -> Answer:
 
 
 def framework(w: World) -> Answer:
-    return Answer(w.run.framework or Unknown("no framework is named"))
+    """Flags that a library's parser has may be read by anybody's: whose they are is presumed, unless a program at hand is that library's."""
+    guessed = w.run.scopes.get("training") == PRESUMED and "python" not in w.run.dialects
+    return Answer(w.run.framework or Unknown("no framework is named"), presumed=guessed)
 
 
 # They bring trainers of their own, or leave out the constructors of TRL's, which are what checks the arguments (ms-swift 4.5

@@ -76,6 +76,8 @@ class Run(NamedTuple):
 
 
 _ADD_NOTHING = ("", "transformers", "trl")  # the config classes' own defaults hold there
+# axolotl 0.17.0 utils/config/__init__.py:378, validate_config: model_dump(exclude_none=True)
+_LEAVES_NULLS_OUT = ("axolotl",)
 _OUTSIDE = Unknown("it may be set outside the files at hand")
 _SHARED: dict[
     tuple[Any, ...], Fact
@@ -340,17 +342,17 @@ class World:
         return Fact(name, ABSENT, None, turns=turns, presumed=presumed), True
 
     def null_is_absence(self, name: str) -> bool | None:
-        """Does what reads it make of an explicit null what it makes of silence? It does where its own default is null or off; elsewhere
-        null is a value, of which nothing is known."""
+        """Does what reads it make of an explicit null what it makes of silence? It does where it leaves nulls out, or where null is its own
+        default; elsewhere null is a value, of which nothing is known."""
         head, _, key = name.partition(".")
         classes = self.run.classes.get(head, ())
+        if self.run.framework in _LEAVES_NULLS_OUT:
+            return True
         if self.run.scopes.get(head, OPEN) != OPEN:
             silence = self.default(name).value
-        elif classes:  # beside what another may set this is stated: only the class counts
+        else:  # beside what another may set this is stated: only the class counts
             silence = self._default(name, head, key, classes, False)[0].value
-        else:
-            return None
-        return True if silence is None or silence is ABSENT or silence is False else None
+        return True if silence is None else None
 
     def _settle(
         self, name: str, spans: FieldSpans, settled: Table[str, Any], turns: Turns, presumed: bool, release: Key
