@@ -79,6 +79,58 @@ def test_verdicts(tmp_path: Path, text: str, gpu: str, verdict: str) -> None:
     assert told(tmp_path, text, gpu).verdict == verdict
 
 
+def test_engines_keep_what_their_files_say(tmp_path: Path) -> None:
+    """ZeRO-3 over four cards: a quarter of 16 bytes a parameter, and buffers of the sizes that are set."""
+    text = TRL.format(model="Qwen/Qwen2.5-7B", batch=1, length=1024, more="packing: true\ndeepspeed: ds.json\n")
+    small = '{"zero_optimization": {"stage": 3, "reduce_bucket_size": 1000000, "stage3_max_live_parameters": 1000000}, "bf16": {"enabled": true}}'
+    large = '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}'
+    found = []
+    for config in (small, large):
+        one = answer(
+            world(tmp_path, {"train.yaml": text, "ds.json": config}, gpus=["A100-80GB x4"], releases=[OLD]), ""
+        )
+        assert one.reading is not None and one.reading.plan.sharding.processes == 4
+        parts = sum(gib(one, name) for name in ("weights", "optimizer", "gradients"))
+        assert parts == pytest.approx(7615616512 * 16 / 4 / GIB, rel=0.01)
+        found.append(gib(one, "gathered") + gib(one, "buckets"))
+    assert found[0] < 0.2 and found[1] == pytest.approx((1e9 * 2 + 2 * (5e7 + 2 * 5e8)) / GIB, rel=0.01)
+
+
+# What is not counted, and the word that says so.
+UNCOUNTED = [
+    ("model_name_or_path: google/gemma-3-4b-it", "images"),
+    ("model_name_or_path: mistralai/Mixtral-8x7B-v0.1", "experts"),
+    ("model_name_or_path: Qwen/Qwen-7B", "were not traced"),
+]
+
+
+@pytest.mark.parametrize(("line", "word"), UNCOUNTED)
+def test_what_is_not_counted_is_said(tmp_path: Path, line: str, word: str, capsys: Any) -> None:
+    text = "\n".join([line, *(TRL + LORA).splitlines()[1:], ""]).format(batch=1, length=512, more="")
+    path = Path(written(tmp_path, {"train.yaml": text})) / "train.yaml"
+    main(["fit", str(path), "--gpu", "B200"])
+    assert word in capsys.readouterr().out
+
+
+# Numbers that no run has: told as not known, or counted, and never a fault.
+ODD = [
+    "max_length: 1" + "0" * 400, "max_length: -1", "per_device_train_batch_size: 0", "lora_r: 99999999999999999999", "gradient_accumulation_steps: 0",
+    "per_device_train_batch_size: 1.5", "max_length: [1, 2]", "optim: [adamw]", "lora_dropout: high", "attn_implementation: 7",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ODD)
+def test_no_number_is_too_odd(tmp_path: Path, line: str, capsys: Any) -> None:
+    name = line.partition(":")[0]
+    kept = [one for one in (TRL + LORA).splitlines() if not one.startswith(f"{name}:")]
+    text = "\n".join([*kept, line, ""]).format(model="Qwen/Qwen2.5-7B", batch=2, length=512, more="")
+    path = Path(written(tmp_path, {"train.yaml": text})) / "train.yaml"
+    assert main(["fit", str(path), "--gpu", "T4", "--output-format", "json"]) in (0, 1, 2)
+    printed = capsys.readouterr()
+    assert "internal error" not in printed.err
+    assert json.loads(printed.out)["verdict"] in CODES
+
+
 CODES = {"fits": 0, "tight": 0, "does-not-fit": 1, "unknown": 2}
 
 

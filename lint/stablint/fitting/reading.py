@@ -8,11 +8,12 @@ from stablint import knowledge
 from stablint.memory.plan import Optimizer, Plan, Range, Sharding, sure
 from stablint.memory.shape import Shape
 from stablint.run.derived_memory import offloads
-from stablint.run.fact import is_unknown
+from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.world import World
 from stablint.source.tree import Unknown
 
 GIB = 2**30
+_LARGEST = 10**15
 SHORTEST = 64  # tokens of a short answer: rows of which nothing is known are no shorter
 _LENGTHS = ("training.max_length", "trainer.max_length", "trainer.max_seq_length", "model.max_seq_length", "data.block_size")  # fmt: skip
 _PAIRS = ("dpo", "cpo", "orpo", "simpo", "ipo")
@@ -24,13 +25,15 @@ _ATTENTION = {"q_proj", "k_proj", "v_proj", "o_proj", "qkv_proj", "query_key_val
 _SAME = {
     "gemma3": "gemma3_text", "qwen2_vl": "qwen2", "qwen2_5_vl": "qwen2", "qwen3_vl": "qwen3", "mistral3": "mistral", "llava": "llama", "yi": "llama",
 }  # fmt: skip
+_SEEING = ("gemma3", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "mistral3", "llava")
+_PARALLEL = ("tensor_parallel_size", "sequence_parallel_size", "context_parallel_size", "pipeline_parallel_size", "parallelism_config", "tp_size")  # fmt: skip
 # CUDA, its kernels and the libraries' workspaces: 0.4 to 0.8 GiB of context alone, 1.4 in Unsloth's estimator, 1 to 2 GB with the first
 # allocations (accelerate's guide on the memory of training), 2.5 where published figures are read from outside.
-_CONTEXT = Range(0.4 * GIB, 1.4 * GIB, 2.5 * GIB)
+_CONTEXT = Range(0.4 * GIB, 2.0 * GIB, 2.5 * GIB)
 _NCCL = Range(0.2 * GIB, 0.5 * GIB, 1.0 * GIB)
 # Shares of what comes and goes: a quarter at most for rows of one length, four times that for the logits of rows that differ
 # (published figures against traced ones: see benchmarks/README.md).
-_CACHE, _CACHE_MIXED = Range(0.0, 0.125, 0.25), Range(0.0, 1.0, 2.0)
+_CACHE, _CACHE_MIXED = Range(0.0, 0.125, 0.25), Range(0.0, 1.17, 2.0)
 _UNTRACED = Range(0.8, 1.0, 1.25)
 # Bytes a trained parameter: states in half precision, states in float32, widths of the parameter for a moment (torch.optim's foreach
 # implementations keep one temporary; bitsandbytes: 8 bits and a scale a block; Adafactor: rows and columns).
@@ -78,11 +81,14 @@ def read(w: World) -> list[Reading]:
     compute = w.value("derived.compute_dtype")
     autocast = weights != compute if compute in ("bfloat16", "float16") else False
     batch = w.value("training.per_device_train_batch_size")
-    if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
+    if not _is_size(batch):
         raise Unanswerable("the batch of a card is not known (training.per_device_train_batch_size)")
     objective = w.value("derived.objective")
     if objective in _ONLINE:
         raise Unanswerable(f"{objective}: rows are a prompt and what the model answers, which is not counted yet")
+    divided = next((name for name in _PARALLEL if w.stated(f"training.{name}") not in (ABSENT, None, 1)), None)
+    if divided is not None:
+        raise Unanswerable(f"work divided within a row or a layer (training.{divided}) is not counted yet")
     length, filled = _length(w, assumed)
     loss, rows = _loss(w, assumed)
     host = w.run.framework == "unsloth"
@@ -105,7 +111,7 @@ def read(w: World) -> list[Reading]:
     plan = Plan(
         shape=shape, heads=heads, groups=groups, method="full" if method == "full" else "lora", weights=weights, autocast=autocast,
         outside=_outside(w) if quantised else sure(2.0), trained=trained, copied=copied,
-        rank=rank if isinstance(rank, int) and method != "full" else 0, spread=spread, dropout=isinstance(dropout, (int, float)) and dropout > 0,
+        rank=rank if _is_size(rank) and method != "full" else 0, spread=spread, dropout=isinstance(dropout, (int, float)) and dropout > 0,
         optimizer=optimizer or _UNKNOWN_OPTIMIZER, sharding=Sharding(), rows=batch * (2 if objective in _PAIRS else 1), length=length,
         accumulates=_accumulates(w), checkpointed=w.value("derived.checkpointing") is True, checkpoints_on_host=host,
         attention="eager" if eager else "sdpa" if flash or filled else "masked", loss=loss, loss_rows=rows,
@@ -130,7 +136,9 @@ def _shape(w: World) -> tuple[Shape, int, int]:
         raise Unanswerable("a model of experts: what its router sends where is not counted yet")
     names = ("parameters", "layers", "hidden", "intermediate", "heads", "kv_heads", "vocab")
     values = {name: w.value(f"model.{name}") for name in names}
-    missing = [name for name, value in values.items() if not isinstance(value, int)]
+    if is_unknown(values["kv_heads"]):
+        values["kv_heads"] = values["heads"]  # the most that there can be
+    missing = [name for name, value in values.items() if not _is_size(value)]
     if missing:
         raise Unanswerable(
             f"the model's dimensions are not known ({', '.join(missing)}): name it with --model, or give its folder"
@@ -144,9 +152,16 @@ def _shape(w: World) -> tuple[Shape, int, int]:
     return shape, values["heads"], values["kv_heads"]
 
 
+def _is_size(value: Any) -> bool:
+    """Whether it is a number of things that a run could have."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _LARGEST
+
+
 def _traced(kind: str, assumed: list[str]) -> tuple[str, Range]:
     types = knowledge.load("memory/types")
     name = kind if kind in types else _SAME.get(kind, "")
+    if kind in _SEEING:
+        assumed.append("images are not counted: their tokens and the vision tower come on top")
     if name in types:
         return name, sure(1.0)
     assumed.append(f"activations of {kind or 'an unknown type'} were not traced: those of llama, 0.8 to 1.25 times")
@@ -178,7 +193,7 @@ def _length(w: World, assumed: list[str]) -> tuple[Range, bool]:
     """Tokens a row, and whether every row is filled up to the limit."""
     for name in _LENGTHS:
         value = w.value(name)
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        if _is_size(value):
             most = value
             switches = ("training.packing", "training.pad_to_max_length", "training.pad_to_sequence_len")
             filled = w.is_stated("data.block_size") or any(w.value(switch) is True for switch in switches)
@@ -218,7 +233,7 @@ def _adapter(w: World, shape: Shape, method: str, assumed: list[str]) -> tuple[s
     if method == "full":
         return "", "all", 0, 0
     rank, named = w.value("lora.r"), w.value("lora.target_modules")
-    rank = rank if isinstance(rank, int) and rank > 0 else 8
+    rank = rank if _is_size(rank) else 8
     whole = named in ("all-linear", "all", ["all"], ["all-linear"])
     targets = w.value("model.linear_modules") if whole or not isinstance(named, list) else named
     if not isinstance(targets, list) or not all(isinstance(one, str) for one in targets):
@@ -244,11 +259,11 @@ def _accumulates(w: World) -> bool:
 def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
     """How the work is divided, in words, and what was assumed."""
     processes, count = w.value("derived.world_size"), w.value("target.gpu.count")
-    cards = count if isinstance(count, int) else 1
+    cards = count if _is_size(count) else 1
     states_away, weights_away = offloads(w)
     rule = knowledge.load("launchers")["frameworks"].get(w.run.framework)
     notes: tuple[str, ...] = ()
-    known = isinstance(processes, int)
+    known = _is_size(processes)
     if not known:
         one = rule is not None and rule["processes"] == "one"
         processes = 1 if one else cards
@@ -261,19 +276,32 @@ def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
         none = "NO_SHARD" in strategy
         weights = 1 if grad_only or none else processes
         rest = 1 if none else processes
-        sharding = Sharding(weights, rest, rest, "fsdp", processes, states_away, weights_away)
+        sharding = Sharding(
+            weights, rest, rest, 0, "fsdp", processes, states_on_host=states_away, weights_on_host=weights_away
+        )
         return [(sharding, f"FSDP over {processes} processes", notes)]
     if w.value("derived.deepspeed") is True and isinstance(stage, int):
         shards = [processes if stage >= least else 1 for least in (3, 2, 1)]
-        sharding = Sharding(shards[0], shards[1], shards[2], "deepspeed", processes, states_away, weights_away)
+        sharding = Sharding(
+            shards[0], shards[1], shards[2], stage, "deepspeed", processes, _elements(w, "reduce_bucket_size", 5e8),
+            _elements(w, "stage3_max_live_parameters", 1e9), states_away, weights_away,
+        )  # fmt: skip
         return [(sharding, f"ZeRO-{stage} over {processes} processes", notes)]
     split = w.is_stated("model.device_map") or (rule is not None and rule.get("rest") == "split")
     if split and processes == 1 and cards > 1:
-        return [(Sharding(cards, cards, cards, "split", 1), f"one process, layers over {cards} cards", notes)]
+        return [(Sharding(cards, cards, cards, 0, "split", 1), f"one process, layers over {cards} cards", notes)]
     if is_unknown(stage) and w.value("derived.deepspeed") is not False and w.run.framework not in ("", "trl"):
         notes = (*notes, "no sharding is stated: every card holds everything")
     start = f"{processes} processes, a whole copy each" if processes > 1 else "one process"
     return [(Sharding(processes=processes, engine="ddp" if processes > 1 else "none"), start, notes)]
+
+
+def _elements(w: World, name: str, default: float) -> float:
+    """A size of DeepSpeed; transformers makes the square of the hidden width of a bucket that is `auto` (integrations/deepspeed.py)."""
+    value, hidden = w.value(f"deepspeed.zero_optimization.{name}"), w.value("model.hidden")
+    if value == "auto" and name == "reduce_bucket_size" and isinstance(hidden, int):
+        return float(hidden * hidden)
+    return float(value) if _is_size(value) or isinstance(value, float) else default
 
 
 def usable(w: World) -> float | None:

@@ -33,8 +33,11 @@ class Sharding(NamedTuple):
     weights: int = 1
     gradients: int = 1
     states: int = 1
+    stage: int = 0  # of ZeRO, whose buffers are there with one process as well
     engine: str = "none"  # none | ddp | deepspeed | fsdp | split
     processes: int = 1
+    bucket: float = 5e8  # elements: reduce_bucket_size of DeepSpeed (runtime/zero/config.py)
+    live: float = 1e9  # elements: stage3_max_live_parameters
     states_on_host: bool = False
     weights_on_host: bool = False
 

@@ -13,10 +13,9 @@ from stablint.memory.shape import Shape
 
 GIB = float(2**30)
 _BASE = {"float32": 4.0, "float16": 2.0, "bfloat16": 2.0, "8bit": 1.01, "4bit": 0.5625, "4bit-double": 0.5159}
-_LIVE = 1e9  # elements: stage3_max_live_parameters and reduce_bucket_size of DeepSpeed (runtime/zero/config.py)
-_BUCKET = 5e8
-_PREFETCH = 5e7
+_PREFETCH = 5e7  # elements: stage3_prefetch_bucket_size and sub_group_size of DeepSpeed (runtime/zero/config.py)
 _SUB_GROUP = 1e9
+_OVERLAP = (1.0, 2.0, 4.5)  # buckets that overlap_comm keeps (transformers' guide on DeepSpeed)
 _DDP_BUCKET = 25 * 2**20  # torch.nn.parallel.DistributedDataParallel, bucket_cap_mb
 
 Form = Mapping[str, float]
@@ -128,9 +127,11 @@ def _lasting(variant: Mapping[str, Any], checkpointed: bool) -> dict[str, dict[s
     beyond these to what was there.
     """
     first, saved = dict(variant["first"]), dict(variant["saved"])
-    scores = max(first.get("ass", 0.0) - saved.get("ass", 0.0), 0.0)
-    if scores:
-        first["ass"] -= scores
+    if checkpointed:
+        scores = first.pop("ass", 0.0) + saved.pop("ass", 0.0)
+    else:
+        scores = max(first.get("ass", 0.0) - saved.get("ass", 0.0), 0.0)
+        first["ass"] = first.get("ass", 0.0) - scores
     gone = _OF_WEIGHTS if checkpointed else ()
     casts = [{name: form.pop(name) for name in gone if name in form} for form in (first, saved)]
     back = {name: casts[0].get(name, 0.0) + casts[1].get(name, 0.0) for name in {*casts[0], *casts[1]}}
@@ -274,15 +275,15 @@ def _held(plan: Plan, at: int) -> Parts:
     parts["optimizer"] = 0.0 if sharding.states_on_host else states
     if plan.reference:
         parts["reference"] = base / sharding.weights
-    if engine == "deepspeed" and sharding.weights > 1:
-        live = min(_LIVE, shape.parameters) * 2.0
+    if engine == "deepspeed" and sharding.stage >= 3:
+        live = min(sharding.live, shape.parameters) * 2.0
         least = 2.0 * (shape.layer * 2)
-        parts["gathered"] = (min(least, live), (least + live) / 2, live)[at]
+        parts["gathered"] = (min(least, live), live, live)[at]
         trained = shape.parameters if plan.method == "full" else plan.trained
-        parts["buckets"] = 2.0 * (_PREFETCH * (at > 0) + min(_BUCKET, trained) * (at / 2 + 0.5))
-    elif engine == "deepspeed" and sharding.states > 1:
+        parts["buckets"] = 2.0 * (_PREFETCH * (at > 0) + min(sharding.bucket, trained) * _OVERLAP[at])
+    elif engine == "deepspeed" and sharding.stage >= 1:
         trained = shape.parameters if plan.method == "full" else plan.trained
-        parts["buckets"] = 2.0 * min(_BUCKET, trained) * (1, 2, 4.5)[at]
+        parts["buckets"] = 2.0 * min(sharding.bucket, trained) * _OVERLAP[at]
     elif engine == "fsdp":
         parts["gathered"] = 2.0 * (2 * shape.layer + shape.outside)
     elif sharding.processes > 1 and engine == "ddp":
@@ -336,7 +337,7 @@ def _step(plan: Plan, at: int) -> float:
         return 0.0
     trained = plan.shape.parameters if plan.method == "full" else plan.trained + plan.copied
     if sharding.engine == "deepspeed":
-        return 4.0 * min(_SUB_GROUP if sharding.weights > 1 else float(trained), trained / sharding.states)
+        return 4.0 * min(_SUB_GROUP if sharding.stage >= 3 else float(trained), trained / sharding.states)
     return trained * _gradient_width(plan) * plan.optimizer.temporary[at] / sharding.states
 
 
