@@ -96,6 +96,32 @@ def test_engines_keep_what_their_files_say(tmp_path: Path) -> None:
     assert found[0] < 0.2 and found[1] == pytest.approx((1e9 * 2 + 2 * (5e7 + 2 * 5e8)) / GIB, rel=0.01)
 
 
+UNSLOTH = """\
+from unsloth import FastLanguageModel
+from trl import SFTConfig, SFTTrainer
+
+model, tokenizer = FastLanguageModel.from_pretrained("{model}", max_seq_length=2048, dtype=None, load_in_4bit={bits})
+model = FastLanguageModel.get_peft_model(model, r=16, target_modules=["q_proj", "v_proj"], use_gradient_checkpointing="unsloth")
+SFTTrainer(model=model, train_dataset=data, args=SFTConfig(output_dir="out", per_device_train_batch_size=2, learning_rate=2e-4)).train()
+"""
+# Notebooks of this form ran on these cards.
+RAN = [
+    ("unsloth/Llama-3.1-8B", True, "T4"),
+    ("Qwen/Qwen2.5-7B", True, "T4"),
+    ("Qwen/Qwen3-14B", True, "T4"),
+    ("Qwen/Qwen2.5-32B", False, "A100-80GB"),
+]
+
+
+@pytest.mark.parametrize(("model", "bits", "gpu"), RAN)
+def test_what_ran_is_not_said_not_to_fit(tmp_path: Path, model: str, bits: bool, gpu: str) -> None:
+    """Unsloth's loss takes what memory is free: it is seen, and never the reason."""
+    one = answer(world(tmp_path, {"train.py": UNSLOTH.format(model=model, bits=bits)}, gpus=[gpu]), gpu)
+    assert one.verdict in ("fits", "tight")
+    assert one.estimate is not None and one.reading is not None
+    assert one.reading.plan.loss == "elastic" and one.estimate.host > 0
+
+
 # What is not counted, and the word that says so.
 UNCOUNTED = [
     ("model_name_or_path: google/gemma-3-4b-it", "images"),

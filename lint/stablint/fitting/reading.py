@@ -116,7 +116,7 @@ def read(w: World) -> list[Reading]:
         accumulates=_accumulates(w), checkpointed=w.value("derived.checkpointing") is True, checkpoints_on_host=host,
         attention="eager" if eager else "sdpa" if flash or filled else "masked", loss=loss, loss_rows=rows,
         reference=objective in _REFERENCE and method == "full" and w.value("training.precompute_ref_log_probs") is not True,
-        cache=_CACHE, cache_large=_CACHE if filled or expandable else _CACHE_MIXED, context=_CONTEXT, activations=factor,
+        cache=_CACHE, cache_large=_CACHE if filled or expandable or loss == "elastic" else _CACHE_MIXED, context=_CONTEXT, activations=factor,
     )  # fmt: skip
     assumed += [f"{targets}"] if targets else []
     return [

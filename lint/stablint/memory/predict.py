@@ -15,6 +15,7 @@ GIB = float(2**30)
 _BASE = {"float32": 4.0, "float16": 2.0, "bfloat16": 2.0, "8bit": 1.01, "4bit": 0.5625, "4bit-double": 0.5159}
 _PREFETCH = 5e7  # elements: stage3_prefetch_bucket_size and sub_group_size of DeepSpeed (runtime/zero/config.py)
 _SUB_GROUP = 1e9
+_ELASTIC = 4.0 * GIB  # the most that Unsloth's loss takes for a piece (unsloth_zoo, fused_losses)
 _OVERLAP = (1.0, 2.0, 4.5)  # buckets that overlap_comm keeps (transformers' guide on DeepSpeed)
 _DDP_BUCKET = 25 * 2**20  # torch.nn.parallel.DistributedDataParallel, bucket_cap_mb
 
@@ -42,7 +43,8 @@ def predict(plan: Plan, traced: Mapping[str, Any]) -> Estimate:
     low, usual, high = (_largest(plan, traced, at) for at in range(3))
     moment = max(usual, key=lambda name: sum(usual[name].values()))
     totals = [max(sum(parts.values()) for parts in one.values()) for one in (low, usual, high)]
-    pressed = _largest(plan._replace(cache_large=plan.cache), traced, 2)
+    least = 0 if plan.loss == "elastic" else plan.loss_rows
+    pressed = _largest(plan._replace(cache_large=plan.cache, loss_rows=least), traced, 2)
     held = _held(plan, 0)
     proven = sum(held.get(name, 0.0) for name in ("weights", "adapters", "optimizer", "reference"))
     return Estimate(
@@ -71,7 +73,7 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
     if plan.checkpoints_on_host and plan.checkpointed:
         first = saved = square = 0.0
     block = max(_highest(variant["backward"], x) + _value(lasting["back"], x), 0.0)
-    forward, backward = _head(plan, traced, x)
+    forward, backward = _head(plan, traced, x, at)
     kept = {
         "activations": (entry + first + (layers - 1) * saved - layers * square) * factor,
         "attention": layers * square * factor,
@@ -225,13 +227,16 @@ def _plus(one: Form, more: Form, spread: str) -> dict[str, float]:
     return {name: one.get(name, 0.0) + share * more.get(name, 0.0) for name in {*one, *more}}
 
 
-def _head(plan: Plan, traced: Mapping[str, Any], x: Mapping[str, float]) -> tuple[float, float]:
+def _head(plan: Plan, traced: Mapping[str, Any], x: Mapping[str, float], at: int) -> tuple[float, float]:
     """Logits and the loss: end of the forward pass, and its backward pass."""
     name = variant_names(plan)[2]
     head = traced["heads"].get(name) or traced["heads"]["full/bf16" if plan.method == "full" else "lora/bf16"]
     vocab, hidden = plan.shape.vocab, plan.shape.hidden
     trained = 4.0 * vocab * hidden if plan.method == "full" else 0.0  # the head's gradient is summed over the pieces
-    if plan.loss in ("chunked", "elastic"):
+    if plan.loss == "elastic":  # pieces of half of the memory that is free: as much as there is, and no need
+        size = min(_ELASTIC, 16.0 * x["Tv"]) * (0.0, 0.5, 1.0)[at] if plan.loss_rows else 0.0
+        return size, size
+    if plan.loss == "chunked":
         size = plan.loss_rows * vocab * 12.0 + x["Th"] * 4
         return size, size + trained
     if plan.loss == "fused":
