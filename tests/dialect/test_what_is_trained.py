@@ -80,6 +80,8 @@ SWITCHES = [
     ("--mm_tunable_parts mm_mlp_adapter", False),
     ("--freeze_vision_tower True", False),
     ("--freeze_vision_tower False", True),
+    ("--tune_type_llm frozen --tune_type_connector full", False),
+    ("--llm_train_mode freeze", False),
     ("--lora_enabled true --qlora_enabled true", False),
     ("--qlora_enabled false", True),
     ("--peft_path a/b", False),
@@ -148,3 +150,31 @@ def test_a_keyword_beside_the_config_object_is_no_part_of_it(tmp_path):
     )
     found = inspected(tmp_path, {"train.py": source})
     assert not {d.code for d in found.report.diagnostics} & {"Q106"}
+
+
+HEADS = [
+    ("AutoModelForSequenceClassification", "", False),
+    ("BertForTokenClassification", "", False),
+    (
+        "AutoModelForCausalLM",
+        "from peft import LoraConfig, get_peft_model\nm = get_peft_model(m, LoraConfig(task_type='SEQ_CLS'))\n",
+        False,
+    ),
+    (
+        "AutoModelForCausalLM",
+        "from peft import LoraConfig, get_peft_model\nm = get_peft_model(m, LoraConfig(task_type='CAUSAL_LM'))\n",
+        True,
+    ),
+    ("AutoModelForCausalLM", "", True),
+]
+
+
+@pytest.mark.parametrize(("loader", "adapter", "tunes"), HEADS)
+def test_a_head_that_classifies_is_no_supervised_fine_tuning_of_a_language_model(tmp_path, loader, adapter, tunes):
+    source = (
+        f"from transformers import {loader}, Trainer, TrainingArguments\nm = {loader}.from_pretrained('a/b')\n{adapter}"
+    )
+    source += "Trainer(model=m, args=TrainingArguments('o', learning_rate=1e-4)).train()\n"
+    run = world(tmp_path, {"train.py": source})
+    assert (run.value("derived.objective") == "sft") is tunes
+    assert tunes or is_unknown(run.value("derived.objective"))

@@ -327,9 +327,13 @@ _OFF = (False, None, 0, "false", "no", "none", "")
 def _decides_what_is_trained(entry: Entry) -> bool:
     """Whether a key that no library has may say which weights are trained; a switch to freeze or adapt that is off says nothing."""
     key = spelled(entry.key)
-    if key in ROWS or known_key(key) or not _TRAINED.search(key):
+    if key in ROWS or known_key(key):
         return False
     value = entry.value.value if isinstance(entry.value, Scalar) else True
+    if isinstance(value, str) and value.lower() in ("freeze", "frozen"):  # `--llm_train_mode freeze`
+        return True
+    if not _TRAINED.search(key):
+        return False
     off = not isinstance(value, Unknown) and (value.lower() if isinstance(value, str) else value) in _OFF
     return not off or "tun" in key or "trainable" in key
 

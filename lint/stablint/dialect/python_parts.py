@@ -108,6 +108,8 @@ def _loader(block: Block, call: Call) -> Fragment:
         )
     if not entry_point:
         statements.append(_named(block, call, "model.loaded_by_program", True))
+    if call.name.rpartition(".")[0].endswith(_HEADS):
+        statements.append(_named(block, call, "model.head", "classification"))
     classes = {"model": ("unsloth.from_pretrained",)} if entry_point else {}
     return Fragment(
         "unsloth" if entry_point else "python",
@@ -119,6 +121,9 @@ def _loader(block: Block, call: Call) -> Fragment:
         huggingface.links(tuple(statements)),
         entry=True,
     )
+
+
+_HEADS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice")
 
 
 def _unsloth_adapter(block: Block, call: Call) -> Fragment:

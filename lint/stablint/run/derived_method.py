@@ -25,6 +25,7 @@ _WORDS = {
     "sft": "sft", "dpo": "dpo", "kto": "kto", "orpo": "orpo", "simpo": "simpo", "ppo": "ppo", "grpo": "grpo", "rm": "reward", "reward": "reward",
     "pretrain": "pretrain", "pt": "pretrain",
 }  # fmt: skip
+_HEADS = ("SEQ_CLS", "TOKEN_CLS", "QUESTION_ANS", "FEATURE_EXTRACTION")
 _STAGES = {"sft": "sft", "dpo": "dpo", "kto": "kto", "ppo": "ppo", "rm": "reward", "pt": "pretrain"}
 
 
@@ -131,6 +132,9 @@ def objective(w: World) -> Answer:
     against = next((fact for fact in _AGAINST_SFT if w.is_stated(fact)), None)
     if against is not None:
         return Answer(Unknown(f"`{against.rpartition('.')[2]}` is no setting of supervised fine-tuning"), (against,))
+    if w.stated("lora.task_type") in _HEADS or w.stated("model.head") == "classification":
+        fact = "lora.task_type" if w.stated("lora.task_type") in _HEADS else "model.head"
+        return Answer(Unknown("a head is trained that classifies or extracts, no language model"), (fact,))
     purpose = w.stated("launch.purpose")
     if purpose is not ABSENT:
         return Answer(Unknown(f"the program is called after {purpose}, which proves nothing"), ("launch.purpose",))
