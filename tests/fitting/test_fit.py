@@ -193,9 +193,12 @@ def test_every_change_that_is_offered_keeps_its_promise(tmp_path: Path, capsys: 
     assert len(offered) >= 3
     for number, one in enumerate(offered, 1):
         (folder / "train.yaml").write_text(LLAMAFACTORY, encoding="utf-8")
-        assert one["edits"]
-        assert main(["fit", *words, "--apply", str(number)]) == 0
-        capsys.readouterr()
+        code = main(["fit", *words, "--apply", str(number)])
+        printed = capsys.readouterr()
+        if not one["edits"]:  # sharding takes a file of its own
+            assert code == 2 and "by hand" in printed.err and "zero_optimization.stage: 3" in printed.err
+            continue
+        assert code == 0
         assert (folder / "train.yaml").read_text(encoding="utf-8") != LLAMAFACTORY
         main(["fit", *words])
         again = json.loads(capsys.readouterr().out)
@@ -203,6 +206,14 @@ def test_every_change_that_is_offered_keeps_its_promise(tmp_path: Path, capsys: 
         assert again["verdict"] == one["verdict"]
         assert main(["check", words[0], "--gpu", "RTX 4090 x4", "--fail-on", "warning"]) == 0
         capsys.readouterr()
+
+
+def test_sharding_is_offered_where_there_are_several_cards(tmp_path: Path, capsys: Any) -> None:
+    path = Path(written(tmp_path, {"train.yaml": LLAMAFACTORY.replace("7B", "72B")})) / "train.yaml"
+    for gpu, offered in (("A100-80GB x8", True), ("A100-80GB x1", False)):
+        main(["fit", str(path), "--gpu", gpu, "--output-format", "json"])
+        titles = [one["title"] for one in json.loads(capsys.readouterr().out)["remedies"]]
+        assert any("ZeRO-3 over 8" in title for title in titles) is offered
 
 
 # Wrong use, and a word of what is said.

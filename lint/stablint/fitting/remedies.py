@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from stablint.fitting.answer import FITS, TIGHT, Told, answer
+from stablint.fitting.answer import FITS, TIGHT, Told, answer, estimated, verdict
 from stablint.fix.change import edits
 from stablint.fix.writing import Change, Impossible
+from stablint.memory.plan import Sharding
 from stablint.report.model import FileEdits
 from stablint.run.derived import RULES
 from stablint.run.fact import Explicit, Fact
@@ -29,6 +30,7 @@ class Move(NamedTuple):
     title: str
     facts: Mapping[str, Any]
     cost: int
+    shards: bool = False  # weights, gradients and states over all processes; a file of DeepSpeed says it
 
 
 class Remedy(NamedTuple):
@@ -86,7 +88,7 @@ def _same_kind(one: Remedy, other: Remedy) -> bool:
 
 def _helps(world: World, told: Told, chosen: list[Move]) -> bool:
     """Whether the change alone lowers the peak, or another one's with it: what binds now is one moment of several."""
-    after = answer(changed(world, chosen), told.target)
+    after = _answered(world, told, chosen)
     if after.estimate is None or told.estimate is None:
         return False
     before = told.estimate.moments
@@ -94,7 +96,7 @@ def _helps(world: World, told: Told, chosen: list[Move]) -> bool:
 
 
 def _tried(world: World, told: Told, chosen: tuple[Move, ...]) -> Remedy | None:
-    after = answer(changed(world, list(chosen)), told.target)
+    after = _answered(world, told, list(chosen))
     if after.estimate is None or after.peak[2] >= told.peak[2]:
         return None
     facts = {name: value for move in chosen for name, value in move.facts.items()}
@@ -104,12 +106,24 @@ def _tried(world: World, told: Told, chosen: tuple[Move, ...]) -> Remedy | None:
     return Remedy(title, facts, words, sum(4**move.cost for move in chosen) + cost, after.peak, after.verdict)
 
 
+def _answered(world: World, told: Told, chosen: list[Move]) -> Told:
+    """What would be said of the run with these changes."""
+    after = answer(changed(world, chosen), told.target)
+    if after.reading is None or not any(one.shards for one in chosen):
+        return after
+    count = after.reading.plan.sharding.processes
+    sharding = Sharding(count, count, count, 3, "deepspeed", count, float(after.reading.plan.shape.hidden) ** 2)
+    reading = after.reading._replace(plan=after.reading.plan._replace(sharding=sharding))
+    estimate = estimated(reading)
+    return after._replace(reading=reading, estimate=estimate, verdict=verdict(estimate, after.usable))
+
+
 def changed(world: World, chosen: list[Move]) -> World:
     """The same run with other settings, whether its text can say them or not."""
     explicit = dict(world.run.explicit)
     place = next((fact.origin for fact in explicit.values() if isinstance(fact.origin, Explicit)), None)
     for move in chosen:
-        for name, value in move.facts.items():
+        for name, value in () if move.shards else move.facts.items():
             known = explicit.get(name)
             explicit[name] = (known or Fact(name, value, place))._replace(value=value, presumed=False)
     return World(world.run._replace(explicit=explicit), RULES, world.choice)
@@ -141,6 +155,10 @@ def _moves(w: World, told: Told) -> Iterator[Move]:
     if plan.method == "full" and plan.optimizer.half.usual > 3 and plan.sharding.engine != "deepspeed":
         yield Move("optimizer", "Adam's states in 8 bits", {"training.optim": "adamw_8bit"}, LIBRARY)
     yield from _shorter(w, plan.length.high)
+    sharding = plan.sharding
+    if sharding.processes > 1 and sharding.engine == "ddp" and plan.weights in ("bfloat16", "float16", "float32"):
+        title = f"ZeRO-3 over {sharding.processes} processes"
+        yield Move("sharding", title, {"deepspeed.zero_optimization.stage": 3}, SLOWER, True)
     if plan.method == "full" and framework in _ADAPTER:
         yield Move("method", "a LoRA adapter", _ADAPTER[framework], RESULT)
     elif plan.weights in ("bfloat16", "float16", "float32") and framework in _FOUR_BITS and plan.method != "full":
@@ -171,6 +189,8 @@ _FOUR_BITS: dict[str, dict[str, Any]] = {
 
 
 def _written(run: Run, one: Remedy) -> Remedy:
+    if "deepspeed.zero_optimization.stage" in one.facts:
+        return one  # it takes a file of its own
     changes = [Change(name, value) for name, value in one.facts.items()]
     try:
         return one._replace(files=edits(run, "training.per_device_train_batch_size", changes))
