@@ -178,3 +178,21 @@ def test_a_head_that_classifies_is_no_supervised_fine_tuning_of_a_language_model
     run = world(tmp_path, {"train.py": source})
     assert (run.value("derived.objective") == "sft") is tunes
     assert tunes or is_unknown(run.value("derived.objective"))
+
+
+PAD = """
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from trl import SFTConfig, SFTTrainer
+tokenizer = AutoTokenizer.from_pretrained("Qwen/Qwen2.5-7B")
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B")
+{before}
+trainer = SFTTrainer(model=model, args=SFTConfig(output_dir="o"), train_dataset=rows, processing_class=tokenizer)
+trainer.train()
+{after}
+"""
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), [("SET", "", True), ("", "SET", False), ("SET", "SET", True)])
+def test_what_is_set_after_training_is_for_generation(before, after, expected, tmp_path):
+    source = PAD.format(before=before, after=after).replace("SET", "tokenizer.pad_token = tokenizer.eos_token")
+    assert world(tmp_path, {"train.py": source}).is_stated("tokenizer.pad_token") is expected

@@ -13,7 +13,7 @@ from stablint.source.python_constants import FROM_FLAGS, defaulted
 from stablint.source.python_library import LIBRARIES
 from stablint.source.python_names import Names
 from stablint.source.python_places import Places
-from stablint.source.python_scope import Binding, FoundCall, Scope, dotted, holding, position_of
+from stablint.source.python_scope import Binding, FoundCall, Scope, Store, dotted, end_of, holding, position_of
 from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 _MOST_COMPARED = 50  # branches that may agree on a value
@@ -123,6 +123,7 @@ class Values(Calls):
                     store.node.attr in _SPECIAL_TOKENS
                     and isinstance(store.value, ast.Attribute)
                     and not store.conditional
+                    and not self._is_afterwards(store)
                 ):
                     end = self.places.end(store.node)
                     token = store.value.attr.removesuffix(
@@ -136,6 +137,17 @@ class Values(Calls):
             return None
         first, last = entries[0].key_start, entries[-1].value.end
         return Call("tokenizer.set", Mapping(tuple(entries), first, last), (), first, last, first, first)
+
+    def _is_afterwards(self, store: Store) -> bool:
+        """Whether the last training of its scope is over by then: what follows is for generation."""
+        last = None
+        for found in self.names.calls:
+            function = found.node.func
+            if found.scope is store.scope and isinstance(function, ast.Attribute) and function.attr == "train":
+                parts = dotted(function.value)
+                if parts and "trainer" in parts[-1].lower():
+                    last = end_of(found.node) if last is None else max(last, end_of(found.node))
+        return last is not None and last < position_of(store.node)
 
     def value(self, node: ast.expr, scope: Scope) -> Node:
         key = id(node)
