@@ -487,6 +487,17 @@ RELEASES = [
         },
         {"trl": ">=0.8.6,<0.9", "peft": ">=0.10,<0.11"},
     ),
+    (
+        {"requirements.txt": "# platform: linux-64\ntrl=0.4.7=pypi_0\npytorch=2.0.1=py3.10_cuda11.8_cudnn8.7.0_0\n"},
+        {"trl": "==0.4.7", "torch": "==2.0.1"},
+    ),
+    (
+        {
+            "pyproject.toml": '[project]\nname = "x"\ndependencies = ["peft>=0.5"]\n[project.optional-dependencies]\ntrain = [\n  "trl[quantization]==0.8.6",\n  "peft==0.10.0",\n]\n'
+        },
+        {"peft": ">=0.5", "trl": "==0.8.6"},
+    ),
+    ({"pyproject.toml": '[dependency-groups]\ndev = ["trl==0.8.6", {include-group = "test"}]\n'}, {"trl": "==0.8.6"}),
     # a text for readers is a presumption, and only of what no other file says
     (
         {"README.md": "# x\n```\npip install trl==0.8.6 peft\n```\nDo not pip install torch==2.1.2.\n"},

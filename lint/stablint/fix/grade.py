@@ -18,6 +18,7 @@ from stablint.report.model import FileEdits, Fix
 from stablint.run.derived import RULES
 from stablint.run.fact import ABSENT, PRESUMED, Explicit, Fact, is_unknown
 from stablint.run.fields import field
+from stablint.run.names import renamed
 from stablint.run.world import World
 
 # What a training is: whoever repairs something else must leave it as it is.
@@ -73,14 +74,21 @@ def of_other_releases(finding: Finding, remedy: Remedy) -> str:
 
 
 def _taken(finding: Finding, old: str, new: str) -> bool:
-    """Whether every release that is allowed has the new name."""
+    """Whether every release that is allowed has the new name, and takes under it what the old one took: from the release on that gave up the old
+    one. `warmup_steps` is older than that, and counted steps."""
     world: Any = finding.world
     name = finding.item if old == "item" else old
     target = str(world.value(new)) if new.startswith("item.") else new.rpartition(".")[2]
     owners = [owner.removeprefix("?") for owner in finding.run.classes.get(name.partition(".")[0], ())]
     found = [one for one in (field(owner, target) for owner in owners) if one is not None]
+    changes = [change for change in (renamed(owner, name.rpartition(".")[2]) for owner in owners) if change is not None]
+    begun = max(
+        (change.deprecated_in for change in changes if change.new == target and change.deprecated_in), default=()
+    )
     return bool(found) and all(
-        one.exists_at(release) for one in found for release in finding.run.releases.allowed(one.library)
+        one.exists_at(release) and release >= begun
+        for one in found
+        for release in finding.run.releases.allowed(one.library)
     )
 
 

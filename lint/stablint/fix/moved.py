@@ -79,6 +79,8 @@ def new_class(finding: Finding, name: str) -> str:
 def _as_value(fact: Fact, place: Place, rename: Rename, run: Run) -> Made:
     """`group_by_length: true` → `train_sampling_strategy: group_by_length`; what was switched off needs no words."""
     said = rename.values.get(str(fact.value).lower())
+    if place.document.format == "python" and not _is_literal(_written(place) or ""):
+        raise Impossible("an option of the program decides its value")
     if said is None and fact.value is False:
         yield place.document, _removed(place)
         return
@@ -99,9 +101,13 @@ def _into_class(fact: Fact, place: Place, home: _Home, run: Run) -> Made:
     entry = place.entry
     if place.document.format != "python" or entry is None:
         raise Impossible("the program that reads the file has to hand it on")
+    if not home.name and not _is_literal(_written(place) or ""):
+        raise Impossible("an option of the program decides its value, and no release of today reads it")
     yield place.document, _removed(place)
     config = _config(run, place.document)
-    if not home.name or (fact.value == home.default and type(fact.value) is type(home.default)):
+    if not home.name or (
+        fact.value == home.default and type(fact.value) is type(home.default) and _is_literal(_written(place) or "")
+    ):
         return  # it is what the config says anyway, or what no release reads any more
     if config is None:
         raise Impossible(f"the trainer has no {home.word} that it could be moved into")
@@ -161,11 +167,12 @@ def _home(run: Run, choice: Mapping[str, Key], library: str, word: str, name: st
 
 
 def _value(fact: Fact, place: Place, config: Place) -> object:
-    """As it is written, if it means the same in the other call: a literal, or a name where one call stands in the other."""
+    """As it is written, if it means the same in the other call: a literal, or a name where one call stands in the other. Else the value of a
+    plain name; what an object holds (`script_args.beta`) is an option that the user of the program sets."""
     text = _written(place)
     if text and (_is_literal(text) or (place.document.view is None and _inside(config, place))):
         return Verbatim(text)
-    if is_unknown(fact.value):
+    if is_unknown(fact.value) or fact.presumed or (text and not text.isidentifier()):
         raise Impossible("its value is known only where it stands now")
     return fact.value
 

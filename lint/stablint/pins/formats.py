@@ -15,11 +15,12 @@ from stablint.pins.requirement import library_of
 # at one place of a line or a word, so that no text takes more than its length.
 _NAME = r'name = "([^"]+)"'
 _VERSION = r'version = "([^"+]+)'
-_ARRAY = r"[ \t]*dependencies[ \t]*=[ \t]*\["
+_ARRAY = r"[ \t]*([\w-]+)[ \t]*=[ \t]*\["
 _IN_ARRAY = r"\"([^\"\n]*)\"|'([^'\n]*)'|#[^\n]*|(\])"
 _QUOTED = r"\"([^\"\n]{0,300})\"|'([^'\n]{0,300})'"
 _POETRY = r"([A-Za-z0-9._-]+)[ \t]*=[ \t]*(?:\{[^\n]{0,200}?version[ \t]*=[ \t]*)?\"([^\"\n]+)\""
 _CONDA = r"([A-Za-z0-9._-]+)[ ]?=[ ]?([0-9][0-9A-Za-z.]*)(\.\*)?(?:=[^ ]*)?\Z"
+_EXPORTED = r"([A-Za-z0-9._-]+)=([0-9][0-9A-Za-z.]*)=[A-Za-z0-9_.]+[ \t]*\Z"  # name=release=build
 _IMAGE = r"(?i)[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(\S+)"
 # Images whose tag names a release of what they are published with.
 _TAGGED = (
@@ -31,6 +32,8 @@ _TAGGED = (
     (r"axolotlai/axolotl\S*:v?(\d+\.\d+\.\d+)", "axolotl"),
     (r"vllm/vllm-openai:v?(\d+\.\d+\.\d+)", "vllm"),
 )
+# Tables of pyproject.toml with lists of requirements, and the key of the list; empty where each key is one.
+_LISTED = {"project": "dependencies", "project.optional-dependencies": "", "dependency-groups": ""}
 _OTHER_NAMES = {"pytorch": "torch"}
 
 
@@ -49,26 +52,43 @@ def locked(text: str) -> Iterator[str]:
 
 
 def required(text: str) -> Iterator[str]:
-    """requirements.txt, and the lists of setup.cfg: one a line."""
+    """requirements.txt, and the lists of setup.cfg: one a line; `conda list --export` writes a file of that name as well."""
     for line in text.splitlines():
-        yield " ".join(line.partition(" #")[0].split()).partition(" --hash")[0].rstrip("\\").rstrip()
+        exported = re.match(_EXPORTED, line)
+        if exported:
+            yield f"{_OTHER_NAMES.get(exported[1], exported[1])}=={exported[2]}"
+        else:
+            yield " ".join(line.partition(" #")[0].split()).partition(" --hash")[0].rstrip("\\").rstrip()
 
 
 def project(text: str) -> Iterator[str]:
-    """pyproject.toml: what the project itself depends on, by its own table or Poetry's."""
+    """pyproject.toml: what the project itself depends on, by its own table or Poetry's; then its extras and groups, for what the table leaves out."""
     section, at = "", 0
+    named: set[str] = set()
+    extra: list[str] = []
     for line in text.splitlines(keepends=True):
         if line.startswith("["):
             section = line.strip().strip("[]").strip()
-        elif section == "project" and (array := re.match(_ARRAY, line)):
+        elif section in _LISTED and (array := re.match(_ARRAY, line)) and _LISTED[section] in ("", array[1]):
             for token in re.compile(_IN_ARRAY).finditer(text, at + array.end()):
                 if token[3]:
                     break
-                if token[1] or token[2]:
-                    yield token[1] or token[2]
+                if wanted := token[1] or token[2]:
+                    if section == "project":
+                        named.add(_library(wanted))
+                        yield wanted
+                    else:
+                        extra.append(wanted)
         elif section == "tool.poetry.dependencies" and (found := re.match(_POETRY, line)):
+            named.add(library_of(found[1]))
             yield found[1] + _pep440(found[2])
         at += len(line)
+    yield from (wanted for wanted in extra if _library(wanted) not in named)
+
+
+def _library(wanted: str) -> str:
+    name = re.match(r"[\w.-]+", wanted)
+    return library_of(name[0]) if name else ""
 
 
 def _pep440(text: str) -> str:
