@@ -493,7 +493,8 @@ RELEASES = [
     ),
     (
         {
-            "pyproject.toml": '[project]\nname = "x"\ndependencies = ["peft>=0.5"]\n[project.optional-dependencies]\ntrain = [\n  "trl[quantization]==0.8.6",\n  "peft==0.10.0",\n]\n'
+            "pyproject.toml": '[project]\ndependencies = ["peft>=0.5"]\n'
+            '[project.optional-dependencies]\ntrain = [\n  "trl[quantization]==0.8.6",\n  "peft==0.10.0",\n]\n'
         },
         {"peft": ">=0.5", "trl": "==0.8.6"},
     ),

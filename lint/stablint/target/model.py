@@ -32,6 +32,9 @@ SIZE = {
 OWN = {"positions": "model.max_positions", "template": "model.chat_template_family", "gated": "model.gated"}
 _NESTED = ("text_config", "llm_config", "language_config", "thinker_config")
 _DTYPES = {"float16": "float16", "half": "float16", "bfloat16": "bfloat16", "float32": "float32", "float": "float32"}
+# Words of names of models that see or hear: they have modules beside those of the text model that they grew from.
+_SEES = frozenset({"vl", "vlm", "vision", "visual", "audio", "omni", "ocr", "speech", "multimodal", "mm"})
+_SEEING = ("cogvlm", "cogagent", "llava", "internvl", "glm4v", "qwen2vl", "videollama", "minigpt")
 _NEAR = 1.6  # a size within this factor of the line's only one is still a model of that line
 
 
@@ -206,6 +209,10 @@ def _facts(number: int, label: str | None, words: Tokens, stated: tuple[str, int
     if "model.parameters" not in facts and stated is not None:
         facts["model.parameters"] = stated[1]
     facts["model.fp16_training"] = _judgement(line["fp16"], facts) if sure else "unknown"
+    if any(word in _SEES or word.startswith(_SEEING) for word in words) and not any(
+        word in _SEES or word.startswith(_SEEING) for word in line["type"].split("_")
+    ):
+        facts.pop("model.linear_modules", None)  # those of the text model; the tower's are not on record
     return _with_quantisation(facts, words, line["quantised"])
 
 
