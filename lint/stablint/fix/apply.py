@@ -109,7 +109,8 @@ class _Repair:
     def _settle(self, trying: list[_Group], before: set[tuple[str, str]], texts: Texts, report: Report) -> None:
         there = Counter(d.fingerprint for d in self.state.report.diagnostics)
         left = Counter(d.fingerprint for d in report.diagnostics)
-        new = (_errors(report) - before) | set(_problems(report) - _problems(self.state.report))
+        problems = _problems(report) - _problems(self.state.report)
+        new = (_errors(report) - before) | {(rule, name) for rule, name, _ in problems}
         warnings = _told(report, ("error", "warning")) - _told(self.state.report, ("error", "warning"))
         known = {name for group in trying for name in group.files}
         if any(name not in known for _, name in new) and len(trying) > 1:
@@ -125,7 +126,7 @@ class _Repair:
                     group, "", f"not repaired: `{'`, `'.join(spoilt)}` would come of it; settle that as well, by hand"
                 )
             elif any(left[one] > there[one] - times for one, times in cleared.items()):
-                self._refuse(group, "the repair did not clear it, and was not written")
+                self._refuse(group, *_not_cleared(group.trial()))
             elif self._stand(group.files, texts, group.trial()) in self.seen:
                 self._refuse(group, "")  # two remedies that undo each other: the first one stands
             else:
@@ -276,9 +277,18 @@ def _told(report: Report, severities: tuple[str, ...]) -> set[tuple[str, str]]:
     return {(d.rule, d.text.name if d.text else "") for d in report.diagnostics if d.severity in severities}
 
 
-def _problems(report: Report) -> Counter[tuple[str, str]]:
-    """What is wrong with the texts themselves, counted: two settings that become one key are worse than what they were, and no error."""
-    return Counter((d.rule, d.text.name if d.text else "") for d in report.diagnostics if d.fact.startswith("file."))
+def _not_cleared(trial: list[Diagnostic]) -> tuple[str, str]:
+    """A setting that its repair leaves as it was is a fault of ours; in a text that is broken in several places one of them may hide another."""
+    if all(one.fact.startswith("file.") for one in trial):
+        return "", "not repaired: the text is broken in other places as well; settle them by hand"
+    return "the repair did not clear it, and was not written", ""
+
+
+def _problems(report: Report) -> Counter[tuple[str, str, str]]:
+    """What is wrong with the texts themselves, with its words: two settings that become one key are worse than what they were, and no error."""
+    return Counter(
+        (d.rule, d.text.name if d.text else "", d.message) for d in report.diagnostics if d.fact.startswith("file.")
+    )
 
 
 def _disjoint(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
