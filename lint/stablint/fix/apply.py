@@ -285,9 +285,11 @@ def _not_cleared(trial: list[Diagnostic]) -> tuple[str, str]:
 
 
 def _problems(report: Report) -> Counter[tuple[str, str, str]]:
-    """What is wrong with the texts themselves, with its words: two settings that become one key are worse than what they were, and no error."""
+    """What is wrong with the texts themselves, by the words there: two settings that become one key are worse than what they were, and no error."""
     return Counter(
-        (d.rule, d.text.name if d.text else "", d.message) for d in report.diagnostics if d.fact.startswith("file.")
+        (d.rule, d.text.name, d.text.text[d.start : d.end])
+        for d in report.diagnostics
+        if d.fact.startswith("file.") and d.text is not None
     )
 
 
