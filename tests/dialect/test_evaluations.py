@@ -100,6 +100,12 @@ OWN_LOOPS: dict[str, tuple[Files, dict[str, str]]] = {
         {"steps": "4 epochs", "learning rate": "1e-05",
          "effective batch": "not known: batch size, accumulation and processes are not all known (2 accumulated, 8 processes)"},
     ),
+    "the same with flags as LLaVA's": (
+        {"run.sh": RUN.format("--total_epochs 4 --output_dir o --vision_tower a/clip --mm_vision_select_layer -2 --image_aspect_ratio pad"
+                              " --freeze_mm_mlp_adapter True --model_max_length 2048"),
+         "train.py": OWN_PPO},
+        {"steps": "not known: it depends on the number of rows", "method": "unknown"},
+    ),
     "Flax": (
         {"run.sh": RUN.format("--per_device_train_batch_size 4 --output_dir o"), "train.py": FLAX},
         {"framework": "transformers, a loop of its own (jax)", "learning rate": "1e-05"},

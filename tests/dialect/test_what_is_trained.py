@@ -82,6 +82,11 @@ SWITCHES = [
     ("--freeze_vision_tower False", True),
     ("--tune_type_llm frozen --tune_type_connector full", False),
     ("--llm_train_mode freeze", False),
+    (
+        "--vision_tower a/clip --image_folder i --mm_vision_select_layer -2 --model_max_length 2048 --tune_type_llm frozen",
+        False,
+    ),
+    ("--vision_tower a/clip --image_folder i --mm_vision_select_layer -2 --model_max_length 2048", True),
     ("--lora_enabled true --qlora_enabled true", False),
     ("--qlora_enabled false", True),
     ("--peft_path a/b", False),

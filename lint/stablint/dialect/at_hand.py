@@ -117,6 +117,8 @@ class Program(NamedTuple):
             return _imports(self.document, (r"[\w.]+",)) and not _imports(self.document, packages)
         if fragment.framework == _LIGHTNING:
             return bool(self.loop) and self.loop != "lightning"
+        if fragment.framework in _COPIED and self.counts:
+            return True
         if fragment.framework in _COPIED and self.declared:
             from stablint.dialect.scripts import TELLING
 

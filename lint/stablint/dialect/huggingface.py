@@ -306,6 +306,10 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None, *,
         reading = _readings[known] = _read(keys, flags, config_class, block.mapping.open)
     if script is not None:  # it has dataclasses of its own, whichever names TRL has too
         statements = (*statements, *script.stage(block, layer))
+        if any(_is_frozen(entry) and not known_key(spelled(entry.key)) for entry in block.mapping.entries):
+            reading = reading._replace(
+                scopes={**reading.scopes, "lora": OPEN}
+            )  # another program with the script's flags
         return Fragment(
             "hf-args", block, layer, statements, reading.scopes, script.switched_on(statements), links(statements),
             entry=True, framework=script.name,
@@ -324,13 +328,19 @@ _TRAINED = re.compile(r"(?:^|_)(?:(?:un)?freez|frozen|tune_|tunable|trainable|q?
 _OFF = (False, None, 0, "false", "no", "none", "")
 
 
+def _is_frozen(entry: Entry) -> bool:
+    """`--llm_train_mode freeze`, `--tune_type_llm frozen`."""
+    value = entry.value.value if isinstance(entry.value, Scalar) else None
+    return isinstance(value, str) and value.lower() in ("freeze", "frozen")
+
+
 def _decides_what_is_trained(entry: Entry) -> bool:
     """Whether a key that no library has may say which weights are trained; a switch to freeze or adapt that is off says nothing."""
     key = spelled(entry.key)
     if key in ROWS or known_key(key):
         return False
     value = entry.value.value if isinstance(entry.value, Scalar) else True
-    if isinstance(value, str) and value.lower() in ("freeze", "frozen"):  # `--llm_train_mode freeze`
+    if _is_frozen(entry):
         return True
     if not _TRAINED.search(key):
         return False

@@ -77,6 +77,9 @@ def _method(w: World) -> Answer:
     # The switch of OpenRLHF and verl is `if lora_rank > 0` (openrlhf/models/actor.py, verl/workers/fsdp_workers.py).
     if w.run.framework in ("openrlhf", "verl") and w.stated("lora.r") == 0:
         return Answer("full", ("lora.r",))
+    rank = w.fact("lora.r")
+    if rank.value == 0 and rank.presumed:  # a program's own option, whose default switches the adapter off
+        return Answer("full", ("lora.r",), presumed=True)
     # TRL's ModelConfig switches adapters on by use_peft alone, where TRL certainly reads the file.
     owner = "trl" in w.run.dialects and w.run.scopes.get("lora") == CLOSED
     if not owner:
