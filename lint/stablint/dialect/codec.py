@@ -204,6 +204,14 @@ def read_member(raw: Any) -> Any:
     return value.rpartition(".")[2] if isinstance(value, str) else value
 
 
+def read_prefix(raw: Any) -> Any:
+    """A prefix of so many tokens before every layer is prefix tuning."""
+    length = read_plain(raw)
+    if isinstance(length, int) and not isinstance(length, bool) and length > 0:
+        return "PREFIX_TUNING"
+    return length if type(length) is Unknown else Unknown("it has no prefix")
+
+
 def read_first(raw: Any) -> Any:
     return _nth(raw, 0)
 
@@ -227,7 +235,7 @@ CODECS: dict[str, Read] = {
     "is-4": read_is_4, "is-8": read_is_8, "targets": read_targets, "is-bf16": read_is_bf16, "is-fp16": read_is_fp16,
     "offload": read_offload, "flash": read_flash, "first": read_first, "second": read_second,
     "four-bits": read_four_bits, "flash-word": read_flash_word, "swift-dtype": read_swift_dtype, "swift-init": read_swift_init,
-    "attention": read_attention, "inverse": read_inverse, "types": read_types,
+    "attention": read_attention, "inverse": read_inverse, "types": read_types, "prefix": read_prefix,
 }  # fmt: skip
 
 
@@ -281,6 +289,7 @@ WRITERS: dict[str, Write] = {
     "offload": _only(("cpu", True), ("none", False)), "flash": _only(("flash_attention_2", True), ("eager", False)),
     "inverse": _only((True, False), (False, True)), "types": lambda value, old: _no_pair("it is part of each data set"),
     "attention": _only(("flash_attention_2", "fa2"), ("flash_attention_3", "fa3"), ("eager", "disabled"), ("sdpa", "sdpa")),
+    "prefix": lambda value, old: _no_pair("its length is a choice of its own"),
     "four-bits": _only((4, True), (None, False)),
     "flash-word": lambda value, old: "flash_attn" if value == "flash_attention_2" else value,
     "swift-dtype": _only(("bfloat16", "bf16"), ("float16", "fp16"), ("float32", "fp32")),

@@ -46,6 +46,7 @@ _ROWS = (
     ("lora_modules_to_save", "lora.modules_to_save", "words"),
     ("modules_to_save", "lora.modules_to_save", "words"),
     ("lora_task_type", "lora.task_type", "plain"),
+    ("pre_seq_len", "lora.peft_type", "prefix"),  # ChatGLM's own examples: a prefix of that length is what is trained
     ("use_rslora", "lora.use_rslora", "flag"),
     ("use_dora", "lora.use_dora", "flag"),
     ("load_in_4bit", "quantization.load_in_4bit", "flag"),

@@ -270,10 +270,20 @@ def adalora_pruning_end(w: World) -> Answer:
 def lora_scale(w: World) -> Answer:
     """alpha / r, with rank-stabilised LoRA alpha / sqrt(r) (peft tuners/lora/layer.py, update_layer)."""
     names = ("lora.lora_alpha", "lora.r", "lora.use_rslora")
-    alpha, rank, stabilised = (w.value(name) for name in names)
+    stabilised = w.value("lora.use_rslora")
+    alpha, rank = (_of_adapter(w, name) for name in names[:2])
     if not isinstance(alpha, (int, float)) or not isinstance(rank, (int, float)) or rank <= 0 or is_unknown(stabilised):
         return Answer(Unknown("alpha and rank are not both known"), names)
     return Answer(alpha / (math.sqrt(rank) if stabilised is True else rank), names)
+
+
+def _of_adapter(w: World, name: str) -> Any:
+    """A setting of the adapter; TRL's ModelConfig has a default of its own for what its file leaves out."""
+    value = w.value(name)
+    if value is ABSENT and "trl.ModelConfig" in w.run.classes.get("model", ()):
+        short = name.removeprefix("lora.")
+        return w.default(f"model.{short if short.startswith('lora_') else 'lora_' + short}").value
+    return value
 
 
 def lora_targets_missing(w: World) -> Answer:
