@@ -123,6 +123,8 @@ ITS_OWN = {
 }
 # torchtune refuses fp16, so that nothing overflows
 INSTEAD = {"torchtune-fp16"}
+# litgpt's own recipes take 2e-4 for every full fine-tuning
+SILENT = {("litgpt", "full-rate-above-recipes")}
 
 
 class Family(NamedTuple):
@@ -243,7 +245,8 @@ def test_the_run_is_the_same_whoever_reads_it(family: Family, dialect: str, tmp_
         facts["derived.batch_per_device"] = reference.value("derived.batch_per_device")
     assert facts == {name: reference.value(name) for name in COMPARED}
     own = ITS_OWN.get((dialect, family.method, family.dtype), set())
-    expected = own if own & INSTEAD else family.findings | own
+    of_family = {rule for rule in family.findings if (dialect, rule) not in SILENT}
+    expected = own if own & INSTEAD else of_family | own
     assert {d.rule for d in found.report.diagnostics if d.severity != "info"} == expected
 
 

@@ -280,7 +280,8 @@ def lora_scale(w: World) -> Answer:
 def _of_adapter(w: World, name: str) -> Any:
     """A setting of the adapter; TRL's ModelConfig has a default of its own for what its file leaves out."""
     value = w.value(name)
-    if value is ABSENT and "trl.ModelConfig" in w.run.classes.get("model", ()):
+    of_trl = "trl.ModelConfig" in w.run.classes.get("model", ()) and w.stated("lora.use_peft") is True
+    if value is ABSENT and of_trl:
         short = name.removeprefix("lora.")
         return w.default(f"model.{short if short.startswith('lora_') else 'lora_' + short}").value
     return value
