@@ -182,6 +182,7 @@ def _python(number: int) -> tuple[str, tuple[str, ...]]:
         f'wandb.login(key="{ALL["WANDB_API_KEY"]}")',
         f'login("{ALL["HF_TOKEN"]}")',
         f'login(token="{ALL["hub_token"]}")',
+        f'HfApi().create_repo(repo_id="org/name", token="{ALL["hub_token"]}")',
         f"ADDRESSES = {json.dumps([address for address, _ in ADDRESSES.values()])}",
         f'half = dict(hub_token="{ALL["hub_token"][:5]}" + "{ALL["hub_token"][5:]}")',
     ]

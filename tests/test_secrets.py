@@ -240,7 +240,7 @@ SECRET_KEYS = words("""
     GITHUB_PAT account_key deepspeed.wandb.api_key training.hub_token storage_key encryption_key comet_api_key NEPTUNE_API_TOKEN
 """)
 BENIGN_KEYS = words("""
-    pad_token eos_token bos_token unk_token mask_token pad_token_id eos_token_id max_new_tokens max_tokens special_tokens
+    pool_token pooler_token pad_token eos_token bos_token unk_token mask_token pad_token_id eos_token_id max_new_tokens max_tokens special_tokens
     additional_special_tokens add_special_tokens response_token instruction_token image_token video_token stop_token tokenizer
     tokenizer_name tokenizer_name_or_path tokenizer_type use_slow_tokenizer num_virtual_tokens dataset_key metric_key label_key labels_key
     key_mapping image_key primary_key text_key prompt_key sort_key json_key key keys foreign_key checkpoint_key num_key_value_heads
@@ -258,6 +258,14 @@ def test_a_key_that_names_a_secret_hides_any_literal(key):
 @pytest.mark.parametrize("key", BENIGN_KEYS)
 def test_a_key_that_names_none_hides_nothing(key):
     assert not is_secret(key, "hunter2horse") and not is_secret(key, 32000)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("boundary_token", "cls"), ("morpheme_token", "piece"), ("model.joiner_token", "first")]
+)
+def test_a_word_behind_the_token_of_something_is_a_word_of_its_vocabulary(key, value):
+    assert not is_secret(key, value)
+    assert is_secret("hf_token", value) and is_secret("token", value) and is_secret(key, "q7Rz9" + "kLm2xWv4T")
 
 
 PLACEHOLDERS = words("""

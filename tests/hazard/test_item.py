@@ -121,6 +121,31 @@ def test_what_is_said_of_it(
     assert item(tmp_path, call(argument), name, *stated).value(f"item.{word}") == expected
 
 
+MOVED = [  # an argument of the trainer, the release, what it is called there: in the config, and where it is renamed or gone there as well
+    ("SFT", "max_seq_length=512", "1.16.0", "moved_to", "SFTConfig.max_length"),
+    ("SFT", "max_seq_length=512", "0.15.2", "moved_to", "SFTConfig.max_seq_length"),
+    ("SFT", "dataset_batch_size=8", "1.16.0", "moved_to", None),
+    ("DPO", "padding_value=0", "1.16.0", "moved_to", "DPOConfig.pad_token"),
+    ("DPO", "reference_free=True", "0.19.1", "moved_to", "DPOConfig.reference_free"),
+    ("DPO", "reference_free=True", "1.16.0", "moved_to", None),
+    ("DPO", "reference_free=True", "1.16.0", "removed_in", "0.13.0"),
+    ("ORPO", "tokenizer=t", "0.15.2", "renamed_to", "processing_class"),
+    ("CPO", "tokenizer=t", "0.15.2", "renamed_to", "processing_class"),
+    ("KTO", "tokenizer=t", "0.14.0", "removed_in", "0.14.0"),
+    ("BCO", "tokenizer=t", "0.15.2", "renamed_to", "processing_class"),
+    ("ORPO", "tokenizer=t", "0.11.4", "renamed_to", None),
+]
+
+
+@pytest.mark.parametrize(("kind", "argument", "release", "word", "expected"), MOVED)
+def test_what_a_trainers_argument_is_called_in_a_release(
+    kind: str, argument: str, release: str, word: str, expected: Any, tmp_path: Path
+) -> None:
+    text = f"from trl import {kind}Config, {kind}Trainer\n\nt = make()\n{kind}Trainer(model=m, args={kind}Config(output_dir='o'), {argument})\n"
+    found = item(tmp_path, {"train.py": text}, f"trainer.{argument.partition('=')[0]}", f"trl=={release}")
+    assert found.value(f"item.{word}") == expected
+
+
 RATIO: Files = {
     "ds.json": '{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 3}}, "bf16": {"enabled": true}}'
 }

@@ -154,8 +154,15 @@ def _with_positional(call: Call, kind: str) -> Mapping:
 _CAPITALS = frozenset(
     ["TaskType", "PeftType", "PromptTuningInit", "MultitaskPromptTuningInit", "PromptEncoderReparameterizationType"]
 )
+# Members whose value is another word than their name (transformers 5.23.0 training_args.py:113, trainer_utils.py:561).
+_VALUES = {
+    ("OptimizerNames", "ADAMW_BNB"): "adamw_bnb_8bit", ("OptimizerNames", "LION"): "lion_32bit", ("OptimizerNames", "PAGED_LION"): "paged_lion_32bit",
+    ("OptimizerNames", "PAGED_ADAMW"): "paged_adamw_32bit", ("OptimizerNames", "PAGED_ADEMAMIX"): "paged_ademamix_32bit",
+    ("OptimizerNames", "RMSPROP_8BIT"): "rmsprop_bnb_8bit", ("OptimizerNames", "RMSPROP_32BIT"): "rmsprop_bnb_32bit",
+    ("SchedulerType", "REDUCE_ON_PLATEAU"): "reduce_lr_on_plateau",
+}  # fmt: skip
 # The class is written in mixed case, its member in capitals.
-_MEMBER = re.compile(r"(?:\w+\.)*([A-Z]\w*[a-z]\w*)\.([A-Z][A-Z0-9_]*)\Z")
+_MEMBER = re.compile(r"(?:\w+\.)*([A-Z]\w*[a-z]\w*)\.([A-Z][A-Z0-9_]*)(?:\.value)?\Z")
 
 
 def _member(one: Statement) -> Statement:
@@ -164,10 +171,11 @@ def _member(one: Statement) -> Statement:
     if not isinstance(raw, str) or "." not in raw or not isinstance(origin, Explicit) or origin.place.entry is None:
         return one
     node = origin.place.entry.value
-    found = _MEMBER.match(raw) if isinstance(node, Scalar) and node.form in ("attribute", "name") else None
+    spelled = isinstance(node, Scalar) and (node.form in ("attribute", "name") or bool(defaults_of(node)))
+    found = _MEMBER.match(raw) if spelled else None
     if found is None:
         return one
-    word = found[2] if found[1] in _CAPITALS else found[2].lower()
+    word = found[2] if found[1] in _CAPITALS else _VALUES.get((found[1], found[2]), found[2].lower())
     return one._replace(value=word, raw=word)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import last_word
 from stablint.run.objective import OBJECTIVES
-from stablint.source.tree import Call, Mapping
+from stablint.secrets.keys import is_secret
+from stablint.source.tree import Call, Mapping, Scalar
 
 ARGUMENTS = {
     "TrainingArguments": huggingface.BASE,
@@ -79,7 +80,7 @@ def positional(kind: str, name: str) -> tuple[str, ...]:
     if kind == "loader":
         return _UNSLOTH_LOADS if last_word(name.rpartition(".")[0]) in UNSLOTH else ()
     if kind == "login":
-        return _LOGINS[name]
+        return _LOGINS.get(name, ())
     if kind == "kbit":
         return ("model", "use_gradient_checkpointing")
     return _UNSLOTH_ADAPTS if kind == "unsloth-adapter" else ()
@@ -109,7 +110,24 @@ def kind(call: Call) -> str:
         return "loader" if not call.name.startswith(_OTHER_LOADERS) else ""
     if word == "get_peft_model" and call.name.rpartition(".")[0].rpartition(".")[2] in UNSLOTH:
         return "unsloth-adapter"
-    return _OTHERS.get(call.name) or _METHODS.get(word, "")
+    return _OTHERS.get(call.name) or _METHODS.get(word) or ("login" if _tells_a_token(call) else "")
+
+
+# Arguments by which functions of hubs and trackers are told who calls.
+_TOKEN_ARGUMENTS = frozenset(
+    ["token", "use_auth_token", "hub_token", "hf_token", "auth_token", "access_token", "api_token", "api_key"]
+)
+
+
+def _tells_a_token(call: Call) -> bool:
+    """Whether a token stands in the call as a literal: `api.create_repo(token="…")`."""
+    return any(
+        entry.key in _TOKEN_ARGUMENTS
+        and type(entry.value) is Scalar
+        and isinstance(entry.value.value, str)
+        and is_secret(entry.key, entry.value.value)
+        for entry in call.arguments.entries
+    )
 
 
 def _plain(call: Call) -> list[str]:

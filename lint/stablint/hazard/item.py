@@ -203,6 +203,22 @@ class ItemWorld(World):
 
 
 def _followed(found: Rename, owner: str, release: Key) -> Rename:
+    """What the rename comes to in the chosen release, in the class or in the one that the setting moved into."""
+    head, dot, tail = (found.new or "").rpartition(".")
+    home = f"{owner.partition('.')[0]}.{head}"
+    if found.kind != "moved" or not dot or not head[:1].isupper() or not class_exists_at(home, release):
+        return _renamed_again(found, owner, release)
+    spans = field(home, tail)
+    if spans is None or spans.exists_at(release):
+        return found
+    after = renamed(home, tail)
+    if after is None or after.new is None or "." in after.new:
+        return found._replace(new=None, kind="removed", note=after.note if after is not None else found.note)
+    after = _renamed_again(after, home, release)
+    return found._replace(new=f"{head}.{after.new}" if after.new else None, kind=found.kind if after.new else "removed")
+
+
+def _renamed_again(found: Rename, owner: str, release: Key) -> Rename:
     """With the name that the chosen release has: a new name may be gone as well by then. Names are followed through the table of
     renames; one that is in no class any more counts as removed."""
     seen = {found.old}

@@ -53,6 +53,11 @@ TOKENS_OF_PEOPLE = _set("""
 """)
 """In front of `token` these make a secret of it."""
 
+ALWAYS_TOKENS = _set("""
+    access api auth bearer refresh secret
+""")
+"""In front of `tokens` these make secrets of them."""
+
 TOKENS_OF_TEXT = _set("""
     a action added additional all an anchor answer any as assistant attention attn audio average avg bad beg begin blank boi bos bottleneck
     box by byte call char chat class cls code codebook commit compression concat context coord correct count critic cross custom decoder
@@ -60,11 +65,11 @@ TOKENS_OF_TEXT = _set("""
     frame function gen generated generation gist global go good head hole human ignore im image img incorrect infill init initializer input
     instance instruct instruction ipython is keep label lang language last latent local logit loss marker mask max maximum mean media memory
     mention middle min minimum mm modality model multi n neg negative new newline next no noise null num number object obs observation
-    observe of on only output pad padding patch per pixel placeholder point pool pooled pooler pooling pos positive predict predicted prefix prev previous prob process
-    prompt python quad query question rand random reason reasoning ref register repo reserved response reward role score self sep separator
-    single sink skip slow soi some sos sot sound source space span special speech split src start state step stop sub suffix sum summary
-    system tab tail target task text tgt the think thinking thought time timestamp tool total trainable trigger true turn unk unused use
-    user value vid video virtual vision visual vq whitespace word yes
+    observe of on only output pad padding patch per pixel placeholder point pool pooled pooler pooling pos positive predict predicted prefix
+    prev previous prob process prompt python quad query question rand random reason reasoning ref register repo reserved response reward
+    role score self sep separator single sink skip slow soi some sos sot sound source space span special speech split src start state step
+    stop sub suffix sum summary system tab tail target task text tgt the think thinking thought time timestamp tool total trainable trigger
+    true turn unk unused use user value vid video virtual vision visual vq whitespace word yes
 """)
 """Tokens of language models: `pad_token`, `max_new_tokens`."""
 

@@ -124,6 +124,7 @@ class Values(Calls):
                     and isinstance(store.value, ast.Attribute)
                     and not store.conditional
                     and not self._is_afterwards(store)
+                    and self._is_trained_with(store)
                 ):
                     end = self.places.end(store.node)
                     token = store.value.attr.removesuffix(
@@ -148,6 +149,17 @@ class Values(Calls):
                 if parts and "trainer" in parts[-1].lower():
                     last = end_of(found.node) if last is None else max(last, end_of(found.node))
         return last is not None and last < position_of(store.node)
+
+    def _is_trained_with(self, store: Store) -> bool:
+        """Whether a trainer or a collator of its scope takes this object, or none names the one that it takes."""
+        taken = {
+            word.value.id
+            for found in self.names.calls
+            if found.scope is store.scope
+            for word in found.node.keywords
+            if word.arg in ("tokenizer", "processing_class") and isinstance(word.value, ast.Name)
+        }
+        return not taken or not isinstance(store.node.value, ast.Name) or store.node.value.id in taken
 
     def value(self, node: ast.expr, scope: Scope) -> Node:
         key = id(node)
