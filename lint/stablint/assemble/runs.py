@@ -19,7 +19,7 @@ from stablint.assemble.supply import (
     stated_target,
 )
 from stablint.dialect.fragment import Block, Fragment
-from stablint.run.dating import spelled
+from stablint.run.dating import bounded, spelled
 from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Explicit, Fact, Place, Statement, Supplied, is_unknown
 from stablint.run.settle import settle
 from stablint.run.world import Run
@@ -120,6 +120,7 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     anchor = _anchor(main, explicit)
     base = model_facts(parts, explicit, files, options)
     framework = _framework(parts)
+    releases = bounded(releases, framework)
     brought = shipped_with(framework, explicit, parts) if framework in SHIPS else {}
     if brought:
         base = {**base, **brought}

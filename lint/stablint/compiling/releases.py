@@ -43,6 +43,7 @@ def compile_releases(folder: Path) -> dict[str, object]:
         "release-keys": {name: [release_key(version) for version in listed] for name, listed in known.items()},
         "releases-all": versions,
         "releases-read": list(read),
+        "release-bounds": yaml.safe_load((source / "bounds.yaml").read_text(encoding="utf-8")),
         "spellings": yaml.safe_load((source / "spellings.yaml").read_text(encoding="utf-8")),
         "renames": _renames(yaml.safe_load((source / "renames.yaml").read_text(encoding="utf-8"))),
     }

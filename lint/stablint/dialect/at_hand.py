@@ -44,6 +44,8 @@ class Program(NamedTuple):
 
     def reads(self, fragment: Fragment) -> Fragment:
         """The flags of a command, or the file that it names, as this program reads them."""
+        if fragment.framework == "deepspeed-chat":  # this copy says what DeepSpeed is given
+            fragment = fragment._replace(scopes={**fragment.scopes, "deepspeed": OPEN})
         if fragment.framework and self._contradicts(fragment):
             fragment = _plain(fragment)
         fragment = fragment._replace(statements=tuple(self._declares(one) for one in fragment.statements))

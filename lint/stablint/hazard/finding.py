@@ -8,7 +8,7 @@ from stablint.hazard.checked import Checked
 from stablint.hazard.condition import deciding, evaluate
 from stablint.hazard.model import Finding, Hazard, Remedy
 from stablint.hazard.wording import fill
-from stablint.run.fact import ABSENT, OWN, PRESUMED, Derived, Explicit, Fact, Place
+from stablint.run.fact import ABSENT, OWN, PRESUMED, Default, Derived, Explicit, Fact, Place
 from stablint.run.provenance import defaults, leaves
 from stablint.run.world import Run, World
 
@@ -34,6 +34,8 @@ def finding(
         severity = min(severity, "warning", key=_RANK.__getitem__)
         notes.append(_presumption(presumed, world))
     if _is_hint_by_recipes(names, world):
+        severity = "info"
+    if any(_of_a_copied_program(fact, world) for fact in presumed):
         severity = "info"
     if _of_a_reader_unseen((*facts, *([world.fact(item)] if item else [])), world):
         severity = "info"
@@ -71,6 +73,21 @@ def finding(
         tuple(notes),
         item,
         divided,
+    )
+
+
+# Programs without releases, which everybody copies and changes: what one of them fills in, a copy may not.
+_COPIED = frozenset({"deepspeed-chat"})
+
+
+def _of_a_copied_program(fact: Fact, world: World, depth: int = 0) -> bool:
+    """Whether it rests on what such a program fills in, which is a guess of a copy."""
+    if isinstance(fact.origin, Default):
+        return fact.origin.library in _COPIED
+    if not isinstance(fact.origin, Derived) or depth >= 8:
+        return False
+    return any(
+        _of_a_copied_program(world.fact(name), world, depth + 1) for name in fact.origin.facts if name != fact.name
     )
 
 

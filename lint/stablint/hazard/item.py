@@ -26,6 +26,14 @@ _OF_UNSLOTH = frozenset(
         "max_seq_length",
     ]
 )
+# Names that programs without the library's arguments hardly give their own.
+_OF_THE_LIBRARY = frozenset(
+    [
+        "per_device_train_batch_size", "per_device_eval_batch_size", "lr_scheduler_type", "save_strategy", "evaluation_strategy", "eval_strategy",
+        "save_total_limit", "load_best_model_at_end", "logging_steps", "report_to", "do_train", "do_eval", "warmup_ratio", "overwrite_output_dir",
+        "remove_unused_columns", "dataloader_num_workers", "gradient_checkpointing_kwargs", "ddp_find_unused_parameters",
+    ]
+)  # fmt: skip
 # Frameworks whose arguments are a subclass of the library's, with what else they take.
 _SUBCLASSES = {"llamafactory": "llamafactory.train", "ms-swift": "ms-swift.train"}
 # Two spellings of plain annotations, so that hazards name one.
@@ -124,7 +132,24 @@ class ItemWorld(World):
                 return False
         if self.scope(self.name) == PRESUMED and not any(owner.startswith("transformers.") for owner, _ in self._found):
             return None  # `max_seq_length` of somebody's own script is its own
+        if self.scope(self.name) == PRESUMED and self._is_newer() and not self._among_the_librarys():
+            return False  # a name that the library has only taken since is the program's own
         return True
+
+    def _is_newer(self) -> bool:
+        """Has no class the key yet in the chosen release?"""
+        firsts = [(spans.since, self.release(spans.library)) for _, spans in self._found]
+        return all(since is not None and release is not None and since > release for since, release in firsts)
+
+    def _among_the_librarys(self) -> bool:
+        """Do other settings of the same text have names that the library alone gives?"""
+        document = self._origin.place.document if self._origin is not None else None
+        keys = {
+            one.origin.place.path[0]
+            for one in self.run.explicit.values()
+            if isinstance(one.origin, Explicit) and one.origin.place.document is document and one.origin.place.path
+        }
+        return len((keys - {self.spelled}) & _OF_THE_LIBRARY) >= 2
 
     def _handed_on(self) -> bool:
         """Unsloth's trainers take what TRL's took before, and put it where TRL looks for it now (unsloth/trainer.py,

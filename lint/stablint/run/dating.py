@@ -14,7 +14,7 @@ from collections.abc import Mapping as Table
 from stablint.knowledge import load
 from stablint.run.fact import Explicit, Fact
 from stablint.run.fields import field
-from stablint.run.pep440 import Key, release_key
+from stablint.run.pep440 import Key, matcher, release_key
 from stablint.run.releases import Releases, known_keys
 
 WINDOW = 183
@@ -52,6 +52,21 @@ def _of_the_time(releases: Releases) -> Releases:
         ]
         if kept and len(kept) < len(keys):
             releases = releases.presume_only(library, tuple(kept))
+    return releases
+
+
+def bounded(releases: Releases, framework: str) -> Releases:
+    """The releases that the framework itself takes; those that it would refuse run nowhere. Nothing is known of what a framework newer than
+    the one that was read takes."""
+    row = load("release-bounds").get(framework)
+    newest = releases.newest(framework) if row else None
+    if row is None or (newest is not None and newest > release_key(row["release"])):
+        return releases
+    for library, specifier in row["takes"].items():
+        allowed, test = releases.allowed(library), matcher(specifier)
+        left = tuple(key for key in allowed if test(key))
+        if left and len(left) < len(allowed) and not releases.is_unread(library):
+            releases = releases.narrow(library, left)
     return releases
 
 

@@ -133,6 +133,12 @@ class Releases:
         library = _name(library)
         return Releases({**self._members, library: keys}, self._presumed | {library}, self._unread)
 
+    def narrow(self, library: str, keys: tuple[Key, ...]) -> "Releases":
+        """Only these of the releases that are left. What was said of the library stays said; where nothing was, it is a presumption."""
+        library = _name(library)
+        presumed = self._presumed if self.stated(library) else self._presumed | {library}
+        return Releases({**self._members, library: keys}, presumed, self._unread)
+
     def certain(self) -> "Releases":
         """Without the presumptions."""
         members = {library: keys for library, keys in self._members.items() if library not in self._presumed}

@@ -1,0 +1,76 @@
+"""A framework dates the libraries that it drives; what a program without releases fills in is a guess of its copies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablint.run.pep440 import release_key
+from tests.runs import inspected
+
+LLAMAFACTORY = (
+    "llamafactory-cli train --model_name_or_path Qwen/Qwen2.5-1.5B-Instruct --stage sft --do_train true --finetuning_type lora "
+    "--template qwen --dataset d --learning_rate 2e-4 --warmup_ratio 0.1 --output_dir out\n"
+)
+OPENRLHF = "deepspeed --module openrlhf.cli.train_sft --pretrain Qwen/Qwen2.5-1.5B --dataset d --zero_stage 2 --micro_train_batch_size 2\n"
+HUGGINGFACE = "python run_clm.py --model_name_or_path gpt2 --do_train --output_dir o --per_device_train_batch_size 4 --warmup_ratio 0.1\n"
+
+BOUNDS = [  # command, what is stated, the newest transformers that it may meet
+    (LLAMAFACTORY, [], "5.6.0"),
+    (LLAMAFACTORY, ["transformers>=4.44"], "5.6.0"),
+    (LLAMAFACTORY, ["transformers==4.46.1"], "4.46.1"),
+    (LLAMAFACTORY, ["transformers==5.23.0"], "5.23.0"),  # what is stated is believed
+    (LLAMAFACTORY, ["llamafactory==0.9.6"], "5.23.0"),  # newer than the one that was read
+    (OPENRLHF, ["transformers>=4.44"], "5.15.1"),
+    (HUGGINGFACE, ["transformers>=4.44"], "5.23.0"),
+]
+
+
+@pytest.mark.parametrize(("command", "stated", "most"), BOUNDS)
+def test_no_release_is_presumed_that_the_framework_refuses(
+    command: str, stated: list[str], most: str, tmp_path: Path
+) -> None:
+    found = inspected(tmp_path, {"train.sh": command}, releases=stated)
+    (run,) = found.runs
+    newest = run.releases.newest("transformers")
+    assert newest is not None and newest <= release_key(most)
+    assert (newest == release_key("5.23.0")) is (most == "5.23.0")
+
+
+def test_a_name_that_the_framework_still_has_is_not_called_gone(tmp_path: Path) -> None:
+    found = inspected(tmp_path, {"train.sh": LLAMAFACTORY}, releases=["transformers>=4.44"])
+    assert not [d for d in found.report.diagnostics if d.code == "V101"]
+
+
+CHAT = (
+    "deepspeed main.py --model_name_or_path meta-llama/Llama-2-7b-hf --data_split 2,4,4 --zero_stage {stage} --lora_dim 128 "
+    "--learning_rate 1e-3 --offload --output_dir out\n"
+)
+
+
+@pytest.mark.parametrize("stage", [1, 2, 3])
+def test_what_a_copied_program_may_fill_in_draws_no_warning(stage: int, tmp_path: Path) -> None:
+    found = inspected(tmp_path, {"run.sh": CHAT.format(stage=stage)}, releases=["deepspeed==0.14.0"])
+    assert not [d.code for d in found.report.diagnostics if d.severity != "info"]
+
+
+def test_a_copy_at_hand_decides_and_nothing_is_presumed_of_it(tmp_path: Path) -> None:
+    program = (
+        "import deepspeed\nfrom utils.ds_utils import get_train_ds_config\n\nconfig = get_train_ds_config(offload=True)\n"
+        "deepspeed.initialize(model=m, config=config)\n"
+    )
+    found = inspected(tmp_path, {"run.sh": CHAT.format(stage=2), "main.py": program}, releases=["deepspeed==0.14.0"])
+    assert not {"D149", "P109"} & {d.code for d in found.report.diagnostics}
+
+
+OWN_FLAGS = [  # a flag that only a release newer than the stated one has is the program's own
+    "deepspeed train2.py --num_layers 12 --batch_size 4 --num_steps 9 --warmup_steps 1 --activation_checkpointing --seed 4\n",
+    "torchrun pretrain.py --hidden_size 64 --lr 1e-4 --learning_rate 1e-4 --max_steps 10 --activation_checkpointing\n",
+]
+
+
+@pytest.mark.parametrize("command", OWN_FLAGS)
+def test_the_newest_name_of_a_setting_is_no_proof_of_the_library(command: str, tmp_path: Path) -> None:
+    found = inspected(tmp_path, {"train.sh": command}, releases=["transformers==4.57.6"])
+    assert "V106" not in {d.code for d in found.report.diagnostics}
