@@ -66,6 +66,7 @@ def test_a_copy_at_hand_decides_and_nothing_is_presumed_of_it(tmp_path: Path) ->
 
 OWN_FLAGS = [  # a flag that only a release newer than the stated one has is the program's own
     "deepspeed train2.py --num_layers 12 --batch_size 4 --num_steps 9 --warmup_steps 1 --activation_checkpointing --seed 4\n",
+    "srun deepspeed --num_gpus=$N train2.py --deepspeed_config ds.json $COMMON --batch_size 4 --warmup_steps 1 --activation_checkpointing\n",
     "torchrun pretrain.py --hidden_size 64 --lr 1e-4 --learning_rate 1e-4 --max_steps 10 --activation_checkpointing\n",
 ]
 

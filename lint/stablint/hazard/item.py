@@ -8,7 +8,7 @@ from typing import Any
 from stablint import knowledge
 from stablint.hazard.hints import belongs, correction, hint, meant, suggestion
 from stablint.run.accepted import reader
-from stablint.run.fact import PRESUMED, Explicit, Fact
+from stablint.run.fact import CLOSED, PRESUMED, Explicit, Fact
 from stablint.run.fields import FieldSpans, class_exists_at, field, field_names
 from stablint.run.names import Rename, renamed
 from stablint.run.pep440 import Key, release_key
@@ -132,7 +132,8 @@ class ItemWorld(World):
                 return False
         if self.scope(self.name) == PRESUMED and not any(owner.startswith("transformers.") for owner, _ in self._found):
             return None  # `max_seq_length` of somebody's own script is its own
-        if self.scope(self.name) == PRESUMED and self._is_newer() and not self._among_the_librarys():
+        of_a_command = self.layer == "flags" and self.scope(self.name) != CLOSED
+        if of_a_command and self._is_newer() and not self._among_the_librarys():
             return False  # a name that the library has only taken since is the program's own
         return True
 
