@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stablint.hazard.checked import Checked
 from stablint.run.pep440 import release_key
 from tests.runs import inspected
 
@@ -75,3 +76,30 @@ OWN_FLAGS = [  # a flag that only a release newer than the stated one has is the
 def test_the_newest_name_of_a_setting_is_no_proof_of_the_library(command: str, tmp_path: Path) -> None:
     found = inspected(tmp_path, {"train.sh": command}, releases=["transformers==4.57.6"])
     assert "V106" not in {d.code for d in found.report.diagnostics}
+
+
+ENGINE = """def get_train_ds_config(offload, stage=2):
+    device = "cpu" if offload else "none"
+    zero = {"stage": stage, "offload_param": {"device": device}, "offload_optimizer": {"device": device}}
+    return {"zero_optimization": zero, "%s": {"enabled": True}, "gradient_clipping": 0.5}
+"""
+PROGRAM = """import deepspeed
+from utils.ds_utils import get_train_ds_config
+
+deepspeed.initialize(model=m, config=get_train_ds_config(offload=True))
+"""
+
+
+@pytest.mark.parametrize(("written", "computed"), [("bf16", "bfloat16"), ("fp16", "float16")])
+@pytest.mark.parametrize("folder", ["", "step1/"])
+def test_the_dict_of_the_copy_says_the_format(written: str, computed: str, folder: str, tmp_path: Path) -> None:
+    files = {
+        "run.sh": CHAT.format(stage=2).replace("main.py", f"{folder}main.py"),
+        f"{folder}main.py": PROGRAM,
+        "utils/ds_utils.py": ENGINE % written,
+    }
+    (run,) = [run for run in inspected(tmp_path, files).runs if run.framework == "deepspeed-chat"]
+    world = Checked(run).newest
+    assert world.value("derived.compute_dtype") == computed
+    assert world.value("deepspeed.gradient_clipping") == 0.5
+    assert world.value("deepspeed.zero_optimization.stage") == 2

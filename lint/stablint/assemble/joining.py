@@ -99,6 +99,8 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
                 program = program._replace(options=frozenset())  # another one of that name may be meant
             programs.append(program)
             parts = [_as_read(part, program) for part in parts]
+            if parts[0].fragment.framework == "deepspeed-chat":
+                parts[0] = _with_its_engine(parts[0], program, path, files)
         found = [
             f
             for f in files.fragments(path, ROLE_DIALECT.get(link.role))
@@ -131,6 +133,19 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
     if any(fact.startswith("deepspeed.") for fact in facts):
         linked.add("deepspeed")
     return parts, frozenset(linked), followed
+
+
+def _with_its_engine(part: Part, program: Program, path: str, files: Files) -> Part:
+    """A copy of DeepSpeed-Chat with what the function beside it gives DeepSpeed; flags of the command say the rest."""
+    from stablint.dialect import chat_copy
+
+    name = chat_copy.module_of(program.document.text.text)
+    own = discover.locate(name, path, files.root(path)) if name else None
+    if own is None or os.path.isdir(own):
+        return part
+    said = {one.fact for one in part.fragment.statements}
+    more = [one for document in files.documents(own) for one in chat_copy.stated(document) if one.fact not in said]
+    return part._replace(fragment=part.fragment._replace(statements=(*part.fragment.statements, *more)))
 
 
 def at_hand(files: Files, path: str) -> Program | None:
