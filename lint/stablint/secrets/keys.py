@@ -11,7 +11,6 @@ from stablint.secrets.hints import may_hold_key
 from stablint.secrets.words import (
     ABOUT,
     ALWAYS,
-    ALWAYS_TOKENS,
     BY_LOOKS,
     KEYS_OF,
     KEYS_OF_DATA,
@@ -84,7 +83,7 @@ def _strength(key: str) -> int:
 
 def _of_token(last: str, before: str) -> int:
     if last == "tokens":
-        return SURE if before in VENDORS or before in ALWAYS_TOKENS else NO
+        return SURE if before in VENDORS or before in ("api", "auth", "access", "secret", "bearer", "refresh") else NO
     if before in TOKENS_OF_PEOPLE:
         return SURE
     return NO if before in TOKENS_OF_TEXT or (not before.isalpha() and before != "") else SURE
@@ -172,20 +171,7 @@ def is_secret(key: str, value: Any) -> bool:
         return False
     if strength == LIKELY:
         return looks_generated(value)
-    if _of_some_token(key) and value.isalpha() and len(value) <= _WORD_OF_TEXT:
-        return False
     return len(value) >= (3 if _TYPED.search(key) else _SHORTEST)
-
-
-_WORD_OF_TEXT = 12  # letters of a word that a tokenizer may have; no token of an account is one word
-
-
-def _of_some_token(key: str) -> bool:
-    """Whether the key names the token of something, and of nobody who gives tokens out: `boundary_token`, not `hf_token` or `token`."""
-    words = [word.lower() for word in re.findall(_WORD, key.rpartition(".")[2])]
-    if len(words) < 2 or words[-1] not in ("token", "tokens"):
-        return False
-    return words[-2] not in VENDORS and words[-2] not in TOKENS_OF_PEOPLE and words[-2] not in ALWAYS_TOKENS
 
 
 def conceal(key: str, value: Any, hidden: Any) -> Any:

@@ -53,11 +53,6 @@ TOKENS_OF_PEOPLE = _set("""
 """)
 """In front of `token` these make a secret of it."""
 
-ALWAYS_TOKENS = _set("""
-    access api auth bearer refresh secret
-""")
-"""In front of `tokens` these make secrets of them."""
-
 TOKENS_OF_TEXT = _set("""
     a action added additional all an anchor answer any as assistant attention attn audio average avg bad beg begin blank boi bos bottleneck
     box by byte call char chat class cls code codebook commit compression concat context coord correct count critic cross custom decoder
