@@ -109,7 +109,6 @@ _FILLED = r"""(?ix)
     | [-x*.…#_?=]+\Z | [0]+\Z
     | (?:hf_|sk-|sk-proj-|sk-ant-|sk-or-|gh[a-z]_|r8_|gsk_|pk-|key-|token-|glpat-)?[-x*.…#_]{3,}\Z
     | .*(?:\*{3}|x{5}|\.{3}|…)
-    | .*(?:0?123456|abcdef|abc[-_]?123)        # in the order of the keyboard or the alphabet
     | (?:.*[-_ ])?(?:no|not|without)[-_ ]?(?:api|auth|key|token|secret|password|login|needed|necessary|required)(?:[-_ ].*)?\Z
     | os\.(?:environ|getenv).* | getpass\.? .* | env(?:iron)?[:.].* | (?:file|vault|secret|ssm|op|env|sops|kms|ref|arn|https?)://?[^@]*\Z
     | .*(?:\A|[^a-z])(?:your|yours|placeholder|redacted|changeme|change[-_ ]?me|replace|insert|enter|fill|filled|todo|dummy|fake|example|
@@ -154,10 +153,6 @@ def looks_generated(value: str) -> bool:
     return False
 
 
-_TYPED = re.compile(r"(?i)pass|pwd|cred")  # chosen by people, so it may be short
-_SHORTEST = 10  # characters: no service issues shorter keys, and what is shorter fills a place (`API_KEY=local`)
-
-
 def is_secret(key: str, value: Any) -> bool:
     """Whether a literal behind this key is a secret: `hub_token: hf_…`, `password: 12345678`; not `pad_token: "<pad>"`."""
     strength = names_secret(key)
@@ -171,7 +166,7 @@ def is_secret(key: str, value: Any) -> bool:
         return False
     if strength == LIKELY:
         return looks_generated(value)
-    return len(value) >= (3 if _TYPED.search(key) else _SHORTEST)
+    return len(value) >= 3
 
 
 def conceal(key: str, value: Any, hidden: Any) -> Any:
