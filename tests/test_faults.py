@@ -53,7 +53,7 @@ STAGES = {
     "gathering": "stablint.assemble.runs.seeds_of",
     "joining": "stablint.assemble.runs.join",
     "settling": "stablint.assemble.runs._runs",
-    "judging": "stablint.judging.check",
+    "judging": "stablint.judging.check stablint.judging._sifted",  # one run by itself, and several
     "grouping findings": "stablint.diagnose._key",
     "wording a finding": "stablint.diagnose._diagnostic",
     "repairing a finding": "stablint.diagnose._fix",
@@ -77,9 +77,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def breaks(monkeypatch: pytest.MonkeyPatch, stage: str, error: Exception) -> None:
-    module, _, name = STAGES[stage].rpartition(".")
-    __import__(module)
-    monkeypatch.setattr(STAGES[stage], failing(getattr(sys.modules[module], name), error))
+    for place in STAGES[stage].split():
+        module, _, name = place.rpartition(".")
+        __import__(module)
+        monkeypatch.setattr(place, failing(getattr(sys.modules[module], name), error))
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -114,7 +114,7 @@ def migrate(paths: list[str], new: Options, old: Options) -> Migrated:
 def migrations() -> Iterator[hazards.Hazard]:
     """The rules about releases, but for those that guess by likeness what was meant: a key of somebody's own stays as it is."""
     for hazard in hazards.load():
-        guesses = any("item.suggestion" in pair for remedy in hazard.remedies for pair in remedy.swap)
+        guesses = any("item.correction" in pair for remedy in hazard.remedies for pair in remedy.swap)
         if hazard.code.startswith("V") and not guesses:
             yield hazard
 
