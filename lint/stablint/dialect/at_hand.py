@@ -151,22 +151,10 @@ def read(documents: Iterable[Document]) -> Program | None:
         found[0] if found else "",
         found[1] if found else None,
         any(map(_adapts, module.calls)),
-        loop.calls_trainer(module) or _is_for_training(kinds),
-        loop.may_train(module) or _is_for_training(kinds),
+        loop.calls_trainer(module) or loop.states_training(module),
+        loop.may_train(module),
         not found and not declared.keys().isdisjoint(_EPOCHS) and any(map(_of_another_file, module.calls)),
         options=options[0] if options else frozenset(),
-    )
-
-
-# Arguments that only a training reads.
-_OF_TRAINING = ("num_train_epochs", "max_steps", "learning_rate", "per_device_train_batch_size")
-
-
-def _is_for_training(kinds: list[tuple[Call, str]]) -> bool:
-    """Whether the program states what a library's trainer is to do: who is handed that trains, in this file or another."""
-    return any(
-        kind == "arguments" and not call.parsed and any(call.arguments.get(name) is not None for name in _OF_TRAINING)
-        for call, kind in kinds
     )
 
 

@@ -65,7 +65,22 @@ def _told(call: Call) -> str:
 
 def may_train(module: Module) -> bool:
     """Whether a call may train: a trainer, an optimiser, a gradient, a function named so, or one of another file that may do anything."""
-    return any(_MAY_TRAIN.search(_told(call)) and not (call.local and call.name == "main") for call in module.calls)
+    return states_training(module) or any(
+        _MAY_TRAIN.search(_told(call)) and not (call.local and call.name == "main") for call in module.calls
+    )
+
+
+# Arguments that only a training reads.
+_OF_TRAINING = ("num_train_epochs", "max_steps", "learning_rate", "per_device_train_batch_size")
+
+
+def states_training(module: Module) -> bool:
+    """Whether the program states what a library's trainer is to do: whoever is handed that trains, in this file or another."""
+    return any(
+        not call.parsed and any(call.arguments.get(name) is not None for name in _OF_TRAINING)
+        for call in module.calls
+        if python_kinds.kind(call) == "arguments"
+    )
 
 
 def judges(module: Module) -> bool:

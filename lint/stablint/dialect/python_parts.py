@@ -317,7 +317,7 @@ def _tokenizer(block: Block, call: Call) -> Fragment:
 
 # What a program ends its rows with beside the tokenizer's own end: a mark in its prompts, the turns of a chat template, words to stop at.
 _OWN_END = re.compile(
-    r"\#\#\#? ?End\b|<\|im_end\|>|<\|eot(?:_id)?\|>|<\|end(?:_of_turn)?\|>|<end_of_turn>|<turn\|>|<\|assistant_end\|>|\[/?END\]"
+    r"\#\#\#? ?End\b|<\|im_end\|>|<\|eot(?:_id)?\|>|<\|end(?:_of_turn)?\|>(?![A-Za-z])|<end_of_turn>|<turn\|>|<\|assistant_end\|>|\[/?END\]"
     r"|<end>|<STOP>|<\|END_OF_TURN_TOKEN\|>"
     r"|\b(?:END|STOP)_(?:KEY|MARK|MARKER|TOKEN|TAG|STR|STRING|SEQ|SEQUENCE|WORD|OF_\w+)\b|\b(?:end|stop)_(?:key|mark|marker|tag|string|sequence|word|sequences|words|strings)\b"
     r"|\bapply_chat_template\b|\bchat_template\b"

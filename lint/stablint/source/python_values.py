@@ -24,6 +24,8 @@ _NEVER_NULL = (
     ast.JoinedStr, ast.BinOp, ast.Lambda, ast.Compare, ast.List, ast.Tuple, ast.Dict, ast.Set,
     ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp,
 )  # fmt: skip
+# Functions that give an object or fail.
+_MAKERS = frozenset({"copy", "deepcopy", "from_pretrained", "create_reference_model"})
 _OTHERS_WEIGHTS = ("ref", "teacher", "reward", "critic", "input", "output", "tensor", "emb_")
 _SPECIAL_TOKENS = frozenset({"pad_token", "pad_token_id"})
 
@@ -171,7 +173,11 @@ class Values(Calls):
         self._depth += 1
         reader = _READERS.get(type(node))
         result = reader(self, node, scope) if reader else self.unknown(node, "computed when the program runs")
-        if isinstance(result, Scalar) and isinstance(result.value, Unknown) and isinstance(node, _NEVER_NULL):
+        if (
+            isinstance(result, Scalar)
+            and isinstance(result.value, Unknown)
+            and (isinstance(node, _NEVER_NULL) or _makes(node))
+        ):
             result = result._replace(value=result.value._replace(there=True))
         self._depth -= 1
         self._reading.discard(key)
@@ -429,3 +435,13 @@ _READERS: dict[type[ast.AST], Callable[..., Node]] = {
     ast.Attribute: Values.attribute, ast.Subscript: Values.item, ast.List: Values.sequence, ast.Tuple: Values.sequence,
     ast.Set: Values.sequence, ast.Dict: Values.mapping, ast.Call: Values.called,
 }  # fmt: skip
+
+
+def _makes(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    name = (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
+    return name in _MAKERS
