@@ -51,6 +51,7 @@ def propose(finding: Finding, purse: limits.Purse) -> Fix | None:
 
 def _written(finding: Finding, remedy: Remedy, purse: limits.Purse) -> tuple[Changed, tuple[FileEdits, ...]]:
     """What of the run changes, and the edits."""
+    _require_room(finding.place.document, purse)
     if remedy.mend:
         from stablint.fix.mend import mended
 
@@ -146,14 +147,18 @@ def _by_file(edits: Made, purse: limits.Purse) -> tuple[FileEdits, ...]:
     return tuple(FileEdits(text, _disjoint(made, text.text)) for text, made in by_file.values())
 
 
+def _require_room(document: Document, purse: limits.Purse) -> None:
+    if document.view is not None and purse.is_empty(document.text.path):
+        raise Impossible(f"more than {purse.limit.most:,} {purse.limit.of}: {purse.limit.then}")
+
+
 def _require_faithful(document: Document, edits: list[Edit], purse: limits.Purse) -> None:
     """Raises Impossible where the file, after the edits of one of its views, would not read as that view after them. Asked once for all of them: the
     file is read anew for it."""
     from stablint.fix.within import is_faithful
 
     assert document.view is not None
-    if purse.is_empty(document.text.path):
-        raise Impossible(f"more than {purse.limit.most:,} {purse.limit.of}: {purse.limit.then}")
+    _require_room(document, purse)
     meant = _disjoint([edit.inside for edit in edits if edit.inside is not None], document.view.source)
     if not is_faithful(document, _disjoint(edits, document.text.text), meant, purse):
         raise Impossible("the text around it would read differently")

@@ -47,7 +47,7 @@ CONFIRMED = Limit(
 )
 MATCHED = Limit(1_000, "characters in a value that a pattern is asked about", "the answer counts as not known")
 REREAD = Limit(
-    400_000, "characters read again to prove the repairs of a notebook or here-document", "those told first come first"
+    250_000, "characters read again to prove the repairs of a notebook or here-document", "those told first come first"
 )
 TOLD = Limit(100, "findings of one rule in one file", "the others are not told")
 
