@@ -63,12 +63,29 @@ def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
         if kind in ("command", "text"):
             pins = installed(text, path).items()
             said["text" if kind == "text" else "wish"] += [(name, pin) for name, pin in pins if pin.specifier != ANY]
-    found = _agreeing(said["lock"])
-    for library, pin in _agreeing(said["wish"]).items():
-        found.setdefault(library, pin)
+    found = {library: Pin(UNREAD, path) for library, path in _carried(folder)}
+    for kind in ("lock", "wish"):
+        for library, pin in _agreeing(said[kind]).items():
+            found.setdefault(library, pin)
     for library, pin in _agreeing(said["text"]).items():
         found.setdefault(library, pin._replace(presumed=True))
     return found
+
+
+# Libraries that repositories carry a copy of, to change it: what a program imports then is of no release.
+_CARRIED = ("accelerate", "deepspeed", "peft", "transformers", "trl")
+
+
+def _carried(folder: str) -> Iterator[tuple[str, str]]:
+    """Libraries whose package lies in the folder, or in `src` or a folder of the library's name there."""
+    names = _names(folder)
+    for library in _CARRIED:
+        for inner in ("", library, "src", f"{library}/src"):
+            first = (inner or library).partition("/")[0]
+            path = os.path.join(folder, *filter(None, inner.split("/")), library, "__init__.py")
+            if first in names and os.path.isfile(path):
+                yield library, path
+                break
 
 
 def _included(text: str, path: str, inside: str, seen: set[str]) -> Iterator[tuple[str, Pin]]:

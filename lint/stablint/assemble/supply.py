@@ -113,7 +113,8 @@ def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Rele
     pins = dict(files.requirements(parts[0].fragment.block.document.text.path))
     for text, format, notebook in _texts(parts):
         if notebook or format in ("shell", "python", "notebook"):
-            pins |= files.installed(text)
+            # a command that is commented out says nothing where a file says it
+            pins |= {name: pin for name, pin in files.installed(text).items() if not (pin.presumed and name in pins)}
         if format in ("python", "notebook"):
             pins |= locks.required(text.text, text.path)
     if not (pins or options.releases):

@@ -249,7 +249,7 @@ def _proving(keys: Iterable[str]) -> Iterable[str]:
 
 # Fields of some TRL class that any program of one's own may have as well: they prove no TRL.
 # Adapter arguments that TRL's ModelConfig spells otherwise: who has them parses arguments of its own.
-_NOT_OF_TRL = frozenset({"lora_rank", "lora_target"})
+_NOT_OF_TRL = frozenset({"lora_rank", "lora_target", "use_lora", "use_qlora", "lora_enabled"})
 _ANYBODYS = frozenset({"batch_size", "steps", "model_name", "dataset", "task_name", "max_new_tokens"})
 _GENERATION = frozenset(
     {"use_vllm", "vllm_gpu_memory_utilization", "vllm_tensor_parallel_size", "temperature", "top_p", "top_k"}
@@ -326,6 +326,13 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None, *,
 
 # `--freeze_vision_tower`, `--tune_language_model`, `--mm_tunable_parts`, `--qlora_enabled`, `--peft_path`: a program's own switches.
 _TRAINED = re.compile(r"(?:^|_)(?:(?:un)?freez|frozen|tune_|tunable|trainable|q?lora|peft|adapter)")
+
+
+def _is_own_switch(key: str) -> bool:
+    """What is trained, by a name that no library has: `use_lora`."""
+    return _TRAINED.search(key) is not None and not known_key(key)
+
+
 _OFF = (False, None, 0, "false", "no", "none", "")
 
 
@@ -371,7 +378,9 @@ _readings: dict[tuple[frozenset[str], bool, str | None, bool], _Reading] = {}
 
 
 def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: bool) -> _Reading:
-    trl = config_class is not None or (is_trl(keys) and keys.isdisjoint(_NOT_OF_TRL))
+    trl = config_class is not None or (
+        is_trl(keys) and keys.isdisjoint(_NOT_OF_TRL) and not any(map(_is_own_switch, keys))
+    )
     unknown = sum(1 for key in keys if key not in TRL_ONLY and not _is_known(key))
     # TRL's own parser takes no key that nobody knows: such flags, and more than one such key, are another program's, which may set more.
     foreign = unknown >= (1 if flags else 2) or LOOSE in keys

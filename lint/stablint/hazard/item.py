@@ -119,6 +119,8 @@ class ItemWorld(World):
         nothing else could read it: in a call of the class, in DeepSpeed's own file."""
         if self._handed_on():
             return False
+        if any(self.run.releases.is_unread(owner.partition(".")[0]) for owner in self._owners):
+            return None  # a commit, or a copy that the repository carries
         if not self._found:
             return self._never_a_key() if self._owners else False
         if self._origin is not None and self._origin.reader and not self._in_its_call():
