@@ -1,6 +1,7 @@
 """verl: Hydra files of its trainers, and commands that override their keys (`python -m verl.trainer.main_ppo data.train_batch_size=256 …`).
 
-Read at verl 0.2 to 0.5: trainer/config/ppo_trainer.yaml, sft_trainer.yaml. Its actors are no TrainingArguments: what is left out stands in its own file.
+Read from the copies that repositories carry (trainer/config/ppo_trainer.yaml, sft_trainer.yaml); no release was opened whole.
+Its actors are no TrainingArguments: what is left out stands in its own file.
 """
 
 from __future__ import annotations
