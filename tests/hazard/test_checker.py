@@ -204,3 +204,22 @@ def test_a_flag_of_a_program_at_hand_may_be_its_own(tmp_path: Path) -> None:
     }
     found = inspected(tmp_path, files, releases=["trl==1.16.0", "transformers==5.23.0"]).report.diagnostics
     assert not [d.rule for d in found if d.setting == "max_target_length" and d.severity == "error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "train.py",
+            "from transformers import TrainingArguments\nTrainingArguments('o', deepspeed={'zero_optimization': {'stage': 3, '{key}': True}})\n",
+        ),
+        (
+            "train.yaml",
+            "output_dir: o\nmodel_name_or_path: a/b\ndataset_name: a/b\nuse_peft: true\ndeepspeed: {zero_optimization: {stage: 3, {key}: true}}\n",
+        ),
+    ],
+)
+@pytest.mark.parametrize("key", ["gather_16bit_weights_on_model_save", "stage3_gather_16bit_weights_on_model_save"])
+def test_a_key_of_deepspeed_is_known_by_both_its_names_wherever_it_stands(name, text, key, tmp_path: Path) -> None:
+    found = inspected(tmp_path, {name: text.replace("{key}", key)}).report.diagnostics
+    assert "deepspeed-unknown-zero-key" not in {d.rule for d in found}

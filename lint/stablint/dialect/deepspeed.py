@@ -113,6 +113,12 @@ def row(key: str) -> Row:
     return Row(key, "deepspeed." + key)
 
 
+def inline(key: str, path: str) -> Row:
+    """A key of a block that stands in another text, under its place there: as in a file of its own."""
+    known = ROWS.get(path)
+    return Row(key, known.fact if known is not None else "deepspeed." + path)
+
+
 def lower(block: Block, layer: str = "deepspeed-file") -> Fragment:
     return Fragment(
         dialect="deepspeed", block=block, layer=layer, statements=tuple(lower_mapping(block, ROWS, layer, row)),

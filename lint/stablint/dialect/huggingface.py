@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping as Table
 from typing import TYPE_CHECKING, NamedTuple
 
+from stablint.dialect import deepspeed
 from stablint.dialect.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.run.names import canonical, is_switch, known_key
@@ -162,7 +163,7 @@ def _make_row(key: str) -> Row | None:
     if head == "fsdp_config" and dot:
         return Row(key, "fsdp." + rest.removeprefix("fsdp_"))
     if head in ("deepspeed", "deepspeed_config") and dot:
-        return Row(key, "deepspeed." + rest)
+        return deepspeed.inline(key, rest)
     if key == "model_max_length":  # of Alpaca's train.py and most programs that grew out of it; no name to write
         return Row(key, "training.max_length")
     if not known_key(head):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stablint.dialect import huggingface, loop, peft, python_kinds
+from stablint.dialect import deepspeed, huggingface, loop, peft, python_kinds
 from stablint.dialect.fragment import Block, Fragment, Link, Row, last_word, lower_mapping, statement
 from stablint.run.accepted import reader
 from stablint.run.fact import Explicit, Place, Statement
@@ -263,7 +263,7 @@ def _engine(block: Block, call: Call) -> Fragment:
 
 def _below_config(key: str) -> Row | None:
     _, dot, path = key.partition(".")
-    return Row(key, "deepspeed." + path) if dot else None
+    return deepspeed.inline(key, path) if dot else None
 
 
 def _lightning(block: Block, call: Call) -> Fragment:
