@@ -54,7 +54,8 @@ def stated(folder: str, root: str, read: dict[str, dict[str, Pin]]) -> dict[str,
 
 def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
     said: dict[str, list[tuple[str, Pin]]] = {"lock": [], "wish": [], "text": []}
-    for path, kind, read in _files(folder):
+    names = _names(folder)
+    for path, kind, read in _files(folder, names):
         text = _text(path, inside, _LARGEST if kind == "lock" else _LARGEST_TEXT)
         if read is not None:
             said["lock" if kind == "lock" else "wish"] += _said(read(text), path)
@@ -63,7 +64,7 @@ def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
         if kind in ("command", "text"):
             pins = installed(text, path).items()
             said["text" if kind == "text" else "wish"] += [(name, pin) for name, pin in pins if pin.specifier != ANY]
-    found = {library: Pin(UNREAD, path) for library, path in _carried(folder)}
+    found = {library: Pin(UNREAD, path) for library, path in _carried(folder, names)}
     for kind in ("lock", "wish"):
         for library, pin in _agreeing(said[kind]).items():
             found.setdefault(library, pin)
@@ -76,9 +77,8 @@ def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
 _CARRIED = ("accelerate", "deepspeed", "peft", "transformers", "trl")
 
 
-def _carried(folder: str) -> Iterator[tuple[str, str]]:
+def _carried(folder: str, names: list[str]) -> Iterator[tuple[str, str]]:
     """Libraries whose package lies in the folder, or in `src` or a folder of the library's name there."""
-    names = _names(folder)
     for library in _CARRIED:
         for inner in ("", library, "src", f"{library}/src"):
             first = (inner or library).partition("/")[0]
@@ -101,10 +101,11 @@ def _included(text: str, path: str, inside: str, seen: set[str]) -> Iterator[tup
         yield from _included(more, other, inside, seen)
 
 
-def _files(folder: str) -> Iterator[tuple[str, str, Any]]:
+def _files(folder: str, names: list[str]) -> Iterator[tuple[str, str, Any]]:
     """Of a folder and of those beside its code that hold nothing else: path, kind and reader."""
-    for place in (folder, *(os.path.join(folder, name) for name in _names(folder) if name.lower() in _BESIDE)):
-        for name in _names(place):
+    beside = (os.path.join(folder, name) for name in names if name.lower() in _BESIDE)
+    for place, there in ((folder, names), *((place, _names(place)) for place in beside)):
+        for name in there:
             kind, read = reader_of(name, os.path.basename(place))
             if kind:
                 yield os.path.join(place, name), kind, read

@@ -21,7 +21,8 @@ def compiled(condition: Condition) -> Steady:
     operator, name = condition[0], condition[1]
     if operator in GROUPS:
         parts = [compiled(inner) for inner in name]
-        return _any(parts) if operator == "any" else _all(parts) if operator == "all" else _not(_all(parts))
+        joined = _joined(parts, operator == "any")
+        return _not(joined) if operator == "not" else joined
     operate = OPERATORS[operator]
     if condition[2] == 2:
         other = condition[3]
@@ -44,32 +45,21 @@ def compiled(condition: Condition) -> Steady:
     return compare
 
 
-def _any(parts: list[Steady]) -> Steady:
-    def either(world: World) -> Any:
-        verdict: Any = False
+def _joined(parts: list[Steady], settling: bool) -> Steady:
+    """`any`, which a true part settles, or `all`, which a false one does."""
+    unsettled = not settling
+
+    def together(world: World) -> Any:
+        verdict: Any = unsettled
         for part in parts:
             found = part(world)
-            if found is True:
-                return True
-            if found is not False and verdict is not MOVES:
+            if found is settling:
+                return settling
+            if found is not unsettled and verdict is not MOVES:
                 verdict = found
         return verdict
 
-    return either
-
-
-def _all(parts: list[Steady]) -> Steady:
-    def both(world: World) -> Any:
-        verdict: Any = True
-        for part in parts:
-            found = part(world)
-            if found is False:
-                return False
-            if found is not True and verdict is not MOVES:
-                verdict = found
-        return verdict
-
-    return both
+    return together
 
 
 def _not(part: Steady) -> Steady:

@@ -30,13 +30,16 @@ def _band(w: World) -> tuple[Any, tuple[str, ...]]:
     return band(goal, how, size, kind if isinstance(kind, str) else None), names
 
 
+def _in_words(low: float, high: float) -> str:
+    return f"about {low:g}" if low == high else f"{low:g} to {high:g}"
+
+
 def learning_rate_band(w: World) -> Answer:
     """The band in words, for messages: quartiles and how many recipes were counted."""
     found, names = _band(w)
     if found is None:
         return Answer(Unknown("no counted recipes for this objective, method and size"), names)
-    low, high = found.typical_low, found.typical_high
-    return Answer(f"about {low:g}" if low == high else f"{low:g} to {high:g}", names)
+    return Answer(_in_words(found.typical_low, found.typical_high), names)
 
 
 def effective_lora_rate(w: World) -> Answer:
@@ -87,8 +90,7 @@ def published_rates(w: World) -> Answer:
     found, names = _published(w)
     if found is None:
         return Answer(Unknown("nobody has published rates of this method"), names)
-    low, high = found.typical_low, found.typical_high
-    return Answer(f"about {low:g}" if low == high else f"{low:g} to {high:g}", names)
+    return Answer(_in_words(found.typical_low, found.typical_high), names)
 
 
 published_name = _of_published("name")

@@ -6,7 +6,7 @@ A name is matched against product lines, longest spelling first, and then agains
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from stablint import knowledge
@@ -209,15 +209,17 @@ def _facts(number: int, label: str | None, words: Tokens, stated: tuple[str, int
     if "model.parameters" not in facts and stated is not None:
         facts["model.parameters"] = stated[1]
     facts["model.fp16_training"] = _judgement(line["fp16"], facts) if sure else "unknown"
-    if any(word in _SEES or word.startswith(_SEEING) for word in words) and not any(
-        word in _SEES or word.startswith(_SEEING) for word in line["type"].split("_")
-    ):
+    if _sees(words) and not _sees(line["type"].split("_")):
         facts.pop("model.linear_modules", None)  # those of the text model; the tower's are not on record
     return _with_quantisation(facts, words, line["quantised"])
 
 
 def _row(columns: Mapping[str, str], row: list[Any]) -> Facts:
     return {fact: value for fact, value in zip(columns.values(), row, strict=False) if value is not None}
+
+
+def _sees(words: Iterable[str]) -> bool:
+    return any(word in _SEES or word.startswith(_SEEING) for word in words)
 
 
 def _judgement(entries: list[tuple[str, int]], facts: Mapping[str, Any]) -> str:
