@@ -293,8 +293,10 @@ def lora_targets_missing(w: World) -> Answer:
     wanted, there = (w.value(name) for name in names)
     if is_unknown(wanted) or is_unknown(there) or not isinstance(there, list):
         return Answer(Unknown("targets or modules are not known"), names)
-    if not isinstance(wanted, list) or any(not isinstance(word, str) for word in wanted):
+    if not isinstance(wanted, list):
         return Answer([], names)
+    if any(not isinstance(word, str) for word in wanted):
+        return Answer(Unknown("a target is no name"), names)
     have = set(there)
     return Answer([word for word in wanted if word.rpartition(".")[2] not in have], names)
 
