@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -12,7 +14,7 @@ import pytest
 
 import stablint
 from stablint.cli import main
-from stablint.secrets.assignments import PYTHON, SHELL, YAML
+from stablint.secrets.assignments import PYTHON, SHELL, YAML, _marks
 from stablint.secrets.hints import MARKS, may_hold_secret
 from stablint.secrets.keys import is_placeholder, is_secret
 from stablint.secrets.masking import mask
@@ -325,6 +327,26 @@ def test_a_word_of_the_language_is_hidden_where_it_stands_only(language, text):
 
     assert "hunter" not in covered(text, language) and len(covered(text, language)) == len(text)
     assert not known(text, language)
+
+
+def test_words_of_keys_are_found_as_a_pattern_finds_them():
+    """Case by case and letter by letter, those that only a pattern takes for k, s and i included."""
+    pattern = re.compile(
+        r"(?i)token|key|secret|pass|pwd|cred|auth|bearer|\bpat\b|_pat\b|cookie|signature|_sk\b|_ak\b|\bsk\b|\bak\b|_sas\b|dsn|webhook|hmac|jwt"
+        r"|api\b|connection"
+    )
+    dice = random.Random(5)
+    words = re.findall(r"\w{2,}", pattern.pattern.replace("\\b", " "))
+    alike = {"k": "\u212a", "s": "\u017f", "i": "\u0131"}
+    for _ in range(3000):
+        pieces = [
+            dice.choice([word, word.upper(), word[:-1], "".join(alike.get(c, c) for c in word)])
+            if dice.random() < 0.6
+            else dice.choice("aZ _-.\n=:\u00e9\u6f22\u01301")
+            for word in dice.choices(words, k=dice.randint(1, 12))
+        ]
+        text = "".join(pieces)
+        assert _marks(text) == [found.span() for found in pattern.finditer(text)], text
 
 
 def test_a_number_is_hidden_and_json_stays_json():

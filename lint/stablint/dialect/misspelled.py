@@ -5,6 +5,7 @@ A script may well have arguments of its own, so only a recipe that holds next to
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from stablint.dialect import huggingface
@@ -19,14 +20,34 @@ def misspelled(keys: frozenset[str]) -> tuple[str, ...]:
     """The keys that resemble a known one; none where more than one other key is nobody's that is known."""
     found = _found.get(keys)
     if found is None:
-        unknown = [
-            key
-            for key in keys
-            if key not in huggingface.TRL_ONLY and key not in huggingface.ROWS and not known_key(key)
-        ]
-        near = tuple(sorted(key for key in unknown if any(resembles(key, name) for name in load("keys")["keys"])))
-        found = _found[keys] = near if len(unknown) - len(near) <= 1 else ()
+        near, strangers = [], 0
+        for key in keys:
+            if key not in huggingface.TRL_ONLY and key not in huggingface.ROWS and not known_key(key):
+                if _looks_known(key):
+                    near.append(key)
+                else:
+                    strangers += 1
+                    if strangers > 1:
+                        break
+        found = _found[keys] = tuple(sorted(near)) if strangers <= 1 else ()
     return found
+
+
+@cache
+def _looks_known(key: str) -> bool:
+    beginnings, ends = _known()
+    return any(resembles(key, name) for name in (*beginnings.get(key[:2], ()), *ends.get(key[-3:], ())))
+
+
+@cache
+def _known() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """The known names by their first two letters, and by their last three: one of them must be the same."""
+    beginnings: dict[str, list[str]] = {}
+    ends: dict[str, list[str]] = {}
+    for name in load("keys")["keys"]:
+        beginnings.setdefault(name[:2], []).append(name)
+        ends.setdefault(name[-3:], []).append(name)
+    return beginnings, ends
 
 
 def of_others(keys: frozenset[str]) -> tuple[str, ...]:

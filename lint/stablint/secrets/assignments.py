@@ -22,11 +22,15 @@ _LANGUAGES = {
     **dict.fromkeys(("json", "jsonc", "ipynb"), JSON),
 }
 
-# Any key that `names_secret` knows holds one of these.
-_MAY = re.compile(
-    r"(?i)token|key|secret|pass|pwd|cred|auth|bearer|\bpat\b|_pat\b|cookie|signature|_sk\b|_ak\b|\bsk\b|\bak\b|_sas\b|dsn|webhook|hmac|jwt"
-    r"|api\b|connection"
-)
+# Any key that `names_secret` knows holds one of these, in whatever case; whether a word begins, and ends, with it.
+_MARKS = (
+    *((word, False, False) for word in ("token", "key", "secret", "pass", "pwd", "cred", "auth", "bearer", "cookie", "signature", "dsn")),
+    *((word, False, False) for word in ("webhook", "hmac", "jwt", "connection")),
+    *((word, False, True) for word in ("_pat", "_sk", "_ak", "_sas", "api")),
+    *((word, True, True) for word in ("pat", "sk", "ak")),
+)  # fmt: skip
+# What is an ASCII letter to a reader who makes no difference between capitals and small letters.
+_ALIKE = (("\u212a", "k"), ("\u017f", "s"), ("\u0130", "i"), ("\u0131", "i"))
 # The rest of a key from there on, what closes it, and what stands between it and its value.
 _REST = re.compile(
     r"""(?P<close>\\{0,2}["'])?(?P<bracket>[ \t]{0,4}\])?(?:
@@ -65,15 +69,15 @@ def language_of(path: str) -> str:
 def assigned(text: str, language: str = LINE) -> Iterator[Span]:
     """Where such values stand, without their quotes; in order, though one may lie within another."""
     done = 0
-    for found in _MAY.finditer(text):
-        if found.start() < done:
+    for mark, end in _marks(text):
+        if mark < done:
             continue
-        start = found.start()
+        start = mark
         least = max(done, start - _LEFT)
         while start > least and text[start - 1] in _IN_KEY:
             start -= 1
-        tail = _TAIL.match(text, found.start())
-        done = tail.end() if tail is not None else found.end()
+        tail = _TAIL.match(text, mark)
+        done = tail.end() if tail is not None else end
         rest = _REST.match(text, done)
         if rest is None:
             continue
@@ -84,6 +88,33 @@ def assigned(text: str, language: str = LINE) -> Iterator[Span]:
         for span in _values(text, start, key, rest, language):
             yield span
             done = max(done, span[1])
+
+
+def _marks(text: str) -> list[Span]:
+    """Where a key may name a secret: the words that tell it, apart from each other and in order."""
+    small = text
+    if not text.isascii():
+        for letter, plain in _ALIKE:
+            small = small.replace(letter, plain)
+    small = small.lower()
+    found = []
+    for word, begins, ends in _MARKS:  # looking for one word after the other is many times faster than a pattern of all
+        at = small.find(word)
+        while at >= 0:
+            end = at + len(word)
+            if not (begins and _is_letter(text, at - 1)) and not (ends and _is_letter(text, end)):
+                found.append((at, end))
+            at = small.find(word, end)
+    found.sort()
+    kept: list[Span] = []
+    for span in found:
+        if not kept or span[0] >= kept[-1][1]:
+            kept.append(span)
+    return kept
+
+
+def _is_letter(text: str, at: int) -> bool:
+    return 0 <= at < len(text) and (text[at].isalnum() or text[at] == "_")
 
 
 def _values(text: str, start: int, key: str, rest: re.Match[str], language: str) -> Iterator[Span]:
