@@ -192,3 +192,25 @@ def test_a_flag_is_held_against_the_parser_that_is_whole_at_hand(
 ) -> None:
     found = inspected(tmp_path, files)
     assert ("program-flag-undeclared" in rules(found, "error")) == refused
+
+
+VAIN = {
+    "train.py": """
+import argparse
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+parser = argparse.ArgumentParser()
+parser.add_argument("--arguments")
+parser.add_argument("--deepspeed")
+options = parser.parse_args()
+(args,) = HfArgumentParser(TrainingArguments).parse_json_file(options.arguments)
+args.deepspeed = options.deepspeed
+Trainer(model, args).train()
+""",
+    "ds.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}',
+    "run.sh": "deepspeed train.py --arguments args.json --deepspeed ds.json\n",
+}
+
+
+def test_an_option_that_the_program_sets_too_late_is_no_deepspeed(tmp_path):
+    found = inspected(tmp_path, VAIN)
+    assert not rules(found, "error", "warning")  # D112 says that both sides of the file are held against each other

@@ -23,7 +23,14 @@ def facts(tmp_path, source: str, *names: str, **said) -> list[object]:
 # A program, a fact, and its value; "?" for what must stay unknown.
 FACTS = [
     ("args = A('out', learning_rate=1e-4)\n", "training.output_dir", "out"),
-    ("args = A('out')\nargs.fp16 = True\n", "training.fp16", True),
+    ("args = A('out')\nargs.max_steps = 7\n", "training.max_steps", 7),
+    ("args = A('out')\nsetattr(args, 'max_steps', 7)\n", "training.max_steps", 7),
+    # what the constructor alone reads counts no more behind it
+    ("args = A('out')\nargs.bf16 = True\n", "training.bf16", "?"),
+    ("args = A('out', deepspeed='a.json')\nargs.deepspeed = 'b.json'\n", "training.deepspeed", "a.json"),
+    ("args = A('out')\nargs.deepspeed = 'b.json'\n", "launch.late.deepspeed", "b.json"),
+    ("args = A('out')\nargs.bf16 = True\nargs.__post_init__()\n", "training.bf16", True),
+    ("import dataclasses\nargs = dataclasses.replace(A('out'), bf16=True)\nTrainer(None, args)\n", "training.bf16", True),
     ("import dataclasses\na = A('out', seed=1)\nargs = dataclasses.replace(a, seed=2)\nTrainer(None, args)\n", "training.seed", 2),
     ("c = {'seed': 1}\nc['seed'] = 3\nA('out', **c)\n", "training.seed", 3),
     ("A('out', deepspeed={'zero_optimization': {'stage': 3}})\n", "deepspeed.zero_optimization.stage", 3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -76,6 +77,7 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
     followed = Followed(set(), set(), {})
     linked: set[str] = set()
     pending = [link for part in parts for link in part.fragment.links]
+    pending.sort(key=lambda link: link.role == "deepspeed")  # the program may hand it where nothing reads it
     seen: set[tuple[str, str]] = set()
     programs: list[Program] = []
     while pending:
@@ -99,6 +101,7 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
                 program = program._replace(options=frozenset())  # another one of that name may be meant
             programs.append(program)
             parts = [_as_read(part, program) for part in parts]
+            pending = [one for one in pending if one.role not in program.vain or one.place.document is not document]
             if parts[0].fragment.framework == "deepspeed-chat":
                 parts[0] = _with_its_engine(parts[0], program, path, files)
         found = [
@@ -113,7 +116,10 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
         if link.role == "script" and found[0].block.kind == "call":
             from stablint.dialect.python_runs import groups, launched
 
-            found = launched(next(groups(tuple(found))), [part.fragment for part in parts])
+            several = list(itertools.islice(groups(tuple(found)), 2))
+            found = launched(several[0], [part.fragment for part in parts])
+            if len(several) > 1:  # of several trainers the command may mean another one
+                found = [fragment._replace(presumed=True) for fragment in found]
         if link.reader:
             from stablint.dialect.unread import read_by
 
@@ -187,6 +193,8 @@ def with_neighbours(joined: list[tuple[list[Part], frozenset[str]]]) -> list[tup
             if len(helpers) != 1 or len(entries) != 1:
                 continue
             parts, linked = result[entries[0]]
+            if any(one.fact == f"launch.late.{helper}" for part in parts for one in part.fragment.statements):
+                continue  # the program hands it to arguments that are made already
             if helper in linked or any(part.fragment.dialect == helper for part in parts):
                 continue
             more, _ = result[helpers[0]]

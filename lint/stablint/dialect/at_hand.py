@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from stablint.dialect import huggingface, loop, own, python_kinds
+from stablint.dialect import huggingface, loop, own, python_kinds, python_late
 from stablint.dialect.fragment import Fragment, Row, last_word, spelled, statement
 from stablint.dialect.misspelled import resembles
 from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Place, Statement
@@ -41,6 +41,7 @@ class Program(NamedTuple):
     trains: bool = True  # something that it calls may train
     counts: bool = False  # its trainer and the name of its epochs are its own
     options: frozenset[str] = frozenset()  # the option strings of its parser, if that stops at any other
+    late: frozenset[str] = frozenset()  # what it sets on a library's arguments when they are made already
 
     def reads(self, fragment: Fragment) -> Fragment:
         """The flags of a command, or the file that it names, as this program reads them."""
@@ -48,6 +49,7 @@ class Program(NamedTuple):
             fragment = fragment._replace(scopes={**fragment.scopes, "deepspeed": OPEN})
         if fragment.framework and self._contradicts(fragment):
             fragment = _plain(fragment)
+        fragment = self._without_late(fragment)
         fragment = fragment._replace(statements=tuple(self._declares(one) for one in fragment.statements))
         if self.adapts and "lora" in fragment.scopes and fragment.framework in ("", "transformers", "trl"):
             fragment = fragment._replace(scopes={**fragment.scopes, "lora": OPEN})
@@ -59,6 +61,19 @@ class Program(NamedTuple):
         classes = {head: names for head, names in fragment.classes.items() if head not in ("training", "trainer")}
         scopes = dict.fromkeys(fragment.scopes, OPEN)
         return fragment._replace(framework="", classes=classes, scopes=scopes)
+
+    def _without_late(self, fragment: Fragment) -> Fragment:
+        """Without options of its own that it hands to the arguments when these are made already, where nothing reads them."""
+        vain = self.vain
+        if not vain:
+            return fragment
+        kept = tuple(one for one in fragment.statements if one.fact.removeprefix("training.") not in vain)
+        return fragment._replace(statements=kept, links=tuple(link for link in fragment.links if link.role not in vain))
+
+    @property
+    def vain(self) -> frozenset[str]:
+        """Options of its own that have no effect."""
+        return self.late & self.declared.keys()
 
     def _held_against(self, fragment: Fragment) -> Fragment:
         """With a statement for every flag that the parser does not have; argparse takes the beginning of an option for it."""
@@ -155,6 +170,9 @@ def read(documents: Iterable[Document]) -> Program | None:
         loop.may_train(module),
         not found and not declared.keys().isdisjoint(_EPOCHS) and any(map(_of_another_file, module.calls)),
         options=options[0] if options else frozenset(),
+        late=python_late.sets_in_vain(
+            call for call, kind in kinds if kind == "arguments" or "__post_init__" in call.name
+        ),
     )
 
 

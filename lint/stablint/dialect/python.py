@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stablint.dialect import huggingface, loop, python_adapted, python_kinds
+from stablint.dialect import huggingface, loop, python_adapted, python_kinds, python_late
 from stablint.dialect.codec import CODECS
 from stablint.dialect.fragment import Block, Fragment, Row, last_word, statement
 from stablint.dialect.python_parts import CODEC_OF, LOWER
@@ -68,7 +68,29 @@ def lower(document: Document) -> Iterator[Fragment]:
                 *(steps if kind == "arguments" else ()),
             ),
         )
-        yield from _defaults_apart(fragment)
+        for part in _unchecked_apart(fragment, call) if kind == "arguments" else (fragment,):
+            yield from _defaults_apart(part)
+
+
+def _unchecked_apart(fragment: Fragment, call: Call) -> Iterator[Fragment]:
+    """What is set when the arguments are made is presumed: their constructor has held the values before against each other."""
+    names = python_late.unchecked(fragment.block, call)
+    later = [
+        one
+        for one in fragment.statements
+        if one.fact.removeprefix("training.") in names
+        and isinstance(one.origin, Explicit)
+        and one.origin.place.entry is not None
+        and one.origin.place.entry.key_start >= call.end
+    ]
+    if not later:
+        yield fragment
+        return
+    facts = {one.fact for one in later}
+    yield fragment._replace(statements=tuple(one for one in fragment.statements if one.fact not in facts))
+    yield fragment._replace(
+        statements=tuple(later), scopes={}, classes={}, links=(), entry=False, framework="", presumed=True
+    )
 
 
 def _steps(document: Document, module: Module) -> tuple[Statement, ...]:

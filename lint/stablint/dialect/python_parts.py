@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stablint.dialect import deepspeed, huggingface, loop, peft, python_kinds
+from stablint.dialect import deepspeed, huggingface, loop, peft, python_kinds, python_late
 from stablint.dialect.fragment import Block, Fragment, Link, Row, last_word, lower_mapping, statement
 from stablint.run.accepted import reader
 from stablint.run.fact import Explicit, Place, Statement
@@ -33,8 +33,8 @@ def _arguments(block: Block, call: Call) -> Fragment:
     own = python_kinds.ARGUMENTS[last_word(call.name)]
     itself = python_kinds.steps_itself(call)
     classes = (own,) if own == huggingface.BASE or itself else (own, huggingface.BASE)
-    block = _the_librarys(block, call, classes)
-    statements = tuple(lower_mapping(block, ARGUMENT_ROWS, "call", argument_row))
+    block, late = python_late.without(_the_librarys(block, call, classes), call)
+    statements = (*lower_mapping(block, ARGUMENT_ROWS, "call", argument_row), *late)
     if itself:
         statements = (*statements, _named(block, call, "launch.loop", loop.STEP))
     return Fragment(

@@ -49,6 +49,7 @@ class Calls(Constants):
         positional = tuple(self.value(argument, scope) for argument in node.args)
         own: dict[str, Entry] = {}
         added: set[str] = set()
+        late: frozenset[str] = frozenset()
         if self._is_local_class(node.func, scope):
             own, name = self.caller.fields(node.func, scope)
             added |= self.caller.taken(node.func, scope)
@@ -60,6 +61,7 @@ class Calls(Constants):
             stored = self.stored(target, end, scope)
             added |= {entry.key for entry in stored} - {entry.key for entry in entries}  # any attribute can be set
             entries += stored
+            late = frozenset(entry.key for entry in stored)
         arguments = Mapping(tuple(entries), function, end, is_open)
         method = node.func if isinstance(node.func, ast.Attribute) else None
         begins = function - len(method.attr) if method is not None and dotted(method) is None else start
@@ -69,7 +71,7 @@ class Calls(Constants):
         result = Call(
             name, arguments, positional, start, end, begins, function, target, receiver,
             conditional=conditional, own=frozenset((*own, *added)), local=self._is_local(node.func, scope),
-            switch=self._switch(found) if found is not None and name.endswith(_SWITCHED) else None,
+            switch=self._switch(found) if found is not None and name.endswith(_SWITCHED) else None, late=late,
         )  # fmt: skip
         return self.weigh(result, [*positional, *(entry.value for entry in entries)])
 
@@ -154,6 +156,7 @@ class Calls(Constants):
             name_start=start,
             name_end=self.places.end(node.func),
             target=target,
+            late=frozenset(),  # it is made anew, with all of it
         )
 
     def _joined(self, node: ast.Call, scope: Scope) -> Node:

@@ -244,11 +244,20 @@ class Names:
         for target in node.targets:
             self._target(target, None, "other", end_of(node), scope, conditional)
 
+    def _set_by_name(self, holder: ast.expr, name: ast.expr, value: ast.expr, scope: Scope, conditional: bool) -> None:
+        """`setattr(args, "bf16", True)` is `args.bf16 = True`."""
+        if isinstance(holder, ast.Name) and isinstance(name, ast.Constant) and isinstance(name.value, str):
+            target = ast.copy_location(ast.Attribute(holder, name.value, ast.Store()), name)
+            target.end_col_offset = (name.end_col_offset or 1) - 1  # without the quotation mark
+            self.stores.setdefault(holder.id, []).append(Store(target, value, scope, conditional))
+
     def call(self, node: ast.Call, scope: Scope, conditional: bool, target: str | None) -> None:
         self.calls.append(FoundCall(node, scope, target, conditional))
         function = node.func
         if isinstance(function, ast.Attribute) and function.attr == "requires_grad_":
             self.frozen.append((function, node.args[0] if node.args else ast.Constant(True)))
+        if isinstance(function, ast.Name) and function.id == "setattr" and len(node.args) == 3:
+            self._set_by_name(node.args[0], node.args[1], node.args[2], scope, conditional)
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
             if function.attr == "update" and len(node.args) == 1 and not node.keywords:
                 self._item(function.value.id, Item(node, None, node.args[0], scope, conditional))

@@ -245,8 +245,8 @@ class Values(Calls):
             return node
         stored = self.stored(binding.node.id, self.places.end(binding.value), owner)
         arguments = node.arguments._replace(entries=(*node.arguments.entries, *stored))
-        own = node.own | {entry.key for entry in stored}
-        return node._replace(arguments=arguments, own=own) if stored else node
+        late = frozenset(entry.key for entry in stored)
+        return node._replace(arguments=arguments, own=node.own | late, late=late) if stored else node
 
     def _named(self, node: ast.expr, value: Node) -> Node:
         """What a name stands for, as the place of the name has it."""
@@ -315,7 +315,8 @@ class Values(Calls):
             unknown = self.unknown(store.node, f"`{self.spelled(store.node)}` is set when the program runs")
             later.append(Entry(store.node.attr, end - len(store.node.attr), end, unknown))
         arguments = first.arguments._replace(entries=(*first.arguments.entries, *later))
-        return first._replace(arguments=arguments, own=first.own | {entry.key for entry in later}) if later else first
+        late = frozenset(entry.key for entry in later)
+        return first._replace(arguments=arguments, own=first.own | late, late=late) if later else first
 
     def attribute(self, node: ast.Attribute, scope: Scope) -> Node:
         parts = dotted(node)

@@ -98,6 +98,7 @@ class Call(NamedTuple):
     switch: "Scalar | None" = (
         None  # whether the branch that makes it is taken, as far as the program says: its own defaults, or unknown
     )
+    late: frozenset[str] = frozenset()  # attributes that are set when the object is made already
 
 
 Node = Union[Scalar, Sequence, Mapping, Call]
