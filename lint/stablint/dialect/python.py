@@ -18,7 +18,7 @@ from stablint.source.limits import BLOCKS
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
 
 _SILENT = frozenset(
-    {"data", "environment", "imports", "tokenizer", "collator", "frozen", "program-part"}
+    {"data", "environment", "imports", "tokenizer", "collator", "frozen", "rebuilt", "program-part"}
 )  # they mean nothing by themselves
 
 
@@ -52,6 +52,7 @@ def lower(document: Document) -> Iterator[Fragment]:
     switches = [call.switch for call, kind in kinds if kind in _ADAPTERS]
     # of several adapters each may stand for another, unless every one of them is left out
     alone = len(switches) == 1 or all(one is not None and one.value is False for one in switches)
+    given = python_adapted.handed_over(module) if made else None
     steps = _steps(document, module) if "arguments" in words and "trainer" not in words else ()
     for index, (call, kind) in enumerate(kinds[: BLOCKS.most + 1]):  # assemble/runs.py leaves out the last, and says so
         mapping = _with_positional(call, kind)
@@ -66,6 +67,7 @@ def lower(document: Document) -> Iterator[Fragment]:
             statements=(
                 *(_either(_member(one)) for one in fragment.statements),
                 *(steps if kind == "arguments" else ()),
+                *((_handed_over(document, given),) if given is not None and kind in _ADAPTERS else ()),
             ),
         )
         for part in _unchecked_apart(fragment, call) if kind == "arguments" else (fragment,):
@@ -107,6 +109,12 @@ def _steps(document: Document, module: Module) -> tuple[Statement, ...]:
         Statement("launch.trains", False, False, said),
         Statement("launch.phase", "evaluation", "evaluation", said),
     )
+
+
+def _handed_over(document: Document, call: Call) -> Statement:
+    """That code out of sight gets hold of the model, which may have other modules then."""
+    place = Place(document, last_word(call.name), call.name_start, call.name_end)
+    return Statement("model.handed_over", True, True, Explicit(place, "call", 0))
 
 
 def _is_true(node: Node | None) -> bool:

@@ -58,6 +58,30 @@ def elsewhere(module: Module) -> bool:
     )
 
 
+def handed_over(module: Module) -> Call | None:
+    """The first call of code out of sight that gets hold of the loaded model, or that loads it: the modules may be other ones then."""
+    kinds = [(call, python_kinds.kind(call)) for call in module.calls]
+    loaders = {call.start for call, kind in kinds if kind == "loader"}
+    return next(
+        (
+            call
+            for call, kind in kinds
+            if (kind == "loader" and _is_own_class(call))
+            or (not kind and not call.name.startswith("peft.") and _may_adapt(call, loaders))
+        ),
+        None,
+    )
+
+
+def _is_own_class(loader: Call) -> bool:
+    head = loader.name.partition(".")[0]
+    return loader.local or (head not in _LOADERS and "." in loader.name.rpartition(".")[0])
+
+
+# Libraries whose classes load what the checkpoint says.
+_LOADERS = frozenset({"transformers", "unsloth", "peft", "sentence_transformers", "trl", "optimum", "modelscope"})
+
+
 def hands_on(module: Module) -> bool:
     """Whether every trainer is given a model that the file loads, or its name: one that an object holds (`self.model`), or that a caller
     brings, may have got an adapter on its way."""

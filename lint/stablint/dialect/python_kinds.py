@@ -152,6 +152,7 @@ _OTHERS = {
     "tokenizer.set": "tokenizer",
     "import": "imports",
     "weights.frozen": "frozen",
+    "modules.replaced": "rebuilt",
 }
 # They take a token, some as their first argument: huggingface_hub 1.26.0 _login.py, wandb sdk/wandb_login.py takes the key by name.
 _LOGINS = {

@@ -331,6 +331,11 @@ def _frozen(block: Block, call: Call) -> Fragment:
     return Fragment("python", block, "call", (_named(block, call, "model.partly_frozen", True),), {}, {})
 
 
+def _rebuilt(block: Block, call: Call) -> Fragment:
+    """Modules that the program puts into a model: their names are its own."""
+    return Fragment("python", block, "call", (_named(block, call, "model.modules_replaced", True),), {}, {})
+
+
 def _collator(block: Block, call: Call) -> Fragment:
     statements = [_named(block, call, "data.collator", last_word(call.name))]
     said = list(lower_mapping(block, {"mlm": Row("mlm", "data.mlm", "flag")}, "call", lambda key: None))
@@ -340,7 +345,7 @@ def _collator(block: Block, call: Call) -> Fragment:
 
 
 LOWER = {
-    "frozen": _frozen,
+    "frozen": _frozen, "rebuilt": _rebuilt,
     "tokenizer": _tokenizer, "collator": _collator,
     "data": _data, "login": _login,
     "arguments": _arguments, "adapter": _adapter, "quantiser": _quantiser, "loader": _loader, "unsloth-adapter": _unsloth_adapter,

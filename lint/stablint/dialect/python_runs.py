@@ -143,6 +143,8 @@ def _members(calls: _Calls, trainer: int, claims: dict[int, set[int]]) -> Iterat
     chosen: list[int] = []
     for number in rest:
         start, what = calls.start(number), calls.kinds[number]
+        if what == "data" and _is_other_data(calls, trainer, number):
+            continue
         if start in own and not (what == "loader" and certain and number not in certain):
             chosen.append(number)
         elif start in foreign:
@@ -159,6 +161,21 @@ def _members(calls: _Calls, trainer: int, claims: dict[int, set[int]]) -> Iterat
         else:
             chosen.append(number)
     yield from _unclear(calls, chosen, own)
+
+
+def _is_other_data(calls: _Calls, trainer: int, number: int) -> bool:
+    """Whether the trainer is given a set that something else makes, be it of these rows: `Dataset.from_list(list(rows))`. A method of a set
+    gives a set of the same kind (`rows.map(…)`)."""
+    node = calls.call(trainer).arguments.get("train_dataset")
+    if not isinstance(node, Call):
+        return False
+    while isinstance(node, Call):
+        if node.start == calls.start(number):
+            return False
+        if node.receiver is None:
+            return kind(node) != "data"
+        node = node.receiver
+    return False
 
 
 def _decided(calls: _Calls, what: str, own: set[int], loaders: list[int]) -> bool:

@@ -90,6 +90,8 @@ def _method(w: World) -> Answer:
     scope = w.run.scopes.get("lora", OPEN)
     if scope == OPEN:
         return Answer("unknown")  # decided elsewhere: a word, so that "is-not full" can be asked
+    if w.stated("model.modules_replaced") is True and w.value("derived.weights_dtype") in ("4bit", "8bit"):
+        return Answer("unknown", ("model.modules_replaced",))  # they may be adapters of the program's own
     if scope == PRESUMED and w.value("derived.weights_dtype") in ("4bit", "8bit"):
         return Answer("unknown")  # nobody trains a quantised model whole: the adapter is in code that is not at hand
     return Answer("full", (), presumed=scope == PRESUMED)
@@ -297,8 +299,11 @@ def lora_targets_missing(w: World) -> Answer:
         return Answer([], names)
     if any(not isinstance(word, str) for word in wanted):
         return Answer(Unknown("a target is no name"), names)
+    if w.stated("model.modules_replaced") is True:
+        return Answer(Unknown("the program puts modules of its own into the model"), (*names, "model.modules_replaced"))
     have = set(there)
-    return Answer([word for word in wanted if word.rpartition(".")[2] not in have], names)
+    changed = w.stated("model.handed_over") is True  # by code that is not at hand
+    return Answer([word for word in wanted if word.rpartition(".")[2] not in have], names, presumed=changed)
 
 
 def lora_targets_found(w: World) -> Answer:

@@ -76,7 +76,8 @@ def module(
     calls += values.filled()
     calls += settable(values.caller)
     environment = values.environment()
-    calls += [call for call in (environment, values.tokenizer(), values.imports(), values.frozen()) if call is not None]
+    told = (environment, values.tokenizer(), values.imports(), values.frozen(), values.rebuilt())
+    calls += [call for call in told if call is not None]
     calls.sort(key=lambda call: (call.name_start, call.end))
     entries = []
     for name, bindings in names.module.bindings.items():

@@ -37,6 +37,11 @@ _MUTATORS = frozenset(
         "discard",
     ]
 )
+_PUTS_IN = frozenset(["add_module", "register_module", "set_submodule"])  # methods of torch's modules
+# What of a model is no module, or a head that every program casts.
+_NO_MODULES = frozenset(
+    ["config", "generation_config", "forward", "lm_head", "dtype", "device", "data", "grad", "weight", "bias", "score"]
+)
 _PASSED = ("JoinedStr", "TemplateStr", "Constant", "Load", "Store", "Del")
 
 
@@ -52,6 +57,9 @@ class Names:
         self.frozen: list[
             tuple[ast.Attribute, ast.expr | None]
         ] = []  # `….requires_grad = value`, `….requires_grad_(value)`
+        self.rebuilt: list[
+            ast.expr
+        ] = []  # `layer.q_proj = …`, `setattr(module, name, …)`: parts of a model that are put in
         self.branches: list[Branch] = []
         self.returns: dict[int, list[ast.Return]] = {}  # by the identity of the function's scope
         self.scopes: list[Scope] = [self.module]
@@ -98,15 +106,39 @@ class Names:
                 waiting.append((node.value, None, "other"))
             elif isinstance(node, ast.Attribute) and node.attr == "requires_grad":
                 self.frozen.append((node, value if kind == "value" else None))
+            elif isinstance(node, ast.Attribute) and not isinstance(node.value, ast.Name):
+                if is_rebuilt(node, value):
+                    self.rebuilt.append(node)
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                if self._is_of_a_loop(node.value, scope) and is_made(value):
+                    self.rebuilt.append(node)
+                elif node.attr == "model" and is_made(value) and node.value.id != "self":
+                    self.rebuilt.append(node)  # `trainer.model = …`
+                elif node.attr[:1].isupper() and self._is_imported(node.value, scope):
+                    self.rebuilt.append(node)  # `modeling_llama.LlamaAttention = …`
                 value = value if kind == "value" else None
                 self.stores.setdefault(node.value.id, []).append(Store(node, value, scope, conditional))
             elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
                 self._item(
                     node.value.id, Item(node, node.slice, value if kind == "value" else None, scope, conditional)
                 )
+            elif (
+                isinstance(node, ast.Subscript)
+                and isinstance(node.value, ast.Attribute)
+                and node.value.attr == "_modules"
+            ):
+                self.rebuilt.append(node)
             elif isinstance(node, ast.Subscript) and dotted(node.value) == ["os", "environ"]:
                 self._item("os.environ", Item(node, node.slice, value if kind == "value" else None, scope, conditional))
+
+    def _is_of_a_loop(self, node: ast.Name, scope: Scope) -> bool:
+        """Whether the name goes through something: the layers of a model, its named modules."""
+        found = scope.find(node.id)
+        return found is not None and all(binding.kind == "other" for binding in found[1])
+
+    def _is_imported(self, node: ast.Name, scope: Scope) -> bool:
+        found = scope.find(node.id)
+        return found is not None and all(binding.kind == "import" for binding in found[1])
 
     def _item(self, name: str, item: Item) -> None:
         self.items.setdefault(name, []).append(item)
@@ -258,6 +290,13 @@ class Names:
             self.frozen.append((function, node.args[0] if node.args else ast.Constant(True)))
         if isinstance(function, ast.Name) and function.id == "setattr" and len(node.args) == 3:
             self._set_by_name(node.args[0], node.args[1], node.args[2], scope, conditional)
+            if is_module(node.args[0]) and (
+                is_made(node.args[2])
+                or (not isinstance(node.args[1], ast.Constant) and isinstance(node.args[2], ast.Name))
+            ):
+                self.rebuilt.append(node)
+        if isinstance(function, ast.Attribute) and function.attr in _PUTS_IN:
+            self.rebuilt.append(node)
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
             if function.attr == "update" and len(node.args) == 1 and not node.keywords:
                 self._item(function.value.id, Item(node, None, node.args[0], scope, conditional))
@@ -283,3 +322,31 @@ def _constant_truth(test: ast.expr) -> bool | None:
     if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
         return True
     return bool(test.value) if isinstance(test, ast.Constant) else None
+
+
+_SETTINGS = ("arg", "conf", "cfg", "opt", "param", "token", "namespace")
+
+
+def is_module(holder: ast.expr) -> bool:
+    """What may be a part of a model, by its name: settings and the object itself are none."""
+    name = holder.id if isinstance(holder, ast.Name) else holder.attr if isinstance(holder, ast.Attribute) else ""
+    return name != "self" and not any(word in name.lower() for word in _SETTINGS)
+
+
+def is_made(value: ast.expr | None) -> bool:
+    """An object that is made there: `OwnLinear(…)`."""
+    return isinstance(value, ast.Call)
+
+
+def is_rebuilt(node: ast.Attribute, value: ast.expr | None) -> bool:
+    """`model.model.layers[i].self_attn = Own(…)`, `model.transformer.wte = Own(…)`, `transformers.models.x.Attention = Own`."""
+    if node.attr in _NO_MODULES or isinstance(value, ast.Constant):
+        return False
+    holder: ast.expr = node.value
+    while isinstance(holder, (ast.Attribute, ast.Subscript)):
+        if isinstance(holder, ast.Attribute) and holder.attr in ("config", "generation_config", "args"):
+            return False
+        holder = holder.value
+    if not isinstance(holder, ast.Name) or holder.id == "self":
+        return False
+    return is_made(value) or node.attr[:1].isupper()

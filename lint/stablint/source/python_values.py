@@ -116,6 +116,14 @@ class Values(Calls):
             return Call("weights.frozen", Mapping((entry,), start, end), (), start, end, start, end)
         return None
 
+    def rebuilt(self) -> Call | None:
+        """Modules that the program puts into a model, as a call of the name `modules.replaced`."""
+        for node in self.names.rebuilt[:1]:
+            start, end = self.places.start(node), self.places.end(node)
+            entry = Entry("modules", start, end, Scalar(True, start, end, "name", False))
+            return Call("modules.replaced", Mapping((entry,), start, end), (), start, end, start, end)
+        return None
+
     def tokenizer(self) -> Call | None:
         """`tokenizer.pad_token = tokenizer.eos_token`, as a call of the name `tokenizer.set` with the other token's name as the value."""
         entries = []
