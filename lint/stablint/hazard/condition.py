@@ -25,11 +25,6 @@ def evaluate(condition: Condition, world: World) -> Verdict:
     return OPERATORS[operator](world.fact(condition[1]), condition, world)
 
 
-def holds_of(fact: Fact, condition: Condition, world: World) -> Verdict:
-    """A comparison with a literal, of a fact at hand."""
-    return OPERATORS[condition[0]](fact, condition, world)
-
-
 def facts_read(conditions: list[Condition]) -> Iterator[str]:
     """Every fact that the conditions name, in order."""
     for condition in conditions:
@@ -138,7 +133,7 @@ Test = Callable[[Any, Any], Verdict]
 Operator = Callable[[Fact, Condition, World], Verdict]
 
 
-def _compare(test: Test, when_absent: Verdict = False) -> Operator:
+def _compare(test: Test, when_absent: Verdict) -> Operator:
     """Compare a known value with a literal or another fact; what is unknown stays unknown."""
 
     def operator(fact: Fact, condition: Condition, world: World) -> Verdict:
@@ -419,13 +414,17 @@ def _one_of_enum(fact: Fact, condition: Condition, world: World) -> Verdict:
     return None if choices is None else any(_same(fact.value, choice) for choice in choices)
 
 
+# What compares a value with an operand, and what holds where there is no value.
+TESTS: dict[str, tuple[Test, Verdict]] = {
+    "is": (_same, False), "is-not": (_differs, True), "in": (_in, False), "not-in": (_not_in, True),
+    ">": (_order(lambda a, b: a > b), False), ">=": (_order(lambda a, b: a >= b), False),
+    "<": (_order(lambda a, b: a < b), False), "<=": (_order(lambda a, b: a <= b), False),
+    "between": (_between, False), "contains": (_contains, False), "contains-any": (_contains_any, False), "contains-all": (_contains_all, False),
+    "matches": (_matches, False), "matches-in-one-pass": (_matches_in_one_pass, False),
+    "multiple-of": (_multiple, False), "not-multiple-of": (_not_multiple, False), "length": (_length, False),
+}  # fmt: skip
 OPERATORS: dict[str, Operator] = {
-    "is": _compare(_same), "is-not": _compare(_differs, True), "in": _compare(_in), "not-in": _compare(_not_in, True),
-    ">": _compare(_order(lambda a, b: a > b)), ">=": _compare(_order(lambda a, b: a >= b)),
-    "<": _compare(_order(lambda a, b: a < b)), "<=": _compare(_order(lambda a, b: a <= b)),
-    "between": _compare(_between), "contains": _compare(_contains), "contains-any": _compare(_contains_any), "contains-all": _compare(_contains_all),
-    "matches": _compare(_matches), "matches-in-one-pass": _compare(_matches_in_one_pass),
-    "multiple-of": _compare(_multiple), "not-multiple-of": _compare(_not_multiple), "length": _compare(_length),
+    **{name: _compare(test, when_absent) for name, (test, when_absent) in TESTS.items()},
     "type": _type, "is-integer": _is_integer, "one-of-enum": _one_of_enum, "is-set": _is_set, "is-absent": _is_absent, "is-default": _is_default,
     "exists-file": _exists_file, "unknown-key": _unknown_key, "any-item": _items(_some), "all-items": _items(_every),
 }  # fmt: skip

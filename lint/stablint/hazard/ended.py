@@ -1,51 +1,109 @@
-"""What ends a hazard before its verdict is worked out: a condition that no release and no option can make true."""
+"""One hazard in one of many runs: what ends it before its verdict is worked out, and the verdict where no release makes a difference."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from stablint.hazard.checked import ROUNDS, WORLDS, Checked
-from stablint.hazard.condition import Condition, evaluate, facts_read, turns
-from stablint.hazard.plan import Plan
+from stablint.hazard.condition import Condition, evaluate, turns
+from stablint.hazard.model import Finding, Open
+from stablint.hazard.plan import Plan, Question
 from stablint.hazard.steady import MOVES
+from stablint.hazard.verdict import examine, in_range, range_turns
 from stablint.run.fact import is_unknown
+from stablint.run.provenance import leaves
 from stablint.run.world import World
 
+HOLDS: Any = "holds"
 
-def ended_by(plan: Plan, checked: Checked, item: str) -> Condition | None:
-    """A condition of the hazard, none that a single fact decides, that is false or cannot become known, whatever the release."""
+
+def answer(plan: Plan, checked: Checked, item: str) -> tuple[Finding | Open | None, Condition | None]:
+    """What comes of the hazard, and the condition that ended it: one that no release and no option can make true. None of those is looked
+    at that a single fact decides: they have not ended it."""
     if checked.run.by_spelling and plan.news:
-        return None
+        return examine(plan.hazard, checked, item), None
     newest = checked.view(checked.newest, item)
     moving = []
-    for condition, test in plan.rest:
-        found = test(newest)
-        if found is False or (found is None and _is_hopeless(condition, newest)):
-            return condition
+    for question in plan.rest:
+        found = question.test(newest)
+        if found is False or (found is None and _is_hopeless(question.reads, newest)):
+            return None, question.condition
         if found is MOVES:
-            moving.append(condition)
-    for condition in moving:
-        if evaluate(condition, newest) is False and (item or _false_everywhere(condition, checked)):
-            return condition
-    return None
+            moving.append(question)
+    for question in moving:
+        if item and evaluate(question.condition, newest) is False:
+            return None, question.condition
+        if _is_dead_everywhere(question.condition, question.reads, checked, item):
+            return None, question.condition
+    if not moving and _is_steady(plan, newest):
+        waiting = _without_releases(plan, newest)
+        if waiting is not HOLDS:
+            return waiting, None
+    return examine(plan.hazard, checked, item), None
 
 
-def _is_hopeless(condition: Condition, world: World) -> bool:
-    """Does it read a fact that is unknown whatever the release and the options?"""
-    for name in facts_read([condition]):
-        fact = world.fact(name)
+def _is_hopeless(reads: tuple[str, ...], world: World) -> bool:
+    """Is one of the facts unknown whatever the release and the options?"""
+    for name in reads:
+        fact = world.facts.get(name) or world.fact(name)
         if is_unknown(fact.value) and not fact.turns and world.needs(name) is None:
             return True
     return False
 
 
-def _false_everywhere(condition: Condition, checked: Checked) -> bool:
-    """Is it false in every world that it tells apart?"""
-    at = turns([condition], checked.newest)
+def _is_dead_everywhere(condition: Condition, reads: tuple[str, ...], checked: Checked, item: str) -> bool:
+    """Is it false, or unknown whatever the options, in every world that it tells apart?"""
+    at = turns([condition], checked.view(checked.newest, item))
     for _ in range(ROUNDS):
-        worlds = [world for _, world in checked.others(at)]
-        if len(worlds) >= WORLDS or any(evaluate(condition, world) is not False for world in worlds):
+        worlds = [checked.view(world, item) for _, world in checked.others(at)]
+        if len(worlds) >= WORLDS or not all(_is_dead(condition, reads, world) for world in worlds):
             return False
         more = at.union(*(turns([condition], world) for world in worlds))
         if more == at:
             return True
         at = more
     return False
+
+
+def _is_dead(condition: Condition, reads: tuple[str, ...], world: World) -> bool:
+    found = evaluate(condition, world)
+    return found is False or (
+        found is None and any(is_unknown(world.fact(name).value) and world.needs(name) is None for name in reads)
+    )
+
+
+def _is_steady(plan: Plan, world: World) -> bool:
+    """Does no release that the run may use make a difference to anything that the hazard reads?"""
+    if plan.of_releases or any((world.facts.get(name) or world.fact(name)).turns for name in plan.reads):
+        return False
+    return not (plan.hazard.versions and range_turns(plan.hazard, world))
+
+
+def _without_releases(plan: Plan, world: World) -> Any:
+    """HOLDS where all conditions do; else what is undetermined and worth telling (verdict.py), if anything."""
+    verdict = in_range(plan.hazard, world)
+    if verdict is False:
+        return None
+    unknown: list[Question] = []
+    spoken: list[Question] = []
+    for question in plan.questions:
+        held = question.test(world)
+        if held is False:
+            return None
+        (spoken if held is True else unknown).append(question)
+    if not unknown and verdict is True:
+        return HOLDS
+    needs: set[str] = set()
+    for question in unknown:
+        for name in question.reads:
+            if is_unknown(world.fact(name).value):
+                more = world.needs(name)
+                if more is None:
+                    return None
+                needs |= more
+    for library in plan.hazard.versions:
+        if world.choice.get(library) is None:
+            needs.add(f"versions.{library}")
+    if needs and any(True for question in spoken for name in question.reads for _ in leaves(world, name)):
+        return Open(plan.hazard, world.run, tuple(sorted(needs)))
+    return None

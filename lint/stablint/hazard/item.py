@@ -60,20 +60,18 @@ class ItemWorld(World):
             if owner.startswith("?")
         }
         self._found = tuple((owner, spans) for owner in owners if (spans := field(owner, self.spelled)) is not None)
-        self._words: dict[str, Fact] = {}
+        self.facts = {"item": self._fact}  # and its words
         self._turns: Turns = NO_TURNS
         for _, spans in self._found:
             if spans.turns:
                 self._turns |= frozenset([(spans.library, key) for key in spans.turns])
 
     def fact(self, name: str) -> Fact:
-        if name == "item":
-            return self._fact
-        if not name.startswith("item."):
-            return self._world.fact(name)
-        found = self._words.get(name)
+        found = self.facts.get(name)
         if found is None:
-            found = self._words[name] = Fact(name, self.word(name[5:]), self._fact.origin, turns=self._turns)
+            if not name.startswith("item."):
+                return self._world.fact(name)
+            found = self.facts[name] = Fact(name, self.word(name[5:]), self._fact.origin, turns=self._turns)
         return found
 
     def word(self, word: str) -> Any:

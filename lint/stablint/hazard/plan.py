@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import NamedTuple
+
 from stablint.hazard.condition import GROUPS, Condition, facts_read, reads_files
 from stablint.hazard.model import Hazard
 from stablint.hazard.news import asks_news
-from stablint.hazard.steady import compiled
+from stablint.hazard.steady import Steady, compiled
 
 # Derived facts that take a look at the hardware or the model: only hazards that are left may ask for them.
 DEAR = ("derived.peak", "derived.weights", "derived.rows", "derived.row_", "derived.training_state", "derived.fitting")
+
+
+class Question(NamedTuple):
+    condition: Condition
+    test: Steady
+    reads: tuple[str, ...]
 
 
 class Plan:
@@ -23,7 +32,27 @@ class Plan:
             for condition in hazard.when
             if (name := only_fact(condition)) is None or name.startswith(DEAR) or name.startswith("item.")
         ]
-        self.rest = [(condition, compiled(condition)) for condition in sorted(rest, key=_cost)]
+        self.rest = [_question(condition) for condition in sorted(rest, key=_cost)]
+        self.reads = tuple(dict.fromkeys(facts_read(hazard.when)))
+        self.of_releases = any(name.startswith("versions.") for name in self.reads) or _asks_class(hazard.when)
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        """All conditions."""
+        known = {id(question.condition): question for question in self.rest}
+        return [known.get(id(condition)) or _question(condition) for condition in self.hazard.when]
+
+
+def _question(condition: Condition) -> Question:
+    return Question(condition, compiled(condition), tuple(dict.fromkeys(facts_read([condition]))))
+
+
+def _asks_class(conditions: list[Condition]) -> bool:
+    """Does it ask the class of a setting, of which releases differ?"""
+    return any(
+        _asks_class(condition[1]) if condition[0] in GROUPS else condition[0] in ("unknown-key", "one-of-enum")
+        for condition in conditions
+    )
 
 
 def only_fact(condition: Condition) -> str | None:

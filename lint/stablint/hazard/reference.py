@@ -189,7 +189,7 @@ def _reads(checked: Checked) -> dict[str, set[str]]:
     for world in checked.all_worlds():
         for name, read in world.reads():
             found.setdefault(name, set()).update(read)
-        for fact in world.known():
+        for fact in world.facts.values():
             if isinstance(fact.origin, Derived):
                 found.setdefault(fact.name, set()).update(fact.origin.facts)
     return found

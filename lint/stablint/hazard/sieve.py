@@ -13,17 +13,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from stablint.hazard import literal
 from stablint.hazard.checked import Checked
-from stablint.hazard.condition import Condition, evaluate, facts_read, holds_of
+from stablint.hazard.condition import Condition, evaluate, facts_read, turns
 from stablint.hazard.model import Hazard
 from stablint.hazard.news import asks_news, covers
 from stablint.hazard.plan import DEAR, Plan, only_fact
 from stablint.hazard.reference import Look, Reference, bits
-from stablint.run.fact import OPEN, Explicit, Fact, is_unknown
+from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, is_unknown
 from stablint.run.pep440 import matcher
-from stablint.run.world import Run
+from stablint.run.world import Run, World
+from stablint.source.tree import Unknown
 
-Tests = list[tuple[Condition, int]]  # conditions, each with the hazards that end where it is false
+Conditions = list[tuple[Condition, int]]  # each with the hazards that end where it is false
+Tests = list[tuple[literal.Test, int]]
 
 # Words about an `item` that follow from its class, its releases and its place: neither its value nor the settings beside it change them.
 _OF_CLASS = frozenset(
@@ -71,8 +74,10 @@ class Sieve:
         self.all = (1 << len(hazards)) - 1
         self.each = self.news = 0
         self.uses: dict[str, int] = {}  # fact → the hazards with a condition on it alone
-        self._raw: dict[str, Tests] = {}
+        self._raw: dict[str, Conditions] = {}
         self._tests: dict[str, Tests] = {}
+        self._unsaid: dict[tuple[Any, ...], int] = {}
+        self._of_item: dict[str, tuple[int, Tests]] = {}
         self.ranges: dict[tuple[str, str], int] = {}
         self.reads: dict[str, dict[str, int]] = {}
         self._patterns: dict[str, int] = {}
@@ -84,7 +89,7 @@ class Sieve:
         for number, hazard in enumerate(hazards):
             self._add(hazard, 1 << number)
         every = list(self._raw)
-        self.items = _merged(self._raw.pop("item", []))
+        self.items = [(literal.compiled(condition), mask) for condition, mask in _merged(self._raw.pop("item", []))]
         self.words = [test for name in every if name in _OF_CLASS for test in _merged(self._raw.pop(name))]
         shown = [name for name in every if not name.startswith(("item", *DEAR))]
         # Facts that many hazards read come first: what they rule out asks for no other fact.
@@ -119,7 +124,8 @@ class Sieve:
         """The conditions on that fact alone, equal ones of several hazards once."""
         found = self._tests.get(name)
         if found is None:
-            found = self._tests[name] = _merged(self._raw.get(name, [])) if not name.startswith(DEAR) else []
+            conditions = [] if name.startswith(DEAR) else _merged(self._raw.get(name, []))
+            found = self._tests[name] = [(literal.compiled(condition), mask) for condition, mask in conditions]
         return found
 
     def plan(self, number: int) -> Plan:
@@ -170,7 +176,9 @@ class Sieve:
         if plan.number in context.tried:
             return
         context.tried.add(plan.number)
-        read = frozenset(checked.newest.rests_on(list(facts_read([condition]))))
+        names = list(facts_read([condition]))
+        worlds = [checked.newest, *(world for _, world in checked.others(turns([condition], checked.newest)))]
+        read = frozenset().union(*(world.rests_on(names) for world in worlds))
         if read.isdisjoint(checked.run.explicit) and read.isdisjoint(checked.run.supplied):
             context.silent[plan.number] = read
 
@@ -196,12 +204,16 @@ class Sieve:
         return self._ended(name, checked) if left & self.uses[name] else 0
 
     def _of_statement(self, name: str, fact: Fact, checked: Checked) -> Left:
+        about = self._of_item.get(name)
+        if about is None:
+            covered = self._covers(name)
+            about = self._of_item[name] = covered, [(test, mask) for test, mask in self.items if mask & covered]
+        item, tests = about
         if not fact.sources:
-            return Left(self.all, self._covers(name))
+            return Left(self.all, item)
         world, unknown = checked.newest, is_unknown(fact.value)
-        item = self._covers(name)
-        for condition, mask in self.items if item else ():
-            if item & mask and ((held := holds_of(fact, condition, world)) is False or (unknown and held is None)):
+        for test, mask in tests:
+            if item & mask and ((held := test(fact, world)) is False or (unknown and held is None)):
                 item &= ~mask
         return Left(self.all & ~self._ended(name, checked), item)
 
@@ -247,21 +259,41 @@ class Sieve:
         return left
 
     def _ended(self, name: str, checked: Checked) -> int:
-        """The hazards that the fact rules out: a condition on it is false at every release, or nothing can ever make it known."""
-        newest, tests = checked.newest, self.tests(name)
+        """The hazards that the fact rules out: at every release a condition on it is false, or nothing can ever make it known."""
+        newest = checked.newest
+        fact = newest.facts.get(name) or newest.fact(name)
+        if fact.turns:
+            return self._ended_everywhere(name, checked)
+        value = fact.value
+        hopeless = is_unknown(value) and newest.needs(name) is None
+        kind = type(value)
+        if fact.sources or (kind not in _PLAIN and kind is not Unknown and value is not ABSENT):
+            return _ended_at(fact, self.tests(name), newest, hopeless)
+        # What nobody states is told apart by its value, and by whether it may stand elsewhere.
+        known = value if kind is not Unknown else (hopeless, value.there)
+        key = (name, kind, known, newest.scope(name) == OPEN)
+        found = self._unsaid.get(key)
+        if found is None:
+            found = self._unsaid[key] = _ended_at(fact, self.tests(name), newest, hopeless)
+        return found
+
+    def _ended_everywhere(self, name: str, checked: Checked) -> int:
+        """The same of a fact that changes with a release; a hazard about a setting ends where it is false at the newest."""
+        newest, ended, worlds = checked.newest, 0, checked.at_all_values(name)
         fact = newest.fact(name)
-        if not fact.turns:
-            hopeless = is_unknown(fact.value) and newest.needs(name) is None
-            return _union(
-                mask
-                for condition, mask in tests
-                if (held := evaluate(condition, newest)) is False or (hopeless and held is None)
-            )
-        ended, worlds = 0, checked.at_all_values(name)
-        for condition, mask in tests:
-            if evaluate(condition, newest) is False:
-                everywhere = worlds and all(evaluate(condition, world) is False for world in worlds)
-                ended |= mask if everywhere else mask & self.each
+        facts = [(world.fact(name), world) for world in worlds]
+        hopeless = [is_unknown(other.value) and world.needs(name) is None for other, world in facts]
+        for test, mask in self.tests(name):
+            held = test(fact, newest)
+            if held is True:
+                continue
+            if facts and all(
+                (found := test(other, world)) is False or (found is None and without)
+                for (other, world), without in zip(facts, hopeless, strict=True)
+            ):
+                ended |= mask
+            elif held is False:
+                ended |= mask & self.each
         return ended
 
     def _by_class(self, name: str, fact: Fact, context: Context, checked: Checked) -> int:
@@ -344,12 +376,21 @@ def _token(name: str, fact: Fact) -> tuple[Any, ...]:
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
+def _ended_at(fact: Fact, tests: Tests, world: World, hopeless: bool) -> int:
+    ended = 0
+    for test, mask in tests:
+        held = test(fact, world)
+        if held is False or (hopeless and held is None):
+            ended |= mask
+    return ended
+
+
 def _place(fact: Fact) -> tuple[Any, ...]:
     origin = fact.origin
     return (origin.place.path, origin.layer, origin.reader) if isinstance(origin, Explicit) else ()
 
 
-def _merged(tests: Tests) -> Tests:
+def _merged(tests: Conditions) -> Conditions:
     if len(tests) < 2:
         return tests
     found: dict[str, tuple[Condition, int]] = {}

@@ -6,11 +6,10 @@ from operator import ne
 
 from stablint.hazard.checked import Checked
 from stablint.hazard.checker import Told
-from stablint.hazard.ended import ended_by
+from stablint.hazard.ended import answer
 from stablint.hazard.model import Finding, Open
 from stablint.hazard.reference import Look, Reference, Statement, Step, bits, differing, statement
 from stablint.hazard.sieve import Context, Sieve
-from stablint.hazard.verdict import examine
 from stablint.run.world import Run
 
 
@@ -59,15 +58,11 @@ def _afresh(
     told = Told()
     for plan, item in sieve.candidates(context, checked, looks):
         if told.wants(plan.hazard, item):
-            end = ended_by(plan, checked, item)
-            if end is None:
-                outcome = examine(plan.hazard, checked, item)
-                told.add(outcome)
-                outcomes.append((plan, item, outcome))
-            else:
-                outcomes.append((plan, item, None))
-                if not plan.hazard.each:
-                    sieve.learn(plan, context, checked, end)
+            outcome, end = answer(plan, checked, item)
+            told.add(outcome)
+            outcomes.append((plan, item, outcome))
+            if end is not None and not plan.hazard.each:
+                sieve.learn(plan, context, checked, end)
     if references is not None and statements is not None and looks is not None and not told.is_full():
         stated = []
         for name, fact in checked.run.explicit.items():
@@ -112,6 +107,5 @@ def _again(
                 told.add(Open(plan.hazard, checked.run, step.needs))
             elif told.wants(plan.hazard, step.item):
                 asked += 1
-                if ended_by(plan, checked, step.item) is None:
-                    told.add(examine(plan.hazard, checked, step.item))
+                told.add(answer(plan, checked, step.item)[0])
     return None if told.is_full() else (told, asked)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from stablint.hazard import literal
 from stablint.hazard.condition import GROUPS, OPERATORS, Condition, cuts
 from stablint.run.world import World
 
@@ -28,9 +29,12 @@ def compiled(condition: Condition) -> Steady:
         other = condition[3]
         if name.startswith("versions."):
             return lambda world: MOVES
-        return lambda world: (
-            MOVES if world.fact(name).turns or world.fact(other).turns else operate(world.fact(name), condition, world)
-        )
+
+        def compare_two(world: World) -> Any:
+            fact = world.fact(name)
+            return MOVES if fact.turns or world.fact(other).turns else operate(fact, condition, world)
+
+        return compare_two
     if name.startswith("versions."):
         return lambda world: MOVES if cuts(condition, world) else operate(world.fact(name), condition, world)
     if operator in ("unknown-key", "one-of-enum"):
@@ -38,9 +42,11 @@ def compiled(condition: Condition) -> Steady:
             MOVES if world.item_turns() or world.fact(name).turns else operate(world.fact(name), condition, world)
         )
 
+    test = literal.compiled(condition)
+
     def compare(world: World) -> Any:
-        fact = world.fact(name)
-        return MOVES if fact.turns else operate(fact, condition, world)
+        fact = world.facts.get(name) or world.fact(name)
+        return MOVES if fact.turns else test(fact, world)
 
     return compare
 

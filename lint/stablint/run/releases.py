@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
+from functools import cache
 
 from stablint.knowledge import load
 from stablint.run.pep440 import Key, clauses, final_of, matcher, minor_of, release_key, text_of
@@ -21,6 +22,7 @@ _texts: dict[tuple[str, Key], str] = {}  # versions as that library ("": any) wr
 _places: dict[str, dict[Key, int | None]] = {}
 
 
+@cache
 def _name(library: str) -> str:
     return library.lower().replace("_", "-").replace(".", "-")
 

@@ -108,7 +108,7 @@ class World:
         self._token = _TOKENS.setdefault(tuple(choice.items()), len(_TOKENS))
         self._rules = rules
         self._fills_in = run.framework not in _ADD_NOTHING
-        self._facts: dict[str, Fact] = {}
+        self.facts: dict[str, Fact] = {}  # those that were asked for
         self._needs: dict[str, frozenset[str] | None] = {}
         self._reads: dict[str, set[str]] = {}
         self._reading: list[tuple[set[str], str]] = []
@@ -126,10 +126,10 @@ class World:
 
     def fact(self, name: str) -> Fact:
         if self._reading:
-            self._note(name)
-        found = self._facts.get(name)
+            self._reading[-1][0].add(name)
+        found = self.facts.get(name)
         if found is None:
-            found = self._facts[name] = self._find(name)
+            found = self.facts[name] = self._find(name)
         return found
 
     def _note(self, name: str) -> None:
@@ -154,10 +154,6 @@ class World:
         """Every fact that was worked out from others, with these."""
         return self._reads.items()
 
-    def known(self) -> Iterable[Fact]:
-        """Every fact that was asked for."""
-        return self._facts.values()
-
     def depends(self, name: str, other: str) -> Fact:
         """The other fact, on which the default of this one rests: TRL's `bf16` on `fp16`."""
         self._reads.setdefault(name, set()).add(other)
@@ -169,10 +165,10 @@ class World:
         name = f"versions.{library} >= {version}"
         self._note(name)
         if chosen is None:
-            self._facts[name] = Fact(name, Unknown(f"the release of {library} is not known"), None)
+            self.facts[name] = Fact(name, Unknown(f"the release of {library} is not known"), None)
             self._needs[name] = frozenset({f"versions.{library}"})
             return None
-        self._facts[name] = Fact(name, chosen >= wanted, None, turns=frozenset({(library, wanted)}))
+        self.facts[name] = Fact(name, chosen >= wanted, None, turns=frozenset({(library, wanted)}))
         return chosen >= wanted
 
     def _find(self, name: str) -> Fact:
@@ -201,7 +197,7 @@ class World:
             return None
         kin = self._kin.setdefault(name, [newest])
         for world in kin:
-            fact = world._facts.get(name)
+            fact = world.facts.get(name)
             if fact is None and world is newest and not newest._reading:
                 fact = newest.fact(name)
             if fact is not None and all(
@@ -234,7 +230,7 @@ class World:
         finally:
             read, _ = self._reading.pop()
         self._reads[name] = read
-        facts = [self._facts[n] if n in self._facts else self.fact(n) for n in read if n != name]
+        facts = [self.facts[n] if n in self.facts else self.fact(n) for n in read if n != name]
         turns = NO_TURNS.union(*(f.turns for f in facts)) if facts else NO_TURNS
         deciding = [f for f in facts if f.name in answer.because] or facts
         if is_unknown(answer.value):
