@@ -9,7 +9,7 @@ from stablint.hazard.condition import Condition, evaluate, turns
 from stablint.hazard.model import Finding, Open
 from stablint.hazard.plan import Plan, Question
 from stablint.hazard.steady import MOVES
-from stablint.hazard.verdict import examine, in_range, range_turns
+from stablint.hazard.verdict import examine
 from stablint.run.fact import is_unknown
 from stablint.run.provenance import leaves
 from stablint.run.world import World
@@ -21,7 +21,7 @@ def answer(plan: Plan, checked: Checked, item: str) -> tuple[Finding | Open | No
     """What comes of the hazard, and the condition that ended it: one that no release and no option can make true. None of those is looked
     at that a single fact decides: they have not ended it."""
     if checked.run.by_spelling and plan.news:
-        return examine(plan.hazard, checked, item), None
+        checked = checked.certain()
     newest = checked.view(checked.newest, item)
     moving = []
     for question in plan.rest:
@@ -73,17 +73,19 @@ def _is_dead(condition: Condition, reads: tuple[str, ...], world: World) -> bool
 
 
 def _is_steady(plan: Plan, world: World) -> bool:
-    """Does no release that the run may use make a difference to anything that the hazard reads?"""
-    if plan.of_releases or any((world.facts.get(name) or world.fact(name)).turns for name in plan.reads):
+    """Is everything that the hazard reads the same in all releases that the run may use?"""
+    if plan.asks_class and world.item_turns():
         return False
-    return not (plan.hazard.versions and range_turns(plan.hazard, world))
+    if any(world.run.releases.stated(library) for library in plan.libraries):
+        return False
+    return not any((world.facts.get(name) or world.fact(name)).turns for name in plan.reads)
 
 
 def _without_releases(plan: Plan, world: World) -> Any:
-    """HOLDS where all conditions do; else what is undetermined and worth telling (verdict.py), if anything."""
-    verdict = in_range(plan.hazard, world)
-    if verdict is False:
-        return None
+    """HOLDS where all conditions do; else what is undetermined and worth telling (verdict.py), if anything.
+
+    A hazard of releases that the run may not use is not asked: where it may hold, it may do so in some of them.
+    """
     unknown: list[Question] = []
     spoken: list[Question] = []
     for question in plan.questions:
@@ -91,7 +93,7 @@ def _without_releases(plan: Plan, world: World) -> Any:
         if held is False:
             return None
         (spoken if held is True else unknown).append(question)
-    if not unknown and verdict is True:
+    if not unknown:
         return HOLDS
     needs: set[str] = set()
     for question in unknown:

@@ -34,7 +34,8 @@ class Plan:
         ]
         self.rest = [_question(condition) for condition in sorted(rest, key=_cost)]
         self.reads = tuple(dict.fromkeys(facts_read(hazard.when)))
-        self.of_releases = any(name.startswith("versions.") for name in self.reads) or _asks_class(hazard.when)
+        self.libraries = [name.removeprefix("versions.") for name in self.reads if name.startswith("versions.")]
+        self.asks_class = _asks_class(hazard.when)
 
     @cached_property
     def questions(self) -> list[Question]:

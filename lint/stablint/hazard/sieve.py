@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from stablint.hazard import literal
 from stablint.hazard.checked import Checked
-from stablint.hazard.condition import Condition, evaluate, facts_read, turns
+from stablint.hazard.condition import GROUPS, Condition, Verdict, evaluate, facts_read, turns
 from stablint.hazard.model import Hazard
 from stablint.hazard.news import asks_news, covers
 from stablint.hazard.plan import DEAR, Plan, only_fact
@@ -75,6 +75,7 @@ class Sieve:
         self.each = self.news = 0
         self.uses: dict[str, int] = {}  # fact → the hazards with a condition on it alone
         self._raw: dict[str, Conditions] = {}
+        self._mixed: Conditions = []  # on words of the class, and others
         self._tests: dict[str, Tests] = {}
         self._unsaid: dict[tuple[Any, ...], int] = {}
         self._of_item: dict[str, tuple[int, Tests]] = {}
@@ -91,6 +92,7 @@ class Sieve:
         every = list(self._raw)
         self.items = [(literal.compiled(condition), mask) for condition, mask in _merged(self._raw.pop("item", []))]
         self.words = [test for name in every if name in _OF_CLASS for test in _merged(self._raw.pop(name))]
+        self.mixed = _merged(self._mixed)
         shown = [name for name in every if not name.startswith(("item", *DEAR))]
         # Facts that many hazards read come first: what they rule out asks for no other fact.
         shown.sort(key=lambda name: -self.uses[name].bit_count())
@@ -114,6 +116,8 @@ class Sieve:
                 else:
                     raw[name] = [(condition, bit)]
                     uses[name] = bit
+            elif hazard.each and not _OF_CLASS.isdisjoint(facts_read([condition])):
+                self._mixed.append((condition, bit))
         for library, specifier in hazard.versions.items():
             self.ranges[library, specifier] = self.ranges.get((library, specifier), 0) | bit
         for head, name in hazard.reads:
@@ -311,6 +315,9 @@ class Sieve:
                         ended |= mask & ~self.news
                     if mask & self.news and evaluate(condition, other) is False:
                         ended |= mask & self.news
+            for condition, mask in self.mixed:
+                if mask & about & ~self.news and _of_class(condition, view) is False:
+                    ended |= mask & ~self.news
             context.words[key] = ended
         return ended
 
@@ -374,6 +381,17 @@ def _token(name: str, fact: Fact) -> tuple[Any, ...]:
 
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+def _of_class(condition: Condition, view: World) -> Verdict:
+    """What the condition comes to whatever the value of the setting is, and all else that does not follow from its class."""
+    operator = condition[0]
+    if operator in GROUPS:
+        found = [_of_class(inner, view) for inner in condition[1]]
+        settling = operator == "any"
+        verdict = settling if settling in found else None if None in found else not settling
+        return verdict if operator != "not" or verdict is None else not verdict
+    return evaluate(condition, view) if condition[1] in _OF_CLASS and condition[2] != 2 else None
 
 
 def _ended_at(fact: Fact, tests: Tests, world: World, hopeless: bool) -> int:

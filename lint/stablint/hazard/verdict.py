@@ -63,18 +63,18 @@ def settled_false(hazard: Hazard, world: World) -> bool:
 
 
 def all_turns(hazard: Hazard, world: World) -> Turns:
-    return turns(hazard.when, world) | range_turns(hazard, world)
+    return turns(hazard.when, world) | _range_turns(hazard, world)
 
 
 def verdict_of(hazard: Hazard, world: World) -> Verdict:
-    within = in_range(hazard, world)
+    within = _in_range(hazard, world)
     if within is False:
         return False
     verdict = every(hazard.when, world)
     return within if verdict is True else verdict
 
 
-def in_range(hazard: Hazard, world: World) -> Verdict:
+def _in_range(hazard: Hazard, world: World) -> Verdict:
     verdict: Verdict = True
     for library, specifier in hazard.versions.items():
         chosen = world.choice.get(library)
@@ -85,7 +85,7 @@ def in_range(hazard: Hazard, world: World) -> Verdict:
     return verdict
 
 
-def range_turns(hazard: Hazard, world: World) -> Turns:
+def _range_turns(hazard: Hazard, world: World) -> Turns:
     """The releases at which the hazard's own range begins or ends."""
     found = NO_TURNS
     for library, specifier in hazard.versions.items():
