@@ -10,12 +10,12 @@ releases): both are worked out once a process.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from stablint.hazard import literal
 from stablint.hazard.checked import Checked
-from stablint.hazard.condition import GROUPS, Condition, Verdict, evaluate, facts_read, turns
+from stablint.hazard.condition import GROUPS, Condition, Verdict, facts_read, turns
 from stablint.hazard.model import Hazard
 from stablint.hazard.news import asks_news, covers
 from stablint.hazard.plan import DEAR, Plan, only_fact
@@ -62,7 +62,9 @@ class Context:
         self.open = dict.fromkeys(sieve.plain)
         self.silent: dict[int, frozenset[str]] = {}  # hazards that say nothing where none of these facts is stated
         self.tried: set[int] = set()
-        self.words: dict[tuple[Any, ...], int] = {}
+        releases = id(run.releases) if run.releases.is_known() else repr(run.releases)
+        of_classes = (run.framework, releases, tuple(run.classes.items()), run.by_spelling)
+        self.words = sieve.words_of.setdefault(of_classes, {})
         self.news: dict[tuple[Any, ...], bool] = {}
 
 
@@ -77,6 +79,7 @@ class Sieve:
         self._raw: dict[str, Conditions] = {}
         self._mixed: Conditions = []  # on words of the class, and others
         self._tests: dict[str, Tests] = {}
+        self.words_of: dict[tuple[Any, ...], dict[tuple[Any, ...], int]] = {}
         self._unsaid: dict[tuple[Any, ...], int] = {}
         self._of_item: dict[str, tuple[int, Tests]] = {}
         self.ranges: dict[tuple[str, str], int] = {}
@@ -91,8 +94,9 @@ class Sieve:
             self._add(hazard, 1 << number)
         every = list(self._raw)
         self.items = [(literal.compiled(condition), mask) for condition, mask in _merged(self._raw.pop("item", []))]
-        self.words = [test for name in every if name in _OF_CLASS for test in _merged(self._raw.pop(name))]
-        self.mixed = _merged(self._mixed)
+        words = [pair for name in every if name in _OF_CLASS for pair in _merged(self._raw.pop(name))]
+        self.words = [(_of_class(condition), mask) for condition, mask in words]
+        self.mixed = [(_of_class(condition), mask) for condition, mask in _merged(self._mixed)]
         shown = [name for name in every if not name.startswith(("item", *DEAR))]
         # Facts that many hazards read come first: what they rule out asks for no other fact.
         shown.sort(key=lambda name: -self.uses[name].bit_count())
@@ -309,14 +313,14 @@ class Sieve:
             certain = checked.certain() if checked.run.by_spelling else checked
             other = certain.view(certain.newest, name)
             about = self._covers(name)
-            for condition, mask in self.words:
+            for test, mask in self.words:
                 if mask & about:
-                    if mask & ~self.news and evaluate(condition, view) is False:
+                    if mask & ~self.news and test(view) is False:
                         ended |= mask & ~self.news
-                    if mask & self.news and evaluate(condition, other) is False:
+                    if mask & self.news and test(other) is False:
                         ended |= mask & self.news
-            for condition, mask in self.mixed:
-                if mask & about & ~self.news and _of_class(condition, view) is False:
+            for test, mask in self.mixed:
+                if mask & about & ~self.news and test(view) is False:
                     ended |= mask & ~self.news
             context.words[key] = ended
         return ended
@@ -383,15 +387,28 @@ def _token(name: str, fact: Fact) -> tuple[Any, ...]:
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-def _of_class(condition: Condition, view: World) -> Verdict:
+def _of_class(condition: Condition) -> Callable[[World], Verdict]:
     """What the condition comes to whatever the value of the setting is, and all else that does not follow from its class."""
     operator = condition[0]
     if operator in GROUPS:
-        found = [_of_class(inner, view) for inner in condition[1]]
-        settling = operator == "any"
-        verdict = settling if settling in found else None if None in found else not settling
-        return verdict if operator != "not" or verdict is None else not verdict
-    return evaluate(condition, view) if condition[1] in _OF_CLASS and condition[2] != 2 else None
+        parts, settling = [_of_class(inner) for inner in condition[1]], operator == "any"
+
+        def joined(view: World) -> Verdict:
+            verdict: Verdict = not settling
+            for part in parts:
+                found = part(view)
+                if found is settling:
+                    return settling if operator != "not" else not settling
+                if found is None:
+                    verdict = None
+            return verdict if operator != "not" or verdict is None else not verdict
+
+        return joined
+    name = condition[1]
+    if name not in _OF_CLASS or condition[2] == 2:
+        return lambda view: None
+    test = literal.compiled(condition)
+    return lambda view: test(view.fact(name), view)
 
 
 def _ended_at(fact: Fact, tests: Tests, world: World, hopeless: bool) -> int:
