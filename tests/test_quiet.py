@@ -103,3 +103,103 @@ def test_a_repair_reaches_every_place(
     assert capsys.readouterr().out.count("[D124]") == 1
     main([*words, "--fix", "--unsafe-fixes"])
     assert json.loads((tmp_path / "ds.json").read_text(encoding="utf-8"))["bf16"] == {"enabled": True}
+
+
+TESTS = """import unittest
+from transformers import TrainingArguments
+
+
+class TrainerTest(unittest.TestCase):
+    def test_refuses(self):
+        with self.assertRaises(ValueError):
+            TrainingArguments("o", optim="adamw_hf", learning_rate=3.0)
+"""
+TEMPLATE = "from transformers import TrainingArguments\n{% if cookiecutter.fast %}\nargs = TrainingArguments('o', optim='adamw_hf')\n{% endif %}\n"
+DEEP = "from transformers import TrainingArguments\nargs = TrainingArguments('o')\nn = 1" + " + 1" * 300 + "\n"
+# Programs in which nothing is to be changed, and what is told of them.
+PROGRAMS = [
+    ("tests of a program", TESTS, []),
+    ("the same outside of tests", TESTS.replace("unittest", "mytests"), ["V108"]),
+    (
+        "a token in tests",
+        TESTS + '\nimport wandb\nwandb.login(key="' + "0123456789abcdef" * 2 + '01234567")\n',
+        ["S101"],
+    ),
+    ("a template of a program", TEMPLATE, []),
+    ("no template", TEMPLATE.replace("{% ", "").replace(" %}", ""), ["F112"]),
+    ("deeper than is read", DEEP, ["F112"]),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "told"), PROGRAMS, ids=[name for name, _, _ in PROGRAMS])
+def test_what_is_no_training_program_draws_nothing(
+    name: str,
+    text: str,
+    told: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    written(tmp_path, {"train.py": text})
+    monkeypatch.chdir(tmp_path)
+    found = codes(printed([".", "--isolated", "--with", "transformers==5.23.0"], capsys))
+    assert [code for code in found if code[0] in "FSV"] == told
+
+
+def test_a_library_that_the_repository_carries_is_not_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "from transformers import TrainingArguments\nargs = TrainingArguments('o', load_best_model_at_end=True, eval_strategy='no')\n"
+    files = {"train.py": text, "peft/setup.py": "", "peft/examples/run.py": text, "peft/src/peft/__init__.py": ""}
+    written(tmp_path, files | {"peft/src/peft/peft_model.py": "", "trl/__init__.py": "", "trl/run.py": text})
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", ".", "--isolated", "--output-format", "concise"]) == 1
+    told = capsys.readouterr()
+    assert [line.partition(":")[0] for line in told.out.splitlines() if "T102" in line] == ["train.py", "trl/run.py"]
+    assert "peft: a copy of the library peft" in told.err
+    main(["check", "peft", "--isolated", "--output-format", "concise"])
+    assert "peft/examples/run.py" in capsys.readouterr().out
+
+
+# A name on its way out is worth a word once no release that may run has the old one alone; asked for, it is told before.
+OUTGOING = [
+    (">=4.36", [], []),
+    ("==5.23.0", [], ["V103"]),
+    (">=4.36", ["--select", "V103"], ["V103"]),
+]
+
+
+@pytest.mark.parametrize(("releases", "words", "told"), OUTGOING)
+def test_a_name_on_its_way_out(
+    releases: str,
+    words: list[str],
+    told: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    written(tmp_path, {"train.py": CALL.format("gradient_checkpointing=True")})
+    monkeypatch.chdir(tmp_path)
+    report = printed([".", "--isolated", "--with", f"transformers{releases}", *words], capsys)
+    assert [code for code in codes(report) if code == "V103"] == told
+
+
+SWITCHED = """import torch
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+
+
+def load(path, load_in_4bit=False):
+    config = None
+    if load_in_4bit:
+        config = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
+    return AutoModelForCausalLM.from_pretrained(path, quantization_config=config)
+"""
+
+
+def test_an_info_on_what_a_program_alone_decides_is_asked_for_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, {"load.py": SWITCHED})
+    monkeypatch.chdir(tmp_path)
+    assert codes(printed([".", "--isolated"], capsys)) == []
+    assert codes(printed([".", "--isolated", "--select", "Q125"], capsys)) == ["Q125"]

@@ -24,12 +24,21 @@ _JSON = frozenset({".conf", ".config"})  # DeepSpeed files are called so
 _DATABRICKS = "# Databricks notebook source"
 # Folders that hold no training configuration of the user's; `.`-folders are skipped as well.
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "wandb", "mlruns", "dist", "build"})
+# Libraries that repositories carry a copy of, each with a file that only it has.
+_LIBRARIES = {
+    "accelerate": "accelerator.py",
+    "deepspeed": "runtime/engine.py",
+    "peft": "peft_model.py",
+    "transformers": "modeling_utils.py",
+    "trl": "trainer/utils.py",
+}
 
 
 class NoSuchPath(Exception):
     """A path that was named and does not exist."""
 
 
+CARRIED = "a copy of the library {}: its own files are not checked unless it is named"
 HALF_DONE = "a repair of several files is under way here, or was killed: then the next --fix puts its files back"
 Missed = list[tuple[str, str]]
 """What the reader should know of and will not find in the report: folders that could not be listed, repairs half done; each with words."""
@@ -66,6 +75,9 @@ def _walk(folder: str, missed: Missed) -> Iterator[str]:
         except OSError as error:
             missed.append((current, f"not read: {source_text.why(error, current)}"))
             continue
+        if current != folder and (library := _carried(current, [entry.name for entry in listed])):
+            missed.append((current, CARRIED.format(library)))
+            continue
         if git is not None and any(entry.name == ".gitignore" for entry in listed):
             rules += git.of(current)
         folders = []
@@ -84,6 +96,22 @@ def _walk(folder: str, missed: Missed) -> Iterator[str]:
             elif entry.name.startswith(".stablint-") and entry.name.endswith(".journal"):
                 missed.append((entry.path, HALF_DONE))
         pending.extend((path, rules) for path in reversed(folders))
+
+
+def _carried(folder: str, names: list[str]) -> str:
+    """The library whose package or whose whole project this folder is; empty if it is none."""
+    name = os.path.basename(folder)
+    inside = ["src"] if "src" in names else []
+    if "setup.py" in names or "pyproject.toml" in names:
+        inside.append("")
+    found = [(name, folder)] if name in _LIBRARIES and "__init__.py" in names else []
+    found += [(one, os.path.join(folder, inner, one)) for inner in inside for one in _LIBRARIES]
+    for library, package in found:
+        if os.path.isfile(os.path.join(package, "__init__.py")) and os.path.isfile(
+            os.path.join(package, *_LIBRARIES[library].split("/"))
+        ):
+            return library
+    return ""
 
 
 def _kind(entry: os.DirEntry[str]) -> str:

@@ -13,7 +13,7 @@ GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-
 
 
 class Selection(NamedTuple):
-    """`select` empty: all that are on by default; what is off is taken in by its code or id, in `select` or `severity`.
+    """`select` empty: all that are on by default; what is off, and infos that rest on a guess, are taken in by code or id, in `select` or `severity`.
     Words are codes, beginnings of codes, or ids."""
 
     select: tuple[str, ...] = ()
@@ -28,13 +28,20 @@ class Selection(NamedTuple):
 def chosen(known: Iterable[Hazard], wanted: Selection) -> tuple[Hazard, ...]:
     lowest = GRADES.index(wanted.grade)
     return tuple(
-        (weighed(hazard, wanted.severity) if wanted.severity else hazard)._replace(quiet=False)
+        (weighed(hazard, wanted.severity) if wanted.severity else hazard)._replace(
+            quiet=False, guesses=_named(hazard, wanted)
+        )
         for hazard in known
         if (not wanted.select or any(_means(word, hazard) for word in wanted.select))
         and not any(_means(word, hazard) for word in wanted.ignore)
-        and (not hazard.quiet or any(word in (hazard.code, hazard.id) for word in (*wanted.select, *wanted.severity)))
+        and (not hazard.quiet or _named(hazard, wanted))
         and (GRADES.index(hazard.grade) >= lowest or any(word in (hazard.code, hazard.id) for word in wanted.select))
     )
+
+
+def _named(hazard: Hazard, wanted: Selection) -> bool:
+    """Whether it is asked for by its own name."""
+    return any(word in (hazard.code, hazard.id) for word in (*wanted.select, *wanted.severity))
 
 
 def weighed(hazard: Hazard, severities: Mapping[str, str]) -> Hazard:

@@ -7,6 +7,7 @@ from typing import Any
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import deciding, evaluate
 from stablint.hazard.model import Finding, Hazard, Remedy
+from stablint.hazard.news import asks_news
 from stablint.hazard.wording import fill
 from stablint.run.fact import ABSENT, OWN, PRESUMED, Default, Derived, Explicit, Fact, Place
 from stablint.run.provenance import defaults, leaves
@@ -23,8 +24,9 @@ def finding(
     releases: dict[str, str],
     partly: bool,
     turning: frozenset[str],
-) -> Finding:
-    """`releases`: those in which it holds, where that is not all (`partly`). `turning`: the libraries on whose releases it may depend."""
+) -> Finding | None:
+    """None for an info that nobody would act on. `releases`: those in which it holds, where that is not all (`partly`). `turning`: the libraries
+    on whose releases it may depend."""
     names = list(dict.fromkeys(name for name in deciding(hazard.when, world) if not name.startswith("item.")))
     facts = tuple(world.fact(name) for name in names)
     decided = (*facts, world.fact(item)) if item and item not in names else facts
@@ -37,7 +39,8 @@ def finding(
         severity = "info"
     if any(_of_a_copied_program(fact, world) for fact in presumed):
         severity = "info"
-    if _of_a_reader_unseen((*facts, *([world.fact(item)] if item else [])), world):
+    unseen = _of_a_reader_unseen((*facts, *([world.fact(item)] if item else [])), world)
+    if unseen:
         severity = "info"
     if item and (_about_keys(hazard.when) or _about_choices(hazard.when)) and (most := _most(world, item)):
         severity = min(severity, most, key=_RANK.__getitem__)
@@ -49,6 +52,8 @@ def finding(
     divided = _divided(checked.run, turning, partly)
     if any(checked.run.releases.presumed(library) for library in divided):
         severity = min(severity, "warning", key=_RANK.__getitem__)
+    if severity == "info" and not hazard.guesses and _is_idle(hazard, unseen, partly):
+        return None
     fact, place, absent = _place(hazard, world, names, item)
     remedies = _remedies(hazard, world)
     shown = _leaf_facts(
@@ -74,6 +79,12 @@ def finding(
         item,
         divided,
     )
+
+
+def _is_idle(hazard: Hazard, unseen: bool, partly: bool) -> bool:
+    """Whether nobody would change a thing for it: it rests on names of a program's own, or on a name on its way out that not every release
+    that may run has a new one for."""
+    return unseen or (partly and hazard.severity == "info" and asks_news(hazard))
 
 
 # Programs without releases, which everybody copies and changes: what one of them fills in, a copy may not.

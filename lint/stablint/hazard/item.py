@@ -107,7 +107,8 @@ class ItemWorld(World):
         return path[-1], tuple(owner.removeprefix("?") for owner in self.run.classes.get(head, ()))
 
     def release(self, library: str) -> Key | None:
-        return self.choice.get(library)
+        """None where it cannot be read: a commit, or a copy that the repository carries."""
+        return None if self.run.releases.is_unread(library) else self.choice.get(library)
 
     def item_turns(self) -> Turns:
         return self._turns
@@ -118,7 +119,7 @@ class ItemWorld(World):
         if self._handed_on():
             return False
         if any(self.run.releases.is_unread(owner.partition(".")[0]) for owner in self._owners):
-            return None  # a commit, or a copy that the repository carries
+            return None
         if not self._found:
             return self._never_a_key() if self._owners else False
         if self._origin is not None and self._origin.reader and not self._in_its_call():

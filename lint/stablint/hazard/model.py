@@ -41,6 +41,7 @@ class Hazard(NamedTuple):
     reads: list[list[str]]  # [namespace, name] of facts that only files can state and that a finding needs
     quiet: bool = False  # off unless it is asked for by name
     once: bool = False  # told once a file
+    guesses: bool = True  # told as well as an info that nobody would act on (hazard/finding.py, `_is_idle`)
     own: dict[str, Any] | None = None  # message, remedies and evidence of a house hazard
 
     def _told(self) -> dict[str, Any]:

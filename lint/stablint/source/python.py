@@ -47,7 +47,9 @@ def document(text: Text, written: list[tuple[str, Mapping]] | None = None) -> Do
     problems: list[Problem] = []
     found = module(source, written, problems)
     if isinstance(found, Problem):
-        return Document(text, "python", 0, None, (found,))
+        from stablint.source.python_parse import is_template
+
+        return Document(text, "python", 0, None, () if is_template(source) else (found,))
     return Document(text, "python", 0, found, tuple(sorted(problems, key=lambda problem: problem.start)))
 
 
@@ -59,12 +61,13 @@ def module(
 
     at = python_guard.too_deep(source)
     if at >= 0:
-        return Problem("too-deep", f"nested deeper than {python_guard.DEEPEST} levels", at, at + 1)
+        return Problem("unparsed-python", f"nested deeper than {python_guard.DEEPEST} levels", at, at + 1)
     # `ast` and what needs it are loaded for Python files only.
     from stablint.source.python_names import Names
     from stablint.source.python_parse import parse
     from stablint.source.python_places import Places
     from stablint.source.python_settable import settable
+    from stablint.source.python_tests import holds_tests
     from stablint.source.python_values import Values
 
     tree = parse(source)
@@ -94,7 +97,7 @@ def module(
         written += python_written.written(tree, names, values)
     if problems is not None:
         problems += values.spent.problems.values()
-    return Module(tuple(calls), Mapping(tuple(entries), 0, len(source)))
+    return Module(tuple(calls), Mapping(tuple(entries), 0, len(source)), holds_tests(tree))
 
 
 # More than half of all calls; no library that trains has any of them. Options of parsers are read where they are used.

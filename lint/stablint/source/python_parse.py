@@ -13,7 +13,14 @@ from stablint.source.tree import Problem
 # Broken, or of a newer Python than the one that stablint runs on: from here that cannot be told.
 UNPARSED = "unparsed-python"
 _LONGEST = 100  # characters of Python's own message
+# A line that only Jinja reads.
+_TEMPLATE = re.compile(r"^[ \t]*(?:#[ \t]*)?\{[%#].*[%#]\}[ \t]*$|\{\{[ \t]*cookiecutter\.", re.MULTILINE)
 _LONG_NUMBER = re.compile(r"[0-9_]{4300,}")
+
+
+def is_template(source: str) -> bool:
+    """Of a source that Python refuses: whether it is the template of one."""
+    return _TEMPLATE.search(source) is not None
 
 
 def parse(source: str) -> ast.Module | Problem:
@@ -36,7 +43,7 @@ def parse(source: str) -> ast.Module | Problem:
     except ValueError as error:  # lone surrogates
         return Problem(UNPARSED, _refused(str(error)), 0, min(1, len(source)))
     except (MemoryError, RecursionError):
-        return Problem("too-deep", "nested too deeply for Python's parser", 0, 0)
+        return Problem(UNPARSED, "nested too deeply for Python's parser", 0, 0)
 
 
 def _refused(message: str) -> str:

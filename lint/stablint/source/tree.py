@@ -105,10 +105,12 @@ Node = Union[Scalar, Sequence, Mapping, Call]
 
 
 class Module(NamedTuple):
-    """What is read of a Python file: its calls in order of appearance, and its constants (names assigned exactly once at top level)."""
+    """What is read of a Python file: its calls in order of appearance, and its constants (names assigned exactly once at top level).
+    `tests`: it holds the tests of some program, whose settings are there to be tried out."""
 
     calls: tuple[Call, ...]
     names: Mapping
+    tests: bool = False
 
 
 NO_FOLDER = "?"  # of a command behind `cd "$SOMEWHERE"`

@@ -215,7 +215,7 @@ class Mover:
             last = first if node.key_start == node.key_end else self.end(node.key_end)
             return Entry(node.key, first, last, self.node(node.value))
         if isinstance(node, Module):
-            return Module(tuple(self.node(call) for call in node.calls), self.node(node.names))
+            return node._replace(calls=tuple(self.node(call) for call in node.calls), names=self.node(node.names))
         if isinstance(node, Script):
             return Script(tuple(self.node(command) for command in node.commands), self.node(node.names))
         start = self.start(node.start)
