@@ -102,12 +102,22 @@ def _diagnostic(group: list[Finding], faults: Faults, purse: limits.Purse) -> Di
         releases=head.releases,
         related=related,
         fix=faults.guard(f"{REPAIRING} {hazard.code}", place.document.text, None, _fix, group, purse),
-        evidence=dict(hazard.evidence),
+        evidence=_evidence(head),
         fingerprint=_fingerprint(head),
         notes=head.notes,
         once=hazard.once,
         seen=_seen(place, place.end),
     )
+
+
+def _evidence(finding: Finding) -> dict[str, Any]:
+    """What is known of it, with the sources in the library whose setting it is about before the others."""
+    evidence = dict(finding.hazard.evidence)
+    library = finding.world.value("item.library") if finding.item else None
+    if isinstance(library, str):
+        sources = sorted(evidence["sources"], key=lambda source: not str(source).startswith(library + " "))
+        evidence["sources"] = type(evidence["sources"])(sources)
+    return evidence
 
 
 def of_fault(fault: Fault, words: str, hazard: Hazard) -> Diagnostic:

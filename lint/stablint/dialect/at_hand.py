@@ -153,7 +153,7 @@ def read(documents: Iterable[Document]) -> Program | None:
     declared: dict[str, str] = {}
     kinds = [(call, python_kinds.kind(call)) for call in module.calls]
     for call, _ in kinds:
-        if call.name in ("argparse.options", "dataclass.options"):
+        if call.name in ("argparse.options", "dataclass.options", "function.options"):
             declared |= {entry.key: call.target or "parser.add_argument" for entry in _own(call)}
     options = [call.own for call, _ in kinds if call.name == "argparse.options"]
     found = loop.of(module)

@@ -148,7 +148,7 @@ def _statement(
     value = raw if type(raw) is Secret else CODECS[row[2]](raw)
     start, end = (node[1], node[2]) if type(node) is Scalar else (node.start, node.end)
     place = _new(Place, (document, ".".join(path) if len(path) > 1 else entry[0], start, end, entry, path))
-    return _new(Statement, (row[1], value, raw, _new(Explicit, (place, layer, number, reader))))
+    return _new(Statement, (row[1], value, raw, _new(Explicit, (place, layer, number, reader, None))))
 
 
 _last: tuple[Mapping | None, frozenset[str]] = None, frozenset()

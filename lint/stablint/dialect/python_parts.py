@@ -34,7 +34,8 @@ def _arguments(block: Block, call: Call) -> Fragment:
     itself = python_kinds.steps_itself(call)
     classes = (own,) if own == huggingface.BASE or itself else (own, huggingface.BASE)
     block, late = python_late.without(_the_librarys(block, call, classes), call)
-    statements = (*lower_mapping(block, ARGUMENT_ROWS, "call", argument_row), *late)
+    statements = tuple(_declared(one, call) for one in lower_mapping(block, ARGUMENT_ROWS, "call", argument_row))
+    statements = (*statements, *late)
     if itself:
         statements = (*statements, _named(block, call, "launch.loop", loop.STEP))
     return Fragment(
@@ -52,6 +53,14 @@ def _the_librarys(block: Block, call: Call, classes: tuple[str, ...]) -> Block:
         return block
     kept = tuple(entry for entry in block.mapping.entries if entry.key not in foreign)
     return block._replace(mapping=block.mapping._replace(entries=kept))
+
+
+def _declared(one: Statement, call: Call) -> Statement:
+    """Whether a release has the name is no question where the program's own subclass declares it, or sets it afterwards."""
+    origin = one.origin
+    if not isinstance(origin, Explicit) or not origin.place.path or origin.place.path[0] not in call.own:
+        return one
+    return one._replace(origin=origin._replace(reader=f":{last_word(call.name)}"))
 
 
 ARGUMENT_ROWS = {key: row for key, row in huggingface.ROWS.items() if row.fact.startswith("training.") or "." in key}

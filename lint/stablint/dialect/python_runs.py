@@ -314,10 +314,12 @@ def _of_flag(one: Statement, block: Block, flag: Entry) -> Statement:
     node = flag.value
     raw = node.value if isinstance(node, Scalar) else None
     place = Place(block.document, flag.key, node.start, node.end, flag, (spelled(flag.key),))
-    reader = one.origin.reader if isinstance(one.origin, Explicit) and one.origin.reader == OWN else ""
-    return Statement(
-        one.fact, CODECS[_CODECS.get(one.fact, "plain")](raw), raw, Explicit(place, "flags", block.number, reader)
-    )
+    origin = one.origin
+    reader = origin.reader if isinstance(origin, Explicit) else ""
+    passed = isinstance(origin, Explicit) and reader and reader[0] != ":" and not reader.endswith(".options")
+    key = origin.place if passed and isinstance(origin, Explicit) else None
+    said = Explicit(place, "flags", block.number, reader if passed or reader == OWN else "", key)
+    return Statement(one.fact, CODECS[_CODECS.get(one.fact, "plain")](raw), raw, said)
 
 
 def defaults_of(node: Node) -> list[str]:

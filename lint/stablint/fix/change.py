@@ -7,7 +7,7 @@ from typing import Any
 
 from stablint import knowledge
 from stablint.dialect.codec import Unwritable
-from stablint.fix.grade import Changed, graded, of_other_releases
+from stablint.fix.grade import Changed, graded, is_passed_on, of_other_releases
 from stablint.fix.shipped import exchanged
 from stablint.fix.values import resolved
 from stablint.fix.wording import Insertion, insertion, row_of, said
@@ -29,6 +29,9 @@ def propose(finding: Finding, purse: limits.Purse) -> Fix | None:
     for remedy in finding.remedies:
         if remedy.safety == "manual":
             return named or advice or Fix("manual", remedy.title, (), remedy.because)
+        if (remedy.swap or remedy.unset or remedy.move) and is_passed_on(finding):
+            advice = advice or Fix("manual", remedy.title, (), "the call that passes the flag on is to be changed")
+            continue
         try:
             changed, files = _written(finding, remedy, purse)
         except Impossible as why:

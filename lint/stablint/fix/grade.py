@@ -73,6 +73,12 @@ def of_other_releases(finding: Finding, remedy: Remedy) -> str:
     return "manual" if any(releases.closed(library) for library in finding.divided) else "unsafe"
 
 
+def is_passed_on(finding: Finding) -> bool:
+    """Whether the value comes from a flag of the program's own: its name is wrong in the call that passes it on, not in the command."""
+    fact = finding.run.explicit.get(finding.item)
+    return fact is not None and isinstance(fact.origin, Explicit) and fact.origin.key is not None
+
+
 def _taken(finding: Finding, old: str, new: str) -> bool:
     """Whether every release that is allowed has the new name, and takes under it what the old one took: from the release on that gave up the old
     one. `warmup_steps` is older than that, and counted steps."""

@@ -199,7 +199,9 @@ def _place(hazard: Hazard, world: World, names: list[str], item: str) -> tuple[s
     for leaf in leaves(world, wanted):
         if isinstance(leaf.origin, Explicit):
             place = leaf.origin.place
-            return leaf.name, _at_key(place) if wanted == item and _about_keys(hazard.when) else place, False
+            if wanted == item and _about_keys(hazard.when):
+                place = _at_key(leaf.origin.key or place)
+            return leaf.name, place, False
     fact = world.fact(wanted)
     if fact.value is not ABSENT and not isinstance(fact.origin, Derived):
         return wanted, world.run.anchor, True
@@ -221,7 +223,7 @@ def _at_key(place: Place) -> Place:
 def _about_keys(conditions: list[list[Any]]) -> bool:
     """Whether the key itself is what a hazard is about: unknown, renamed, removed."""
     return any(
-        one[0] == "unknown-key" or one[1] in ("item.renamed_to", "item.removed_in", "item.moved_to")
+        one[0] == "unknown-key" or one[1] in ("item.renamed_to", "item.removed_in", "item.moved_to", "item.added_in")
         if not isinstance(one[1], list)
         else _about_keys(one[1])
         for one in conditions

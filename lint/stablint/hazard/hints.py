@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from stablint.hazard.nearest import clearly_nearest, nearest
+from stablint.run.fact import Explicit
 from stablint.run.names import renamed
 
 if TYPE_CHECKING:
@@ -17,10 +18,12 @@ A_SLIP = 0.85  # a slip of the hand or a forgotten word; `reward_model_0` and `r
 
 
 def suggestion(item: ItemWorld, choose: Callable[..., str | None] = nearest, cutoff: float = _ALIKE) -> str | None:
-    """The field of the same section whose name is nearest, among those of the chosen release."""
+    """The field of the same section whose name is nearest, among those of the chosen release that the same text does not set already."""
     if item.item_unknown() is not True:
         return None
-    return choose(item.spelled.rpartition(".")[2], [name.rpartition(".")[2] for name in siblings(item)], cutoff)
+    set_already = stated_beside(item)
+    names = [last for name in siblings(item) if (last := name.rpartition(".")[2]) not in set_already]
+    return choose(item.spelled.rpartition(".")[2], names, cutoff)
 
 
 def correction(item: ItemWorld) -> str | None:
@@ -35,12 +38,42 @@ def correction(item: ItemWorld) -> str | None:
 
 def hint(item: ItemWorld) -> str:
     """A remark in brackets that follows an unknown key in a message."""
+    added = item.word("added_in")
+    if added is not None:
+        return f" (it is there from {added} on)"
     near = suggestion(item, clearly_nearest)
     if near is not None:
         return f" (is `{near}` meant?)"
     section, _, last = item.spelled.rpartition(".")
     outside = section and item._owners == ("deepspeed.json",) and last in item.names("deepspeed.json")
     return " (it belongs to the top level of the file)" if outside else ""
+
+
+def stated_beside(item: ItemWorld) -> frozenset[str]:
+    """What the same section of the same text sets already, which cannot be meant a second time."""
+    origin = item._fact.origin
+    if not isinstance(origin, Explicit):
+        return frozenset()
+    here, above = origin.place.document, origin.place.path[:-1]
+    places = [
+        statement.origin.place
+        for fact in item.run.explicit.values()
+        for statement in fact.sources
+        if isinstance(statement.origin, Explicit)
+    ]
+    return frozenset([one.path[-1] for one in places if one.document is here and one.path and one.path[:-1] == above])
+
+
+def formerly(item: ItemWorld) -> str | None:
+    """The name under which the chosen release has what a later one calls by this key."""
+    if item.word("added_in") is None:
+        return None
+    for owner in item._owners:
+        for name in item.names(owner):
+            found = renamed(owner, name)
+            if found is not None and found.new == item.spelled and not found.values:
+                return name
+    return None
 
 
 def siblings(item: ItemWorld) -> list[str]:

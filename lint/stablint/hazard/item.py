@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stablint import knowledge
-from stablint.hazard.hints import belongs, correction, hint, meant, suggestion
+from stablint.hazard.hints import belongs, correction, formerly, hint, meant, suggestion
 from stablint.run.accepted import reader
 from stablint.run.fact import CLOSED, PRESUMED, Explicit, Fact
 from stablint.run.fields import FieldSpans, class_exists_at, field, field_names
@@ -50,7 +50,8 @@ class ItemWorld(World):
         self._fact = world.fact(name)
         origin = self._fact.origin
         self._origin = origin if isinstance(origin, Explicit) else None
-        path = self._origin.place.path if self._origin is not None else ()
+        self._passed = self._origin is not None and self._origin.key is not None
+        path = (self._origin.key or self._origin.place).path if self._origin is not None else ()
         self.spelled, owners = self._read_as(path or (name.rpartition(".")[2],))
         self._owners = owners
         self._doubtful = {
@@ -133,7 +134,7 @@ class ItemWorld(World):
                 return False
         if self.scope(self.name) == PRESUMED and not any(owner.startswith("transformers.") for owner, _ in self._found):
             return None  # `max_seq_length` of somebody's own script is its own
-        of_a_command = self.layer == "flags" and self.scope(self.name) != CLOSED
+        of_a_command = self.layer == "flags" and not self._passed and self.scope(self.name) != CLOSED
         if of_a_command and self._is_newer() and not self._among_the_librarys():
             return False  # a name that the library has only taken since is the program's own
         return True
@@ -287,9 +288,27 @@ def _text(item: ItemWorld, word: str) -> str | None:
 
 
 def _from_spans(item: ItemWorld) -> str | None:
-    """The first release without the key, where no row of the renames says more."""
-    gone = [spans.removed_in for _, spans in item._found if spans.removed_in is not None]
-    return item.run.releases.text(gone[0]) if gone and item.item_unknown() is True else None
+    """The first release up to the chosen one that was without the key again, where no row of the renames says more."""
+    if item.item_unknown() is not True:
+        return None
+    gone = [
+        key
+        for _, spans in item._found
+        if (release := item.release(spans.library)) is not None and (key := spans.gone_by(release)) is not None
+    ]
+    return item.run.releases.text(max(gone)) if gone else None
+
+
+def _added_in(item: ItemWorld) -> str | None:
+    """The first later release that has the key, of one that the chosen release does not have yet."""
+    if item.item_unknown() is not True or _text(item, "removed_in") is not None:
+        return None
+    later = [
+        key
+        for _, spans in item._found
+        if (release := item.release(spans.library)) is not None and (key := spans.next_after(release)) is not None
+    ]
+    return item.run.releases.text(min(later)) if later else None
 
 
 def _type(item: ItemWorld) -> str | None:
@@ -336,10 +355,15 @@ _WORDS: dict[str, Callable[[ItemWorld], Any]] = {
     "component_now": _component_now,
     "removed_in": lambda item: _text(item, "removed_in"),
     "deprecated_in": lambda item: _text(item, "deprecated_in"),
+    "added_in": _added_in,
+    "formerly": formerly,
+    "there": lambda item: f", where its name is `{name}`" if (name := formerly(item)) is not None else "",
     "suggestion": suggestion,
     "belongs": belongs,
     "meant": meant,
     "correction": correction,
-    "library": lambda item: item._owners[0].partition(".")[0] if item._owners else None,
+    "library": lambda item: (
+        item._found[0][1].library if item._found else item._owners[0].partition(".")[0] if item._owners else None
+    ),
     "hint": hint,
 }

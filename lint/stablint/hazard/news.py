@@ -5,7 +5,16 @@ from __future__ import annotations
 from stablint.hazard.model import Hazard
 
 # Words about a setting that are empty for one that its class has, unchanged, in the chosen release.
-_NEWS = frozenset({"item.removed_in", "item.renamed_to", "item.moved_to", "item.deprecated_in", "item.suggestion"})
+_NEWS = frozenset(
+    {
+        "item.removed_in",
+        "item.renamed_to",
+        "item.moved_to",
+        "item.deprecated_in",
+        "item.added_in",
+        "item.suggestion",
+    }
+)
 
 
 def asks_news(hazard: Hazard) -> bool:

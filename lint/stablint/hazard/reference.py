@@ -208,7 +208,17 @@ def statement(fact: Fact) -> Statement:
         if written not in _PLAIN:
             raw = repr(raw)
         if type(origin) is Explicit:
-            return (fact.presumed, value, kind, raw, written, origin[1], origin[0][5], origin[3])  # layer, path, reader
+            return (
+                fact.presumed,
+                value,
+                kind,
+                raw,
+                written,
+                origin[1],
+                origin[0][5],
+                origin[3],
+                _passed(origin),
+            )  # layer, path, reader
         return (fact.presumed, value, kind, raw, written, repr(origin))
     return (fact.presumed, value, kind, *[_source(one) for one in sources])
 
@@ -216,8 +226,12 @@ def statement(fact: Fact) -> Statement:
 def _source(one: Any) -> Any:
     origin = one.origin
     if isinstance(origin, Explicit):
-        return (repr(one.raw), repr(one.value), origin.layer, origin.place.path, origin.reader)
+        return (repr(one.raw), repr(one.value), origin.layer, origin.place.path, origin.reader, _passed(origin))
     return (repr(one.raw), repr(one.value), repr(origin))
+
+
+def _passed(origin: Explicit) -> tuple[str, ...]:
+    return origin.key.path if origin.key is not None else ()
 
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})

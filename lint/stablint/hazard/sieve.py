@@ -33,7 +33,7 @@ _OF_CLASS = frozenset(
     f"item.{word}"
     for word in [
         "name", "key", "block", "layer", "type", "default", "choices", "minimum", "maximum", "above", "below",
-        "renamed_to", "moved_to", "removed_in", "deprecated_in", "library", "stated", "plugin", "since",
+        "renamed_to", "moved_to", "removed_in", "deprecated_in", "added_in", "formerly", "library", "stated", "plugin", "since",
     ]
 )  # fmt: skip
 
@@ -422,7 +422,9 @@ def _ended_at(fact: Fact, tests: Tests, world: World, hopeless: bool) -> int:
 
 def _place(fact: Fact) -> tuple[Any, ...]:
     origin = fact.origin
-    return (origin.place.path, origin.layer, origin.reader) if isinstance(origin, Explicit) else ()
+    if not isinstance(origin, Explicit):
+        return ()
+    return (origin.place.path, origin.layer, origin.reader, origin.key.path if origin.key is not None else ())
 
 
 def _merged(tests: Conditions) -> Conditions:

@@ -27,7 +27,7 @@ def _word(name: str, form: str | None, world: World) -> str:
         return _UNSAID.get(name, "") if value is None or is_unknown(value) else value_text(value)
     leaf = next(iter(leaves(world, name)), None)
     if name == "item" and leaf is not None and isinstance(leaf.origin, Explicit):
-        return leaf.origin.place.setting
+        return (leaf.origin.key or leaf.origin.place).setting
     if leaf is None or not isinstance(leaf.origin, Explicit):
         return f"{name.partition('.')[2] or name}: {value_text(world.fact(name).value)}"
     raw = leaf.sources[0].raw if leaf.sources else leaf.value

@@ -46,6 +46,9 @@ class Explicit(NamedTuple):
     layer: str  # which kind of text it stands in, for precedence: flags, file, call …
     block: int  # number of the block of its document (the call, the command)
     reader: str = ""  # the call that the keyword belongs to: `trl.SFTConfig`; `:Name` for a flag that the program's own class declares
+    key: Place | None = (
+        None  # the keyword of a call that passes the value of a flag on: which names there are is a question about it
+    )
 
 
 class Default(NamedTuple):

@@ -91,6 +91,15 @@ class FieldSpans:
         last = self._spans[-1][1]
         return None if last < 0 else known_keys(self.library)[last + 1]
 
+    def gone_by(self, key: Key) -> Key | None:
+        """The first release without the field behind the last span of releases that ended before this one; None where none did."""
+        ends = [span[1] + 1 for span in self._spans if span[1] >= 0]
+        return max((end for n in ends if (end := known_keys(self.library)[n]) <= key), default=None)
+
+    def next_after(self, key: Key) -> Key | None:
+        """The first release after this one from which the field exists (again)."""
+        return next((start for span in self._spans if (start := known_keys(self.library)[span[0]]) > key), None)
+
     def type_at(self, key: Key) -> str | None:
         """The annotation, in one spelling (`str | list[int] | None`); None where the source writes none."""
         span = self._typed(key)

@@ -101,20 +101,19 @@ def _is_command(node: ast.FunctionDef | ast.AsyncFunctionDef, started: frozenset
 
 
 def _of_function(caller: Caller, node: ast.FunctionDef | ast.AsyncFunctionDef, outer: Scope) -> Iterator[Call]:
-    names = parameters_of(node)
-    if _WORTH.isdisjoint(names):
-        return
+    worth = not _WORTH.isdisjoint(parameters_of(node))
     places = caller.values.places
     entries = []
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         at, default = places.start(argument), default_of(node, argument.arg)
-        if default is None:
+        if default is None or not worth:
             entries.append(Entry(argument.arg, at, at, _unknown(argument.arg, at)))
         else:
             entries.append(
                 as_default(Entry(argument.arg, at, at + len(argument.arg), caller.values.value(default, outer)))
             )
-    yield _call("function.options", entries, places.start(node), node.name)
+    if entries:
+        yield _call("function.options", entries, places.start(node), node.name)
 
 
 def _unknown(name: str, at: int) -> Scalar:

@@ -148,7 +148,9 @@ def from_config(config: dict[str, Any]) -> Facts:
 
 
 def _line(words: Tokens) -> int | None:
-    """The product line whose spelling covers most of the name. A version number right behind it makes it another line."""
+    """The product line whose spelling covers most of the name. A version number right behind it makes it another line, `mistral-like` none."""
+    if "like" in words:
+        return None
     names = knowledge.load("models")["names"]
     best: tuple[tuple[int, int, int], int] | None = None
     for place, word in enumerate(words):
