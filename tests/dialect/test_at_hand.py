@@ -214,3 +214,12 @@ Trainer(model, args).train()
 def test_an_option_that_the_program_sets_too_late_is_no_deepspeed(tmp_path):
     found = inspected(tmp_path, VAIN)
     assert not rules(found, "error", "warning")  # D112 says that both sides of the file are held against each other
+
+
+def test_what_a_file_leaves_out_may_be_set_by_the_program_that_reads_it(tmp_path):
+    files = {
+        "arguments.yaml": "output_dir: out\nlearning_rate: 1.0e-5\nload_best_model_at_end: true\nsave_strategy: steps\nnum_train_epochs: 3\n",
+        "train.py": 'import yaml\nfrom transformers import Trainer, TrainingArguments\nread = yaml.safe_load(open("arguments.yaml"))\n'
+        'read["eval_strategy"] = "steps"\nTrainer(model=model, args=TrainingArguments(**read), train_dataset=rows).train()\n',
+    }
+    assert "best-model-without-evaluation" not in rules(inspected(tmp_path, files), "error")

@@ -397,7 +397,7 @@ def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: 
         )
         classes = (possible[0], BASE) if single else (*(f"?{name}" for name in possible), BASE)
     certain = config_class is not None or (trl and not flags and not foreign)
-    training = OPEN if is_open else CLOSED if certain or not (flags or foreign) else PRESUMED
+    training = OPEN if is_open else CLOSED if certain else PRESUMED
     owned = CLOSED if certain and not is_open else OPEN if is_open else PRESUMED
     scopes = {
         "training": training,
