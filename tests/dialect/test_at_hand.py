@@ -178,6 +178,12 @@ PARSERS = {
     "a parser that nobody asks": ({"train.py": _PARSER.replace("args = arguments()", "pass"), "run.sh": _SLIP}, False),
     "two programs of one name": ({"train.py": _PARSER, "scripts/train.py": _PARSER, "scripts/run.sh": _SLIP}, False),
     "a folder that nobody knows": ({"train.py": _PARSER, "run.sh": f'cd "$WORK"\n{_SLIP}'}, False),
+    "a launcher's option behind one that is not known, in an inner script": (
+        {"train.py": _PARSER, "run.sh": 'L="torchrun --rdzv_id=$JOB --rdzv_backend=c10d"\nsrun bash -c "$L train.py --learning-rate 2e-5 --epochs 2"\n'}, False,
+    ),
+    "a slip in an inner script": (
+        {"train.py": _PARSER, "run.sh": 'L="torchrun --rdzv_id=$JOB --rdzv_backend=c10d"\nsrun bash -c "$L train.py --learning_rate 2e-5 --epochs 2"\n'}, True,
+    ),
     "the program of the folder above": ({"train.py": _PARSER, "scripts/run.sh": _SLIP}, True),
     "options of a module beside it": (
         {"train.py": f"from args import add_arguments\n{_PARSER}", "args.py": _PARSER.replace("learning-rate", "learning_rate"), "run.sh": _SLIP},

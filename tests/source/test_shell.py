@@ -127,6 +127,7 @@ VARIABLES = [
     ("eval p --v 1", 1, "plain", True, "1"),
     ("L=1\nC=\"p --v $L\"\neval $C", 1, "plain", True, "1"),
     ("bash -c 'p --v 1'", 1, "plain", True, "1"),
+    ("bash -c \"p --w=$UNKNOWN --v=1\"", 1, "plain", True, "1"),
     ("sbatch --wrap=\"p --v 1\"", 1, "plain", True, "1"),
     ("L=2\nsrun bash -lc \"cd x && p --v $L\"", 2, "plain", True, "2"),
     ("read -r -d '' C <<EOF\np\n  --v 1\nEOF\n$C", 1, "name", True, "1"),

@@ -6,7 +6,7 @@ What stands there is put together as the shell would; source/view.py has the way
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from stablint.source.shell_tokens import Array, Operator, Piece, Redirection, Token, Word
 from stablint.source.shell_values import Chunk
@@ -63,6 +63,14 @@ class Inner:
             if unknown is not None and till > start:
                 return True, unknown
         return found, None
+
+    def unknown(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The stretches of a span that are not known."""
+        for at, till, unknown in self._filled[bisect_right(self._filled, start, key=_end_of) :]:
+            if at >= end:
+                break
+            if unknown is not None and till > at:
+                yield max(at, start), min(till, end)
 
 
 def _end_of(stretch: tuple[int, int, Unknown | None]) -> int:
@@ -134,7 +142,7 @@ def placed_tokens(content: Inner, tokens: list[Token]) -> list[Token]:
 def _token(content: Inner, token: Token) -> Token:
     start, end = start_in_file(content.view, token.start), end_in_file(content.view, token.end)
     if isinstance(token, Word):
-        return Word(tuple(_piece(content, piece) for piece in token.pieces), start, end)
+        return Word(tuple(one for piece in token.pieces for one in _pieces(content, piece)), start, end)
     if isinstance(token, Array):
         words = tuple(word for word in (_token(content, inner) for inner in token.words) if isinstance(word, Word))
         return token._replace(words=words, start=start, end=end)
@@ -143,6 +151,24 @@ def _token(content: Inner, token: Token) -> Token:
         assert isinstance(word, Word)
         return token._replace(word=word, start=start, end=end)
     return Operator(token.text, start, end)
+
+
+def _pieces(content: Inner, piece: Piece) -> Iterator[Piece]:
+    """Text in which something is not known comes apart: `--rdzv_id=` is known of `--rdzv_id=$JOB`."""
+    if piece.kind == "text" and piece.exact and len(piece.text) == piece.end - piece.start:
+        at = piece.start
+        for start, end in content.unknown(piece.start, piece.end):
+            for first, last in ((at, start), (start, end)):
+                if first < last:
+                    text = piece.text[first - piece.start : last - piece.start]
+                    yield _piece(content, piece._replace(text=text, start=first, end=last))
+            at = end
+        if at == piece.start:
+            yield _piece(content, piece)
+        elif at < piece.end:
+            yield _piece(content, piece._replace(text=piece.text[at - piece.start :], start=at))
+    else:
+        yield _piece(content, piece)
 
 
 def _piece(content: Inner, piece: Piece) -> Piece:
