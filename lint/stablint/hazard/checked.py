@@ -38,7 +38,7 @@ class Checked:
         return self._certain
 
     def world(self, choice: dict[str, Any]) -> World:
-        key = tuple(sorted(choice.items()))
+        key = tuple(choice.items())
         if key not in self._worlds:
             self._worlds[key] = World(self.run, RULES, choice, None if self._alone else self.newest)
         return self._worlds[key]
@@ -88,19 +88,11 @@ class Checked:
         return self._intervals[at]
 
     def _others(self, at: Turns) -> Iterator[tuple[dict[str, Any], World]]:
-        intervals: dict[str, list[tuple[Any, Any]]] = {}
+        intervals: dict[str, tuple[tuple[Any, Any], ...]] = {}
         for library in sorted({library for library, _ in at}):
-            allowed = self.run.releases.allowed(library)
-            cuts = sorted(key for name, key in at if name == library)
-            groups: list[list[Any]] = []
-            for release in allowed:
-                place = sum(cut <= release for cut in cuts)
-                if groups and groups[-1][0] == place:
-                    groups[-1][2] = release
-                else:
-                    groups.append([place, release, release])
-            if groups:
-                intervals[library] = [(first, last) for _, first, last in reversed(groups)]
+            found = self.run.releases.intervals(library, frozenset([key for name, key in at if name == library]))
+            if found:
+                intervals[library] = found
         for combination in itertools.islice(itertools.product(*intervals.values()), WORLDS):
             chosen = dict(zip(intervals, combination, strict=True))
             yield chosen, self.world({**self.newest.choice, **{library: last for library, (_, last) in chosen.items()}})

@@ -7,6 +7,7 @@ from typing import Any
 
 from stablint.hazard.hints import A_SLIP
 from stablint.hazard.item import ItemWorld
+from stablint.hazard.nearest import close
 from stablint.run.accepted import Reader, reader, synonyms
 from stablint.run.fact import Explicit
 from stablint.run.fields import field, field_names
@@ -116,14 +117,12 @@ class KeyWorld(ItemWorld):
             for name in synonyms(last, one.library) if above else ():  # within the same section
                 if f"{above}.{name}" in known:
                     return name
-        from difflib import get_close_matches
-
         beside = {
             name[len(above) + len(dot) :]: name
             for name in names
             if name.startswith(above + dot) and "." not in name[len(above) + len(dot) :]
         }
-        near = [name for name in get_close_matches(last, list(beside), 3, cutoff) if beside[name] not in stated]
+        near = [name for name in close(last, list(beside), cutoff) if beside[name] not in stated]
         if near:
             return near[0]
         # `adam_eps` for `adam_epsilon`, `max_length` for `max_len`

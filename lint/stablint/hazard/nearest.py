@@ -11,6 +11,18 @@ def nearest(word: str, known: Sequence[str], cutoff: float) -> str | None:
     return _nearest(word, tuple(known), cutoff)
 
 
+def close(word: str, known: Sequence[str], cutoff: float) -> tuple[str, ...]:
+    """The three that resemble it most, best first; none below the cutoff."""
+    return _close(word, tuple(known), cutoff)
+
+
+@lru_cache(maxsize=256)
+def _close(word: str, known: tuple[str, ...], cutoff: float) -> tuple[str, ...]:
+    from difflib import get_close_matches
+
+    return tuple(get_close_matches(word, known, 3, cutoff))
+
+
 @lru_cache(maxsize=256)  # one slip is often made in many places
 def _nearest(word: str, known: tuple[str, ...], cutoff: float) -> str | None:
     from difflib import get_close_matches  # only where something is misspelled

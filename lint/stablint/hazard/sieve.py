@@ -10,14 +10,14 @@ releases): both are worked out once a process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stablint.hazard import literal
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import GROUPS, Condition, Verdict, facts_read, turns
 from stablint.hazard.model import Hazard
-from stablint.hazard.news import asks_news, covers
+from stablint.hazard.news import asks_news
 from stablint.hazard.plan import DEAR, Plan, only_fact
 from stablint.hazard.reference import Look, Reference, bits
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, is_unknown
@@ -49,6 +49,7 @@ class Context:
     """What is the same in all runs of one framework, with the same scopes, classes and releases."""
 
     def __init__(self, run: Run, sieve: Sieve) -> None:
+        self.runs = 0  # what is learnt pays from the second on
         self.left = sieve.all & ~_out_of_range(run, sieve)
         self.each = sieve.each
         self.references: dict[tuple[Any, ...], list[Reference]] = {}
@@ -181,7 +182,7 @@ class Sieve:
 
     def learn(self, plan: Plan, context: Context, checked: Checked, condition: Condition) -> None:
         """A condition has ended a hazard: where it rests on nothing that is stated, it does so in every run that states nothing of it."""
-        if plan.number in context.tried:
+        if context.runs < 2 or plan.number in context.tried:
             return
         context.tried.add(plan.number)
         names = list(facts_read([condition]))
@@ -259,6 +260,8 @@ class Sieve:
             left &= ~ended
             if looks is not None:
                 looks.append(Look(name, ended))
+            if context.runs < 2:
+                continue
             others = frozenset(world.rests_on([name]) - {name})
             if others.isdisjoint(explicit) and others.isdisjoint(supplied):
                 if ended:
@@ -336,9 +339,12 @@ class Sieve:
         """The hazards about such a setting."""
         found = self._covered.get(name)
         if found is None:
-            found = self._covered[name] = _union(
-                mask for pattern, mask in self._patterns.items() if covers(pattern, name)
-            )
+            patterns, head = self._patterns, name
+            found = patterns.get(name, 0) | patterns.get("*", 0) | patterns.get(name[: name.rfind(".") + 1] + "*", 0)
+            while dot := head.rfind(".") + 1:  # `a.**`, `a.b.**` of `a.b.c`
+                found |= patterns.get(head[:dot] + "**", 0)
+                head = head[: dot - 1]
+            self._covered[name] = found
         return found
 
     def supplied(self, run: Run) -> Any:
@@ -357,6 +363,7 @@ class Sieve:
         found = self._contexts.get(key)
         if found is None:
             found = self._contexts[key] = Context(run, self)
+        found.runs += 1
         return found
 
 
@@ -366,7 +373,7 @@ def _out_of_range(run: Run, sieve: Sieve) -> int:
     for (library, specifier), mask in sieve.ranges.items():
         allowed = run.releases.allowed(library)
         inside = matcher(specifier)
-        if allowed and not any(inside(key) for key in allowed):
+        if allowed and not any(map(inside, reversed(allowed))):  # most ranges hold the newest
             out |= mask & ~sieve.news if run.by_spelling else mask
     return out
 
@@ -435,13 +442,6 @@ def _merged(tests: Conditions) -> Conditions:
         key = repr(condition)
         found[key] = (condition, found[key][1] | bit) if key in found else (condition, bit)
     return list(found.values())
-
-
-def _union(masks: Iterable[int]) -> int:
-    found = 0
-    for mask in masks:
-        found |= mask
-    return found
 
 
 def _number(pair: tuple[int, str]) -> int:

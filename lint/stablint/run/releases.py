@@ -69,7 +69,7 @@ def place(library: str, key: Key) -> int | None:
 class Releases:
     """The releases of each library that a run may use. Values are never changed: `restrict` gives a new set."""
 
-    __slots__ = ("_cuts", "_members", "_newest", "_presumed", "_unread")
+    __slots__ = ("_cuts", "_intervals", "_members", "_newest", "_presumed", "_unread")
 
     def __init__(
         self,
@@ -81,6 +81,7 @@ class Releases:
         self._presumed, self._unread = presumed, unread
         self._newest: dict[str, Key] | None = None
         self._cuts: dict[tuple[str, str], frozenset[tuple[str, Key]]] = {}
+        self._intervals: dict[tuple[str, frozenset[Key]], tuple[tuple[Key, Key], ...]] = {}
 
     @staticmethod
     def known() -> "Releases":
@@ -213,6 +214,21 @@ class Releases:
             held = [inside(release) for release in allowed]
             turns = [(library, allowed[n]) for n in range(1, len(allowed)) if held[n] != held[n - 1]]
             found = self._cuts[(library, specifier)] = frozenset(turns)
+        return found
+
+    def intervals(self, library: str, cuts: frozenset[Key]) -> tuple[tuple[Key, Key], ...]:
+        """First and last of the releases left in each interval between the cuts, newest first."""
+        found = self._intervals.get((library, cuts))
+        if found is None:
+            allowed, groups, start = self.allowed(library), [], 0
+            for cut in sorted(cuts):
+                end = bisect_left(allowed, cut)
+                if end > start:
+                    groups.append((allowed[start], allowed[end - 1]))
+                    start = end
+            if start < len(allowed):
+                groups.append((allowed[start], allowed[-1]))
+            found = self._intervals[library, cuts] = tuple(reversed(groups))
         return found
 
     def text(self, key: Key, library: str = "") -> str:
