@@ -27,6 +27,7 @@ from stablint.source.tree import Unknown
 
 Conditions = list[tuple[Condition, int]]  # each with the hazards that end where it is false
 Tests = list[tuple[literal.Test, int]]
+ClassTests = list[tuple[Callable[[World], Verdict], int]]
 
 # Words about an `item` that follow from its class, its releases and its place: neither its value nor the settings beside it change them.
 _OF_CLASS = frozenset(
@@ -45,12 +46,50 @@ class Left(NamedTuple):
     item: int
 
 
+class Absent:
+    """What the absence of facts rules out that rest on no other fact."""
+
+    def __init__(self) -> None:
+        self.ended: dict[str, int] = {}
+        self._once = self._twice = 0  # the hazards that at least one of them rules out, and at least two
+        self._by: dict[int, list[str]] | None = None
+
+    def add(self, name: str, ended: int) -> None:
+        self.ended[name] = ended
+        self._twice |= self._once & ended
+        self._once |= ended
+        self._by = None
+
+    def ruled_out(self, run: Run) -> int:
+        """By those of the facts of which the run says nothing."""
+        ended, said = self.ended, 0
+        for stated in (run.explicit, run.supplied):
+            for name in stated:
+                said |= ended.get(name, 0)
+        spared = said & ~self._twice
+        if several := said & self._twice:
+            by = self._index()
+            for number in bits(several):
+                if all(name in run.explicit or name in run.supplied for name in by[number]):
+                    spared |= 1 << number
+        return self._once & ~spared
+
+    def _index(self) -> dict[int, list[str]]:
+        if self._by is None:
+            self._by = {}
+            for name, ended in self.ended.items():
+                for number in bits(ended & self._twice):
+                    self._by.setdefault(number, []).append(name)
+        return self._by
+
+
 class Context:
     """What is the same in all runs of one framework, with the same scopes, classes and releases."""
 
     def __init__(self, run: Run, sieve: Sieve) -> None:
         self.runs = 0  # what is learnt pays from the second on
-        self.left = sieve.all & ~_out_of_range(run, sieve)
+        out = sieve.out_of_range(run)
+        self.left = sieve.all & ~(out & ~sieve.news if run.by_spelling else out)
         self.each = sieve.each
         self.references: dict[tuple[Any, ...], list[Reference]] = {}
         self.outside: dict[str, int] = {}
@@ -59,13 +98,19 @@ class Context:
                 for name, mask in reads.items():
                     self.outside[name] = self.outside.get(name, 0) | mask
         self.supplied: dict[tuple[Any, ...], int] = {}
+        self.absent = Absent()
+        self.tables = sieve.tables(run)
+        for table in self.tables.values():
+            for name, ended in table.items():
+                self.absent.add(name, ended)
         self.unstated: dict[str, tuple[int, frozenset[str]]] = {}
-        self.open = dict.fromkeys(sieve.plain)
+        self.unstated_of: dict[str, tuple[int, frozenset[str]]] = {}  # the same of derived facts
+        self.stated_of: set[str] = set()
+        self.open = dict.fromkeys(name for name in sieve.plain if name not in self.absent.ended)
         self.silent: dict[int, frozenset[str]] = {}  # hazards that say nothing where none of these facts is stated
         self.tried: set[int] = set()
-        releases = id(run.releases) if run.releases.is_known() else repr(run.releases)
-        of_classes = (run.framework, releases, tuple(run.classes.items()), run.by_spelling)
-        self.words = sieve.words_of.setdefault(of_classes, {})
+        doubtful = frozenset(owner for owners in run.classes.values() for owner in owners if owner.startswith("?"))
+        self.words = sieve.words_of.setdefault((run.framework, run.releases.token(), run.by_spelling, doubtful), {})
         self.news: dict[tuple[Any, ...], bool] = {}
 
 
@@ -82,8 +127,10 @@ class Sieve:
         self._tests: dict[str, Tests] = {}
         self.words_of: dict[tuple[Any, ...], dict[tuple[Any, ...], int]] = {}
         self._unsaid: dict[tuple[Any, ...], int] = {}
+        self._of_name: dict[str, tuple[ClassTests, ClassTests]] = {}
+        self._out: dict[tuple[Any, ...], int] = {}
         self._of_item: dict[str, tuple[int, Tests]] = {}
-        self.ranges: dict[tuple[str, str], int] = {}
+        self.ranges: dict[str, dict[str, int]] = {}  # library → range → the hazards with that range
         self.reads: dict[str, dict[str, int]] = {}
         self._patterns: dict[str, int] = {}
         self._covered: dict[str, int] = {}
@@ -103,6 +150,8 @@ class Sieve:
         shown.sort(key=lambda name: -self.uses[name].bit_count())
         self.plain = [name for name in shown if not name.startswith("derived.")]
         self.derived = [name for name in shown if name.startswith("derived.")]
+        self._heads = list(dict.fromkeys(name.partition(".")[0] for name in self.plain))
+        self._tables: dict[tuple[Any, ...], dict[str, int]] = {}
 
     def _add(self, hazard: Hazard, bit: int) -> None:
         if hazard.each:
@@ -124,7 +173,8 @@ class Sieve:
             elif hazard.each and not _OF_CLASS.isdisjoint(facts_read([condition])):
                 self._mixed.append((condition, bit))
         for library, specifier in hazard.versions.items():
-            self.ranges[library, specifier] = self.ranges.get((library, specifier), 0) | bit
+            masks = self.ranges.setdefault(library, {})
+            masks[specifier] = masks.get(specifier, 0) | bit
         for head, name in hazard.reads:
             names = self.reads.setdefault(head, {})
             names[name] = names.get(name, 0) | bit
@@ -161,7 +211,7 @@ class Sieve:
         left = self._without_unstated(run, context, checked, left, looks)
         for name in self.derived:
             if left & self.uses[name]:
-                ended = self._ended(name, checked)
+                ended = self._of_derived(name, context, checked)
                 left &= ~ended
                 if looks is not None:
                     looks.append(Look(name, ended))
@@ -179,6 +229,21 @@ class Sieve:
                 asked += [(number, name) for number in bits(self.about(name, fact, mask, context, checked))]
         asked.sort(key=_number)
         return [(self.plan(number), name) for number, name in asked]
+
+    def _of_derived(self, name: str, context: Context, checked: Checked) -> int:
+        """What a derived fact rules out: where it rests on nothing that is stated, the same as in the runs before."""
+        run = checked.run
+        known = context.unstated_of.get(name)
+        if known is not None and known[1].isdisjoint(run.explicit) and known[1].isdisjoint(run.supplied):
+            return known[0]
+        ended = self._ended(name, checked)
+        if known is None and context.runs > 1 and name not in context.stated_of:
+            read = frozenset(checked.newest.rests_on([name]))
+            if read.isdisjoint(run.explicit) and read.isdisjoint(run.supplied) and not checked.newest.fact(name).turns:
+                context.unstated_of[name] = (ended, read)
+            else:
+                context.stated_of.add(name)
+        return ended
 
     def learn(self, plan: Plan, context: Context, checked: Checked, condition: Condition) -> None:
         """A condition has ended a hazard: where it rests on nothing that is stated, it does so in every run that states nothing of it."""
@@ -246,9 +311,14 @@ class Sieve:
     ) -> int:
         """What absence rules out, where no fact that a default rests on is stated."""
         explicit, supplied, world = run.explicit, run.supplied, checked.newest
+        left &= ~context.absent.ruled_out(run)
+        if looks is not None:
+            for name, ended in context.absent.ended.items():
+                if name not in explicit and name not in supplied:
+                    looks.append(Look(name, ended))
         for name, (ended, others) in context.unstated.items():
             if name not in explicit and name not in supplied:
-                if others and not (others.isdisjoint(explicit) and others.isdisjoint(supplied)):
+                if not (others.isdisjoint(explicit) and others.isdisjoint(supplied)):
                     ended = self._ended(name, checked)
                 left &= ~ended
                 if looks is not None:
@@ -260,14 +330,28 @@ class Sieve:
             left &= ~ended
             if looks is not None:
                 looks.append(Look(name, ended))
-            if context.runs < 2:
-                continue
-            others = frozenset(world.rests_on([name]) - {name})
-            if others.isdisjoint(explicit) and others.isdisjoint(supplied):
-                if ended:
-                    context.unstated[name] = (ended, others)
+            if world.is_alone(name):
+                context.tables[name.partition(".")[0]][name] = ended
+                context.absent.add(name, ended)
                 del context.open[name]
+            elif context.runs > 1:
+                others = frozenset(world.rests_on([name]) - {name})
+                if others.isdisjoint(explicit) and others.isdisjoint(supplied):
+                    if ended:
+                        context.unstated[name] = (ended, others)
+                    del context.open[name]
         return left
+
+    def tables(self, run: Run) -> dict[str, dict[str, int]]:
+        """For each namespace what the absence of its facts rules out, where they rest on no other: the same in all runs that read the
+        namespace alike."""
+        found = {}
+        releases = tuple(run.releases.newest_of_all().items())
+        for head in self._heads:
+            scope = run.scopes.get(head, OPEN)
+            alike = (head,) if scope == OPEN else (head, scope, run.classes.get(head), run.framework, releases)
+            found[head] = self._tables.setdefault(alike, {})
+        return found
 
     def _ended(self, name: str, checked: Checked) -> int:
         """The hazards that the fact rules out: at every release a condition on it is false, or nothing can ever make it known."""
@@ -308,25 +392,39 @@ class Sieve:
         return ended
 
     def _by_class(self, name: str, fact: Fact, context: Context, checked: Checked) -> int:
-        key = (name, *_place(fact))
+        head, _, more = name.partition(".")
+        scopes, classes = checked.run.scopes, checked.run.classes
+        owners = classes.get(head if head != "keys" else f"keys.{more.partition('.')[0]}")
+        key = (name, *_place(fact), scopes.get(head), owners)
         ended = context.words.get(key)
         if ended is None:
             ended = 0
             view = checked.view(checked.newest, name)
             certain = checked.certain() if checked.run.by_spelling else checked
             other = certain.view(certain.newest, name)
-            about = self._covers(name)
-            for test, mask in self.words:
-                if mask & about:
+            words, mixed = self._class_tests(name)
+            for test, mask in words:
+                if mask & ~ended:
                     if mask & ~self.news and test(view) is False:
                         ended |= mask & ~self.news
                     if mask & self.news and test(other) is False:
                         ended |= mask & self.news
-            for test, mask in self.mixed:
-                if mask & about & ~self.news and test(view) is False:
-                    ended |= mask & ~self.news
+            for test, mask in mixed:
+                if mask & ~ended and test(view) is False:
+                    ended |= mask
             context.words[key] = ended
         return ended
+
+    def _class_tests(self, name: str) -> tuple[ClassTests, ClassTests]:
+        """Of the words of a class alone, and of those with others; each with the hazards about such a setting that end with it."""
+        found = self._of_name.get(name)
+        if found is None:
+            about = self._covers(name)
+            words = [(test, mask & about) for test, mask in self.words if mask & about]
+            about &= ~self.news
+            found = words, [(test, mask & about) for test, mask in self.mixed if mask & about]
+            self._of_name[name] = found
+        return found
 
     def _is_news(self, name: str, fact: Fact, context: Context, checked: Checked) -> bool:
         key = (name, *_place(fact))
@@ -347,6 +445,22 @@ class Sieve:
             self._covered[name] = found
         return found
 
+    def out_of_range(self, run: Run) -> int:
+        """The hazards of other releases than those that the run may use."""
+        out = 0
+        for library, masks in self.ranges.items():
+            allowed = run.releases.allowed(library)
+            key = library, allowed
+            found = self._out.get(key)
+            if found is None:
+                found = 0
+                for specifier, mask in masks.items() if allowed else ():
+                    if not any(map(matcher(specifier), reversed(allowed))):  # most ranges hold the newest
+                        found |= mask
+                self._out[key] = found
+            out |= found
+        return out
+
     def supplied(self, run: Run) -> Any:
         """What options and the model's name supply, as far as an answer can tell."""
         last, key = self._supplied
@@ -357,7 +471,7 @@ class Sieve:
 
     def context(self, run: Run) -> Context:
         key = (
-            run.framework, run.linked, run.dialects, run.target, id(run.releases) if run.releases.is_known() else repr(run.releases),
+            run.framework, run.linked, run.dialects, run.target, run.releases.token(),
             tuple(run.scopes.items()), tuple(run.classes.items()), run.by_spelling,
         )  # fmt: skip
         found = self._contexts.get(key)
@@ -365,17 +479,6 @@ class Sieve:
             found = self._contexts[key] = Context(run, self)
         found.runs += 1
         return found
-
-
-def _out_of_range(run: Run, sieve: Sieve) -> int:
-    """The hazards of other releases than those that the run may use."""
-    out = 0
-    for (library, specifier), mask in sieve.ranges.items():
-        allowed = run.releases.allowed(library)
-        inside = matcher(specifier)
-        if allowed and not any(map(inside, reversed(allowed))):  # most ranges hold the newest
-            out |= mask & ~sieve.news if run.by_spelling else mask
-    return out
 
 
 def _token(name: str, fact: Fact) -> tuple[Any, ...]:

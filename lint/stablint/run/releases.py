@@ -69,7 +69,7 @@ def place(library: str, key: Key) -> int | None:
 class Releases:
     """The releases of each library that a run may use. Values are never changed: `restrict` gives a new set."""
 
-    __slots__ = ("_cuts", "_intervals", "_members", "_newest", "_presumed", "_unread")
+    __slots__ = ("_cuts", "_intervals", "_members", "_newest", "_presumed", "_token", "_unread")
 
     def __init__(
         self,
@@ -81,6 +81,7 @@ class Releases:
         self._presumed, self._unread = presumed, unread
         self._newest: dict[str, Key] | None = None
         self._cuts: dict[tuple[str, str], frozenset[tuple[str, Key]]] = {}
+        self._token = -1
         self._intervals: dict[tuple[str, frozenset[Key]], tuple[tuple[Key, Key], ...]] = {}
 
     @staticmethod
@@ -188,6 +189,13 @@ class Releases:
         """Whether nothing was said about any library."""
         return not (self._members or self._unread)
 
+    def token(self) -> int:
+        """The same number for equal sets, another one for each other, within a process."""
+        if self._token < 0:
+            known = (frozenset(self._members.items()), self._presumed, self._unread)
+            self._token = _tokens.setdefault(known, len(_tokens))
+        return self._token
+
     def __repr__(self) -> str:
         return f"Releases({self._members}, {sorted(self._presumed)}, {sorted(self._unread)})"
 
@@ -236,6 +244,7 @@ class Releases:
         return _texts.get((_name(library), key)) or text_of(key)
 
 
+_tokens: dict[tuple[frozenset[tuple[str, tuple[Key, ...]]], frozenset[str], frozenset[str]], int] = {}
 _KNOWN = Releases({})
 
 

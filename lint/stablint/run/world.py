@@ -150,6 +150,10 @@ class World:
                     pending.append("model.name_or_path")
         return found
 
+    def is_alone(self, name: str) -> bool:
+        """Was the fact, no release of which another one changes, worked out from no other?"""
+        return name not in self._reads and not name.startswith("model.") and not self.fact(name).turns
+
     def reads(self) -> Iterable[tuple[str, set[str]]]:
         """Every fact that was worked out from others, with these."""
         return self._reads.items()
