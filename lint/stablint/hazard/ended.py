@@ -5,41 +5,71 @@ from __future__ import annotations
 from typing import Any
 
 from stablint.hazard.checked import ROUNDS, WORLDS, Checked
-from stablint.hazard.condition import Condition, evaluate, turns
+from stablint.hazard.condition import GROUPS, Condition, evaluate, turns
 from stablint.hazard.model import Finding, Open
 from stablint.hazard.plan import Plan, Question
 from stablint.hazard.steady import MOVES
 from stablint.hazard.verdict import examine
-from stablint.run.fact import is_unknown
+from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.provenance import leaves
 from stablint.run.world import World
 
 HOLDS: Any = "holds"
 
 
-def answer(plan: Plan, checked: Checked, item: str) -> tuple[Finding | Open | None, Condition | None]:
-    """What comes of the hazard, and the condition that ended it: one that no release and no option can make true. None of those is looked
-    at that a single fact decides: they have not ended it."""
+def answer(plan: Plan, checked: Checked, item: str) -> tuple[Finding | Open | None, tuple[str, ...] | None]:
+    """What comes of the hazard, and the facts that ended it: those of one condition that no release and no option can make true, or of all.
+    None of those is asked first that a single fact decides: they have not ended it."""
     if checked.run.by_spelling and plan.news:
         checked = checked.certain()
     newest = checked.view(checked.newest, item)
     moving = []
     for question in plan.rest:
         found = question.test(newest)
-        if found is False or (found is None and _is_hopeless(question.reads, newest)):
-            return None, question.condition
-        if found is MOVES:
+        if found is False:
+            return None, question.reads
+        if found is None:
+            if plan.is_dear and not _may_speak(plan, question, newest):
+                return None, plan.reads if len(plan.hazard.when) > 1 else _unknown_by(question, newest)
+            if _is_hopeless(question.reads, newest):
+                return None, question.reads
+        elif found is MOVES:
             moving.append(question)
     for question in moving:
-        if item and evaluate(question.condition, newest) is False:
-            return None, question.condition
-        if _is_dead_everywhere(question.condition, question.reads, checked, item):
-            return None, question.condition
+        held = evaluate(question.condition, newest)
+        if held is False and item:
+            return None, question.reads
+        if held is not True and _is_dead_everywhere(question.condition, question.reads, checked, item):
+            return None, question.reads
     if not moving and _is_steady(plan, newest):
         waiting = _without_releases(plan, newest)
         if waiting is not HOLDS:
-            return waiting, None
+            return waiting, plan.reads if waiting is None else None
     return examine(plan.hazard, checked, item), None
+
+
+def _may_speak(plan: Plan, silent: Question, world: World) -> bool:
+    """Where one condition is unknown in all releases: may another one be true of what is written, so that the hazard is undetermined?"""
+    for question in plan.questions:
+        if question is not silent:
+            held = question.test(world)
+            if held is MOVES:
+                return True
+            if held is True:
+                for name in question.reads:
+                    if world.fact(name).turns or any(True for _ in leaves(world, name)):
+                        return True
+    return False
+
+
+def _unknown_by(question: Question, world: World) -> tuple[str, ...]:
+    """The facts for which a condition is unknown: where two are compared the second one is enough."""
+    condition = question.condition
+    if condition[0] not in GROUPS and condition[2] == 2:
+        operand = world.fact(condition[3])
+        if not operand.turns and (is_unknown(operand.value) or operand.value is ABSENT):
+            return (condition[3],)
+    return question.reads
 
 
 def _is_hopeless(reads: tuple[str, ...], world: World) -> bool:

@@ -35,6 +35,7 @@ class Plan:
         self.rest = [_question(condition) for condition in sorted(rest, key=_cost)]
         self.reads = tuple(dict.fromkeys(facts_read(hazard.when)))
         self.libraries = [name.removeprefix("versions.") for name in self.reads if name.startswith("versions.")]
+        self.is_dear = len(hazard.when) == 1 or any(name.startswith(DEAR) for name in self.reads)
         self.asks_class = _asks_class(hazard.when)
 
     @cached_property

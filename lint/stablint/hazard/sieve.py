@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 from stablint.hazard import literal
 from stablint.hazard.checked import Checked
-from stablint.hazard.condition import GROUPS, Condition, Verdict, facts_read, turns
+from stablint.hazard.condition import GROUPS, Condition, Verdict, facts_read
 from stablint.hazard.model import Hazard
 from stablint.hazard.news import asks_news
 from stablint.hazard.plan import DEAR, Plan, only_fact
 from stablint.hazard.reference import Look, Reference, bits
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, is_unknown
 from stablint.run.pep440 import matcher
-from stablint.run.world import Run, World
+from stablint.run.world import NO_TURNS, Run, World
 from stablint.source.tree import Unknown
 
 Conditions = list[tuple[Condition, int]]  # each with the hazards that end where it is false
@@ -245,14 +245,15 @@ class Sieve:
                 context.stated_of.add(name)
         return ended
 
-    def learn(self, plan: Plan, context: Context, checked: Checked, condition: Condition) -> None:
-        """A condition has ended a hazard: where it rests on nothing that is stated, it does so in every run that states nothing of it."""
+    def learn(self, plan: Plan, context: Context, checked: Checked, names: tuple[str, ...]) -> None:
+        """These facts have ended a hazard: where they rest on nothing that is stated, they do so in every run that states nothing of it."""
         if context.runs < 2 or plan.number in context.tried:
             return
         context.tried.add(plan.number)
-        names = list(facts_read([condition]))
-        worlds = [checked.newest, *(world for _, world in checked.others(turns([condition], checked.newest)))]
-        read = frozenset().union(*(world.rests_on(names) for world in worlds))
+        newest = checked.newest
+        turning = NO_TURNS.union(*(newest.fact(name).turns for name in names))
+        worlds = [newest, *(world for _, world in checked.others(turning))] if turning else [newest]
+        read: frozenset[str] = frozenset().union(*(world.rests_on(list(names)) for world in worlds))
         if read.isdisjoint(checked.run.explicit) and read.isdisjoint(checked.run.supplied):
             context.silent[plan.number] = read
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from stablint.hazard import literal
 from stablint.hazard.condition import GROUPS, OPERATORS, Condition, cuts
+from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.world import World
 
 MOVES: Any = "moves"
@@ -31,8 +32,11 @@ def compiled(condition: Condition) -> Steady:
             return lambda world: MOVES
 
         def compare_two(world: World) -> Any:
-            fact = world.fact(name)
-            return MOVES if fact.turns or world.fact(other).turns else operate(fact, condition, world)
+            operand = world.facts.get(other) or world.fact(other)
+            if not operand.turns and (is_unknown(operand.value) or operand.value is ABSENT):
+                return None  # whatever the other one is, which may be dear to work out
+            fact = world.facts.get(name) or world.fact(name)
+            return MOVES if fact.turns or operand.turns else operate(fact, condition, world)
 
         return compare_two
     if name.startswith("versions."):
