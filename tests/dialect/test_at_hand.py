@@ -229,3 +229,38 @@ def test_what_a_file_leaves_out_may_be_set_by_the_program_that_reads_it(tmp_path
         'read["eval_strategy"] = "steps"\nTrainer(model=model, args=TrainingArguments(**read), train_dataset=rows).train()\n',
     }
     assert "best-model-without-evaluation" not in rules(inspected(tmp_path, files), "error")
+
+
+_MODEL = (
+    "model_name_or_path: meta-llama/Llama-2-7b-hf\noutput_dir: out\nlearning_rate: 1.0e-4\nuse_lora: true\nlora_r: 8\n"
+)
+KINDS = {"[all]": False, "[all, lm_head]": False, "[query_key_value]": True}
+
+
+@pytest.mark.parametrize(("targets", "missing"), KINDS.items())
+def test_a_program_may_mean_layers_of_a_kind_by_a_word(targets: str, missing: bool, tmp_path: Path) -> None:
+    found = inspected(tmp_path, {"train.yaml": f"{_MODEL}lora_target_modules: {targets}\n"})
+    assert ("lora-targets-missing" in [finding.rule for finding in found.report.diagnostics]) == missing
+
+
+_BEHIND = """from argparse import ArgumentParser
+from transformers import TrainingArguments
+
+
+def main(args):
+    return TrainingArguments(
+        "out",
+        evaluation_strategy=args.evaluation_strategy,
+    )
+
+
+parser = ArgumentParser()
+parser.add_argument("--evaluation_strategy", default="steps")
+main(parser.parse_args())
+"""
+
+
+def test_what_is_wrong_with_a_name_is_told_where_the_library_is_given_it(tmp_path: Path) -> None:
+    found = inspected(tmp_path, {"train.py": _BEHIND}, releases=["transformers==5.23.0"])
+    (one,) = [finding for finding in found.report.diagnostics if finding.code == "V101"]
+    assert one.start == _BEHIND.index("evaluation_strategy=")

@@ -317,12 +317,26 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None, *,
             entry=True, framework=script.name,
         )  # fmt: skip
     scopes = reading.scopes
+    if not reading.trl:
+        statements = tuple(map(_as_a_program_may_mean_it, statements))
     if config_class is None and any(map(_decides_what_is_trained, block.mapping.entries)):
         scopes = {**scopes, "lora": OPEN}
     return Fragment(
         dialect="trl" if reading.trl else "hf-args", block=block, layer=layer, statements=statements, scopes=scopes,
         classes=reading.classes, links=links(statements), entry=True, framework=reading.framework,
     )  # fmt: skip
+
+
+# For layers of a kind, in lists of target modules that a program of one's own takes apart: no module is called so.
+_KINDS_OF_LAYERS = frozenset({"all", "all-linear", "all_linear", "auto", "default", "linear"})
+
+
+def _as_a_program_may_mean_it(one: Statement) -> Statement:
+    """`lora_target_modules: [all]` is PEFT's error, and a word of the program's that reads the file."""
+    if one.fact != "lora.target_modules" or not isinstance(one.value, list):
+        return one
+    words = [word for word in one.value if isinstance(word, str) and word.lower() in _KINDS_OF_LAYERS]
+    return one._replace(value=Unknown(f"the program may mean layers by `{words[0]}`")) if words else one
 
 
 # `--freeze_vision_tower`, `--tune_language_model`, `--mm_tunable_parts`, `--qlora_enabled`, `--peft_path`: a program's own switches.

@@ -215,7 +215,9 @@ def _place(hazard: Hazard, world: World, names: list[str], item: str) -> tuple[s
 def _at_key(place: Place) -> Place:
     """Where a value is written elsewhere, behind a name, what is wrong with its key stands at the key."""
     entry = place.entry
-    if entry is not None and place.start < entry.key_start:
+    if entry is None or entry.key_start == entry.key_end:
+        return place
+    if place.start < entry.key_start or "\n" in place.document.text.text[entry.key_end : place.start]:
         return place._replace(start=entry.key_start, end=entry.key_end)
     return place
 
