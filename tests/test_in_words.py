@@ -14,6 +14,14 @@ _RUN = "--model_name_or_path meta-llama/Llama-2-7b-hf --output_dir o --bf16 True
 _STEPS = 'STEPS=100\nif [ -n "$SMOKE" ]; then STEPS=1; fi\n'
 
 # An adapter and quantised weights behind switches, both off.
+_MODEL = """
+from ours import GPTRewardModel
+from peft import AdaLoraConfig, IA3Config, LoraConfig, PrefixTuningConfig, get_peft_model
+from transformers import AutoModelForCTC, AutoModelForCausalLM, AutoModelForSeq2SeqLM, Trainer, TrainingArguments
+model = get_peft_model(CLASS.from_pretrained("org/base"), ADAPTER)
+args = TrainingArguments("out", learning_rate=1e-3, lr_scheduler_type="constant", warmup_ratio=0.1)
+Trainer(model=model, args=args, train_dataset=rows).train()
+"""
 _SWITCHES = """
 from dataclasses import dataclass, field
 import torch
@@ -155,6 +163,26 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
         {"run.sh": "torchrun --nproc_per_node 8 -m verl.trainer.fsdp_sft_trainer data.train_batch_size=256 data.micro_batch_size_per_gpu=4 "
                    "model.partial_pretrain=Qwen/Qwen2.5-7B optim.lr=1e-5 model.lora_rank=32 trainer.total_epochs=4\n"},
         {"objective": "sft", "method": "lora", "learning rate": "1e-05", "effective batch": "256", "steps": "4 epochs"},
+    ),
+    "a method of PEFT by its name": (
+        {"t.py": _MODEL.replace("CLASS", "AutoModelForSeq2SeqLM").replace("ADAPTER", "IA3Config(task_type='SEQ_2_SEQ_LM')")},
+        {"method": "(IA)³", "objective": "seq2seq", "warm-up steps": "none: the rate is constant"},
+    ),
+    "a prefix": (
+        {"t.py": _MODEL.replace("CLASS", "AutoModelForCausalLM").replace("ADAPTER", "PrefixTuningConfig(num_virtual_tokens=8)")},
+        {"method": "prefix tuning", "objective": "sft (presumed)"},
+    ),
+    "speech": (
+        {"t.py": _MODEL.replace("CLASS", "AutoModelForCTC").replace("ADAPTER", "AdaLoraConfig(total_step=9)")},
+        {"method": "AdaLora", "objective": "CTC"},
+    ),
+    "a reward model of the program's own": (
+        {"t.py": _MODEL.replace("CLASS.from_pretrained", "GPTRewardModel").replace("ADAPTER", "LoraConfig()")},
+        {"method": "lora", "objective": "reward (presumed from the program's name)"},
+    ),
+    "episodes": (
+        {"t.py": 'from trl import RLOOConfig, RLOOTrainer\nRLOOTrainer(config=RLOOConfig("out", total_episodes=50000), policy=p)\n'},
+        {"steps": "50000 episodes"},
     ),
     "switches that are off": ({"train.py": _SWITCHES}, {"method": "full (presumed)", "framework": "transformers.Trainer"}),
     "the same program, switched on by its command": (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stablint.dialect.shell import PURPOSE
+from stablint.dialect import peft
+from stablint.dialect.fragment import PURPOSE
 from stablint.hazard.wording import value_text
 from stablint.run.fact import ABSENT, Fact, is_unknown
 from stablint.run.releases import Releases
@@ -22,7 +23,7 @@ def in_words(world: World) -> dict[str, str]:
         found["training"] = _unknown(trains)
     else:
         found |= {
-            "method": _said(world, "derived.method"),
+            "method": _method(world),
             "objective": _objective(world),
             "precision": _said(world, "derived.compute_dtype"),
             "learning rate": _number(world, "training.learning_rate"),
@@ -68,6 +69,30 @@ def _range(releases: Releases, library: str) -> str:
     return first if first == last else f"{first} to {last}" if releases.closed(library) else f"{first} or later"
 
 
+_PROMPTS = {
+    "PREFIX_TUNING": "prefix tuning",
+    "PROMPT_TUNING": "prompt tuning",
+    "P_TUNING": "P-tuning",
+    "IA3": "(IA)³",
+    "LN_TUNING": "layer norms",
+}
+
+
+def _method(world: World) -> str:
+    """PEFT's other methods by their names: no check needs to tell AdaLoRA from LoRA, a reader does."""
+    said, kind = _said(world, "derived.method"), world.stated("lora.peft_type")
+    method = world.value("derived.method")
+    if (
+        method not in ("lora", "qlora", "prompt")
+        or not isinstance(kind, str)
+        or kind not in peft.CLASSES
+        or kind == "LORA"
+    ):
+        return said
+    name = _PROMPTS.get(kind) or peft.CLASSES[kind].removeprefix("peft.").removesuffix("Config")
+    return said.replace(method, f"{name} on 4-bit weights" if method == "qlora" else name, 1)
+
+
 def _objective(world: World) -> str:
     """A program that is called after an objective most likely has it, which no check takes for a fact."""
     purpose = world.stated("launch.purpose")
@@ -103,6 +128,9 @@ def _steps(world: World) -> str:
     total = world.fact("derived.total_steps")
     if not is_unknown(total.value) and total.value is not ABSENT:
         return _said(world, "derived.total_steps")
+    episodes = world.stated("training.total_episodes")
+    if isinstance(episodes, int):  # of TRL's PPO and RLOO, which work out the epochs from it
+        return f"{value_text(episodes)} episodes"
     most = world.fact("training.max_steps")
     if world.is_stated("training.max_steps") and is_unknown(most.value):
         return _unknown(most)
@@ -129,6 +157,8 @@ def _batch(world: World) -> str:
 
 
 def _warmup(world: World) -> str:
+    if world.value("training.lr_scheduler_type") == "constant":
+        return "none: the rate is constant"
     share = world.value("training.warmup_ratio")
     if is_unknown(world.value("derived.warmup_steps")) and isinstance(share, (int, float)):
         return f"{value_text(share)} of all steps"

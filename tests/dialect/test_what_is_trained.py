@@ -182,7 +182,6 @@ def test_a_head_that_classifies_is_no_supervised_fine_tuning_of_a_language_model
     source += "Trainer(model=m, args=TrainingArguments('o', learning_rate=1e-4)).train()\n"
     run = world(tmp_path, {"train.py": source})
     assert (run.value("derived.objective") == "sft") is tunes
-    assert tunes or is_unknown(run.value("derived.objective"))
 
 
 PAD = """

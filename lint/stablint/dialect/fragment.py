@@ -162,6 +162,12 @@ def keys_of(mapping: Mapping) -> frozenset[str]:
     return _last[1]
 
 
+# Names of programs and classes that tell of another objective than supervised fine-tuning.
+PURPOSE = re.compile(
+    r"(?<![a-z])(dpo|kto|orpo|simpo|cpo|ppo|grpo|rloo|rlhf|reward|rm|pretrain\w*|cpt|distil\w*)(?![a-z])"
+)
+
+
 def spelled(text: str) -> str:
     return text.replace("-", "_")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from stablint.dialect import deepspeed, huggingface, loop, peft, python_kinds, python_late
-from stablint.dialect.fragment import Block, Fragment, Link, Row, last_word, lower_mapping, statement
+from stablint.dialect.fragment import PURPOSE, Block, Fragment, Link, Row, last_word, lower_mapping, statement
 from stablint.run.accepted import reader
 from stablint.run.fact import Explicit, Place, Statement
 from stablint.run.fields import field
@@ -117,8 +117,9 @@ def _loader(block: Block, call: Call) -> Fragment:
         )
     if not entry_point:
         statements.append(_named(block, call, "model.loaded_by_program", True))
-    if call.name.rpartition(".")[0].endswith(_HEADS):
-        statements.append(_named(block, call, "model.head", "classification"))
+    head = next((word for ends, word in _HEADS if call.name.rpartition(".")[0].endswith(ends)), None)
+    if head is not None:
+        statements.append(_named(block, call, "model.head", head))
     classes = {"model": ("unsloth.from_pretrained",)} if entry_point else {}
     return Fragment(
         "unsloth" if entry_point else "python",
@@ -132,7 +133,34 @@ def _loader(block: Block, call: Call) -> Fragment:
     )
 
 
-_HEADS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice")
+_TEXT_TO_TEXT = (
+    "T5",
+    "MT5",
+    "UMT5",
+    "Bart",
+    "MBart",
+    "Pegasus",
+    "PegasusX",
+    "LongT5",
+    "BlenderbotSmall",
+    "Blenderbot",
+    "SwitchTransformers",
+    "M2M100",
+)
+# Ends of the names of model classes, and what a model with such a head is trained for.
+_HEADS = (
+    (("ForSequenceClassification", "ForTextEncoding"), "classification"),
+    (("ForTokenClassification",), "token classification"),
+    (("ForQuestionAnswering",), "question answering"),
+    (("ForMultipleChoice",), "multiple choice"),
+    (("ForCTC",), "CTC"),
+    (("ForMaskedLM",), "masked language modelling"),
+    (("ForSpeechSeq2Seq", "WhisperForConditionalGeneration", "Speech2TextForConditionalGeneration"), "speech recognition"),
+    (("ForAudioClassification", "ForAudioFrameClassification", "ForXVector", "ForImageClassification", "ForVideoClassification",
+      "ForObjectDetection", "ForSemanticSegmentation", "ForImageSegmentation", "ForUniversalSegmentation", "ForDepthEstimation",
+      "ForNextSentencePrediction"), "classification"),
+    (("ForSeq2SeqLM", *(f"{name}ForConditionalGeneration" for name in _TEXT_TO_TEXT)), "seq2seq"),
+)  # fmt: skip
 
 
 def _unsloth_adapter(block: Block, call: Call) -> Fragment:
@@ -161,6 +189,7 @@ def _trainer(block: Block, call: Call) -> Fragment:
     statements += _handed_over(block)
     if call.local:
         statements += (_named(block, call, "launch.own_trainer", True),)
+    statements += _told_by_names(block, call)
     stated = {entry.key for entry in block.mapping.entries}
     classes: dict[str, tuple[str, ...]] = {"trainer": (trainer,)}
     if "args" not in stated and not call.arguments.open and word[:-7] + "Config" in python_kinds.ARGUMENTS:
@@ -168,11 +197,28 @@ def _trainer(block: Block, call: Call) -> Fragment:
     return Fragment("python", block, "call", statements, {}, classes, entry=True)
 
 
+def _told_by_names(block: Block, call: Call) -> tuple[Statement, ...]:
+    """What classes of the program's own are called after: `class RewardTrainer(Trainer)`, `RewardModel(…)` for the model."""
+    names = [block.document.text.text[call.name_start : call.name_end]] if call.local else []
+    node = block.mapping.get("model")
+    while isinstance(node, Call):  # get_peft_model(RewardModel.from_pretrained(…), …)
+        if not node.name.startswith("transformers."):
+            names.append(node.name.removesuffix(".from_pretrained").rpartition(".")[2])
+        node = node.arguments.get("model") or next(iter(node.positional), None)
+    for name in names:
+        found = PURPOSE.search(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower())
+        if found is not None:
+            return (_named(block, call, "launch.purpose", found[1]),)
+    return ()
+
+
 def _handed_over(block: Block) -> tuple[Statement, ...]:
     """What only joins the trainer with other calls: that it is there at all. An object is named by the call that makes it."""
     found = []
     for entry in block.mapping.entries:
-        if entry.key not in ("ref_model", "peft_config"):
+        if entry.key not in ("ref_model", "peft_config", "args", "model"):
+            continue
+        if entry.key == "model" and isinstance(entry.value, Scalar) and isinstance(entry.value.value, str):
             continue
         said = statement(block, entry, (entry.key,), Row(entry.key, "trainer." + entry.key), "call")
         made = last_word(entry.value.name) if isinstance(entry.value, Call) else None

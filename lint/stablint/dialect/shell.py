@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 
 from stablint.dialect import huggingface, launch, llamafactory, own, programs, slurm
-from stablint.dialect.fragment import Block, Fragment, Link, override, spelled
+from stablint.dialect.fragment import PURPOSE, Block, Fragment, Link, override, spelled
 from stablint.run.fact import OPEN, Explicit, Place, Statement
 from stablint.run.fields import field
 from stablint.run.names import known_key
@@ -266,11 +266,6 @@ def _by_script(target: Command, classes: Table[str, tuple[str, ...]]) -> Table[s
     )
     its_own = any(found in several and huggingface.BASE not in several for several in owners)
     return {**classes, "training": (found, huggingface.BASE)} if one_of_several or its_own else classes
-
-
-PURPOSE = re.compile(
-    r"(?<![a-z])(dpo|kto|orpo|simpo|cpo|ppo|grpo|rloo|rlhf|reward|rm|pretrain\w*|cpt|distil\w*)(?![a-z])"
-)
 
 
 def _purpose(document: Document, target: Command, index: int) -> Iterator[Statement]:

@@ -137,7 +137,10 @@ def objective(w: World) -> Answer:
     against = next((fact for fact in _AGAINST_SFT if w.is_stated(fact)), None)
     if against is not None:
         return Answer(Unknown(f"`{against.rpartition('.')[2]}` is no setting of supervised fine-tuning"), (against,))
-    if w.stated("lora.task_type") in _HEADS or w.stated("model.head") == "classification":
+    head = w.stated("model.head")
+    if isinstance(head, str) and head != "classification":
+        return Answer(head, ("model.head",))
+    if w.stated("lora.task_type") in _HEADS or head == "classification":
         fact = "lora.task_type" if w.stated("lora.task_type") in _HEADS else "model.head"
         return Answer(Unknown("a head is trained that classifies or extracts, no language model"), (fact,))
     purpose = w.stated("launch.purpose")
