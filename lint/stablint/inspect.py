@@ -294,7 +294,7 @@ def _status(path: str, files: Files, documents: tuple[Document, ...], fragments:
             dialect = "notebook"
         return FileStatus(name, dialect, "checked", None)
     broken = next((problem for document in documents if document.root is None for problem in document.problems), None)
-    if broken is not None and broken.kind != "json-lines":
+    if broken is not None and broken.kind not in ("json-lines", "json-template"):
         return FileStatus(name, None, "unreadable", broken.message)
     return FileStatus(name, None, "skipped", _NONE)
 

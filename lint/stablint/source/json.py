@@ -21,6 +21,8 @@ _Data = Union[Mapping, Sequence, Scalar]
 _SPACE = re.compile(r"[ \t\n\r]*")
 _COMMENT = re.compile(r"//[^\n\r]*|#[^\n\r]*|/\*.*?\*/", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?(?![\w.])")
+# What a script fills in before anybody reads the file.
+_PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*\Z|[$@%<]")
 _WORD = re.compile(r"-?[^\W\d]\w*|[^\s,\]}]+")
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
@@ -28,7 +30,8 @@ _MEANT = {"True": "true", "False": "false", "None": "null", "nan": "null", "inf"
 
 
 def document(text: Text) -> Document:
-    """A JSON file. With `syntax-error`, `json-lines`, `too-large` or `too-deep` the root is None; other problems leave the tree as the last key wins."""
+    """A JSON file. With `syntax-error`, `json-lines`, `json-template`, `too-large` or `too-deep` the root is None; with other problems the last
+    key wins."""
     source = text.text
     if len(source) > LARGEST:
         return Document(text, "json", 0, None, (Problem("too-large", f"larger than {LARGEST // 1_000_000} MB", 0, 0),))
@@ -190,6 +193,8 @@ class _Scanner:
             raise self.refused("JSON strings stand in double quotes", start)
         if token in _MEANT:
             raise self.refused(f"`{token}` is Python; JSON has `{_MEANT[token]}`", start)
+        if _PLACEHOLDER.match(token):
+            raise _Refused("json-template", f"`{token}` is to be filled in: a template", start, self.at)
         raise self.refused("no JSON value begins like this; strings stand in double quotes", start)
 
     def problem(self, kind: str, message: str, start: int, end: int) -> None:
