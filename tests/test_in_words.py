@@ -14,6 +14,36 @@ _RUN = "--model_name_or_path meta-llama/Llama-2-7b-hf --output_dir o --bf16 True
 _STEPS = 'STEPS=100\nif [ -n "$SMOKE" ]; then STEPS=1; fi\n'
 
 # An adapter and quantised weights behind switches, both off.
+_GUARDED = """
+from dataclasses import dataclass
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+@dataclass
+class Settings:
+    use_lora: bool = False
+    rank: int = 16
+def configuration(settings):
+    if settings.use_lora is False:
+        return None
+    return LoraConfig(r=settings.rank, lora_alpha=16)
+settings, args = HfArgumentParser((Settings, TrainingArguments)).parse_args_into_dataclasses()
+model = AutoModelForCausalLM.from_pretrained("org/base")
+config = configuration(settings)
+if config is not None:
+    model = get_peft_model(model, config)
+Trainer(model=model, args=args, train_dataset=rows).train()
+"""
+_EITHER = """
+from peft import IA3Config, LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+SHORT = True
+model = AutoModelForCausalLM.from_pretrained("org/base")
+if SHORT:
+    config = IA3Config(task_type="CAUSAL_LM")
+else:
+    config = LoraConfig(r=8, lora_alpha=16)
+Trainer(model=get_peft_model(model, config), args=TrainingArguments("out", learning_rate=1e-3), train_dataset=rows).train()
+"""
 _MODEL = """
 from ours import GPTRewardModel
 from peft import AdaLoraConfig, IA3Config, LoraConfig, PrefixTuningConfig, get_peft_model
@@ -183,6 +213,22 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
     "episodes": (
         {"t.py": 'from trl import RLOOConfig, RLOOTrainer\nRLOOTrainer(config=RLOOConfig("out", total_episodes=50000), policy=p)\n'},
         {"steps": "50000 episodes"},
+    ),
+    "a function that ends before it makes the adapter": ({"t.py": _GUARDED}, {"method": "full (presumed)"}),
+    "the same where a caller decides": (
+        {"t.py": _GUARDED.replace("use_lora: bool = False", "use_lora: bool")},
+        {"method": "not known: `settings.use_lora is False` decides when the program runs"},
+    ),
+    "one of two adapters": ({"t.py": _EITHER}, {"method": "(IA)³ (presumed)"}),
+    "one of two adapters, which the caller decides": (
+        {"t.py": _EITHER.replace("SHORT = True", "import sys\nSHORT = 'short' in sys.argv")},
+        {"method": "unknown"},
+    ),
+    "an option that is off": (
+        {"t.py": "import argparse\np = argparse.ArgumentParser()\np.add_argument('--use_lora', action='store_true')\n"
+                 "p.add_argument('--lora_r', type=int, default=8)\np.add_argument('--lr', type=float, default=1e-4)\n"
+                 "p.add_argument('--epochs', type=int, default=3)\na = p.parse_args()\ntrain(a)\n"},
+        {"method": "full (presumed)"},
     ),
     "switches that are off": ({"train.py": _SWITCHES}, {"method": "full (presumed)", "framework": "transformers.Trainer"}),
     "the same program, switched on by its command": (

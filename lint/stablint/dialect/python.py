@@ -31,7 +31,7 @@ def lower(document: Document) -> Iterator[Fragment]:
     """One fragment a telling call, and one more for what its caller may override. See python_runs.py for which make a run."""
     module = document.root
     assert isinstance(module, Module)
-    kinds = _kinds(module)
+    kinds = _without_dead_adapters(_kinds(module))
     words = {kind for _, kind in kinds}
     adapters = not words.isdisjoint(("adapter", "unsloth-adapter")) or any(
         ("peft" in call.name and python_kinds.kind(call) != "unsloth-adapter")
@@ -119,6 +119,18 @@ def _handed_over(document: Document, call: Call) -> Statement:
 
 def _is_true(node: Node | None) -> bool:
     return isinstance(node, Scalar) and node.value is True
+
+
+def _without_dead_adapters(kinds: list[tuple[Call, str]]) -> list[tuple[Call, str]]:
+    """Of several adapters without those of branches that are never taken."""
+    dead = {id(call) for call, kind in kinds if kind in _ADAPTERS and _is_never(call.switch)}
+    if not dead or all(id(call) in dead for call, kind in kinds if kind in _ADAPTERS):
+        return kinds
+    return [(call, kind) for call, kind in kinds if id(call) not in dead]
+
+
+def _is_never(switch: Scalar | None) -> bool:
+    return switch is not None and switch.value is False and not defaults_of(switch)
 
 
 def _kinds(module: Module) -> list[tuple[Call, str]]:

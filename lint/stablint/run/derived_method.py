@@ -86,6 +86,8 @@ def _method(w: World) -> Answer:
         for name in ("lora.peft_type", "lora.r", "lora.target_modules"):
             if w.is_stated(name):
                 kind = w.value("lora.peft_type")
+                if is_unknown(kind) and w.is_stated("lora.peft_type"):
+                    return Answer("unknown", (name,))  # one of several calls makes the adapter
                 return Answer("prompt", (name,)) if kind in _PROMPT else _adapted(w, "lora", name)
     scope = w.run.scopes.get("lora", OPEN)
     if scope == OPEN:

@@ -238,7 +238,8 @@ class Names:
     def _branches(self, test: ast.expr, body: Sequence[ast.AST], other: Sequence[ast.AST], scope: Scope) -> None:
         for nodes, positive in ((body, True), (other, False)):
             if nodes:
-                self.branches.append(Branch(test, scope, position_of(nodes[0]), end_of(nodes[-1]), positive))
+                leaves = isinstance(nodes[-1], ast.Return)
+                self.branches.append(Branch(test, scope, position_of(nodes[0]), end_of(nodes[-1]), positive, leaves))
 
     def block(self, node: ast.AST, scope: Scope, conditional: bool, _: str | None) -> None:
         """Loops, `try`, `match`: what is bound in them may not be bound."""

@@ -61,6 +61,7 @@ class Branch(NamedTuple):
     start: Position
     end: Position
     positive: bool
+    leaves: bool = False  # it ends the function
 
 
 class Store(NamedTuple):

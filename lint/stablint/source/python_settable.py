@@ -25,6 +25,9 @@ _WORTH = frozenset(
 )  # fmt: skip
 
 
+_SWITCHES = {"store_true": False, "store_false": True}  # what an option without a value is where nobody gives it
+
+
 def settable(caller: Caller) -> Iterator[Call]:
     """One call a parser, class or function. `target` is the class's or function's name, `own` the names of the bases of a class, or the
     option strings of a parser that takes no others."""
@@ -61,6 +64,8 @@ def _options(caller: Caller) -> Iterator[Call]:
             node = as_default(
                 Entry(name, first.place, first.place, caller.values.value(first.default, first.scope))
             ).value
+        elif worth and first.store in _SWITCHES:
+            node = Scalar(_SWITCHES[first.store], first.place, first.place, f"default:{name}", False)
         entries.append(Entry(name, first.place, first.place, node))
     made = _call("argparse.options", entries, entries[0].key_start, None)
     yield made._replace(own=option_strings(caller))

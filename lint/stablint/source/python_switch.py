@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from stablint.source.python_constants import defaulted
-from stablint.source.python_scope import Branch, FoundCall, Scope, position_of
+from stablint.source.python_scope import Branch, FoundCall, Position, Scope, position_of
 from stablint.source.tree import Scalar, Sequence, Unknown
 
 if TYPE_CHECKING:
@@ -47,7 +48,21 @@ def _around(calls: Calls, found: FoundCall) -> list[Branch]:
     place, branches = position_of(found.node), calls.names.branches
     if len(branches) > _MOST:
         return []
-    return [one for one in branches if one.scope is found.scope and one.start <= place < one.end]
+    here = [one for one in branches if one.scope is found.scope]
+    around = [one for one in here if one.start <= place < one.end]
+    return [*around, *(one._replace(positive=not one.positive) for one in here if _is_guard(calls, one, place, here))]
+
+
+# `if not use_lora: return model`
+_ADAPTERS = re.compile(r"lora|peft|adapter", re.IGNORECASE)
+
+
+def _is_guard(calls: Calls, one: Branch, place: Position, here: list[Branch]) -> bool:
+    """Whether a function ends there unless an adapter is wanted, before the place is reached."""
+    if not one.leaves or one.end > place or not _ADAPTERS.search(calls.spelled(one.test)):
+        return False
+    above = [other for other in here if other is not one and other.start <= one.start and one.end <= other.end]
+    return all(other.start <= place < other.end for other in above)
 
 
 def _truth(calls: Calls, test: ast.expr, scope: Scope) -> _Truth:
