@@ -11,6 +11,7 @@ import yaml
 from packaging.version import Version
 
 from stablint.compiling.releases import compile_releases
+from stablint.run.releases import taken_for
 
 KNOWLEDGE = Path(__file__).parent.parent / "knowledge"
 FILES = sorted((KNOWLEDGE / "releases").glob("*.json"))
@@ -78,3 +79,24 @@ def test_known_keys_name_their_classes() -> None:
     owners = {table["classes"][index] for index in table["keys"]["bf16"]}
     assert {"transformers.TrainingArguments", "trl.SFTConfig", "trl.GRPOConfig"} <= owners
     assert {table["classes"][index] for index in table["keys"]["dataset_config"]} >= {"trl.ScriptArguments"}
+
+
+@pytest.mark.parametrize(
+    ("library", "specifier", "expected"),
+    [
+        ("transformers", "==99.0", ("99.0", "5.23.0")),
+        ("transformers", ">=99", ("99", "5.23.0")),
+        ("transformers", "==4.31.7", ("4.31.7", "4.31.0")),
+        ("trl", "==0.0.1", ("0.0.1", "")),
+        ("transformers", "==4.57.3", None),
+        ("transformers", "==4.30.0.dev0", None),
+        ("transformers", ">=4.30,<99", None),
+        ("torch", "==2.5.1+cu121", None),
+        ("trl", "==0.7.*", None),
+        ("nobody-knows-this", "==1.0", None),
+    ],
+)
+def test_a_release_that_nobody_knows_is_taken_for_another(
+    library: str, specifier: str, expected: tuple[str, str] | None
+) -> None:
+    assert taken_for(library, specifier) == expected

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -12,7 +12,7 @@ from stablint.dialect.codec import read_plain
 from stablint.hazard.condition import facts_read
 from stablint.hazard.model import load
 from stablint.run.names import known_key
-from stablint.run.releases import Releases, known_keys, library_names
+from stablint.run.releases import Releases, known_keys, library_names, taken_for
 
 
 class Wrong(Exception):
@@ -81,6 +81,18 @@ def _release(text: str) -> tuple[str, str]:
     except ValueError as error:
         raise Wrong(f"--with `{text}`: {error}") from error
     return package, specifier
+
+
+def unlisted(releases: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A sentence for every release that is asked for and that nobody knows."""
+    for package, specifier in releases:
+        found = taken_for(package, specifier)
+        if found is None:
+            continue
+        version, stands = found
+        newest = Releases.known().text(known_keys(package)[-1], package)
+        judged = f"what is said is true of {stands}" if stands else "nothing is known about it"
+        yield f"--with `{package}{specifier}`: no release {version} of {package} is known, the newest known one is {newest}; {judged}"
 
 
 def _fact(text: str) -> tuple[str, Any]:

@@ -15,7 +15,7 @@ from stablint import trust
 from stablint.assemble.asked import Options
 from stablint.discover import Roots
 from stablint.hazard.model import Hazard, load
-from stablint.options import Wrong, options
+from stablint.options import Wrong, options, unlisted
 from stablint.policy import Accepted, Policies, Policy
 from stablint.selection import Selection, all_known, chosen, listed
 from stablint.settings import Settings
@@ -275,6 +275,8 @@ def options_of(given: argparse.Namespace, extra: list[str], paths: list[str]) ->
         given.gpu, given.model, given.releases, given.sets, extra, given.dialect,
         os.path.abspath(os.sep) if given.allow_outside else None, Roots(named, base).named,
     )  # fmt: skip
+    for notice in unlisted(told.releases):
+        _to_stderr(notice)
     asked = Asked(
         listed(getattr(given, "select", "")), listed(getattr(given, "ignore", "")), getattr(given, "min_evidence", None),
         getattr(given, "fail_on", None), getattr(given, "baseline", None), getattr(given, "write_baseline", False), given.config,

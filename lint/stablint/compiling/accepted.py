@@ -26,6 +26,7 @@ def compile_accepted(folder: Path) -> dict[str, object]:
         ahead = [version for version in order if ".dev" in version]
         for reader, entry in document["classes"].items():
             keys = {key: [_span(order, span) for span in spans] for key, spans in entry["fields"].items()}
+            offered_ever = "\n".join(["", *keys, ""]) if reader == "names" else ""
             if reader == "names":
                 keys = {key: spans for key, spans in keys.items() if _is_telling(key, spans)}
             bases = sorted({name for span in entry.get("bases", []) for name in span["is"]})
@@ -37,6 +38,7 @@ def compile_accepted(folder: Path) -> dict[str, object]:
                 "bases": bases,
                 "always": [key for key, spans in keys.items() if _throughout(spans, order.index(offered[0]))],
                 "keys": keys,
+                "offered": offered_ever,
             }
     result["synonyms"] = _synonyms(yaml.safe_load((source / "synonyms.yaml").read_text(encoding="utf-8")))
     return result

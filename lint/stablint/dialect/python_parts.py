@@ -274,13 +274,19 @@ def _environment(block: Block, call: Call) -> Fragment:
 _OFFER = ("transformers", "trl", "peft")  # libraries whose names were read release by release
 
 
+# A class that none of them offers, by a name that cannot be a module's; names that transformers makes up when they are asked for are left out.
+_CLASS = re.compile(
+    r"(?!TF[A-Z]|Flax[A-Z])[A-Z]\w*[a-z]\w*(?<!FeatureExtractor)(?<!Tokenizer)(?<!TokenizerFast)(?<!ImageProcessorFast)"
+)
+
+
 def _imports(block: Block, call: Call) -> Fragment:
-    """Names that some release of their library does not offer, or no longer, as keys of the library itself."""
+    """Names that some release of their library does not offer, or no longer, and classes that none does, as keys of the library itself."""
     statements: list[Statement] = []
     for entry in block.mapping.entries:
         library, _, name = entry.key.partition(".")
         names = reader(f"{library}.names") if library in _OFFER else None
-        if names is not None and names.ever(name):
+        if names is not None and (names.ever(name) or (_CLASS.fullmatch(name) and not names.was_offered(name))):
             row = Row(entry.key, f"keys.{library}-names.{name}")
             statements.append(statement(block, entry, (entry.key,), row, "import"))
     classes = {f"keys.{library}-names": (f"{library}.names",) for library in _OFFER}

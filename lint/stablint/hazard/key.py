@@ -25,6 +25,7 @@ class KeyWorld(ItemWorld):
         framework, _, self.spelled = name.removeprefix("keys.").partition(".")
         owners = self.run.classes.get(f"keys.{framework}", ())
         self.readers: tuple[Reader, ...] = tuple(found for one in owners if (found := reader(one)) is not None)
+        self._is_import = framework.endswith("-names")
         for one in self.readers:
             self._turns |= one.turns(self.spelled)
 
@@ -43,7 +44,9 @@ class KeyWorld(ItemWorld):
             taken = one.takes(self.spelled, release, self.run.releases.stated(one.library)) if release else None
             if taken:
                 return False
-            if taken is None and one.ever(self.spelled):
+            if self.run.releases.is_unread(one.library):
+                verdict = None  # a commit, or a copy that the repository carries
+            if taken is None and (one.ever(self.spelled) or self._is_import):
                 verdict = None
         return verdict
 
@@ -85,6 +88,7 @@ class KeyWorld(ItemWorld):
         for one in self.readers:
             release = self.own_release(one)
             names += one.names(release) if release is not None else ()
+            names += one.names_offered() if self._is_import else ()
             for base in one.bases:
                 newest = self.release(base.partition(".")[0])
                 names += field_names(base, newest) if newest is not None else ()

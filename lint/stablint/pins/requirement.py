@@ -18,6 +18,12 @@ _LOCAL = r"\+[A-Za-z0-9._]+"
 _TAG = r"v?(\d+(?:\.\d+)+(?:\.?(?:post|rc|dev|a|b)\d+)?)(?:-release)?\Z"
 _WHEEL = r"([A-Za-z0-9_.]+)-(\d[0-9A-Za-z.]*)(?:\+[0-9A-Za-z._]+)?-[^/]*\.whl"
 
+# Whose repositories hold what becomes the next release; those of others may be anything.
+_MAKERS = frozenset(
+    ["huggingface", "lvwerra", "microsoft", "deepspeedai", "bitsandbytes-foundation", "timdettmers", "unslothai", "hiyouga", "axolotl-ai-cloud",
+     "openaccess-ai-collective", "modelscope", "openrlhf", "internlm", "lightning-ai", "pytorch", "vllm-project", "autogptq", "panqiwei",
+     "casper-hansen", "modelcloud", "linkedin", "dao-ailab", "mobiusml"]
+)  # fmt: skip
 ANY, UNREAD = "", "?"
 """What stands for a specifier: no word on the release, and a word that says no release (a commit)."""
 
@@ -81,4 +87,5 @@ def _at_address(words: str) -> Requirement | None:
     tag = re.match(_TAG, reference)
     if tag and _is_specifier(f"=={tag[1]}"):
         return Requirement(library, f"=={tag[1]}")
-    return Requirement(library, UNREAD if reference not in ("", "main", "master") else ANY)
+    makers = path.rpartition("/")[0].rpartition("/")[2].lower() in _MAKERS
+    return Requirement(library, ANY if reference in ("", "main", "master") and makers else UNREAD)

@@ -21,6 +21,7 @@ class Reader:
         "_ahead",
         "_keys",
         "_named",
+        "_offered",
         "_present",
         "_releases",
         "_since",
@@ -37,6 +38,9 @@ class Reader:
         self.library: str = content["library"]
         self.bases: tuple[str, ...] = tuple(content["bases"])  # config classes whose fields it takes besides
         self.always: frozenset[str] = frozenset(content["always"])  # taken by every release on the index
+        self._offered: str = content.get(
+            "offered", ""
+        )  # every name that a package offered in some release, a line each
         self._keys: dict[str, list[list[Any]]] = content["keys"]
         self._present: list[list[int]] = content["present"]
         self._releases: list[Key] = [tuple(key) for key, _ in content["releases"]]
@@ -49,6 +53,13 @@ class Reader:
     def ever(self, key: str) -> bool:
         """Did any release take it?"""
         return key in self._keys
+
+    def was_offered(self, name: str) -> bool:
+        """Did any release of the package offer the name?"""
+        return f"\n{name}\n" in self._offered
+
+    def names_offered(self) -> list[str]:
+        return self._offered.split()
 
     def ever_taken(self) -> tuple[str, ...]:
         return tuple(self._keys)

@@ -245,6 +245,25 @@ class Releases:
 
 
 _tokens: dict[tuple[frozenset[tuple[str, tuple[Key, ...]]], frozenset[str], frozenset[str]], int] = {}
+
+
+def taken_for(library: str, specifier: str) -> tuple[str, str] | None:
+    """A version that a specifier asks for and no known release is, and the release that stands for it (empty where none does). None where
+    all is known, and for a development version, which no list has."""
+    library = _name(library)
+    known, listed = known_keys(library), frozenset(_all_keys(library))
+    if not known:
+        return None
+    for operator, version in clauses(specifier):
+        key = release_key(version.removesuffix(".*"))
+        exact = operator in ("==", "===") and not version.endswith(".*")
+        beyond = operator in (">=", ">", "~=", "==", "===") and minor_of(key) > minor_of(max(known[-1], *listed))
+        if beyond or (exact and key not in listed and key not in known and final_of(key) == key):
+            index = place(library, key)
+            return version, "" if index is None else written(library, known[index])
+    return None
+
+
 _KNOWN = Releases({})
 
 
