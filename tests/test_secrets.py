@@ -18,7 +18,7 @@ from stablint.secrets.assignments import PYTHON, SHELL, YAML, _marks
 from stablint.secrets.hints import MARKS, may_hold_secret
 from stablint.secrets.keys import is_placeholder, is_secret
 from stablint.secrets.masking import mask
-from stablint.secrets.shapes import SHAPES
+from stablint.secrets.shapes import _SHORTEST, SHAPES
 from tests.planted import ADDRESSES, BY_KEY, FILES, NUMBER, VENDORS
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
@@ -228,6 +228,18 @@ def test_an_address_keeps_its_host_and_loses_its_secret(address, secret):
 def test_every_shape_has_its_mark_among_the_hints():
     """Where no mark is found no pattern is tried."""
     assert not [mark for _, marks, _ in SHAPES for mark in marks if not may_hold_secret(f"x {mark} x")]
+
+
+def test_no_shape_is_shorter_than_what_is_looked_at():
+    shortest = {
+        vendor: min(
+            re._parser.parse(mark.replace(".", "x") + rest).getwidth()[0]  # type: ignore[attr-defined]
+            for mark in marks or ("",)
+        )
+        for vendor, marks, rest in SHAPES
+    }
+    del shortest["JSON web tokens, Neptune"]  # 40 letters or two dots stand in each, which its width does not show
+    assert min(shortest.values()) >= _SHORTEST
 
 
 def words(text: str) -> list[str]:

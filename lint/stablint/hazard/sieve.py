@@ -39,6 +39,10 @@ _OF_CLASS = frozenset(
 )  # fmt: skip
 
 
+# Whose hazards are half of all, and which follows from the context alone.
+_FIRST = ("derived.framework",)
+
+
 class Left(NamedTuple):
     """What a statement leaves of all hazards, and the hazards about a setting that it may fire itself."""
 
@@ -208,13 +212,12 @@ class Sieve:
                 left &= ~mask
         spared = left & self.news if run.by_spelling else 0  # they are judged at other releases
         left = self._without_supplied(run, context, checked, left, looks)
+        for name in _FIRST:
+            if name in self.uses:
+                left = self._without_derived(name, context, checked, left, looks)
         left = self._without_unstated(run, context, checked, left, looks)
         for name in self.derived:
-            if left & self.uses[name]:
-                ended = self._of_derived(name, context, checked)
-                left &= ~ended
-                if looks is not None:
-                    looks.append(Look(name, ended))
+            left = self._without_derived(name, context, checked, left, looks)
         for number, read in context.silent.items():
             if left >> number & 1 and read.isdisjoint(explicit) and read.isdisjoint(run.supplied):
                 left &= ~(1 << number)
@@ -229,6 +232,16 @@ class Sieve:
                 asked += [(number, name) for number in bits(self.about(name, fact, mask, context, checked))]
         asked.sort(key=_number)
         return [(self.plan(number), name) for number, name in asked]
+
+    def _without_derived(
+        self, name: str, context: Context, checked: Checked, left: int, looks: list[Look] | None
+    ) -> int:
+        if left & self.uses[name]:
+            ended = self._of_derived(name, context, checked)
+            left &= ~ended
+            if looks is not None:
+                looks.append(Look(name, ended))
+        return left
 
     def _of_derived(self, name: str, context: Context, checked: Checked) -> int:
         """What a derived fact rules out: where it rests on nothing that is stated, the same as in the runs before."""

@@ -99,10 +99,7 @@ _QUERY = re.compile(
     r"""(?i)[?&#;](?:[a-z0-9_.-]{0,40}(?:token|secret|password|passwd|pwd|credential|apikey|api[_-]key|access[_-]?key|auth|signature|sig|key))=([^\s"'<>\\`&#;$]{6,2000})"""
 )
 _MARKS = tuple(dict.fromkeys(mark for _, marks, _ in SHAPES for mark in marks))
-# What several marks hold, and few texts: where it is not, none of them is.
-_SHARED = ("xox", "gl", "hv", "dp.", "sntry", "shp", "_v1_", "lsv2_", "dckr_", "_live_", "_test_", "AK")
-_MARKS_WITH = tuple((part, tuple(mark for mark in _MARKS if part in mark)) for part in _SHARED)
-_MARKS_ALONE = tuple(mark for mark in _MARKS if not any(part in mark for part in _SHARED))
+_SHORTEST = 15  # letters of a token without blanks: no row above is shorter
 
 
 @lru_cache(maxsize=1)
@@ -138,12 +135,12 @@ def shaped(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _may_hold_tokens(text: str) -> bool:
+    long = "\n".join([word for word in text.split() if len(word) >= _SHORTEST])
     return (
-        any(mark in text for mark in _MARKS_ALONE)
-        or any(part in text and any(mark in text for mark in marks) for part, marks in _MARKS_WITH)
-        or ":AA" in text
-        or "8Q~" in text
-        or ("." in text and _DISCORD.search(text) is not None)
+        any(mark in long for mark in _MARKS)
+        or ":AA" in long
+        or "8Q~" in long
+        or ("." in long and _DISCORD.search(long) is not None)
     )
 
 
