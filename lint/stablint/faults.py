@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
+from stablint.record import NamedTuple
 from stablint.secrets import exit
 from stablint.source.tree import Text
 

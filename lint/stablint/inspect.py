@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterable, Iterator
 from collections.abc import Mapping as Table
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from stablint import discover
 from stablint.assemble.asked import Options
@@ -15,6 +15,7 @@ from stablint.dialect.fragment import Fragment
 from stablint.faults import Fault, attempt
 from stablint.hazard import model as hazards
 from stablint.judging import judge, rules_of
+from stablint.record import NamedTuple
 from stablint.report.model import FileStatus, Report, RunSummary
 from stablint.report.place import locate
 from stablint.run.fact import Explicit, Place, Secret

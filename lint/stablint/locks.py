@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from stablint.pins import commands, formats
 from stablint.pins.formats import reader_of
 from stablint.pins.requirement import ANY, UNREAD, requirement
+from stablint.record import NamedTuple
 from stablint.run.releases import EITHER, Releases
 
 _LARGEST = 20_000_000

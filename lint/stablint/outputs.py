@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from stablint import knowledge
 from stablint.discover import leads_out
 from stablint.faults import Faults, attempt
 from stablint.inspect import Inspection, told
 from stablint.options import Wrong
+from stablint.record import NamedTuple
 from stablint.report.model import Report
 from stablint.report.plain import plain
 from stablint.secrets import exit

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from stablint.record import NamedTuple
 from stablint.source.globs import matches
 from stablint.source.tree import Text
 

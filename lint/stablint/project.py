@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from stablint import settings as files
 from stablint import trust
@@ -17,6 +17,7 @@ from stablint.discover import Roots
 from stablint.hazard.model import Hazard, load
 from stablint.options import Wrong, options, unlisted
 from stablint.policy import Accepted, Policies, Policy
+from stablint.record import NamedTuple
 from stablint.selection import Selection, all_known, chosen, listed
 from stablint.settings import Settings
 from stablint.source.globs import matches

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from stablint.hazard.model import Hazard
 from stablint.options import Wrong
 from stablint.policy import means
+from stablint.record import NamedTuple
 
 GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")
 

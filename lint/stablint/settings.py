@@ -10,8 +10,9 @@ import os
 import re
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
+from stablint.record import NamedTuple
 from stablint.source import text as source_text
 
 NAMES = ("stablint.toml", "pyproject.toml")

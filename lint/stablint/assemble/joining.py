@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from stablint import discover
 from stablint.assemble.files import Files
 from stablint.dialect.fragment import Fragment
+from stablint.record import NamedTuple
 from stablint.run.fact import Place
 from stablint.source.tree import NO_FOLDER
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from stablint.record import NamedTuple
 from stablint.source import limits
 
 if TYPE_CHECKING:  # they are what is kept; nothing here makes one

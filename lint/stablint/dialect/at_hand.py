@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from stablint.dialect import huggingface, loop, own, python_kinds, python_late
 from stablint.dialect.fragment import Fragment, Row, last_word, spelled, statement
 from stablint.dialect.misspelled import resembles
+from stablint.record import NamedTuple
 from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.source.tree import Call, Document, Entry, Module, Unknown
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
-from typing import Any, NamedTuple
+from typing import Any
 
 from stablint.dialect.codec import CODECS
+from stablint.record import NamedTuple
 from stablint.run.fact import HIDDEN, Explicit, Place, Secret, Statement
 from stablint.secrets.keys import conceal, names_secret
 from stablint.source.limits import Limit

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from collections.abc import Mapping as Table
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from stablint.dialect import deepspeed
 from stablint.dialect.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled
+from stablint.record import NamedTuple
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.run.names import canonical, is_switch, known_key
 from stablint.source.tree import Entry, Mapping, Scalar, Unknown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from stablint.dialect import (
     accelerate,
@@ -18,6 +17,7 @@ from stablint.dialect import (
 )
 from stablint.dialect.fragment import Block, Fragment, keys_of
 from stablint.dialect.unnamed_secrets import with_secrets
+from stablint.record import NamedTuple
 from stablint.source.tree import Document, Mapping, Module
 
 

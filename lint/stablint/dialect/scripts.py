@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping as Table
-from typing import NamedTuple
 
 from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
 from stablint.dialect.fragment import Block, Row, Rows, spelled, statement
 from stablint.dialect.huggingface import BASE, ROWS
+from stablint.record import NamedTuple
 from stablint.run.fact import Explicit, Place, Statement
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import NamedTuple
 
 from stablint.dialect import (
     accelerate,
@@ -19,6 +18,7 @@ from stablint.dialect import (
     torchtune,
 )
 from stablint.dialect.fragment import Block, Row, Rows, spelled
+from stablint.record import NamedTuple
 from stablint.source.tree import Document, Mapping, Module, Script
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from stablint.dialect.huggingface import TRL_ONLY
 from stablint.fix.writing import Change
 from stablint.hazard.condition import facts_read
 from stablint.hazard.model import Finding, Remedy
+from stablint.record import NamedTuple
 from stablint.report.model import FileEdits, Fix
 from stablint.run.derived import RULES
 from stablint.run.fact import ABSENT, PRESUMED, Explicit, Fact, is_unknown

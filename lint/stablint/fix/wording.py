@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 from stablint.dialect import vocabulary
 from stablint.dialect.codec import Unwritable, write
 from stablint.dialect.fragment import Row
+from stablint.record import NamedTuple
 from stablint.run.fact import Explicit
 from stablint.run.world import Run
 from stablint.source.tree import Entry, Mapping

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
+from stablint.record import NamedTuple
 from stablint.run.fact import Place, Secret
 from stablint.source.tree import Document, Edit, Entry, Unknown
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from stablint import knowledge
+from stablint.record import NamedTuple
 from stablint.run.fact import Fact, Place
 from stablint.run.world import Run, World
 

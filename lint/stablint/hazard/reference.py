@@ -9,11 +9,12 @@ afresh, and so is what looks at files or at the names beside a setting.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import GROUPS, Condition, facts_read, reads_files
 from stablint.hazard.model import Finding, Hazard, Open
+from stablint.record import NamedTuple
 from stablint.run.fact import Derived, Explicit, Fact
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ releases): both are worked out once a process.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from stablint.hazard import literal
 from stablint.hazard.checked import Checked
@@ -20,6 +20,7 @@ from stablint.hazard.model import Hazard
 from stablint.hazard.news import asks_news
 from stablint.hazard.plan import DEAR, Plan, only_fact
 from stablint.hazard.reference import Look, Reference, bits
+from stablint.record import NamedTuple
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, is_unknown
 from stablint.run.pep440 import matcher
 from stablint.run.world import NO_TURNS, Run, World

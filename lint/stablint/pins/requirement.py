@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from stablint.record import NamedTuple
 from stablint.run.pep440 import matcher
 from stablint.run.releases import Releases
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from stablint.record import NamedTuple
 from stablint.report.place import line_starts, line_text, locate
 from stablint.report.plain import commands, plain
 from stablint.secrets.masking import covered, mask

@@ -5,8 +5,9 @@ A field that was renamed keeps its fact: where a release does not have the canon
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from stablint.record import NamedTuple
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.fields import FieldSpans, field
 from stablint.run.names import spellings_of

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Union
+from typing import Any, Union
 
+from stablint.record import NamedTuple
 from stablint.source.tree import Document, Entry, Unknown
 
 Value = Any  # bool, int, float, str, None, list, dict, or Unknown

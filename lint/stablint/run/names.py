@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from stablint.knowledge import load
+from stablint.record import NamedTuple
 from stablint.run.pep440 import Key, release_key
 
 _known: dict[str, tuple[str, ...]] = {}

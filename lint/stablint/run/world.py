@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
-from typing import Any, NamedTuple
+from typing import Any
 
+from stablint.record import NamedTuple
 from stablint.run.defaults import profile
 from stablint.run.fact import ABSENT, OPEN, PRESUMED, Default, Derived, Fact, Place, Supplied, is_unknown
 from stablint.run.fields import FieldSpans

@@ -7,7 +7,8 @@ from __future__ import annotations
 import os
 import re
 from functools import lru_cache
-from typing import NamedTuple
+
+from stablint.record import NamedTuple
 
 _MOST = 1_000  # patterns of one file
 _LONGEST = 200_000  # characters of one file

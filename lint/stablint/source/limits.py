@@ -6,8 +6,7 @@ checked in about a second (tests/attack_files.py).
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from stablint.record import NamedTuple
 from stablint.source.tree import Document, Problem
 
 KIND = "over-budget"

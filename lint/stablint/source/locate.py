@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Union
+from typing import Union
 
+from stablint.record import NamedTuple
 from stablint.source.tree import Call, Document, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 Path = tuple[str | int, ...]

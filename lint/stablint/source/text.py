@@ -8,8 +8,8 @@ import errno
 import os
 import re
 import stat
-from typing import NamedTuple
 
+from stablint.record import NamedTuple
 from stablint.source.tree import Problem, Text
 
 LARGEST = 5_000_000

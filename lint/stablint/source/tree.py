@@ -6,7 +6,9 @@ Knows nothing of dialects: a key is a string and a value is what the format's ow
 
 from __future__ import annotations
 
-from typing import NamedTuple, Union
+from typing import Union
+
+from stablint.record import NamedTuple
 
 
 class Unknown(NamedTuple):

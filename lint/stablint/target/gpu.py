@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from stablint import knowledge
+from stablint.record import NamedTuple
 from stablint.source.tree import Unknown
 from stablint.target.gpu_name import BRANDS, Words, instance_key, squeeze, take_apart
 

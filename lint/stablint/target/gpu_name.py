@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from stablint.record import NamedTuple
 
 BRANDS = frozenset(
     "nvidia geforce rtx gtx quadro tesla amd radeon instinct intel google aws amazon huawei apple data center"  # noqa: SIM905

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from stablint import knowledge
+from stablint.record import NamedTuple
 
 METHODS = ("full", "lora", "qlora")
 _ADAMW = ("adamw", "paged")  # other optimisers have rates of another scale
