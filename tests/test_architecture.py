@@ -76,12 +76,13 @@ ALLOWED = {
     # Authors' side: never on the path of a check.
     "schema": set(),
     "fitting": {"source.tree", "run", "memory", "fix", "report", "knowledge"},
+    "log": {"knowledge", "source", "run", "hazard", "fitting", "report", "inspect"},
     "compile": {"compiling"},
     "compiling": {"schema", "source", "dialect", "run", "target", "hazard"},
 }
 # The command line, the library and its live objects: they import what they need, and nothing imports them.
 DOORS = {
-    "cli", "commands", "checking", "showing", "in_words", "options", "launching", "comparing", "migrating", "forecasting", "doctoring",
+    "cli", "commands", "checking", "showing", "in_words", "options", "launching", "comparing", "migrating", "forecasting", "diagnosing", "doctoring",
     "outputs", "project", "selection",
     "accepting", "repairing", "settings", "conform", "house", "initialise", "audit", "api", "integrate", "__main__", "trust",
 }  # fmt: skip

@@ -35,6 +35,24 @@ def _fit(words: list[str], extra: list[str]) -> int:
     return run_fit(given, project_options(given, given.paths, flags))
 
 
+def _diagnose(words: list[str], extra: list[str]) -> int:
+    parser = Parser(
+        "stablint diagnose",
+        description="From the log of a failed or sick run to the setting that causes it: logs and the run's files, in any order. "
+        "Exit code: 0 nothing known matches, 1 a cause is named, 2 wrong usage.",
+    )
+    parser.names("paths", nargs="+", metavar="LOG|FILE")
+    run_options(parser)
+    settings_options(parser)
+    parser.add_argument("--output-format", choices=("full", "json", "markdown"), default="full")
+    parser.add_argument("--verbose", action="store_true", help="list what looks like trouble and is none")
+    given, flags = parser.read(words, extra)
+    from stablint.diagnosing import run_diagnose
+
+    files = [path for path in given.paths if path != "-"]
+    return run_diagnose(given, project_options(given, files or ["."], flags))
+
+
 def _explain(words: list[str], extra: list[str]) -> int:
     parser = Parser("stablint explain", description="Why a finding is one, and the evidence.")
     parser.names("rules", nargs="+", metavar="CODE|ID")
@@ -216,8 +234,8 @@ _CATEGORIES = (
 
 
 _COMMANDS: dict[str, Callable[[list[str], list[str]], int]] = {
-    "show": _show, "fit": _fit, "explain": _explain, "rules": _rules, "run": _launch, "diff": _diff, "migrate": _migrate, "doctor": _doctor,
-    "init": _init, "test-hazards": _test_hazards, "knowledge": _knowledge,
+    "show": _show, "fit": _fit, "diagnose": _diagnose, "explain": _explain, "rules": _rules, "run": _launch, "diff": _diff, "migrate": _migrate,
+    "doctor": _doctor, "init": _init, "test-hazards": _test_hazards, "knowledge": _knowledge,
 }  # fmt: skip
 
 

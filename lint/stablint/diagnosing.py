@@ -1,0 +1,187 @@
+"""`stablint diagnose`: from the log of a failed or sick run to the setting that causes it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import NamedTuple
+
+from stablint.assemble.asked import Options
+from stablint.cli import CLEAN, FOUND, WRONG
+from stablint.discover import NoSuchPath
+from stablint.hazard import model as hazards
+from stablint.inspect import Inspection, effective, inspect
+from stablint.log import told
+from stablint.log.cause import Cause
+from stablint.log.join import Join, settings_of, wanted
+from stablint.log.reading import Reading, read
+from stablint.log.source import Unreadable, blocks, logs
+from stablint.log.template import Known
+from stablint.options import Wrong
+from stablint.options import options as asked
+from stablint.outputs import tell_faults, wants_color
+from stablint.report.plain import to_json
+from stablint.run.fact import ABSENT, is_unknown
+from stablint.secrets import exit
+from stablint.source.tree import Text
+
+_ECHO = "command in the log"  # a file that is none: the echoed command, where no settings were named
+
+
+class Diagnosis(NamedTuple):
+    log: str
+    reading: Reading
+    causes: tuple[Cause, ...]
+    found: Inspection | None
+
+
+def run_diagnose(given: argparse.Namespace, options: Options) -> int:
+    """0 nothing known, 1 a cause is named, 2 wrong usage."""
+    try:
+        diagnoses = diagnose(given.paths, options)
+    except NoSuchPath as error:
+        raise Wrong(f"`{error}` does not exist") from error
+    except Unreadable as error:
+        raise Wrong(str(error)) from error
+    for one in diagnoses:
+        if one.found is not None:
+            tell_faults(one.found)
+            exit.learn(one.found.secrets)
+    causes = [cause for one in diagnoses for cause in one.causes]
+    if given.output_format == "json":
+        exit.hand_over(to_json(told.data(causes)))
+    elif given.output_format == "markdown":
+        exit.say("\n".join(told.markdown(one.log, one.reading, one.causes) for one in diagnoses))
+    else:
+        color = wants_color(given.color)
+        exit.say(
+            "\n".join(
+                told.render(one.log, one.reading, one.causes, color=color, verbose=given.verbose) for one in diagnoses
+            )
+        )
+    if any(one.found is not None and one.found.report.internal_errors for one in diagnoses):
+        return WRONG
+    return FOUND if causes else CLEAN
+
+
+def diagnose(paths: list[str], options: Options) -> list[Diagnosis]:
+    """Logs and settings in any order: what is read as a configuration is one. Raises NoSuchPath, Unreadable, Wrong where no log is named."""
+    named = [path for path in paths if path == "-" or _is_log(path)]
+    files = [path for path in paths if path not in named]
+    if not named:
+        raise Wrong(
+            "no log is named: a text file, trainer_state.json, a notebook with outputs, a run's folder, or - for standard input"
+        )
+    known = Known()
+    return [_one(log, files, options, known) for path in named for log in logs(path)]
+
+
+def _one(log: str, files: list[str], options: Options, known: Known) -> Diagnosis:
+    reading = _read(log, known)
+    rules = wanted(reading, known)
+    stated = _with_stated(options, reading)
+    found = _inspected(log, files, reading, stated, rules) if rules or files else None
+    shown = _shown(reading, known, found)
+    if shown:
+        found = _inspected(log, files, reading, stated._replace(sets=(*stated.sets, *shown)), rules)
+    causes = Join(log, reading, known, settings_of(found)).causes()
+    return Diagnosis(log, reading, tuple(_nameless(cause) for cause in causes), found)
+
+
+def _read(log: str, known: Known) -> Reading:
+    if log == "-":
+        return read(blocks(sys.stdin.buffer, "-"), known)
+    try:
+        with open(log, "rb") as stream:
+            return read(blocks(stream, log), known)
+    except OSError as error:
+        raise Unreadable(f"{log}: {error.strerror or error}") from error
+
+
+def _inspected(
+    log: str, files: list[str], reading: Reading, options: Options, rules: frozenset[str]
+) -> Inspection | None:
+    """What `check` says of the files by the rules that the log speaks of; of the echoed command where there are no files."""
+    chosen = tuple(hazard._replace(quiet=False) for hazard in hazards.load() if hazard.id in rules)
+    if files:
+        return inspect(files, options._replace(policies=None), known=chosen)
+    if not reading.stated.commands or log == "-":
+        return None
+    base = os.getcwd()
+    path = os.path.join(base, "echoed.sh")
+    text = "".join(f"{command}\n" for _, command in reading.stated.commands)
+    return inspect([], options._replace(policies=None), texts={path: Text(path, _ECHO, text)}, known=chosen)
+
+
+def _shown(reading: Reading, known: Known, found: Inspection | None) -> tuple[tuple[str, str], ...]:
+    """Facts that the sickness has shown, such as a model that overflows in fp16: of runs whose settings know nothing of them, and only where no
+    rule explains it without."""
+    names = {match.template.symptom for match in reading.matches if match.template.symptom} | {
+        one.symptom for one in reading.sick
+    }
+    symptoms = [known.symptoms[name] for name in names if known.symptoms[name].observes]
+    if (
+        found is None
+        or not symptoms
+        or any(one.rule in symptom.hazards for one in found.report.diagnostics for symptom in symptoms)
+    ):
+        return ()
+    facts = {fact: value for symptom in symptoms for fact, value in symptom.observes.items()}
+    worlds = [effective(run) for run in found.runs]
+    return tuple((fact, value) for fact, value in facts.items() if all(_is_open(world.value(fact)) for world in worlds))
+
+
+def _is_open(value: object) -> bool:
+    return value is ABSENT or is_unknown(value) or value == "unknown"
+
+
+def _with_stated(options: Options, reading: Reading) -> Options:
+    """With the releases and the card that the log states, where the command line says none."""
+    said = dict(options.releases)
+    more: list[tuple[str, str]] = []
+    for library, release in reading.stated.releases.items():
+        if library not in said:
+            try:
+                more += asked(releases=[f"{library}=={release}"]).releases
+            except Wrong:
+                continue  # a release that never was: something else in the log looks like one
+    cards = options.gpus
+    if not cards and len(reading.stated.cards) == 1:
+        try:
+            cards = asked(gpus=reading.stated.cards).gpus
+        except Wrong:
+            cards = ()
+    return options._replace(releases=(*options.releases, *more), gpus=cards)
+
+
+def _nameless(cause: Cause) -> Cause:
+    """The echoed command is no file that could be changed."""
+    return (
+        cause._replace(file=None, line=None, fix=cause.fix and cause.fix._replace(files=()))
+        if cause.file == _ECHO
+        else cause
+    )
+
+
+_LOGS = (".log", ".out", ".txt", ".err", ".jsonl")
+_STATES = ("trainer_state.json",)
+
+
+def _is_log(path: str) -> bool:
+    """By its name where that says it, by its first bytes where it could be both. Raises NoSuchPath."""
+    if not os.path.lexists(path):
+        raise NoSuchPath(path)
+    if os.path.isdir(path):
+        return any(entry.name.endswith(_LOGS) or entry.name in _STATES for entry in os.scandir(path))
+    name = os.path.basename(path).lower()
+    if name.endswith(_LOGS) or name in _STATES or "." not in name:
+        return not name.startswith("requirements")
+    if name.endswith((".json", ".ipynb")):
+        try:
+            with open(path, "rb") as stream:
+                head = stream.read(1 << 20)
+        except OSError as error:
+            raise Unreadable(f"{path}: {error.strerror or error}") from error
+        return b'"log_history"' in head or (name.endswith(".ipynb") and b'"output_type": "error"' in head)
+    return bool(name.rpartition(".")[2].isdigit())  # train.log.1, slurm-123.4

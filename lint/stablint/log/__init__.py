@@ -1,0 +1,4 @@
+"""Logs of runs: bytes in, what a run printed out: known messages, sick numbers, facts that it states.
+
+Knows nothing of rules' conditions and of reports; `join` is the one place where a log meets the settings.
+"""

@@ -1,0 +1,307 @@
+"""A log beside the settings: what the log shows selects a rule, and what the files state decides it (DIAGNOSE §4).
+
+*certain*: the message of a raise, and the rule's condition holds in the settings. *likely*: the message alone, or a sickness with a rule that holds
+and can bring it about. *possible*: a message that many things print, and what else could bring it about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from stablint.hazard import model as hazards
+from stablint.hazard.condition import facts_read
+from stablint.inspect import Inspection, effective
+from stablint.log.cause import CERTAIN, LIKELY, ORDER, POSSIBLE, Cause
+from stablint.log.reading import Match, Reading
+from stablint.log.template import Known, Symptom, Template
+from stablint.report.model import Diagnostic, Fix
+from stablint.report.place import locate
+from stablint.run.fact import Explicit, Place
+from stablint.run.world import Run
+from stablint.source.view import seen
+
+SURE = 3  # causes above `possible` at most: whoever names more names none
+_ECHO = 40  # lines behind the first exception's message from which on another is its echo
+_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_UNWRITTEN = (
+    "derived",
+    "data",
+    "target",
+    "versions",
+    "file",
+    "item",
+    "keys",
+)  # namespaces of what nobody writes into a file
+_MEMORY = ("out-of-memory", "out-of-memory-in-evaluation")
+
+
+class Settings(NamedTuple):
+    """What the files say: findings of the rules that the log speaks of, and the runs."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    undetermined: frozenset[str]
+    runs: tuple[Run, ...]
+
+
+def wanted(reading: Reading, known: Known) -> frozenset[str]:
+    """The ids of the rules that this log can speak of."""
+    names = {rule for match in reading.matches for rule in match.template.causes(match.gaps)}
+    symptoms = {match.template.symptom for match in reading.matches} | {sick.symptom for sick in reading.sick}
+    return frozenset(names | {rule for name in symptoms if name for rule in known.symptoms[name].hazards})
+
+
+def settings_of(found: Inspection | None) -> Settings:
+    if found is None:
+        return Settings((), frozenset(), ())
+    report = found.report
+    told = tuple(one for one in report.diagnostics if one.suppressed is None)
+    return Settings(told, frozenset(item.rule for item in report.undetermined), found.runs)
+
+
+class Join:
+    def __init__(self, log: str, reading: Reading, known: Known, settings: Settings) -> None:
+        self._log, self._reading, self._known, self._settings = log, reading, known, settings
+        self._rules = {hazard.id: hazard for hazard in hazards.load()}
+
+    def causes(self) -> list[Cause]:
+        raised = [match for match in self._reading.matches if match.template.kind != "warning"]
+        specific = _without_heads(raised)
+        found: list[Cause] = []
+        for match in specific:
+            found += self._of_match(match)
+        explained = {name for sick in self._reading.sick for name in self._known.symptoms[sick.symptom].brings}
+        found = [cause for cause in found if cause.rule.removeprefix("symptom:") not in explained]
+        for sick in self._reading.sick:
+            if sick.symptom in explained:
+                continue
+            shown = self._of_sickness(self._known.symptoms[sick.symptom], sick.line, sick.text, sick.times, LIKELY)
+            found += [cause._replace(numbers=True) for cause in shown]
+        if not any(cause.confidence != POSSIBLE for cause in found):
+            for match in self._reading.matches:
+                if match.template.kind == "warning":
+                    found += self._of_warning(match)
+        return _ordered(found)
+
+    def _of_match(self, match: Match) -> Iterator[Cause]:
+        template = match.template
+        if template.symptom:
+            least = POSSIBLE if template.several else LIKELY
+            yield from self._of_sickness(
+                self._known.symptoms[template.symptom], match.line, match.text, match.times, least
+            )
+            return
+        rules = template.causes(match.gaps)
+        names = _names(match.gaps.get(template.about, "")) if template.about else None
+        drawn = self._drawn(rules, names)
+        for number, diagnostic in enumerate(drawn):
+            confidence = CERTAIN if number == 0 or template.decides or names else LIKELY if number == 1 else POSSIBLE
+            yield self._finding(
+                diagnostic,
+                confidence,
+                match.line,
+                match.text,
+                match.times,
+                "its message, and the settings have what it asks for",
+            )
+        if drawn or not rules:
+            return
+        # The files may be others, or no files at all: what the rules leave open goes before what they deny.
+        by_files = sorted(rules, key=lambda rule: bool(self._settings.runs) and rule not in self._settings.undetermined)
+        for number, rule in enumerate(by_files):
+            confidence = POSSIBLE if number or template.several else LIKELY
+            because = (
+                "its message; the settings at hand do not show it"
+                if self._settings.runs
+                else "its message; no settings were named"
+            )
+            cause = self._unproven(rule, confidence, match.line, match.text, match.times, because)
+            if names:
+                listed = match.gaps[template.about]
+                setting, file, line = self._named(sorted(names, key=listed.find))
+                cause = cause._replace(setting=setting, file=file or cause.file, line=line or cause.line)
+            yield cause
+
+    def _of_warning(self, match: Match) -> Iterator[Cause]:
+        """A warning is a cause only where the settings have what it warns of, and nothing else was found."""
+        for diagnostic in self._drawn(match.template.causes(match.gaps), None)[:1]:
+            if diagnostic.severity != "info":
+                yield self._finding(
+                    diagnostic,
+                    POSSIBLE,
+                    match.line,
+                    match.text,
+                    match.times,
+                    "a warning, and the settings have what it warns of",
+                )
+
+    def _of_sickness(self, symptom: Symptom, line: int, text: str, count: int, confidence: str) -> Iterator[Cause]:
+        drawn = self._drawn(symptom.hazards, None)
+        for number, diagnostic in enumerate(drawn):
+            said = LIKELY if number < 2 and confidence == LIKELY else POSSIBLE
+            yield self._finding(
+                diagnostic, said, line, text, count, f"the log shows it ({symptom.title}), and this can bring it about"
+            )
+        if drawn:
+            return
+        if symptom.alone:
+            yield self._unproven(symptom.hazards[0], confidence, line, text, count, "only this brings it about")
+            return
+        shown = [
+            rule for rule in symptom.hazards if rule in self._settings.undetermined and self._rests_on(rule, symptom)
+        ]
+        if shown:
+            because = (
+                f"the log shows it ({symptom.title}), and the settings speak for it; what else it asks for is not known"
+            )
+            yield self._unproven(shown[0], confidence, line, text, count, because)
+            return
+        fit = self._beyond(symptom)
+        place = self._place(symptom.settings)
+        yield Cause(
+            f"symptom:{symptom.name}", "", CERTAIN if fit else confidence, self._log, line, text, symptom.title, *place,
+            Fix("manual", symptom.advice, ()), (), count, fit or symptom.why,
+        )  # fmt: skip
+
+    def _rests_on(self, rule: str, symptom: Symptom) -> bool:
+        """Whether the rule asks for what the log has shown."""
+        return not symptom.observes.keys().isdisjoint(facts_read(self._rules[rule].when))
+
+    def _beyond(self, symptom: Symptom) -> str:
+        """Whether the memory model agrees that the card is too small; empty where it does not or cannot say."""
+        if symptom.name not in _MEMORY:
+            return ""
+        from stablint.fitting.answer import NOT, answer  # only where memory ran out
+
+        for run in self._settings.runs:
+            if run.target:
+                told = answer(effective(run), run.target)
+                if told.verdict == NOT and told.estimate is not None:
+                    return f"`stablint fit` says so too: about {told.peak[1]:.1f} GiB on {run.target}"
+        return ""
+
+    def _drawn(self, rules: Iterable[str], names: frozenset[str] | None) -> list[Diagnostic]:
+        """The findings of these rules, in their order."""
+        order = {rule: number for number, rule in enumerate(rules)}
+        found = [one for one in self._settings.diagnostics if one.rule in order]
+        if names is not None:
+            found = [one for one in found if _last(one.setting) in names]
+        return sorted(found, key=lambda one: (one.severity == "info", order[one.rule], one.start))
+
+    def _finding(self, one: Diagnostic, confidence: str, line: int, text: str, count: int, because: str) -> Cause:
+        where = one.text
+        at = (
+            locate(where.text, one.start).line
+            if where is not None and one.seen is None
+            else one.seen and one.seen.start
+        )
+        place = (one.setting, where.name if where is not None else None, at if where is not None else None)
+        sources = tuple(one.evidence.get("sources", ()))
+        return Cause(
+            one.rule, one.code, confidence, self._log, line, text, one.message, *place, one.fix, sources, count, because
+        )
+
+    def _unproven(self, rule: str, confidence: str, line: int, text: str, times: int, because: str) -> Cause:
+        hazard = self._rules[rule]
+        advice = next((remedy.title for remedy in hazard.remedies), "")
+        return Cause(
+            rule, hazard.code, confidence, self._log, line, text, self._title(rule), *self._place(_settings(hazard)),
+            Fix("manual", advice, ()) if advice else None, tuple(hazard.evidence.get("sources", ())), times, because,
+        )  # fmt: skip
+
+    def _named(self, names: list[str]) -> tuple[str, str | None, int | None]:
+        """Where the first of these settings stands, however it is called inside."""
+        for name in names:
+            for run in self._settings.runs:
+                for fact in run.explicit.values():
+                    for statement in fact.sources:
+                        origin = statement.origin
+                        if isinstance(origin, Explicit) and _last(origin.place.setting) == name:
+                            return origin.place.setting, *_point(origin.place)
+        return names[0], None, None
+
+    def _title(self, rule: str) -> str:
+        from stablint import knowledge
+
+        return str((knowledge.load("texts") or {}).get(rule, {}).get("title", rule.replace("-", " ")))
+
+    def _place(self, facts: tuple[str, ...]) -> tuple[str | None, str | None, int | None]:
+        """Where the first of these facts is stated; else its usual name, beside the run where it would stand."""
+        for name in facts:
+            for run in self._settings.runs:
+                for statement in run.explicit[name].sources if name in run.explicit else ():
+                    origin = statement.origin
+                    if isinstance(origin, Explicit):
+                        return origin.place.setting, *_point(origin.place)
+        usual = facts[0].rpartition(".")[2] if facts else None
+        if self._settings.runs and usual is not None:
+            return usual, *_point(self._settings.runs[0].anchor)
+        return usual, None, None
+
+
+def _point(place: Place) -> tuple[str, int]:
+    """The file and the line of a place, in a notebook the line in its cell."""
+    document = place.document
+    cell = seen(document, place.start, place.start) if document.view is not None else None
+    if cell is not None:
+        return document.text.name, locate(cell.source, cell.start).line
+    return document.text.name, locate(document.text.text, place.start).line
+
+
+def _settings(hazard: hazards.Hazard) -> tuple[str, ...]:
+    """The facts of a rule that somebody writes down, the one that it points at first."""
+    changed = (name for remedy in hazard.remedies for name in (*remedy.set, *remedy.unset))
+    names = dict.fromkeys((hazard.at, *changed, *facts_read(hazard.when)))
+    return tuple(name for name in names if "." in name and name.partition(".")[0] not in _UNWRITTEN)
+
+
+def _without_heads(matches: list[Match]) -> list[Match]:
+    """Where a list below a message names each value, the message above it says nothing more; of two texts in one line the longer speaks."""
+    decided = {rule for match in matches if match.template.decides for rule in match.template.causes(match.gaps)}
+    kept: list[Match] = []
+    for match in matches:
+        if not match.template.decides and decided and decided & set(match.template.hazards):
+            continue
+        longer = [
+            other
+            for other in matches
+            if other is not match
+            and abs(other.line - match.line) <= 1
+            and other.template.length > match.template.length
+            and _covers(other.template, match.template)
+        ]
+        if not longer:
+            kept.append(match)
+    first = next((match.line for match in kept if not match.template.several), None)
+    return [match for match in kept if first is None or match.line <= first + _ECHO or match.template.kind == "warning"]
+
+
+def _covers(longer: Template, shorter: Template) -> bool:
+    """Whether every word of the shorter one stands in the longer one, or both speak of one exception."""
+    text = " ".join(longer.runs)
+    return all(run.strip() in text for run in shorter.runs)
+
+
+def _ordered(found: list[Cause]) -> list[Cause]:
+    """Once each, the surest first, then in the order of the log; not more than SURE above `possible`."""
+    once: dict[tuple[str, str | None, str | None, int | None], Cause] = {}
+    for cause in sorted(
+        found, key=lambda cause: (ORDER[cause.confidence], not cause.numbers, "Error: " not in cause.text, cause.at)
+    ):
+        once.setdefault((cause.rule, cause.setting, cause.file, cause.line), cause)
+    sure = [cause for cause in once.values() if cause.confidence != POSSIBLE]
+    late = {id(cause) for cause in sure[SURE:]}
+    return sorted(
+        (cause._replace(confidence=POSSIBLE) if id(cause) in late else cause for cause in once.values()),
+        key=lambda cause: (ORDER[cause.confidence], cause.at),
+    )
+
+
+def _names(text: str) -> frozenset[str]:
+    """The settings that a gap lists: `['--train_type', 'sft']`, `loss_scale Extra inputs are not permitted`."""
+    return frozenset(_last(name) for name in _NAME.findall(text))
+
+
+def _last(setting: str) -> str:
+    return setting.strip().lstrip("-").replace("-", "_").rpartition(".")[2]

@@ -1,0 +1,239 @@
+"""One pass over a log: the known messages, the sick numbers, the first exception, and what is stated of the run.
+
+Nothing of a line is kept that says nothing: 2 GB are read in the memory of a few blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from stablint.log import metrics, observed
+from stablint.log.sickness import Sick, Watch
+from stablint.log.source import Block
+from stablint.log.template import Known, Template
+from stablint.log.unwrap import LONGEST, Plain, closed, joined, plain
+
+# Words of lines that tell of trouble, so few that a block is searched for them faster than it is read; what they stand in is looked at closely.
+# A search costs a gigabyte's reading a second each.
+_TROUBLE = (
+    b"rror", b"xception", b"Warning", b"WARN", b"ssert", b" ds ", b"trainable params", b"inf/nan", b"atchdog", b"use_cache", b"Token indices",
+)  # fmt: skip
+_SCALER = "loss scale"
+_BEFORE, _AFTER = (
+    4,
+    24,
+)  # lines around one of trouble: a message is broken at a terminal's width, and lists stand below it
+_TOGETHER = 12  # lines that one message is broken into at most
+_ABOVE = 60  # lines of the traceback above a message
+_MOST = 400  # matches that are kept
+_SHOWN = ("raise ", "assert ", "warnings.warn(", "logger.")
+_EXCEPTION = re.compile(
+    r"(?P<name>(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit)): ?(?P<said>.{0,400})"
+)
+# What a process says because another one failed.
+_ECHOES = (
+    "ChildFailedError",
+    "SignalException",
+    "KeyboardInterrupt",
+    "SystemExit",
+    "BrokenPipeError",
+    "CalledProcessError",
+)
+
+
+class Match(NamedTuple):
+    template: Template
+    line: int
+    text: str
+    rank: str
+    gaps: dict[str, str]
+    times: int = 1
+
+
+class Exceptional(NamedTuple):
+    line: int
+    name: str
+    said: str
+
+
+class Reading(NamedTuple):
+    lines: int
+    matches: tuple[Match, ...]  # in the order of the log, one a message
+    harmless: tuple[Match, ...]
+    sick: tuple[Sick, ...]
+    exception: Exceptional | None  # the first in time that is no echo of another
+    stated: observed.Stated
+
+
+class _Reader:
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._matches: dict[tuple[int, str], Match] = {}
+        self._watch = Watch()
+        self._exceptions: list[Exceptional] = []
+        self._releases: dict[str, str] = {}
+        self._cards: dict[str, None] = {}
+        self._commands: list[tuple[int, str]] = []
+        self._lines = 0
+
+    def block(self, block: Block) -> None:
+        data = block.data
+        self._lines = max(self._lines, block.first + data.count(b"\n") - 1)
+        trouble, rows, stated = (_at(data, marks, block.first) for marks in (_TROUBLE, metrics.MARKS, observed.MARKS))
+        for number, start in stated.items():
+            self._stated(number, _line(data, start))
+        for number, start in sorted(rows.items()):
+            text = plain(_line(data, start)).text
+            if _SCALER in text:
+                self._watch.scale(number, text)
+            found = metrics.row(number, text)
+            if found is not None:
+                self._watch.row(found)
+        if trouble:
+            lines = data.split(b"\n")
+            for first, last in _regions(sorted(trouble), block.first, block.first + len(lines) - 1):
+                self._region(first, [plain(_text(lines[number - block.first])) for number in range(first, last + 1)])
+
+    def _stated(self, number: int, text: str) -> None:
+        for library, release in observed.releases(text).items():
+            self._releases.setdefault(library, release)
+        card = observed.card(text)
+        if card is not None:
+            self._cards[card] = None
+        command = observed.command(plain(text).text)
+        if command is not None and len(self._commands) < 8:
+            self._commands.append((number, command))
+
+    def _region(self, first: int, lines: list[Plain]) -> None:
+        whole = "\n".join(line.text for line in lines)
+        for number, line in enumerate(lines, first):
+            found = _EXCEPTION.search(line.text)
+            if found is not None and len(self._exceptions) < _MOST:
+                self._exceptions.append(Exceptional(number, found["name"].rpartition(".")[2], found["said"].strip()))
+        taken: list[tuple[int, str]] = []
+        for template in [*self._known.possible(whole), *self._broken(whole)]:
+            for number, text, gaps in _found(template, first, lines):
+                if any(
+                    number == line and template.symptom == "" and joined([template.runs[0]]) in said
+                    for line, said in taken
+                ):
+                    continue
+                if template.beside and not any(
+                    word in one.text for one in lines[: number - first + 1] for word in template.beside
+                ):
+                    continue
+                said = max(template.runs, key=len)
+                taken.append((number, said))
+                key = (template.number, repr(sorted(gaps.items())) if template.decides else "")
+                before = self._matches.get(key)
+                if before is not None:
+                    self._matches[key] = before._replace(times=before.times + 1)
+                elif len(self._matches) < _MOST:
+                    rank = lines[number - first].rank
+                    self._matches[key] = Match(template, number, text, rank, gaps)
+
+    def _broken(self, whole: str) -> Iterator[Template]:
+        """Templates whose word a terminal may have broken: only where a frame or a narrow column is."""
+        if "│" not in whole and "╭" not in whole:
+            return
+        text = closed(whole)
+        seen = {template.number for template in self._known.possible(whole)}
+        for word, numbers in self._known.words.items():
+            if word in text:
+                yield from (self._known.templates[number] for number in numbers if number not in seen)
+
+    def result(self) -> Reading:
+        ordered = sorted(self._matches.values(), key=lambda match: match.line)
+        harmless = tuple(match for match in ordered if match.template.number in self._known.harmless)
+        first = next((one for one in self._exceptions if one.name not in _ECHOES), None)
+        stated = observed.Stated(self._releases, tuple(self._cards), tuple(self._commands))
+        matches = tuple(match for match in ordered if match.template.number not in self._known.harmless)
+        return Reading(self._lines, matches, harmless, tuple(self._watch.found()), first, stated)
+
+
+def read(blocks: Iterable[Block], known: Known) -> Reading:
+    reader = _Reader(known)
+    for block in blocks:
+        reader.block(block)
+    return reader.result()
+
+
+def _at(data: bytes, marks: tuple[bytes, ...], first: int) -> dict[int, int]:
+    """The lines that hold one of the marks: number → offset."""
+    starts: set[int] = set()
+    for mark in marks:
+        at = data.find(mark)
+        while at >= 0:
+            starts.add(data.rfind(b"\n", 0, at) + 1)
+            end = data.find(b"\n", at)
+            if end < 0:
+                break
+            at = data.find(mark, end)
+    found: dict[int, int] = {}
+    number, before = first, 0
+    for start in sorted(starts):
+        number += data.count(b"\n", before, start)
+        before = start
+        found[number] = start
+    return found
+
+
+def _line(data: bytes, start: int) -> str:
+    end = data.find(b"\n", start, start + LONGEST)
+    return _text(data[start : end if end >= 0 else start + LONGEST])
+
+
+def _text(data: bytes) -> str:
+    """UTF-8, or the Chinese encoding that consoles still write, or what of UTF-8 can be read."""
+    for encoding in ("utf-8", "gb18030"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("utf-8", "replace")
+
+
+def _regions(numbers: list[int], lowest: int, highest: int) -> Iterator[tuple[int, int]]:
+    """The lines around those of trouble, joined where they meet; not longer than a traceback may be."""
+    first = last = 0
+    for number in numbers:
+        if first and number - _BEFORE <= last and last - first < 20 * _ABOVE:
+            last = min(highest, number + _AFTER)
+            continue
+        if first:
+            yield first, last
+        first, last = (
+            max(lowest, last + 1, number - _ABOVE if not first else number - _BEFORE),
+            min(highest, number + _AFTER),
+        )
+    if first:
+        yield first, last
+
+
+def _found(template: Template, first: int, lines: list[Plain]) -> Iterator[tuple[int, str, dict[str, str]]]:
+    """Where the message stands: in one line, over several, or over several that a terminal broke inside words."""
+    wide = bool(template.decides) and template.about != ""
+    hits: list[tuple[int, str, dict[str, str]]] = []
+    for index, line in enumerate(lines) if not wide else ():
+        found = template.find(" ".join(line.text.split()))
+        if found is not None:
+            hits.append((first + index, line.text, found.gaps))
+    if hits:  # a traceback shows the statement as well, with its names instead of their values
+        yield from [hit for hit in hits if not hit[1].lstrip().startswith(_SHOWN)] or hits
+        return
+    word = max(template.runs, key=len).split()
+    if not word:
+        return
+    for index in range(len(lines)):
+        part = [line.text for line in lines[index : index + _TOGETHER]]
+        if word[0] not in part[0] and word[0][:4] not in part[0] and not lines[index].boxed:
+            continue
+        text = joined(part)
+        found = template.find(text)
+        if found is None and lines[index].boxed:
+            found = template.find_closed(closed(text))
+        if found is not None and found.start <= len(part[0]):
+            yield first + index, part[0], found.gaps
+            return

@@ -1,0 +1,148 @@
+"""Rows of numbers → the sicknesses that they show, each by two signs (DIAGNOSE §5). One pass, little state."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import deque
+from statistics import median
+from typing import NamedTuple
+
+from stablint.log.metrics import Row
+
+_WINDOW = 64  # values that the running median is taken of
+_JUMP = 2.0  # times that median
+_FAR = 4.0  # times that median: twice in a row is enough
+_LOGS = 3  # in a row
+_LN2 = math.log(2)  # the preference loss of a policy that tells nothing
+_STUCK = 5  # logs at exactly that loss
+_SCALE = re.compile(r"[Aa]ttempted loss scale: ?([\d.]+)(?:, reducing to ([\d.]+))?")
+
+
+class Sick(NamedTuple):
+    symptom: str
+    line: int  # of the first sign
+    text: str
+    times: int
+
+
+class Watch:
+    """Feed it rows and lines in their order; `found` is what they show."""
+
+    def __init__(self) -> None:
+        self._signs: dict[str, list[Row]] = {}
+        self._losses: deque[float] = deque(maxlen=_WINDOW)
+        self._jumped: list[Row] = []
+        self._zeros = 0
+        self._first_zero: Row | None = None
+        self._nans = 0
+        self._first_nan: Row | None = None
+        self._at_minimum: list[tuple[int, str]] = []
+        self._sick: dict[str, Sick] = {}
+
+    def found(self) -> list[Sick]:
+        return sorted(self._sick.values(), key=lambda sick: sick.line)
+
+    def scale(self, line: int, text: str) -> None:
+        """A line of a loss scaler. At the minimum twice running: the scale cannot settle."""
+        found = _SCALE.search(text)
+        if found is None:
+            return
+        if float(found[2] or found[1]) > 1:
+            self._at_minimum.clear()
+            return
+        self._at_minimum.append((line, text))
+        if len(self._at_minimum) >= 2:
+            self._tell("loss-scale-collapse", *self._at_minimum[0], len(self._at_minimum))
+
+    def row(self, row: Row) -> None:
+        if row.evaluation:
+            if math.isnan(row.values.get("eval_loss", 0.0)):
+                self._tell("nan-evaluation", row.line, row.text)
+            return
+        self._reinforcement(row)
+        self._not_a_number(row)
+        self._still(row)
+        self._level(row)
+
+    def _reinforcement(self, row: Row) -> None:
+        if math.isnan(row.values.get("reward_std", 0.0)):
+            self._tell("group-of-one", row.line, row.text)
+        ratios = [value for name, value in row.values.items() if name.endswith("clipped_ratio")]
+        if ratios and all(value == 1.0 for value in ratios) and self._again("truncated-completions", row, _STUCK):
+            first = self._signs["truncated-completions"][0]
+            self._tell("truncated-completions", first.line, first.text)
+
+    def _not_a_number(self, row: Row) -> None:
+        """A norm that is NaN twice running, or beside a loss of exactly 0; or a loss that is, more than once or beside such a norm."""
+        if "group-of-one" in self._sick:
+            return
+        values = row.values
+        loss, norm = values.get("loss"), values.get("grad_norm")
+        others = [value for name, value in values.items() if name not in ("loss", "grad_norm") and math.isnan(value)]
+        nan_norm = norm is not None and math.isnan(norm)
+        nan_loss = loss is not None and not math.isfinite(loss)
+        if nan_norm or nan_loss or (loss == 0.0 and others):
+            self._nans += 1
+            self._first_nan = self._first_nan or row
+            if loss == 0.0 or (nan_loss and nan_norm) or self._nans > 1:
+                self._tell("nan-gradients", self._first_nan.line, self._first_nan.text, self._nans)
+        elif loss != 0.0 and norm is not None and "nan-gradients" not in self._sick:
+            self._nans, self._first_nan = 0, None  # a step that the scaler skipped
+
+    def _still(self, row: Row) -> None:
+        values = row.values
+        if "grad_norm" not in values or any(name.startswith("reward") for name in values):
+            return
+        first = self._first_zero
+        if values.get("loss") == 0.0 and (first is None or first.values["grad_norm"] == values["grad_norm"]):
+            self._zeros += 1
+            self._first_zero = first or row
+            if self._zeros >= _LOGS and "nan-gradients" not in self._sick:
+                self._tell("zero-loss", self._first_zero.line, self._first_zero.text, self._zeros)
+        elif not math.isnan(values["grad_norm"]):
+            self._zeros, self._first_zero = 0, None
+
+    def _level(self, row: Row) -> None:
+        loss = row.values.get("loss")
+        if loss is None or not math.isfinite(loss):
+            return
+        preference = "rewards/margins" in row.values
+        if preference:
+            if loss > 2 * _LN2 and self._again("above-chance", row, 2):
+                worst = max(self._signs["above-chance"], key=lambda one: one.values["loss"])
+                self._tell("divergence", worst.line, worst.text, renew=True)
+            flat = (
+                abs(loss - _LN2) < 1e-4
+                and row.values["rewards/margins"] == 0.0
+                and row.values.get("learning_rate", 1.0) > 0
+            )
+            if flat and self._again("no-signal", row, _STUCK):
+                first = self._signs["no-signal"][0]
+                self._tell("no-signal", first.line, first.text, len(self._signs["no-signal"]))
+            return
+        if any(name.startswith(("reward", "completion")) for name in row.values):
+            return  # a policy's loss has no level
+        usual = median(self._losses) if self._losses else None
+        if usual is not None and usual > 0 and loss > _JUMP * usual:
+            self._jumped.append(row)
+            far = sum(one.values["loss"] > _FAR * usual for one in self._jumped)
+            if len(self._jumped) >= _LOGS or far >= 2:
+                worst = max(self._jumped, key=lambda one: one.values["loss"])
+                self._tell("divergence", worst.line, worst.text, len(self._jumped), renew=True)
+            return
+        self._jumped.clear()
+        self._losses.append(loss)
+
+    def _again(self, sign: str, row: Row, times: int) -> bool:
+        rows = self._signs.setdefault(sign, [])
+        if len(rows) < 1000:
+            rows.append(row)
+        return len(rows) >= times
+
+    def _tell(self, symptom: str, line: int, text: str, times: int = 1, *, renew: bool = False) -> None:
+        before = self._sick.get(symptom)
+        if before is None or renew:
+            self._sick[symptom] = Sick(symptom, line, text, times)
+        else:
+            self._sick[symptom] = before._replace(times=max(before.times, times))

@@ -1,0 +1,146 @@
+"""A log file → blocks of numbered lines in UTF-8, whatever it was written as: text, `trainer_state.json`, a notebook, a folder of a run."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+BLOCK = 1 << 20  # bytes that are looked at together
+_LARGEST_JSON = 200 << 20  # bytes of a JSON document, which must be read whole
+_TEXTS = (".log", ".out", ".txt", ".err", ".jsonl")
+_BOMS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"), (codecs.BOM_UTF8, "utf-8-sig"))
+
+
+class Unreadable(Exception):
+    """A log that cannot be read: the text names it and says why."""
+
+
+class Block(NamedTuple):
+    first: int  # number of its first line, from 1
+    data: bytes  # whole lines, but where one is longer than a block
+
+
+def logs(path: str) -> list[str]:
+    """The file itself; of a folder its newest text and the states of its trainer. Raises Unreadable where there is none."""
+    if path == "-" or not os.path.isdir(path):
+        return [path]
+    entries = sorted(entry.path for entry in os.scandir(path) if entry.is_file())
+    texts = [name for name in entries if name.endswith(_TEXTS)]
+    states = [name for name in entries if os.path.basename(name) == "trainer_state.json"]
+    if not texts and not states:
+        for inner in sorted(os.scandir(path), key=lambda entry: _number(entry.name)):
+            if inner.is_dir() and os.path.isfile(os.path.join(inner.path, "trainer_state.json")):
+                states = [os.path.join(inner.path, "trainer_state.json")]  # the last checkpoint's
+    newest = sorted(texts, key=lambda name: os.stat(name).st_mtime)[-1:]
+    if not newest and not states:
+        raise Unreadable(f"{path}: no log in this folder ({', '.join(_TEXTS)}) and no trainer_state.json")
+    return [*newest, *states]
+
+
+def _number(name: str) -> tuple[int, str]:
+    digits = "".join(letter for letter in name if letter.isdigit())
+    return (int(digits[:18] or -1), name)
+
+
+def blocks(stream: BinaryIO, name: str) -> Iterator[Block]:
+    """What a stream holds. Raises Unreadable for a JSON document that is none of a run."""
+    head = stream.read(BLOCK)
+    if name.endswith((".json", ".ipynb")) and head.lstrip()[:1] in (b"{", b"["):
+        rest = stream.read(_LARGEST_JSON)
+        lines = _of_document(head + rest, name)
+        if lines is not None:
+            yield from lines
+            return
+        yield from _numbered(iter((head, rest)))
+        return
+    encoding = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), "")
+    pieces = _pieces(head, stream)
+    yield from _numbered(_decoded(pieces, encoding) if encoding else pieces)
+
+
+def _pieces(head: bytes, stream: BinaryIO) -> Iterator[bytes]:
+    while head:
+        yield head
+        head = stream.read(BLOCK)
+
+
+def _decoded(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    for piece in pieces:
+        yield decoder.decode(piece).encode("utf-8", "replace")
+
+
+def _numbered(pieces: Iterator[bytes]) -> Iterator[Block]:
+    first, left = 1, b""
+    for piece in pieces:
+        data = left + piece
+        cut = data.rfind(b"\n") + 1
+        if not cut and len(data) < BLOCK:
+            left = data
+            continue
+        cut = cut or len(data)  # a line without an end is cut where the block ends
+        yield Block(first, data[:cut])
+        first += data.count(b"\n", 0, cut)
+        left = data[cut:]
+    if left:
+        yield Block(first, left)
+
+
+def _of_document(data: bytes, name: str) -> list[Block] | None:
+    """The rows of a trainer's history, each at its `step`; the outputs of a notebook, each at the line that holds it. None for other JSON."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    if isinstance(document.get("log_history"), list):
+        return _history(document["log_history"], data)
+    if isinstance(document.get("cells"), list):
+        return _outputs(document["cells"], data)
+    return None
+
+
+def _history(rows: list[object], data: bytes) -> list[Block]:
+    lines = data.split(b"\n")
+    starts = [number for number, line in enumerate(lines, 1) if b'"step":' in line]
+    found = []
+    at = iter(starts)
+    for row in rows:
+        number = next(at, 1)
+        if isinstance(row, dict):
+            found.append(Block(number, json.dumps(row).encode() + b"\n"))
+    return found
+
+
+def _outputs(cells: list[object], data: bytes) -> list[Block]:
+    lines = data.decode("utf-8", "replace").split("\n")
+    found: list[Block] = []
+    number = 1
+    for cell in cells:
+        outputs = cell.get("outputs", ()) if isinstance(cell, dict) else ()
+        for output in outputs if isinstance(outputs, list) else ():
+            for text in _texts(output):
+                for piece in text.splitlines():
+                    inside = json.dumps(piece, ensure_ascii=False)[1:-1]
+                    near = next(
+                        (n for n in range(number - 1, min(len(lines), number + 2000)) if inside and inside in lines[n]),
+                        None,
+                    )
+                    if near is not None:
+                        number = near + 1
+                    found.append(Block(number, piece.encode("utf-8", "replace") + b"\n"))
+    return found
+
+
+def _texts(output: object) -> Iterator[str]:
+    if not isinstance(output, dict):
+        return
+    for part in (output.get("text"), output.get("traceback"), (output.get("data") or {}).get("text/plain")):
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, list):
+            yield "\n".join(str(one).rstrip("\n") for one in part)

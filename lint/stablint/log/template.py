@@ -1,0 +1,131 @@
+"""A message that a library prints: runs of words with gaps between them, found in a text from left to right in linear time."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from stablint import knowledge
+from stablint.log.unwrap import closed
+
+LONGEST_GAP = 600  # characters that a gap may hold
+
+
+class Symptom(NamedTuple):
+    name: str
+    title: str
+    why: str
+    settings: tuple[str, ...]
+    hazards: tuple[str, ...]
+    advice: str
+    alone: bool = False  # one thing brings it about: the first of its hazards is told itself
+    brings: tuple[str, ...] = ()  # other symptoms that it explains
+    observes: dict[str, str] = {}  # noqa: RUF012  facts that the log has shown to be so
+
+
+class Found(NamedTuple):
+    start: int  # offset of the first word in the text
+    gaps: dict[str, str]
+
+
+class Template:
+    """A row of knowledge/messages. `hazards` are those that print it, likeliest first."""
+
+    def __init__(self, number: int, row: dict[str, Any]) -> None:
+        self.number = number
+        self.runs: list[str] = row["runs"]
+        self.names: list[str] = row["gaps"]
+        self.kind: str = row.get("kind", "")  # raise | assert | warning
+        self.several: bool = row.get("several", False)
+        self.hazards: tuple[str, ...] = tuple(row.get("hazards", ()))
+        self.symptom: str = row.get("symptom", "")
+        self.about: str = row.get("about", "")
+        self.decides: dict[str, Any] = row.get("decides", {})
+        self.beside: tuple[str, ...] = tuple(row.get("beside", ()))
+        self.source: str = row.get("source", "")
+        self.why: str = row.get("why", "")  # of a harmless line
+
+    @cached_property
+    def length(self) -> int:
+        return sum(map(len, self.runs))
+
+    def find(self, text: str) -> Found | None:
+        """In a text with its blanks collapsed. The gaps hold what stands between the runs; the last one all that follows."""
+        return _find(text, self.runs, self.names)
+
+    def find_closed(self, text: str) -> Found | None:
+        """In a text without blanks. The offset is one of that text."""
+        return _find(text, [closed(run) for run in self.runs], self.names)
+
+    def causes(self, gaps: dict[str, str]) -> tuple[str, ...]:
+        if self.decides:
+            wanted = gaps.get(self.decides["gap"], "").strip().rstrip(":")
+            return tuple(self.decides["values"].get(wanted, ()))
+        return self.hazards
+
+
+def _find(text: str, runs: list[str], names: list[str]) -> Found | None:
+    first = next((number for number, run in enumerate(runs) if run.strip()), None)
+    if first is None:
+        return None
+    start = text.find(runs[first].lstrip() if first == 0 else runs[first])
+    while start >= 0:
+        gaps = _gaps(text, start, runs, names, first)
+        if gaps is not None:
+            return Found(start, gaps)
+        # Only the first run may stand elsewhere: what follows it was not found behind this place, or too far from it.
+        start = text.find(runs[first], start + 1)
+        if start > 50 * LONGEST_GAP:
+            return None
+    return None
+
+
+def _gaps(text: str, start: int, runs: list[str], names: list[str], first: int) -> dict[str, str] | None:
+    gaps: dict[str, str] = {}
+    if first and names[0]:
+        gaps[names[0]] = text[max(0, start - LONGEST_GAP) : start].rpartition(" ")[2]
+    at = start + len(runs[first].lstrip() if first == 0 else runs[first])
+    for number in range(first + 1, len(runs)):
+        run, name = runs[number], names[number - 1]
+        if not run.strip() and number == len(runs) - 1:
+            end = min(len(text), at + LONGEST_GAP)
+        else:
+            end = text.find(run.rstrip() if number == len(runs) - 1 else run, at, at + LONGEST_GAP + len(run))
+            if end < 0:
+                return None
+        if name:
+            gaps[name] = text[at:end]
+        at = end + len(run)
+    return gaps
+
+
+class Known:
+    """All that knowledge/messages holds."""
+
+    def __init__(self) -> None:
+        data = knowledge.load("messages")
+        rows = [*data["templates"], *data["harmless"]]
+        self.templates = [Template(number, row) for number, row in enumerate(rows)]
+        self.harmless = frozenset(range(len(data["templates"]), len(rows)))
+        self.words: dict[str, list[int]] = data["words"]
+        self.symptoms = {
+            name: Symptom(
+                name,
+                row["title"],
+                row["why"],
+                tuple(row["settings"]),
+                tuple(row["hazards"]),
+                row["advice"],
+                row.get("alone", False),
+                tuple(row.get("brings", ())),
+                row.get("observes", {}),
+            )
+            for name, row in data["symptoms"].items()
+        }
+
+    def possible(self, text: str) -> list[Template]:
+        """Those of whose words one stands in the text; the longest first, since a short one may be part of it."""
+        numbers = {number for word, texts in self.words.items() if word in text for number in texts}
+        return sorted(
+            (self.templates[number] for number in numbers), key=lambda template: (-template.length, template.number)
+        )

@@ -1,0 +1,115 @@
+"""Causes as text, JSON and Markdown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from stablint.log.cause import Cause
+from stablint.log.reading import Reading
+from stablint.report.model import Fix
+from stablint.report.plain import clipped, named, plain
+from stablint.report.style import Style
+
+_COLOUR = {"certain": "error", "likely": "warning", "possible": "info"}
+_WIDE = 100
+_SHOWN = 160  # characters of a line of the log
+
+
+def data(causes: Sequence[Cause]) -> dict[str, Any]:
+    """The contract of score and scripts: causes in the order in which they should be looked at."""
+    return {"schema_version": 1, "causes": [_row(cause) for cause in causes]}
+
+
+def _row(cause: Cause) -> dict[str, Any]:
+    fix = cause.fix and {"title": cause.fix.title, "applicability": cause.fix.applicability}
+    return {
+        "rule": cause.rule, "code": cause.code or None, "setting": cause.setting, "file": cause.file, "line": cause.line,
+        "confidence": cause.confidence, "log": cause.log, "matched": {"line": cause.at, "text": cause.text}, "count": cause.times,
+        "message": cause.message, "because": cause.because, "fix": fix, "evidence": list(cause.sources),
+    }  # fmt: skip
+
+
+def render(log: str, reading: Reading, causes: Sequence[Cause], *, color: bool, verbose: bool) -> str:
+    style = Style(color)
+    lines: list[str] = []
+    for cause in causes:
+        lines += [*_block(cause, style), ""]
+    if not causes:
+        lines += list(_nothing(log, reading))
+    if verbose or not causes:
+        lines += [
+            f"not the cause: {one.times} × {plain(clipped(one.text, 100))} (line {one.line}: {one.template.why})"
+            for one in reading.harmless
+        ]
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _block(cause: Cause, style: Style) -> Iterator[str]:
+    times = f"     {cause.times} times" if cause.times > 1 else ""
+    yield f"{style.paint('bold', f'{named(plain(cause.log))}:{cause.at}')}  {plain(clipped(cause.text.strip(), _SHOWN))}{times}"
+    rule = f"{cause.code}  " if cause.code else ""
+    head = f"  {style.paint(_COLOUR[cause.confidence], cause.confidence)}  {rule}{cause.rule}"
+    yield head
+    yield from _wrapped(cause.message, "    ")
+    if cause.file is not None:
+        yield f"    at: {named(plain(cause.file))}:{cause.line}  `{plain(cause.setting or '')}`"
+    elif cause.setting:
+        yield f"    setting: `{plain(cause.setting)}`"
+    yield from _wrapped(f"because: {cause.because}", "    ")
+    if cause.fix is not None:
+        yield from _wrapped(f"fix: {cause.fix.title} ({_by(cause, cause.fix)})", "    ")
+    if cause.sources:
+        yield from _wrapped(f"evidence: {', '.join(cause.sources[:2])}", "    ")
+
+
+def _by(cause: Cause, fix: Fix) -> str:
+    """The command that writes it: a rule that is off by default is named there too."""
+    if fix.applicability == "manual" or cause.file is None:
+        return "by hand"
+    unsafe = " --unsafe-fixes" if fix.applicability == "unsafe" else ""
+    return f"stablint check {named(plain(cause.file))} --select {cause.code} --fix{unsafe}"
+
+
+def _nothing(log: str, reading: Reading) -> Iterator[str]:
+    """Said honestly: what was looked at, what failed, and what would narrow it."""
+    yield f"{named(plain(log))}: nothing known matches in {reading.lines} lines"
+    if reading.exception is not None:
+        one = reading.exception
+        yield f"  the first exception: {plain(clipped(f'{one.name}: {one.said}', _SHOWN))} (line {one.line})"
+        yield "  name the files of the run as well (`stablint diagnose LOG train.yaml ds.json --gpu NAME`): their settings may decide it"
+    else:
+        yield "  no exception, and no sick number in what was logged; a shorter logging_steps shows more"
+
+
+def markdown(log: str, reading: Reading, causes: Sequence[Cause]) -> str:
+    """To paste into an issue."""
+    lines = [f"### stablint diagnose: `{_code(log)}`", ""]
+    for cause in causes:
+        where = f" at `{_code(cause.file)}:{cause.line}`" if cause.file else ""
+        lines += [
+            f"- **{cause.confidence}** `{cause.rule}`{where}"
+            + (f", setting `{_code(cause.setting)}`" if cause.setting else ""),
+            f"  - line {cause.at}: `{_code(clipped(cause.text.strip(), _SHOWN))}`",
+            f"  - {plain(cause.message)}",
+        ]
+        if cause.fix is not None:
+            lines.append(f"  - fix: {plain(cause.fix.title)}")
+        lines += [f"  - {source}" for source in cause.sources[:2]]
+    if not causes:
+        lines += [f"- {line.strip()}" for line in _nothing(log, reading)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _code(text: str) -> str:
+    return plain(text).replace("`", "'")
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return (
+        textwrap.wrap(
+            plain(text), _WIDE, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False
+        )
+        or []
+    )

@@ -1,0 +1,197 @@
+"""`stablint diagnose`: cases as data, and what holds of every log."""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stablint.cli import CLEAN, FOUND, WRONG, main
+
+CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))
+
+
+def answer(folder: Path, case: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> tuple[int, list[dict[str, Any]]]:
+    for name, text in {**case.get("files", {}), "train.log": case["log"]}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    words = [
+        "diagnose",
+        "--isolated",
+        "--output-format",
+        "json",
+        *case.get("options", ()),
+        "train.log",
+        *case.get("files", ()),
+    ]
+    code = main(words)
+    data = json.loads(capsys.readouterr().out)
+    assert data["schema_version"] == 1
+    return code, data["causes"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_the_cause_is_named_at_its_line(
+    case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, causes = answer(tmp_path, case, capsys)
+    expected = case["expect"]
+    sure = [cause for cause in causes if cause["confidence"] != "possible"]
+    assert code == (FOUND if causes else CLEAN)
+    if "rule" not in expected:
+        assert not sure, sure
+        if "possible" in expected:
+            assert [cause["rule"] for cause in causes] == [expected["possible"]]
+        return
+    assert 1 <= len(sure) <= 3
+    first = causes[0]
+    said = {key: first[key] for key in ("rule", "confidence", "setting", "file", "line") if key in expected}
+    assert {**said, "at": first["matched"]["line"]} == {key: expected[key] for key in (*said, "at")}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_log_is_read_in_every_encoding(
+    encoding: str, end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = f"开始训练{end}RuntimeError: FlashAttention only supports Ampere GPUs or newer.{end}"
+    (tmp_path / "train.log").write_bytes(text.encode(encoding))
+    main(["diagnose", "--isolated", "--output-format", "json", "train.log"])
+    (cause,) = json.loads(capsys.readouterr().out)["causes"]
+    assert (cause["rule"], cause["matched"]["line"]) == ("flash-attention-2-old-card", 2)
+
+
+def test_the_state_of_a_trainer_a_notebook_and_a_folder_are_logs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"step": 10, "loss": 2.0, "grad_norm": 1.0},
+        *({"step": step, "loss": 0.0, "grad_norm": float("nan")} for step in (20, 30)),
+    ]
+    run = tmp_path / "out" / "checkpoint-30"
+    run.mkdir(parents=True)
+    state = json.dumps({"best_metric": None, "log_history": rows}, indent=2)
+    (run / "trainer_state.json").write_text(state)
+    output = {
+        "output_type": "stream",
+        "text": ["some text\n", "RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n"],
+    }
+    notebook = json.dumps({"cells": [{"cell_type": "code", "source": [], "outputs": [output]}]}, indent=1)
+    (tmp_path / "a.ipynb").write_text(
+        notebook.replace('"stream"', '"error"', 1).replace('"error"', '"output_type": "error"', 0)
+    )
+    for path, rule, line in (
+        (
+            "out/checkpoint-30/trainer_state.json",
+            "symptom:nan-gradients",
+            state.split("\n").index('      "step": 20,') + 1,
+        ),
+        ("out", "symptom:nan-gradients", state.split("\n").index('      "step": 20,') + 1),
+        (
+            "a.ipynb",
+            "flash-attention-2-old-card",
+            next(n for n, text in enumerate(notebook.split("\n"), 1) if "Flash" in text),
+        ),
+    ):
+        if path == "out":
+            (tmp_path / "out" / "trainer_state.json").write_text(state)
+        assert main(["diagnose", "--isolated", "--output-format", "json", path]) == FOUND, path
+        (cause,) = json.loads(capsys.readouterr().out)["causes"]
+        assert (cause["rule"], cause["matched"]["line"]) == (rule, line)
+
+
+def test_nothing_known_is_said_with_what_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.log").write_text("Traceback (most recent call last):\nmine.OwnError: the moon is full\n")
+    assert main(["diagnose", "--isolated", "train.log"]) == CLEAN
+    said = capsys.readouterr().out
+    assert "nothing known matches in 2 lines" in said
+    assert "OwnError: the moon is full (line 2)" in said
+
+
+def test_wrong_use_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.yaml").write_text("learning_rate: 1e-5\noutput_dir: out\n")
+    (tmp_path / "empty").mkdir()
+    for words, said in (
+        (["gone.log"], "`gone.log` does not exist"),
+        (["train.yaml"], "no log is named"),
+        (["empty"], "no log is named"),
+    ):
+        assert main(["diagnose", "--isolated", *words]) == WRONG
+        assert said in capsys.readouterr().err
+
+
+def test_secrets_of_a_log_are_masked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    token = "hf_" + "aBcD3" * 7
+    (tmp_path / "train.log").write_text(
+        f"ValueError: remaining_argv: ['--hub_token', '{token}']\nmine.OwnError: password=hunter22secret {token}\n"
+    )
+    for form in ("full", "json", "markdown"):
+        main(["diagnose", "--isolated", "--output-format", form, "train.log"])
+        said = capsys.readouterr()
+        assert token not in said.out + said.err
+        assert "hunter22secret" not in said.out + said.err
+
+
+def test_what_is_no_log_at_all_ends_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bytes at random, words of every message at random, one long line, bars without an end."""
+    monkeypatch.chdir(tmp_path)
+    chance = random.Random(7)
+    words = [
+        "Error:",
+        "must",
+        "not",
+        "supported",
+        "│",
+        "\r",
+        "{'loss':",
+        "nan,",
+        "'grad_norm':",
+        "[rank1]:",
+        "Warning",
+        "validation errors for",
+        "{}",
+        "\x1b[31m",
+    ]
+    texts = [bytes(chance.randrange(256) for _ in range(20_000)) for _ in range(3)]
+    texts += [" ".join(chance.choice([*words, "\n"]) for _ in range(8_000)).encode() for _ in range(6)]
+    texts += [
+        b"Error " * 200_000,
+        b"\rError 1%" * 100_000,
+        b"\xff\xfe" + b"E" * 1001,
+        b"",
+        b'{"log_history": 3}',
+        b"[" * 5000,
+    ]
+    for number, text in enumerate(texts):
+        for name in ("a.log", "trainer_state.json"):
+            (tmp_path / name).write_bytes(text)
+            assert main(["diagnose", "--isolated", name]) in (CLEAN, FOUND), number
+            assert "internal" not in capsys.readouterr().err
+
+
+def test_memory_does_not_grow_with_the_log() -> None:
+    """Blocks are read one after the other, and none is kept."""
+    from stablint.log.source import BLOCK, blocks
+
+    with tempfile.TemporaryFile() as file:
+        file.write((b"x" * 99 + b"\n") * 100_000)
+        file.seek(0)
+        sizes = [len(block.data) for block in blocks(file, "train.log")]
+    assert sum(sizes) == 10_000_000
+    assert max(sizes) <= 2 * BLOCK
