@@ -230,6 +230,21 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
                  "p.add_argument('--epochs', type=int, default=3)\na = p.parse_args()\ntrain(a)\n"},
         {"method": "full (presumed)"},
     ),
+    "a trainer that only predicts": (
+        {"t.py": "from transformers import AutoModelForCausalLM, Trainer\ntrainer = Trainer(model=AutoModelForCausalLM.from_pretrained('a/b'))\n"
+                 "print(trainer.predict(rows))\n"},
+        {"training": "none: it evaluates or predicts only", "steps": ""},
+    ),
+    "a trainer that predicts when it has trained": (
+        {"t.py": "from transformers import AutoModelForCausalLM, Trainer\ntrainer = Trainer(model=AutoModelForCausalLM.from_pretrained('a/b'))\n"
+                 "trainer.train()\nprint(trainer.predict(rows))\n"},
+        {"training": "", "steps": "not known: it depends on the number of rows"},
+    ),
+    "DeepSpeed's engine": (
+        {"t.py": "import deepspeed\nfrom accelerate import Accelerator\naccelerator = Accelerator(mixed_precision='fp16')\n"
+                 "engine, *_ = deepspeed.initialize(model=model)\nfor row in rows:\n    engine.backward(engine(row))\n    engine.step()\n"},
+        {"framework": "a loop of its own (deepspeed)", "warm-up steps": "not known: it may be set outside the files at hand"},
+    ),
     "switches that are off": ({"train.py": _SWITCHES}, {"method": "full (presumed)", "framework": "transformers.Trainer"}),
     "the same program, switched on by its command": (
         {"train.py": _SWITCHES, "run.sh": f"python train.py {_RUN} --lora_enabled true --qlora_enabled true\n"},

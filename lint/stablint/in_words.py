@@ -160,7 +160,7 @@ def _warmup(world: World) -> str:
     if world.value("training.lr_scheduler_type") == "constant":
         return "none: the rate is constant"
     share = world.value("training.warmup_ratio")
-    if is_unknown(world.value("derived.warmup_steps")) and isinstance(share, (int, float)):
+    if is_unknown(world.value("derived.warmup_steps")) and isinstance(share, (int, float)) and share > 0:
         return f"{value_text(share)} of all steps"
     return _said(world, "derived.warmup_steps")
 

@@ -88,6 +88,17 @@ def judges(module: Module) -> bool:
     return any(_JUDGES.search(_told(call)) for call in module.calls)
 
 
+def only_judges(module: Module) -> bool:
+    """Whether it makes a trainer for what that predicts or measures, and calls nothing that may train."""
+    others = [
+        call
+        for call in module.calls
+        if python_kinds.kind(call) not in ("trainer", "arguments", "program", "program-part")
+    ]
+    words = [last_word(call.name) for call in others if not (call.local and call.name == "main")]
+    return not {"predict", "evaluate"}.isdisjoint(words) and not any(map(_MAY_TRAIN.search, words))
+
+
 def _jax(call: Call) -> bool:
     return call.name.startswith(("jax.", "optax.", "flax.")) and last_word(call.name) in _OF_JAX
 
@@ -108,14 +119,14 @@ def _backward(call: Call) -> bool:
     return last_word(call.name) == "backward" and not call.arguments.open
 
 
-# In the order in which one drives another: Lightning starts accelerate's rivals itself, an Accelerator wraps DeepSpeed's engine.
+# In the order in which one drives another: Lightning starts accelerate's rivals itself; who calls DeepSpeed's engine needs no Accelerator for it.
 _LOOPS = (
     ("lightning", _lightning),
     ("jax", _jax),
     ("trlx", lambda call: call.name == "trlx.train"),
     ("sentence-transformers", _sentences),
-    ("accelerate", lambda call: call.name in ("Accelerator", "accelerate.Accelerator")),
     ("deepspeed", lambda call: call.name == "deepspeed.initialize"),
+    ("accelerate", lambda call: call.name in ("Accelerator", "accelerate.Accelerator")),
     ("torch", _backward),
 )
 

@@ -53,7 +53,8 @@ def lower(document: Document) -> Iterator[Fragment]:
     # of several adapters each may stand for another, unless every one of them is left out
     alone = len(switches) == 1 or all(one is not None and one.value is False for one in switches)
     given = python_adapted.handed_over(module) if made else None
-    steps = _steps(document, module) if "arguments" in words and "trainer" not in words else ()
+    steps = _steps(document, module, words)
+    told = next((index for index, (_, kind) in enumerate(kinds) if kind in ("accelerator", "deepspeed")), -1)
     for index, (call, kind) in enumerate(kinds[: BLOCKS.most + 1]):  # assemble/runs.py leaves out the last, and says so
         mapping = _with_positional(call, kind)
         block = Block(document, "call", call.name, mapping, call.start, call.end, index, call)
@@ -66,7 +67,7 @@ def lower(document: Document) -> Iterator[Fragment]:
             scopes=_scopes(kind, call, lora, mapping.open),
             statements=(
                 *(_either(_member(one)) for one in fragment.statements),
-                *(steps if kind == "arguments" else ()),
+                *(steps if kind == ("arguments" if "arguments" in words else "trainer") or index == told else ()),
                 *((_handed_over(document, given),) if given is not None and kind in _ADAPTERS else ()),
             ),
         )
@@ -95,20 +96,25 @@ def _unchecked_apart(fragment: Fragment, call: Call) -> Iterator[Fragment]:
     )
 
 
-def _steps(document: Document, module: Module) -> tuple[Statement, ...]:
-    """Of a program that has a library's arguments and calls no trainer: its own loop, or that it only evaluates."""
+def _steps(document: Document, module: Module, words: set[str]) -> tuple[Statement, ...]:
+    """Of a program that calls no trainer: its own loop, or that it only evaluates; of one that makes a trainer, that it never trains."""
+    said = Explicit(Place(document, "", 0, 0), "call", 0)
+    evaluates = (
+        Statement("launch.trains", False, False, said),
+        Statement("launch.phase", "evaluation", "evaluation", said),
+    )
+    if "trainer" in words:
+        return evaluates if loop.only_judges(module) else ()
+    if words & {"own-trainer", "lightning"} and "arguments" not in words:
+        return ()
     found = loop.of(module)
     if found is not None:
         name, call = found
         place = Place(document, last_word(call.name), call.name_start, call.name_end)
         return (Statement("launch.loop", name, name, Explicit(place, "call", 0)),)
-    if loop.may_train(module) or not loop.judges(module):
+    if "arguments" not in words or loop.may_train(module) or not loop.judges(module):
         return ()
-    said = Explicit(Place(document, "", 0, 0), "call", 0)
-    return (
-        Statement("launch.trains", False, False, said),
-        Statement("launch.phase", "evaluation", "evaluation", said),
-    )
+    return evaluates
 
 
 def _handed_over(document: Document, call: Call) -> Statement:

@@ -157,6 +157,8 @@ def warmup_steps(w: World) -> Answer:
             if not is_unknown(steps)
             else Answer(steps, ("training.warmup_steps",))
         )
+    if is_unknown(share):
+        return Answer(share, ("training.warmup_ratio",))
     total = w.value("derived.total_steps")
     if isinstance(share, (int, float)) and math.isfinite(share) and isinstance(total, int):
         return Answer(math.ceil(share * total), ("training.warmup_ratio", "derived.total_steps"))
