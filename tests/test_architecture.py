@@ -82,8 +82,8 @@ ALLOWED = {
 }
 # The command line, the library and its live objects: they import what they need, and nothing imports them.
 DOORS = {
-    "cli", "commands", "checking", "showing", "in_words", "options", "launching", "comparing", "migrating", "forecasting", "diagnosing", "doctoring",
-    "outputs", "project", "selection",
+    "cli", "arguments", "commands", "checking", "showing", "in_words", "options", "launching", "comparing", "migrating", "forecasting", "diagnosing",
+    "doctoring", "outputs", "project", "selection",
     "accepting", "repairing", "settings", "conform", "house", "initialise", "audit", "api", "integrate", "__main__", "trust",
 }  # fmt: skip
 

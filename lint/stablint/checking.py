@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from functools import cache
@@ -22,12 +21,13 @@ from stablint.source import text as source_text
 from stablint.source.tree import Text
 
 if TYPE_CHECKING:
+    from stablint.cli import Given
     from stablint.fix.apply import Repaired
 
 _RANK = {"info": 0, "warning": 1, "error": 2}
 
 
-def run_check(given: argparse.Namespace, options: Options) -> int:
+def run_check(given: Given, options: Options) -> int:
     base = os.getcwd()
     where = outputs(given.outputs)
     options = options._replace(skip_unrecognised=given.skip_unrecognised)
@@ -55,7 +55,7 @@ def run_check(given: argparse.Namespace, options: Options) -> int:
 
 
 def _emitted(
-    given: argparse.Namespace, policies: Policies, where: tuple[Output, ...], found: Inspection, fixed: int = 0
+    given: Given, policies: Policies, where: tuple[Output, ...], found: Inspection, fixed: int = 0
 ) -> Inspection:
     """Print the report as the options have it."""
     return emit(
@@ -64,7 +64,7 @@ def _emitted(
     )  # fmt: skip
 
 
-def _stdin(given: argparse.Namespace, base: str) -> tuple[list[str], dict[str, Text]]:
+def _stdin(given: Given, base: str) -> tuple[list[str], dict[str, Text]]:
     if "-" not in given.paths:
         return given.paths, {}
     name = given.stdin_filename or "stdin.yaml"
@@ -75,7 +75,7 @@ def _stdin(given: argparse.Namespace, base: str) -> tuple[list[str], dict[str, T
     return [name if word == "-" else word for word in given.paths], {path: content}
 
 
-def _watch(given: argparse.Namespace) -> Any:
+def _watch(given: Given) -> Any:
     if given.quiet or not exit.is_terminal(error=True):
         return None
     from stablint.report.progress import progress
@@ -84,7 +84,7 @@ def _watch(given: argparse.Namespace) -> Any:
 
 
 def _repair(
-    given: argparse.Namespace,
+    given: Given,
     options: Options,
     policies: Policies,
     paths: list[str],
@@ -156,7 +156,7 @@ def print_patch(done: Repaired) -> bool:
     return bool(made.data or made.left_out)
 
 
-def _show_facts(given: argparse.Namespace, found: Inspection) -> None:
+def _show_facts(given: Given, found: Inspection) -> None:
     from stablint.outputs import wants_color
     from stablint.report import show
     from stablint.showing import shown
@@ -175,7 +175,7 @@ def _left(found: Inspection, policies: Policies) -> bool:
     )
 
 
-def _exit_code(given: argparse.Namespace, found: Inspection, policies: Policies) -> int:
+def _exit_code(given: Given, found: Inspection, policies: Policies) -> int:
     _tell_skipped(given, found)
     if found.report.internal_errors:
         return WRONG
@@ -184,7 +184,7 @@ def _exit_code(given: argparse.Namespace, found: Inspection, policies: Policies)
     return FOUND if _left(found, policies) and not given.exit_zero else CLEAN
 
 
-def _tell_skipped(given: argparse.Namespace, found: Inspection) -> None:
+def _tell_skipped(given: Given, found: Inspection) -> None:
     """One line on stderr for a file that was named and is none, and for what the system did not give out; what was only found is
     skipped in silence."""
     told = not given.skip_unrecognised and not given.quiet

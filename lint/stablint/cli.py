@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import io
 import os
@@ -14,15 +13,15 @@ from stablint.secrets import exit
 
 TYPE_CHECKING = False  # `typing` is not worth its price here
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any
 
-    from stablint.assemble.asked import Options
+    Table = tuple[tuple[str, dict[str, Any]], ...]
 
 CLEAN, FOUND, WRONG = 0, 1, 2
 INTERRUPTED, PIPE_CLOSED = 130, 141  # as a shell says it of a program that the signal ended
 COMMANDS = ("check", "show", "fit", "diagnose", "explain", "rules", "run", "diff", "migrate", "doctor", "init", "test-hazards", "knowledge")  # fmt: skip
-_SEVERITIES = ("info", "warning", "error")
-_FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
+SEVERITIES = ("info", "warning", "error")
+FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 
 
 def script() -> None:
@@ -155,194 +154,165 @@ def _refuse(message: str) -> int:
     return WRONG
 
 
-class Parser(argparse.ArgumentParser):
-    """Reads the words of a command. What it refuses, it shows without controls and secrets: they may be names from a repository."""
-
-    def __init__(self, prog: str, **settings: Any) -> None:
-        # With its width given argparse does not import shutil to ask the terminal, which it does for every option.
-        super().__init__(prog, allow_abbrev=False, formatter_class=_wide, **settings)
-        self._named: list[tuple[str, dict[str, Any]]] = []
-
-    def names(self, name: str, **settings: Any) -> None:
-        """Declare the files or other names of the command, which stand bare or behind two dashes."""
-        self._named.append((name, settings))
-
-    def read(self, words: list[str], extra: list[str]) -> tuple[argparse.Namespace, list[str]]:
-        """The words of the command, and the flags as its launcher would get them. `extra` are the words behind two dashes: flags where a name
-        stands in front of them; where none does, they are the names, whatever they begin with, up to two more dashes.
-        """
-        if extra and not self._has_name(words):
-            cut = extra.index("--") if "--" in extra else len(extra)
-            # A single dash is standard input for those who can mean it, and a file for those who hand over what there is.
-            names = [f"./{word}" if word == "-" and os.path.lexists(word) else word for word in extra[:cut]]
-            words, extra = [*words, "--", *names], extra[cut + 1 :]
-        for name, settings in self._named:
-            self.add_argument(name, **settings)
-        return self.parse_args(words), extra
-
-    def read_names(self, words: list[str], extra: list[str]) -> argparse.Namespace:
-        """The same for a command that hands no flags on."""
-        given, flags = self.read(words, extra)
-        if flags:
-            self.error(f"unrecognized arguments: -- {' '.join(flags)}")
-        return given
-
-    def _has_name(self, words: list[str]) -> bool:
-        if "-h" in words or "--help" in words:
-            return True
-        _, rest = self.parse_known_args(words)
-        return any(word == "-" or not word.startswith("-") for word in rest)
-
-    def error(self, message: str) -> NoReturn:
-        from stablint.report.plain import plain
-
-        self.print_usage(exit.stream(error=True))
-        self.exit(WRONG, f"{self.prog}: error: {plain(exit.masked(message))}\n")
-
-
-def run_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+_GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")
+# Options as argparse takes them; `said` is an action of ours (arguments.py).
+RUN_OPTIONS: Table = (
+    (
         "--gpu",
-        action="append",
-        default=[],
-        metavar="NAME[ xN]",
-        help="the GPU the run will have; repeat it to check several targets",
-    )
-    parser.add_argument("--model", metavar="ID_OR_DIR", help="the model, where the files do not name it")
-    parser.add_argument(
+        {
+            "action": "append",
+            "default": [],
+            "metavar": "NAME[ xN]",
+            "help": "the GPU the run will have; repeat it to check several targets",
+        },
+    ),
+    ("--model", {"metavar": "ID_OR_DIR", "help": "the model, where the files do not name it"}),
+    (
         "--with",
-        dest="releases",
-        action="append",
-        default=[],
-        metavar="PKG==VERSION",
-        help="the release of a library, any PEP 440 specifier",
-    )
-    parser.add_argument(
+        {
+            "dest": "releases",
+            "action": "append",
+            "default": [],
+            "metavar": "PKG==VERSION",
+            "help": "the release of a library, any PEP 440 specifier",
+        },
+    ),
+    (
         "--set",
-        dest="sets",
-        action="append",
-        default=[],
-        metavar="FACT=VALUE",
-        help="override a fact, such as training.learning_rate=1e-5",
-    )
-    parser.add_argument("--dialect", metavar="NAME", help="read keyed files as this dialect")
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    parser.add_argument(
-        "--allow-outside", action="store_true", help="follow links to files outside the repository or the named folder"
-    )
-
-
-def settings_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+        {
+            "dest": "sets",
+            "action": "append",
+            "default": [],
+            "metavar": "FACT=VALUE",
+            "help": "override a fact, such as training.learning_rate=1e-5",
+        },
+    ),
+    ("--dialect", {"metavar": "NAME", "help": "read keyed files as this dialect"}),
+    ("--color", {"choices": ("auto", "always", "never"), "default": "auto"}),
+    (
+        "--allow-outside",
+        {"action": "store_true", "help": "follow links to files outside the repository or the named folder"},
+    ),
+)
+SETTINGS_OPTIONS: Table = (
+    (
         "--config",
-        metavar="FILE",
-        help="the settings file for all, instead of the stablint.toml or pyproject.toml nearest to each file",
-    )
-    parser.add_argument("--isolated", action="store_true", help="read no settings file")
+        {
+            "metavar": "FILE",
+            "help": "the settings file for all, instead of the stablint.toml or pyproject.toml nearest to each file",
+        },
+    ),
+    ("--isolated", {"action": "store_true", "help": "read no settings file"}),
+)
+CHECK_OPTIONS: Table = (
+    (
+        "--stdin-filename",
+        {"metavar": "NAME", "help": "the name, and with its suffix the format, of what comes on standard input"},
+    ),
+    ("--fix", {"action": "store_true", "help": "write the safe fixes"}),
+    ("--unsafe-fixes", {"action": "store_true", "help": "with --fix or --diff: the unsafe ones as well"}),
+    ("--diff", {"action": "store_true", "help": "print the fixes as a patch and write nothing"}),
+    (
+        "--select",
+        {"default": "", "metavar": "CODES", "help": "only these rules: codes, their beginnings, or ids, with commas"},
+    ),
+    ("--ignore", {"default": "", "metavar": "CODES", "help": "not these rules"}),
+    ("--fail-on", {"choices": SEVERITIES, "help": "exit with 1 from this severity on (default: error)"}),
+    (
+        "--min-evidence",
+        {"choices": _GRADES, "metavar": "GRADE", "help": f"weakest evidence that is shown: {', '.join(_GRADES)}"},
+    ),
+    (
+        "--output-format",
+        {
+            "dest": "outputs",
+            "action": "said",
+            "default": [],
+            "metavar": "FORMATS",
+            "help": f"one or several of {', '.join(FORMATS)}",
+        },
+    ),
+    (
+        "--output-file",
+        {
+            "dest": "outputs",
+            "action": "said",
+            "metavar": "FILE",
+            "help": "where the format before it goes; repeat both for several",
+        },
+    ),
+    ("--statistics", {"action": "store_true", "help": "how often each rule is found, instead of the findings"}),
+    (
+        "--hide-suppressed",
+        {
+            "action": "store_true",
+            "help": "leave what comments, settings and baselines accept out of the formats for programs as well",
+        },
+    ),
+    ("--show-facts", {"action": "store_true", "help": "also every effective setting of each run"}),
+    ("--baseline", {"metavar": "FILE", "help": "findings in this file are accepted"}),
+    (
+        "--write-baseline",
+        {"action": "store_true", "help": "accept all that is found now: write the file of --baseline"},
+    ),
+    ("--jobs", {"type": int, "default": 1, "metavar": "N", "help": "accepted for scripts; one process is enough"}),
+    (
+        "--skip-unrecognised",
+        {"action": "store_true", "help": "no error if nothing that was named is a training configuration"},
+    ),
+    ("--exit-zero", {"action": "store_true", "help": "exit with 0 whatever is found"}),
+    ("--quiet", {"action": "store_true", "help": "print findings only"}),
+    (
+        "--verbose",
+        {"action": "store_true", "help": "also say which files were skipped, and why, and which checks wait for what"},
+    ),
+)
+_SWITCHES = frozenset(name for name, settings in CHECK_OPTIONS if settings.get("action") == "store_true")
 
 
-def project_options(given: argparse.Namespace, paths: list[str], extra: list[str]) -> Options:
-    """What the command line says, and the settings of the project under it."""
-    from stablint.project import options_of
+class Given:
+    """What a command line says, as argparse would say it."""
 
-    return options_of(given, extra, paths)
+    def __init__(self, said: dict[str, Any]) -> None:
+        self.__dict__.update(said)
 
+    if TYPE_CHECKING:
 
-class _Said(argparse.Action):
-    """Formats and files in the order in which they are given; a word may hold several formats, with commas."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        said = list(namespace.outputs)
-        if option_string == "--output-file":
-            said.append(("file", str(values)))
-        else:
-            for word in str(values).split(","):
-                if word.strip() not in _FORMATS:
-                    parser.error(f"--output-format {word.strip()}: one of {', '.join(_FORMATS)}")
-                said.append(("format", word.strip()))
-        namespace.outputs = said
+        def __getattr__(self, name: str) -> Any: ...
 
 
-def _wide(prog: str) -> argparse.HelpFormatter:
-    return argparse.HelpFormatter(prog, width=110)
+def _plainly(words: list[str]) -> Given | None:
+    """A command line of nothing but names that stand together and switches, as hooks write it; argparse, whose import costs more than
+    reading a file, is asked of all others."""
+    paths = [place for place, word in enumerate(words) if not word.startswith("-") or word == "-"]
+    if not paths or paths[-1] - paths[0] != len(paths) - 1:
+        return None
+    said: dict[str, Any] = {}
+    for name, settings in (*RUN_OPTIONS, *SETTINGS_OPTIONS, *CHECK_OPTIONS):
+        default = settings.get("default", False if settings.get("action") == "store_true" else None)
+        said.setdefault(
+            settings.get("dest") or name[2:].replace("-", "_"), list(default) if isinstance(default, list) else default
+        )
+    for place, word in enumerate(words):
+        if not paths[0] <= place <= paths[-1]:
+            if word not in _SWITCHES:
+                return None
+            said[word[2:].replace("-", "_")] = True
+    return Given(said | {"paths": words[paths[0] : paths[-1] + 1]})
 
 
 def _check(words: list[str], extra: list[str]) -> int:
-    parser = Parser("stablint check", description="Lint training configurations.")
-    parser.names("paths", nargs="+", metavar="PATH", help="files and folders; - reads standard input")
-    run_options(parser)
-    settings_options(parser)
-    parser.add_argument(
-        "--stdin-filename",
-        metavar="NAME",
-        help="the name, and with its suffix the format, of what comes on standard input",
-    )
-    parser.add_argument("--fix", action="store_true", help="write the safe fixes")
-    parser.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: the unsafe ones as well")
-    parser.add_argument("--diff", action="store_true", help="print the fixes as a patch and write nothing")
-    parser.add_argument(
-        "--select", default="", metavar="CODES", help="only these rules: codes, their beginnings, or ids, with commas"
-    )
-    parser.add_argument("--ignore", default="", metavar="CODES", help="not these rules")
-    parser.add_argument("--fail-on", choices=_SEVERITIES, help="exit with 1 from this severity on (default: error)")
-    parser.add_argument(
-        "--min-evidence", choices=_GRADES, metavar="GRADE", help=f"weakest evidence that is shown: {', '.join(_GRADES)}"
-    )
-    parser.add_argument(
-        "--output-format",
-        dest="outputs",
-        action=_Said,
-        default=[],
-        metavar="FORMATS",
-        help=f"one or several of {', '.join(_FORMATS)}",
-    )
-    parser.add_argument(
-        "--output-file",
-        dest="outputs",
-        action=_Said,
-        metavar="FILE",
-        help="where the format before it goes; repeat both for several",
-    )
-    parser.add_argument(
-        "--statistics", action="store_true", help="how often each rule is found, instead of the findings"
-    )
-    parser.add_argument(
-        "--hide-suppressed",
-        action="store_true",
-        help="leave what comments, settings and baselines accept out of the formats for programs as well",
-    )
-    parser.add_argument("--show-facts", action="store_true", help="also every effective setting of each run")
-    parser.add_argument("--baseline", metavar="FILE", help="findings in this file are accepted")
-    parser.add_argument(
-        "--write-baseline", action="store_true", help="accept all that is found now: write the file of --baseline"
-    )
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="accepted for scripts; one process is enough")
-    parser.add_argument(
-        "--skip-unrecognised",
-        action="store_true",
-        help="no error if nothing that was named is a training configuration",
-    )
-    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 whatever is found")
-    parser.add_argument("--quiet", action="store_true", help="print findings only")
-    parser.add_argument(
-        "--verbose",
-        action="store_true",
-        help="also say which files were skipped, and why, and which checks wait for what",
-    )
-    given, flags = parser.read(words, extra)
+    given, flags = (None if extra else _plainly(words)), extra
+    if given is None:
+        from stablint.arguments import check_parser
+
+        read, flags = check_parser().read(words, extra)
+        given = Given(vars(read))
     from stablint.checking import run_check
+    from stablint.project import options_of
 
     words_of = [given.stdin_filename or "stdin" if path == "-" else path for path in given.paths]
-    return run_check(given, project_options(given, words_of, flags))
-
-
-_GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")
+    return run_check(given, options_of(given, flags, words_of))
 
 
 if __name__ == "__main__":

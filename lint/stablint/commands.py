@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stablint.cli import Parser, project_options, run_options, settings_options
+from stablint.arguments import Parser, project_options, run_options, settings_options
 
 
 def _show(words: list[str], extra: list[str]) -> int:

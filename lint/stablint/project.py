@@ -5,7 +5,6 @@ Every file is under the nearest settings above it, whole, as are the runs that b
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,9 @@ from stablint.settings import Settings
 from stablint.source.globs import matches
 
 if TYPE_CHECKING:
+    import argparse
+
+    from stablint.cli import Given
     from stablint.house import House
 
 AUTO = "auto"
@@ -268,7 +270,7 @@ def _key(settings: Settings | None, which: tuple[int, ...]) -> tuple[str, tuple[
     return (settings.path if settings is not None else "", which)
 
 
-def options_of(given: argparse.Namespace, extra: list[str], paths: list[str]) -> Options:
+def options_of(given: Given | argparse.Namespace, extra: list[str], paths: list[str]) -> Options:
     """Those of a command line, with the settings of the project. Raises Wrong."""
     base = os.getcwd()
     named = [os.path.normpath(os.path.join(base, path)) for path in paths]

@@ -28,7 +28,9 @@ class Selection(NamedTuple):
 def chosen(known: Iterable[Hazard], wanted: Selection) -> tuple[Hazard, ...]:
     lowest = GRADES.index(wanted.grade)
     return tuple(
-        (weighed(hazard, wanted.severity) if wanted.severity else hazard)._replace(
+        hazard
+        if not (wanted.select or wanted.severity or hazard.quiet or hazard.guesses)
+        else (weighed(hazard, wanted.severity) if wanted.severity else hazard)._replace(
             quiet=False, guesses=_named(hazard, wanted)
         )
         for hazard in known
