@@ -18,8 +18,8 @@ OPENRLHF = "deepspeed --module openrlhf.cli.train_sft --pretrain Qwen/Qwen2.5-1.
 HUGGINGFACE = "python run_clm.py --model_name_or_path gpt2 --do_train --output_dir o --per_device_train_batch_size 4 --warmup_ratio 0.1\n"
 
 BOUNDS = [  # command, what is stated, the newest transformers that it may meet
-    (LLAMAFACTORY, [], "5.6.0"),
-    (LLAMAFACTORY, ["transformers>=4.44"], "5.6.0"),
+    (LLAMAFACTORY, [], "5.6.2"),
+    (LLAMAFACTORY, ["transformers>=4.44"], "5.6.2"),
     (LLAMAFACTORY, ["transformers==4.46.1"], "4.46.1"),
     (LLAMAFACTORY, ["transformers==5.23.0"], "5.23.0"),  # what is stated is believed
     (LLAMAFACTORY, ["llamafactory==0.9.6"], "5.23.0"),  # newer than the one that was read
@@ -103,3 +103,30 @@ def test_the_dict_of_the_copy_says_the_format(written: str, computed: str, folde
     assert world.value("derived.compute_dtype") == computed
     assert world.value("deepspeed.gradient_clipping") == 0.5
     assert world.value("deepspeed.zero_optimization.stage") == 2
+
+
+UNSLOTH = (
+    "from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\n\n"
+    'model, tokenizer = FastLanguageModel.from_pretrained("unsloth/Qwen3-8B", max_seq_length=2048)\n'
+    'SFTTrainer(model=model, args=SFTConfig(output_dir="o"), train_dataset=rows).train()\n'
+)
+TRL = (
+    "from trl import SFTConfig, SFTTrainer\n\n"
+    'SFTTrainer(model="m", args=SFTConfig(output_dir="o"), train_dataset=rows).train()\n'
+)
+STATED = [  # program, what is stated, a library, the oldest and the newest release that is left
+    (UNSLOTH, ["unsloth==2025.9.11"], "trl", "0.22.2", "0.23.1"),
+    (UNSLOTH, ["unsloth==2025.9.11"], "transformers", "4.56.2", "4.56.2"),
+    (TRL, ["trl==1.16.0"], "transformers", "5.19.0", "5.23.0"),
+    (TRL, ["trl==0.12.2", "transformers==4.50.3"], "transformers", "4.50.3", "4.50.3"),  # what is stated is believed
+    (TRL, ["trl==0.12.0"], "transformers", "4.45.2", "4.46.3"),  # it came in November 2024 and refuses 4.47
+]
+
+
+@pytest.mark.parametrize(("program", "stated", "library", "oldest", "newest"), STATED)
+def test_a_stated_release_bounds_what_it_is_built_on(
+    program: str, stated: list[str], library: str, oldest: str, newest: str, tmp_path: Path
+) -> None:
+    (run,) = inspected(tmp_path, {"train.py": program}, releases=stated).runs
+    left = run.releases.allowed(library)
+    assert (left[0], left[-1]) == (release_key(oldest), release_key(newest))

@@ -14,8 +14,8 @@ from collections.abc import Mapping as Table
 from stablint.knowledge import load
 from stablint.run.fact import Explicit, Fact
 from stablint.run.fields import field
-from stablint.run.pep440 import Key, matcher, release_key
-from stablint.run.releases import Releases, known_keys
+from stablint.run.pep440 import Key, matcher, minor_of, release_key
+from stablint.run.releases import Releases, known_keys, listed_keys
 
 WINDOW = 183
 """Days after the newest stated release within which a run was installed: half a year."""
@@ -56,18 +56,52 @@ def _of_the_time(releases: Releases) -> Releases:
 
 
 def bounded(releases: Releases, framework: str) -> Releases:
-    """The releases that the framework itself takes; those that it would refuse run nowhere. Nothing is known of what a framework newer than
-    the one that was read takes."""
-    row = load("release-bounds").get(framework)
-    newest = releases.newest(framework) if row else None
-    if row is None or (newest is not None and newest > release_key(row["release"])):
+    """The releases that the framework itself takes; those that it would refuse run nowhere. TRL bounds what it is built on as well, where its
+    own releases are known."""
+    releases = _bounded_by(framework, releases)
+    return releases if framework == "trl" or releases.is_known() else _bounded_by("trl", releases)
+
+
+def _bounded_by(framework: str, releases: Releases) -> Releases:
+    """What a release asks for that is not listed itself is what the one before it asks for; of one newer than all nothing is known, and older
+    ones took what is older. Which of several releases it is nobody knows: what lies between their bounds is left."""
+    rows = load("release-bounds").get(framework)
+    newest = releases.newest(framework) if rows else None
+    if not rows or newest is None:
         return releases
-    for library, specifier in row["takes"].items():
-        allowed, test = releases.allowed(library), matcher(specifier)
-        left = tuple(key for key in allowed if test(key))
-        if left and len(left) < len(allowed) and not releases.is_unread(library):
+    minors = [minor_of(release_key(release)) for release in rows]
+    if minor_of(newest) > minors[-1] or releases.is_unread(framework):
+        return releases
+    taken = list(rows.values())
+    places = {max(bisect_right(minors, minor_of(own)) - 1, 0) for own in releases.allowed(framework)}
+    older = minor_of(releases.allowed(framework)[0]) < minors[0]
+    for library in taken[-1]:
+        allowed = releases.allowed(library)
+        specifiers = [taken[number].get(library, "") for number in sorted(places)]
+        if not allowed or releases.is_unread(library) or not all(specifiers):
+            continue
+        newest_minors = _minors(
+            library, specifiers[-1]
+        )  # an older release of the framework takes nothing newer, whether it says so or not
+        if not newest_minors:
+            continue
+        first = min(min(_minors(library, specifier), default=newest_minors[0]) for specifier in specifiers)
+        left = tuple(key for key in allowed if (older or first <= minor_of(key)) and minor_of(key) <= newest_minors[-1])
+        if left and len(left) < len(allowed):
             releases = releases.narrow(library, left)
     return releases
+
+
+_satisfying: dict[tuple[str, str], list[Key]] = {}
+
+
+def _minors(library: str, specifier: str) -> list[Key]:
+    """The minor releases of which some listed release satisfies it."""
+    found = _satisfying.get((library, specifier))
+    if found is None:
+        test = matcher(specifier)
+        found = _satisfying[library, specifier] = sorted({minor_of(key) for key in listed_keys(library) if test(key)})
+    return found
 
 
 def spelled(explicit: Table[str, Fact], classes: Table[str, tuple[str, ...]]) -> Releases:

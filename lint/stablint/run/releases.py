@@ -109,7 +109,7 @@ class Releases:
         elif before is not None:
             left = tuple(key for key in before if test(key))
         else:
-            left = _newest_of_minors(library, [key for key in _all_keys(library) if test(key)])
+            left = _newest_of_minors(library, [key for key in listed_keys(library) if test(key)])
             bounds = [release_key(v.removesuffix(".*")) for op, v in parts if op in (">=", "~=", ">", "==")]
             if not left and bounds and (not known_keys(library) or max(bounds) > known_keys(library)[-1]):
                 left = (max(bounds),)
@@ -251,7 +251,7 @@ def taken_for(library: str, specifier: str) -> tuple[str, str] | None:
     """A version that a specifier asks for and no known release is, and the release that stands for it (empty where none does). None where
     all is known, and for a development version, which no list has."""
     library = _name(library)
-    known, listed = known_keys(library), frozenset(_all_keys(library))
+    known, listed = known_keys(library), frozenset(listed_keys(library))
     if not known:
         return None
     for operator, version in clauses(specifier):
@@ -267,7 +267,7 @@ def taken_for(library: str, specifier: str) -> tuple[str, str] | None:
 _KNOWN = Releases({})
 
 
-def _all_keys(library: str) -> list[Key]:
+def listed_keys(library: str) -> list[Key]:
     """Every final release of the library, not only those that were read."""
     versions: list[str] = load("releases-all").get(library, [])
     keys = [release_key(version) for version in versions]
@@ -278,7 +278,7 @@ def _all_keys(library: str) -> list[Key]:
 def _snapshot(library: str, key: Key) -> tuple[Key, ...]:
     """A development version lies somewhere between the release before it and its own, where that one came: it may behave like either."""
     final = final_of(key)
-    listed = _all_keys(library) if final != key else []
+    listed = listed_keys(library) if final != key else []
     before = [other for other in listed if other < key]
     return (max(before), final) if before and final in listed else ()
 
