@@ -245,6 +245,25 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
                  "engine, *_ = deepspeed.initialize(model=model)\nfor row in rows:\n    engine.backward(engine(row))\n    engine.step()\n"},
         {"framework": "a loop of its own (deepspeed)", "warm-up steps": "not known: it may be set outside the files at hand"},
     ),
+    "an evaluation over several processes": (
+        {"t.py": "from accelerate import Accelerator\nfrom transformers import AutoModelForCausalLM\naccelerator = Accelerator()\n"
+                 "model = AutoModelForCausalLM.from_pretrained('a/b')\nprint(model.generate(rows))\n"},
+        {"training": "none: it evaluates or predicts only"},
+    ),
+    "TRL's PPO whose steps another module calls": (
+        {"t.py": "from ours import build, run\nfrom trl import PPOTrainer\nrun(PPOTrainer(build(), model, None, tokenizer, dataset=rows))\n"},
+        {"framework": "trl.PPOTrainer.step", "objective": "ppo"},
+    ),
+    "a model of the program's own, changed on its way": (
+        {"t.py": "from ours import RewardModel\nfrom transformers import Trainer, TrainingArguments\n"
+                 "model = RewardModel.from_pretrained('a/b')\nif x:\n    model = smaller(model)\n"
+                 "Trainer(model=model, args=TrainingArguments('o', learning_rate=1e-5)).train()\n"},
+        {"objective": "reward (presumed from the program's name)"},
+    ),
+    "pre-training by the file's name": (
+        {"pretrain_small.py": "from transformers import Trainer, TrainingArguments\nTrainer(model=m, args=TrainingArguments('o')).train()\n"},
+        {"objective": "pretrain (presumed from the file's name)"},
+    ),
     "switches that are off": ({"train.py": _SWITCHES}, {"method": "full (presumed)", "framework": "transformers.Trainer"}),
     "the same program, switched on by its command": (
         {"train.py": _SWITCHES, "run.sh": f"python train.py {_RUN} --lora_enabled true --qlora_enabled true\n"},

@@ -93,15 +93,26 @@ def _method(world: World) -> str:
     return said.replace(method, f"{name} on 4-bit weights" if method == "qlora" else name, 1)
 
 
+# `pretraining`, `pretrain_qlora`
+_PURPOSES = {
+    "pretrain": "pretrain",
+    "cpt": "pretrain",
+    "rm": "reward",
+    "distil": "distillation",
+    "distill": "distillation",
+}
+
+
 def _objective(world: World) -> str:
     """A program that is called after an objective most likely has it, which no check takes for a fact."""
     purpose = world.stated("launch.purpose")
-    if is_unknown(world.value("derived.objective")):
+    fact = world.fact("derived.objective")
+    if is_unknown(fact.value) or fact.presumed:
         if isinstance(purpose, str):
-            return f"{purpose} (presumed from the program's name)"
+            return f"{_PURPOSES.get(purpose[:8], purpose)} (presumed from the program's name)"
         named = PURPOSE.search(world.run.files[0].rpartition("/")[2].lower()) if world.run.files else None
         if named is not None:
-            return f"{named[1]} (presumed from the file's name)"
+            return f"{_PURPOSES.get(named[1][:8], named[1])} (presumed from the file's name)"
     return _said(world, "derived.objective")
 
 

@@ -20,11 +20,13 @@ _SENTENCES = "sentence_transformers."
 def of(module: Module) -> tuple[str, Call] | None:
     """The loop and the call that tells it; of several what drives the others."""
     kinds = [(call, python_kinds.kind(call)) for call in module.calls]
-    steps = next((call for call, _ in kinds if call.name.endswith("trainer.step")), None)
+    steps = any(call.name.endswith("trainer.step") or python_kinds.steps_itself(call) for call, _ in kinds)
     for call, kind in kinds:
         if kind == "trainer":
             word = last_word(call.name)
-            if word == "PPOTrainer" and steps is not None:
+            if word == "PPOTrainer" and (
+                steps or call.arguments.get("dataset") is not None
+            ):  # later ones call it `train_dataset`
                 return STEP, call
             return (f"transformers.{word}" if word in ("Trainer", "Seq2SeqTrainer") else f"trl.{word}"), call
     if any(kind == "arguments" for _, kind in kinds) and calls_trainer(module):

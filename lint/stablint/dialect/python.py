@@ -108,6 +108,8 @@ def _steps(document: Document, module: Module, words: set[str]) -> tuple[Stateme
     if words & {"own-trainer", "lightning"} and "arguments" not in words:
         return ()
     found = loop.of(module)
+    if found is not None and found[0] == "accelerate" and "arguments" not in words and not loop.may_train(module):
+        return evaluates if loop.judges(module) else ()  # accelerate spreads an evaluation as well
     if found is not None:
         name, call = found
         place = Place(document, last_word(call.name), call.name_start, call.name_end)

@@ -9,7 +9,7 @@ from stablint.dialect.fragment import PURPOSE, Block, Fragment, Link, Row, last_
 from stablint.run.accepted import reader
 from stablint.run.fact import Explicit, Place, Statement
 from stablint.run.fields import field
-from stablint.source.tree import Call, Entry, Mapping, Scalar, Unknown
+from stablint.source.tree import Call, Entry, Mapping, Module, Scalar, Unknown
 
 _QUANTISER_ROWS = {
     "bnb_4bit_compute_dtype": Row("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
@@ -190,6 +190,8 @@ def _trainer(block: Block, call: Call) -> Fragment:
     if call.local:
         statements += (_named(block, call, "launch.own_trainer", True),)
     statements += _told_by_names(block, call)
+    if word == "PPOTrainer" and call.arguments.get("dataset") is not None:  # of TRL before 0.12
+        statements += (_named(block, call, "launch.loop", loop.STEP),)
     stated = {entry.key for entry in block.mapping.entries}
     classes: dict[str, tuple[str, ...]] = {"trainer": (trainer,)}
     if "args" not in stated and not call.arguments.open and word[:-7] + "Config" in python_kinds.ARGUMENTS:
@@ -205,6 +207,16 @@ def _told_by_names(block: Block, call: Call) -> tuple[Statement, ...]:
         if not node.name.startswith("transformers."):
             names.append(node.name.removesuffix(".from_pretrained").rpartition(".")[2])
         node = node.arguments.get("model") or next(iter(node.positional), None)
+    module = block.document.root
+    if not isinstance(block.mapping.get("model"), Call) and isinstance(module, Module):
+        kinds = [(one, python_kinds.kind(one)) for one in module.calls]
+        if not any(kind == "loader" for _, kind in kinds):  # nothing else loads the model
+            made = (
+                one.name.removesuffix(".from_pretrained")
+                for one, kind in kinds
+                if one.name.endswith(".from_pretrained")
+            )
+            names += [name.rpartition(".")[2] for name in made]
     for name in names:
         found = PURPOSE.search(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower())
         if found is not None:
