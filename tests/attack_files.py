@@ -104,6 +104,26 @@ GROWING_TEXT: dict[str, Attack] = {
     "shell nested ${": lambda size: {"run.sh": LAUNCH + "${a:-" * (size // 8) + "}" * (size // 8) + "\n"},
     "shell nested quotes": lambda size: {"run.sh": LAUNCH + '"$(echo ' * (size // 12) + ')"' * (size // 12) + "\n"},
     "shell bash -c": shell("", lambda n: f"bash -c 'bash -c \"{LAUNCH}o{n}\"'\n"),
+    "shell a long command handed to a shell": shell(f"x='{LAUNCH}o{' --flag 1' * 120}'\n", lambda n: 'bash -c "$x"\n'),
+    "shell a short eval": shell("x='echo a'\n", lambda n: "eval $x\n", LAUNCH + "o\n"),
+    "git patterns of stars": lambda size: {".git/HEAD": "ref: x\n", ".gitignore": "**/" * (size // 3) + "x\n", "a/b/c/d/e/f/g/h/i/train.yaml": RECIPE},
+    "git patterns with stars between": lambda size: {
+        ".git/HEAD": "ref: x\n", ".gitignore": until(size, "", lambda n: "**/a" * 12 + "/train.yaml\n"), "a/" * 12 + "train.yaml": RECIPE,
+    },
+    "settings of many targets": lambda size: {
+        "stablint.toml": "".join('[[target]]\ngpu = "A100-80GB"\n' for _ in range(16)), "train.yaml": until(size, "", lambda n: f"{RECIPE}seed: {n}\n---\n"),
+    },
+    "settings of many globs": lambda size: {
+        "stablint.toml": "exclude = [" + ", ".join(f'"{"*a" * 6}{n}"' for n in range(min(300, size // 25))) + "]\n",
+        **{f"{'a' * 60}{n}.yaml": RECIPE for n in range(20)},
+    },
+    "settings of many files": lambda size: {
+        "stablint.toml": "".join(f'[[per-path]]\npaths = ["x{n}/**/*.yaml", "y{n}/*"]\nignore = ["P"]\n' for n in range(min(300, size // 60))), "train.yaml": RECIPE,
+    },
+    "settings that accept much": lambda size: {
+        "stablint.toml": "".join(f'[[accept]]\nfile = "x{n}*/**/a*.yaml"\nrules = ["P"]\n' for n in range(min(1_000, size // 60))),
+        "train.yaml": until(20_000, "", lambda n: f"{RECIPE}fp16: true\nbf16: true\nseed: {n}\n---\n"),
+    },
     "shell eval": shell("x='x=$x$x'\n", lambda n: 'eval "$x"\n', LAUNCH + "$x\n"),
     "shell source": lambda size: {
         "run.sh": until(size // 2, "", lambda n: f". ./part{n % 9}.sh\n", LAUNCH + "$x\n"),

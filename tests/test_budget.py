@@ -31,6 +31,7 @@ for attack, make in CLASSES[name].items():
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(os.path.join(folder, ".git"))
         for file, text in make(int(size)).items():
+            os.makedirs(os.path.dirname(os.path.join(folder, file)), exist_ok=True)
             with open(os.path.join(folder, file), "w", encoding="utf-8") as out:
                 out.write(text)
         os.chdir(folder)

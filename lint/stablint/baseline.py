@@ -17,6 +17,7 @@ from stablint.report.plain import jsonable
 
 DEFAULT = "stablint-baseline.json"
 _VERSION = 1
+_LARGEST = 20_000_000  # characters: some hundred thousand findings
 
 Key = tuple[str, str, str]  # absolute path, rule, fingerprint
 
@@ -74,8 +75,14 @@ def read(path: str, name: str = "") -> dict[Key, int]:
     """Raises BadBaseline for a file that cannot be read or is none; `name` is how it is shown."""
     folder, name = os.path.dirname(os.path.abspath(path)), name or path
     try:
+        if not os.path.isfile(path):
+            os.stat(path)  # says why
+            raise BadBaseline(f"{name}: this is no file")
         with open(path, encoding="utf-8") as file:
-            data = json.load(file)
+            text = file.read(_LARGEST + 1)
+        if len(text) > _LARGEST:
+            raise BadBaseline(f"{name}: more than {_LARGEST:,} characters are no baseline of stablint")
+        data = json.loads(text)
         if data["schema_version"] != _VERSION:
             raise BadBaseline(f"{name}: written by another release of stablint: write it anew with --write-baseline")
         return {_key(row, folder): _count(row) for row in data["findings"]}
@@ -83,7 +90,7 @@ def read(path: str, name: str = "") -> dict[Key, int]:
         raise BadBaseline(f"the baseline {name} does not exist: `stablint . --write-baseline` writes it") from error
     except OSError as error:
         raise BadBaseline(f"{name}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadBaseline(f"{name}: this is no baseline of stablint") from error
 
 

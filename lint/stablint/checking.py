@@ -69,7 +69,10 @@ def _stdin(given: Given, base: str) -> tuple[list[str], dict[str, Text]]:
         return given.paths, {}
     name = given.stdin_filename or "stdin.yaml"
     path = os.path.normpath(os.path.join(base, name))
-    content = source_text.decode(sys.stdin.buffer.read(), path, name.replace(os.sep, "/"))
+    data = sys.stdin.buffer.read(source_text.LARGEST + 1)
+    if len(data) > source_text.LARGEST:
+        raise Wrong(f"standard input: larger than {source_text.LARGEST / 1_000_000:g} MB, which no configuration is")
+    content = source_text.decode(data, path, name.replace(os.sep, "/"))
     if isinstance(content, source_text.Unreadable):
         raise Wrong(f"standard input: {content.problem.message}")
     return [name if word == "-" else word for word in given.paths], {path: content}

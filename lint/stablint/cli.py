@@ -52,6 +52,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return _refuse("the folder that it was started in does not exist any more: change to another one")
     if (taken := _name_of_a_file(words)) is not None:
         return _refuse(
             f"`{taken}` is an option, and the name of a file in this folder: which of them is meant cannot be known. "

@@ -37,10 +37,15 @@ def faults(
     elif isinstance(value, list):
         if len(value) < schema.get("minItems", 0):
             yield path, f"`{_dotted(path)}` is empty"
+        if len(value) > schema.get("maxItems", len(value)):
+            yield path, f"`{_dotted(path)}` has {len(value):,} entries; at most {schema['maxItems']:,} are read"
+            return
         for number, item in enumerate(value):
             yield from faults(item, schema.get("items", {}), (*path, number), root)
     elif "enum" in schema and value not in schema["enum"]:
         yield path, f"`{_dotted(path)}` is `{value}`; one of {', '.join(schema['enum'])}"
+    elif isinstance(value, str) and len(value) > schema.get("maxLength", len(value)):
+        yield path, f"`{_dotted(path)}` has {len(value):,} characters; at most {schema['maxLength']:,} are read"
     elif "pattern" in schema and not re.search(schema["pattern"], value):
         yield path, f"`{_dotted(path)}`: `{value}` is not of the form that is wanted ({_example(schema)})"
     elif value < schema.get("minimum", value) or (isinstance(value, str) and len(value) < schema.get("minLength", 0)):
@@ -115,11 +120,11 @@ def _kind(value: Any) -> str:
 
 
 def _example(schema: dict[str, Any]) -> str:
-    return (
-        "a specifier such as `>=0.20,<1`"
-        if "===" in schema["pattern"]
-        else "a code such as `P101`, its beginning, or a rule's id"
-    )
+    if "===" in schema["pattern"]:
+        return "a specifier such as `>=0.20,<1`"
+    if "*" in schema["pattern"][:8]:
+        return "a glob such as `configs/**/*.yaml`, of at most six stars"
+    return "a code such as `P101`, its beginning, or a rule's id"
 
 
 def _dotted(path: Path) -> str:

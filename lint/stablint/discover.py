@@ -50,8 +50,13 @@ def files(paths: list[str], base: str, missed: Missed | None = None) -> Iterator
     found: dict[str, bool] = {}
     for path in paths:
         absolute = os.path.normpath(os.path.join(base, path))
-        if not os.path.lexists(absolute):
-            raise NoSuchPath(path)
+        try:
+            os.lstat(absolute)
+        except PermissionError:  # it may be there: reading it says why not
+            found[absolute] = True
+            continue
+        except (OSError, ValueError):
+            raise NoSuchPath(path) from None
         if os.path.isdir(absolute):
             for file in _walk(absolute, missed):
                 found.setdefault(file, False)

@@ -14,6 +14,7 @@ from stablint.assemble.runs import assemble
 from stablint.dialect.fragment import Fragment
 from stablint.faults import Fault, attempt
 from stablint.hazard import model as hazards
+from stablint.hazard.condition import refill
 from stablint.judging import judge, rules_of
 from stablint.record import NamedTuple
 from stablint.report.model import FileStatus, Report, RunSummary
@@ -70,6 +71,7 @@ def inspect(
     Raises discover.NoSuchPath for a path that does not exist. Findings never raise; a hazard that does is an internal error of the report.
     """
     base = base or os.getcwd()
+    refill()
     texts = texts or {}
     missed: discover.Missed = []
     policies = options.policies

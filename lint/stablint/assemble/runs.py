@@ -42,10 +42,11 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
                 known = (fragments, faults.guard(JOINING, fragments[0].block.document.text, none, seeds_of, fragments))
                 if known[1]:
                     kept.seeds[path] = known
-            if len(known[1]) > limits.RUNS.most:
-                block = known[1][limits.RUNS.most][0].fragment.block
-                files.cut(limits.RUNS, block.document, block.start, block.start)
-            seeds += known[1][: limits.RUNS.most]
+            limit, most = _most_runs(len(governed(options, path).gpus))
+            if len(known[1]) > most:
+                block = known[1][most][0].fragment.block
+                files.cut(limit, block.document, block.start, block.start)
+            seeds += known[1][:most]
     if options.live is not None:
         seeds = with_live(seeds, options.live.fragments)
     found = [one for parts in seeds if (one := faults.guard(JOINING, _text(parts), None, _joined, parts, files))]
@@ -100,6 +101,12 @@ def _bounded(fragments: tuple[Fragment, ...], files: Files) -> tuple[Fragment, .
     first = next(f for f in fragments if (f.block.document.number, f.block.number) not in kept)
     files.cut(limits.BLOCKS, first.block.document, first.block.start, first.block.start)
     return tuple(f for f in fragments if (f.block.document.number, f.block.number) in kept)
+
+
+def _most_runs(targets: int) -> tuple[limits.Limit, int]:
+    """How many runs of one file are judged, each once for every target."""
+    aimed = limits.AIMED.most // max(1, targets)
+    return (limits.RUNS, limits.RUNS.most) if aimed >= limits.RUNS.most else (limits.AIMED, max(1, aimed))
 
 
 # Runs whose arguments are the libraries' own: other frameworks take names that the library has given up.

@@ -50,6 +50,8 @@ def closed(path: str, root: str) -> str:
         return "it is not a regular file"
     if not found.st_mode & 0o222 or not os.access(target, os.W_OK):
         return "it is read-only"
+    if not os.access(os.path.dirname(target), os.W_OK | os.X_OK):
+        return "its folder may not be written, and a repair puts a new file in its place"
     links = found.st_nlink
     if links > 1 and links > 1 + _second_names(target, found):
         return f"it has {links} hard links, and a new file in its place would part them"

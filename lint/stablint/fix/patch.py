@@ -57,10 +57,17 @@ def _lines(text: str) -> list[str]:
 
 def _name(name: str) -> str:
     """As git writes it: quoted where it holds what would end it, a tab behind a name with blanks."""
-    if any(character in '"\\' or ord(character) < 32 for character in name):
+    if any(character in '"\\' or ord(character) < 32 or 127 <= ord(character) < 160 for character in name):
         escaped = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
-        return '"' + "".join(escaped.get(c, c if ord(c) >= 32 else f"\\{ord(c):03o}") for c in name) + '"'
+        return '"' + "".join(escaped.get(c) or _octal(c) for c in name) + '"'
     return name + "\t" if " " in name else name
+
+
+def _octal(character: str) -> str:
+    """The bytes of a control character, C1 included; every other one as it is."""
+    if ord(character) >= 160 or 32 <= ord(character) < 127:
+        return character
+    return "".join(f"\\{byte:03o}" for byte in character.encode())
 
 
 def _hunks(a: list[str], b: list[str], secret: Callable[[str], bool]) -> list[_Hunk] | None:

@@ -38,15 +38,18 @@ class Automaton:
         self._tests: list[_Test | None] = []  # of each state; None for one that takes no character
         self._next: list[list[int]] = []
         self._places: list[str] = []  # what must hold at the place, of a state that takes none: ^ $ and others
+        self.steps = 0
         self._end = self._state(None)
         flags = tree.state.flags
         self._multiline, self._ascii = bool(flags & re.MULTILINE), bool(flags & re.ASCII)
         self._start = self._sequence(list(tree), self._end, flags)
 
     def found_in(self, text: str) -> bool:
+        """`steps` counts what this and all searches before it took."""
         states: set[int] = set()
         for at in range(len(text) + 1):
             states = self._reached({*states, self._start}, text, at)
+            self.steps += len(states)
             if self._end in states:
                 return True
             if at < len(text):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, Secret, is_unknown
 from stablint.run.pep440 import release_key
 from stablint.run.world import Turns, World
-from stablint.source.limits import MATCHED
+from stablint.source.limits import MATCHED, SEARCHED
 
 Verdict = bool | None
 Condition = list[Any]
@@ -275,7 +275,26 @@ def _matches_in_one_pass(value: Any, operand: Any) -> Verdict:
     """The same by an engine that cannot explode, for patterns that come with a repository."""
     if not isinstance(value, str):
         return False
-    return None if len(value) > MATCHED.most else _automaton(str(operand)).found_in(value)
+    if len(value) > MATCHED.most or _steps[0] > SEARCHED.most:
+        return None
+    return _found(str(operand), value)
+
+
+_steps = [0]  # of all searches in this check
+
+
+def refill() -> None:
+    """A check begins."""
+    _steps[0] = 0
+
+
+@lru_cache(maxsize=4_096)
+def _found(pattern: str, value: str) -> bool:
+    automaton = _automaton(pattern)
+    before = automaton.steps
+    found = bool(automaton.found_in(value))
+    _steps[0] += automaton.steps - before
+    return found
 
 
 @cache

@@ -8,7 +8,8 @@ from pydantic import ConfigDict, Field, model_validator
 
 from stablint.schema.base import Grade, Package, Selector, Severity, Specifier, Strict
 
-Glob = Annotated[str, Field(min_length=1)]
+# Bounds beyond what projects have: what a repository's settings ask for is done for every file that is checked.
+Glob = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^*]*(\*\*?[^*]+){0,6}\*{0,2}$")]
 """Relative to the folder of the settings file; `**` is any depth, a name without `/` counts in every folder, a folder for all in it."""
 
 
@@ -45,7 +46,7 @@ class PerPath(_Kebab):
         extra="forbid", frozen=True, alias_generator=_kebab, json_schema_extra={"minProperties": 2}
     )
 
-    paths: tuple[Glob, ...] = Field(min_length=1)
+    paths: tuple[Glob, ...] = Field(min_length=1, max_length=100)
     ignore: tuple[Selector, ...] = Field(
         (), description="rules that are off there, besides those that are off everywhere"
     )
@@ -71,18 +72,26 @@ class Settings(_Kebab):
         None, description="codes, their beginnings, or ids; all that are on by default"
     )
     ignore: tuple[Selector, ...] = Field((), description="rules that are off")
-    accept: tuple[Accept, ...] = Field((), description="single findings that are accepted")
-    per_path: tuple[PerPath, ...] = Field((), description="other rules, severities, targets or releases for some files")
+    accept: tuple[Accept, ...] = Field((), max_length=1_000, description="single findings that are accepted")
+    per_path: tuple[PerPath, ...] = Field(
+        (), max_length=300, description="other rules, severities, targets or releases for some files"
+    )
     severity: dict[Selector, Severity] = Field({}, description="another severity for single rules")
     fail_on: Severity = "error"
     min_evidence: Grade = "reported"
-    target: tuple[Target, ...] = Field((), description="the GPUs that the runs are meant for; each is checked")
+    target: tuple[Target, ...] = Field(
+        (), max_length=16, description="the GPUs that the runs are meant for; each is checked"
+    )
     model: str | None = Field(None, description="hub id or folder of the model where no file names it")
     versions: dict[Package, Specifier] = Field(
         {}, description="releases of the libraries; else lock files and requirements beside the configuration say them"
     )
-    extra_keys: tuple[Glob, ...] = Field((), description="keys of the house that are no misspelled ones; `*` allowed")
-    exclude: tuple[Glob, ...] = Field((), description="files that are not read, unless they are named one by one")
+    extra_keys: tuple[Glob, ...] = Field(
+        (), max_length=500, description="keys of the house that are no misspelled ones; `*` allowed"
+    )
+    exclude: tuple[Glob, ...] = Field(
+        (), max_length=300, description="files that are not read, unless they are named one by one"
+    )
     hazards: tuple[str, ...] = Field((), description="folders with hazards of the house")
     baseline: str | None = Field(None, description="the file of accepted findings that --write-baseline writes")
     require_reasons: bool = Field(False, description="suppressions without a reason are reported")

@@ -65,7 +65,7 @@ class _Guarded(io.TextIOBase, TextIO):
     """A text stream that writes whole lines without their secrets. It begins nothing of its own: encoding, terminal and descriptor are the inner one's."""
 
     def __init__(self, inner: Any) -> None:
-        self.inner = inner
+        self.inner = io.StringIO() if inner is None else inner  # closed by whoever started the program: nobody reads it
         self._held = ""
 
     def write(self, text: str) -> int:

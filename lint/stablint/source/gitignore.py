@@ -12,6 +12,8 @@ from stablint.record import NamedTuple
 
 _MOST = 1_000  # patterns of one file
 _LONGEST = 200_000  # characters of one file
+_DEEPEST = 40  # names in one pattern; no path that people make is as deep
+_WILD = 100  # patterns of one file with `**` in the middle of others, each of which may stand anywhere
 _LARGEST_INDEX = 50_000_000  # bytes
 _CLASS = re.compile(r"\[(!|\^)?(\]?[^\]]*)\]")
 
@@ -70,7 +72,9 @@ def _read(path: str, folder: str) -> tuple[Rule, ...]:
             lines = file.read(_LONGEST).split("\n")
     except OSError:
         return ()
-    return tuple(rule for line in lines[:_MOST] if (rule := _rule(line, folder)) is not None)
+    rules = [rule for line in lines[:_MOST] if (rule := _rule(line, folder)) is not None]
+    wild = [rule for rule in rules if rule.names.count("**") > 1]
+    return tuple(rules) if len(wild) <= _WILD else tuple(rule for rule in rules if rule not in set(wild[_WILD:]))
 
 
 def _rule(line: str, folder: str) -> Rule | None:
@@ -86,6 +90,10 @@ def _rule(line: str, folder: str) -> Rule | None:
     names = text.rstrip("/")
     anchored = "/" in names
     parts = tuple(name for name in names.split("/") if name)
+    # Several `**` one behind the other stand for what one stands for.
+    parts = tuple(name for before, name in zip(("", *parts), parts) if (before, name) != ("**", "**"))  # noqa: B905
+    if len(parts) > _DEEPEST:
+        return None
     return Rule(folder, parts, anchored, only_folders, keeps) if parts else None
 
 
@@ -119,7 +127,7 @@ def _past(places: set[int], pattern: tuple[str, ...]) -> set[int]:
     """Those places, and those behind a `**` that stands for no name."""
     found = set(places)
     for place in sorted(places):
-        while place < len(pattern) - 1 and pattern[place] == "**":
+        while place < len(pattern) - 1 and pattern[place] == "**" and place + 1 not in found:
             place += 1
             found.add(place)
     return found

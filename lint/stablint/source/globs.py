@@ -66,7 +66,7 @@ def _skipped(places: set[int], tokens: list[str]) -> set[int]:
     return found
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=8_192)
 def _compiled(glob: str, folder: str) -> re.Pattern[str]:
     glob = glob.replace(os.sep, "/").removeprefix("./")
     anchored = "/" in glob.rstrip("/")

@@ -32,6 +32,7 @@ FOLLOWED = Limit(100_000, "values that names stand for in one program", "the oth
 LOOKED_UP = Limit(
     1_000_000, "assignments to compare for the names of one program", "the other names count as not known"
 )
+INNER = Limit(60_000, "characters in commands that one script hands to another shell", "the others are left out")
 SOURCED = Limit(60_000, "characters in the files that one script reads into itself", "the others are not read")
 CALLS = Limit(2_000, "commands in functions that one script calls again and again", "the other calls are left out")
 REFERENCES = Limit(2_000, "references in the values of one file", "the others are left as they are written")
@@ -41,8 +42,12 @@ DOCUMENTS = Limit(1_000, "documents in one file", "the others are not read")
 BLOCKS = Limit(300, "parts of one file that say something of a run", "the others are not judged")
 SETTINGS = Limit(1_000, "settings of one run", "that run is not judged")
 RUNS = Limit(100, "runs in one file", "the others are not judged")
+AIMED = Limit(300, "runs in one file times the targets that they are meant for", "the other runs are not judged")
 CONFIRMED = Limit(
     16_000, "characters in a YAML text that is repaired", "libyaml confirms the repair in the place of ruamel.yaml"
+)
+SEARCHED = Limit(
+    3_000_000, "steps that the patterns of house hazards take in one check", "their answers count as not known"
 )
 MATCHED = Limit(1_000, "characters in a value that a pattern is asked about", "the answer counts as not known")
 REREAD = Limit(

@@ -40,6 +40,7 @@ _SPACE = re.compile(r"\s*")
 _A_FILE = 2_000  # characters that reading a file counts for, however short it is
 _LONGEST_PATH = 4_096  # of any system at hand
 _DEEPEST_SCRIPT = 3  # `bash -c "bash -c …"`
+_A_SCRIPT = 40  # characters that another shell costs by itself
 
 
 def documents(text: Text, parse: Parse, locate: Locate = nowhere) -> tuple[Document, ...]:
@@ -86,6 +87,7 @@ class _Reader(Runner):
         super().__init__()
         self.outermost: _Reader = self if outer is None else outer.outermost
         self.brought = 0  # characters of the files that are read into the script
+        self.handed = 0  # characters of the commands that other shells run
         depth = 0 if outer is None else outer.depth + 1
         self.text, self.locate, self.depth = text, locate, depth
         self.source = text.text
@@ -114,7 +116,7 @@ class _Reader(Runner):
         elif texts[0] in SOURCES and self.depth < DEEPEST:
             self.read_in(fields)
         for inner in scripts_in(fields, texts) if self.inside < _DEEPEST_SCRIPT else ():
-            self.inner(inner)
+            self.inner(inner, fields[0].start)
         start = environment[0].key_start if environment else words[0].start
         mapping = Mapping((*self.exported(), *environment), start, words[0].start)
         own, started = started_by(fields, texts)
@@ -175,8 +177,13 @@ class _Reader(Runner):
             self.exports[name] = (fields[1].start, fields[1].end)
             self.environment = None
 
-    def inner(self, content: Inner) -> None:
-        """The commands of `bash -c "…"` and `eval`."""
+    def inner(self, content: Inner, place: int) -> None:
+        """The commands of `bash -c "…"` and `eval`, which stand at `place`."""
+        most = self.outermost
+        most.handed += len(content.view.source) + _A_SCRIPT
+        if most.handed > limits.INNER.most:
+            self.state.spent.reached(limits.INNER, place, place)
+            return
         self.inside += 1
         bodies, self.bodies = self.bodies, {}
         self.state.enter("group", "-c")
