@@ -15,7 +15,7 @@ _SAME = {
     "grad-norm": "grad_norm", "gradient_norm": "grad_norm", "gnorm": "grad_norm", "norm": "grad_norm", "lr": "learning_rate",
     "lm_loss": "loss", "lm loss": "loss", "total_loss": "loss", "pg_loss": "policy_loss", "global_step": "step", "iter": "step",
 }  # fmt: skip
-MARKS = (b"loss", b"reward")
+MARKS = (b"loss", b"reward", b"grad")
 
 
 class Row(NamedTuple):
@@ -26,7 +26,7 @@ class Row(NamedTuple):
 
 
 def row(line: int, text: str) -> Row | None:
-    """None where the line holds no loss and no reward with a number."""
+    """None where the line holds no loss, no reward and no norm with a number."""
     values: dict[str, float] = {}
     evaluation = False
     for found in _PAIR.finditer(text):
@@ -46,4 +46,4 @@ def row(line: int, text: str) -> Row | None:
 
 
 def _counts(name: str) -> bool:
-    return name in ("loss", "eval_loss", "reward", "reward_std") or name.startswith("rewards/")
+    return name in ("loss", "eval_loss", "grad_norm", "reward", "reward_std") or name.startswith("rewards/")
