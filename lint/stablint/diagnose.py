@@ -6,6 +6,7 @@ from typing import Any
 
 from stablint.faults import Fault, Faults
 from stablint.hazard.model import Finding, Hazard, Open
+from stablint.hazard.news import asks_news
 from stablint.hazard.wording import value_text
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
 from stablint.report.place import locate
@@ -34,8 +35,31 @@ def diagnostics(
             groups.setdefault(key, []).append(finding)
     kept = {} if kept is None else kept
     purse = limits.Purse(limits.REREAD) if purse is None else purse
-    merged = [_once(group, faults, kept, purse) for group in groups.values()]
-    return tuple(sorted((one for one in merged if one is not None), key=order))
+    merged = [(group[0], made) for group in groups.values() if (made := _once(group, faults, kept, purse)) is not None]
+    return tuple(sorted(_whole(merged), key=order))
+
+
+_BY_HAND = "other names in this text have to be brought to the same release by hand"
+
+
+def _whole(told: list[tuple[Finding, Diagnostic]]) -> list[Diagnostic]:
+    """Where several releases may run, a text is brought to the newest one as a whole or not at all: with some of its names only it fits none."""
+    outgoing = {id(made) for finding, made in told if finding.releases and asks_news(finding.hazard)}
+    half = {
+        made.text.path
+        for _, made in told
+        if id(made) in outgoing and made.severity != "info" and made.text and not _is_written(made.fix)
+    }
+    return [
+        made._replace(fix=Fix("manual", made.fix.title, (), _BY_HAND))
+        if id(made) in outgoing and made.fix and _is_written(made.fix) and made.text and made.text.path in half
+        else made
+        for _, made in told
+    ]
+
+
+def _is_written(fix: Fix | None) -> bool:
+    return fix is not None and fix.applicability != "manual"
 
 
 def _once(group: list[Finding], faults: Faults, kept: Told, purse: limits.Purse) -> Diagnostic | None:

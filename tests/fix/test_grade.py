@@ -103,3 +103,30 @@ def test_a_setting_that_holds_what_is_not_known_is_moved_by_hand(holder: str, tm
     assert not done.refused
     for text in done.texts.values():
         assert "model_init_kwargs=kwargs" in text.text
+
+
+CALL = """from trl import DPOTrainer
+from transformers import TrainingArguments
+
+args = TrainingArguments("out", evaluation_strategy="steps")
+trainer = DPOTrainer(model, args=args, tokenizer=tokenizer, train_dataset=rows{more})
+"""
+# More of the call, what is installed, and whether a bulk repair changes the text.
+HALF = [
+    ("", [], True),
+    (", padding_value=tokenizer.pad_token_id", [], False),
+    (", max_target_length=256", [], False),
+    (", padding_value=tokenizer.pad_token_id", NEW, True),
+]
+
+
+@pytest.mark.parametrize(("more", "releases", "changed"), HALF)
+def test_a_text_is_brought_to_a_release_that_may_run_as_a_whole_or_not_at_all(
+    more: str, releases: list[str], changed: bool, tmp_path: Path
+) -> None:
+    base = written(tmp_path, {"train.py": CALL.format(more=more)})
+    done = repair([base], options(releases=releases), unsafe=True, base=base)
+    assert bool(done.texts) == changed
+    by_hand = [one for one in done.inspection.report.diagnostics if one.code == "V101"]
+    assert bool(by_hand) != changed
+    assert all(one.fix is not None and one.fix.applicability == "manual" for one in by_hand)

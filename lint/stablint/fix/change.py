@@ -37,7 +37,7 @@ def propose(finding: Finding, purse: limits.Purse) -> Fix | None:
         except Impossible as why:
             advice = advice or Fix("manual", remedy.title, (), str(why))
             continue
-        other = of_other_releases(finding, remedy) if finding.divided else ""
+        other = of_other_releases(finding, remedy) if finding.divided or finding.releases else ""
         if not files:
             advice = advice or Fix("manual", remedy.title, (), "the text has no place to write it")
         elif other == "manual":

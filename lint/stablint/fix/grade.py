@@ -14,6 +14,7 @@ from stablint.dialect.huggingface import TRL_ONLY
 from stablint.fix.writing import Change
 from stablint.hazard.condition import facts_read
 from stablint.hazard.model import Finding, Remedy
+from stablint.hazard.news import asks_news
 from stablint.record import NamedTuple
 from stablint.report.model import FileEdits, Fix
 from stablint.run.derived import RULES
@@ -65,8 +66,13 @@ def graded(finding: Finding, remedy: Remedy, changed: Changed, files: tuple[File
 
 def of_other_releases(finding: Finding, remedy: Remedy) -> str:
     """How a repair counts that not every release of the run may take: nothing is rewritten for a release that is a presumption, or that
-    the stated ones exclude. Empty where each of them takes the new name."""
+    the stated ones exclude, and nothing taken out for one of several. Empty where each of them takes the new name."""
+    of_arguments = finding.item.startswith(("training.", "trainer."))
+    if of_arguments and asks_news(finding.hazard) and not (remedy.swap or remedy.set or remedy.move or remedy.respell):
+        return "manual"  # who runs an older release would lose what the setting does
     releases = finding.run.releases
+    if not finding.divided:
+        return ""
     if any(releases.presumed(library) or releases.is_unread(library) for library in finding.divided):
         return "manual"
     if remedy.swap and not remedy.set and all(_taken(finding, old, new) for old, new in remedy.swap):
