@@ -10,8 +10,10 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
+from typing import cast
 
 from stablint import compiling
+from stablint.knowledge import Rows
 
 _PREFIX = "_compiled-"
 _ABANDONED = 600.0  # seconds; a compilation takes some ten
@@ -43,8 +45,11 @@ def compile_all(sources: str, target: str) -> None:
     _sweep(parent)
     fresh = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
     for name, content in contents.items():
-        path = Path(fresh, name + ".json")
+        path = Path(fresh, name if name.endswith(".rows") else name + ".json")
         path.parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith(".rows"):
+            path.write_bytes(Rows.written(cast("dict[str, object]", content)))
+            continue
         path.write_text(
             json.dumps(content, separators=(",", ":"), ensure_ascii=False, sort_keys=False), encoding="utf-8"
         )

@@ -1,9 +1,12 @@
-"""The compiled knowledge, one JSON file a need. In a checkout it is compiled again when a YAML under knowledge/ is newer."""
+"""The compiled knowledge, one file a need: JSON, or rows of which a check reads those that it asks for. In a checkout it is compiled again
+when a YAML under knowledge/ is newer.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -36,6 +39,55 @@ def load(name: str) -> Any:
                 raise MissingKnowledge(f"{COMPILED} does not exist: reinstall stablint") from None
             _loaded[name] = None
     return _loaded[name]
+
+
+class Rows(Mapping[str, Any]):
+    """A table whose rows are parsed when they are asked for. A line is a key, a tab, and what it stands for as JSON."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = b"\n" + text
+        self._known: dict[str, Any] = {}
+
+    def __getitem__(self, key: str) -> Any:
+        found = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if key not in self._known:
+            head = b"\n%s\t" % key.encode("utf-8", "surrogatepass")
+            at = self._text.find(head) if "\n" not in key else -1
+            end = self._text.find(b"\n", at + 1)
+            self._known[key] = json.loads(self._text[at + len(head) : end]) if at >= 0 else None
+        found = self._known[key]
+        return default if found is None else found
+
+    def __iter__(self) -> Iterator[str]:
+        return (line.partition(b"\t")[0].decode() for line in self._text.split(b"\n") if line)
+
+    def __len__(self) -> int:
+        return self._text.count(b"\n") - 1
+
+    @staticmethod
+    def written(rows: Mapping[str, Any]) -> bytes:
+        lines = [f"{key}\t{json.dumps(row, separators=(',', ':'))}\n" for key, row in rows.items()]
+        return "".join(lines).encode()
+
+
+def rows(name: str) -> Rows:
+    """The content of `_compiled/<name>.rows`."""
+    key = name + ".rows"
+    if key not in _loaded:
+        if not _fresh:
+            _refresh()
+        try:
+            with open(os.path.join(COMPILED, key), "rb") as file:
+                _loaded[key] = Rows(file.read())
+        except FileNotFoundError:
+            raise MissingKnowledge(f"{COMPILED} is not whole: reinstall stablint") from None
+    found: Rows = _loaded[key]
+    return found
 
 
 def _refresh() -> None:

@@ -256,9 +256,9 @@ def test_the_modules_that_lora_can_target(name, there, missing):
 
 
 def test_every_checkpoint_is_of_its_own_line_and_size():
-    named = {number for rows in knowledge.load("models")["names"].values() for _, number, _ in rows}
-    for checkpoint, (number, label, *_) in knowledge.load("models")["ids"].items():
-        line = knowledge.load("models")["lines"][number]
+    named = {number for rows in knowledge.rows("models/names").values() for _, number, _ in rows}
+    for checkpoint, (number, label, *_) in knowledge.rows("models/ids").items():
+        line = knowledge.rows("models/lines")[str(number)]
         stored = line["sizes"][label]
         derived = ["someone/" + checkpoint.rpartition("/")[2] + "-sft-v3"] if number in named else []
         for name in (checkpoint, *derived):
@@ -269,8 +269,8 @@ def test_every_checkpoint_is_of_its_own_line_and_size():
 
 
 def test_every_type_has_facts():
-    assert len(knowledge.load("models")["types"]) >= 114
-    for kind, facts in knowledge.load("models")["types"].items():
+    assert len(knowledge.rows("models/types")) >= 114
+    for kind, facts in knowledge.rows("models/types").items():
         assert facts["model.type"] == kind
         assert from_config({"model_type": kind})["model.type"] == kind
 

@@ -42,7 +42,7 @@ def compile_hazards(root: Path) -> dict[str, object]:
     rows: list[dict[str, Any]] = compiled["core"]
     return compiled | {
         "core": [[row[key] for key in HOT] for row in rows],
-        "told": {row["id"]: {key: row[key] for key in ("message", "remedies", "evidence")} for row in rows},
+        "told.rows": {row["id"]: {key: row[key] for key in ("message", "remedies", "evidence")} for row in rows},
     }
 
 

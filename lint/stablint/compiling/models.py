@@ -1,4 +1,4 @@
-"""knowledge/models/*.yaml → models.json (types, product lines, every name) and model_evidence.json (why fp16 is judged as it is)."""
+"""knowledge/models/*.yaml → models/*.rows (types, product lines, every name) and model_evidence.json (why fp16 is judged as it is)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,13 @@ def compile_models(folder: Path) -> dict[str, object]:
                 "sizes": sizes,
             }
         )
-    return {"models": {"types": types, "lines": compiled, "names": named, "ids": ids}, "model_evidence": evidence}
+    return {
+        "models/types.rows": types,
+        "models/lines.rows": {str(number): line for number, line in enumerate(compiled)},
+        "models/names.rows": named,
+        "models/ids.rows": ids,
+        "model_evidence": evidence,
+    }
 
 
 def _trim(row: list[Any]) -> list[Any]:

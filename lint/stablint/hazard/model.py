@@ -46,7 +46,7 @@ class Hazard(NamedTuple):
     own: dict[str, Any] | None = None  # message, remedies and evidence of a house hazard
 
     def _told(self) -> dict[str, Any]:
-        told: dict[str, Any] = self.own if self.own is not None else knowledge.load("told")[self.id]
+        told: dict[str, Any] = self.own if self.own is not None else knowledge.rows("told")[self.id]
         return told
 
     @property

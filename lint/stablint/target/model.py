@@ -50,7 +50,7 @@ class Evidence(NamedTuple):
 
 def describe(name_or_path: str) -> Facts | None:
     """The facts that a name tells; None where it names no known family and states no size."""
-    exact = knowledge.load("models")["ids"].get(name_or_path.strip().lower())
+    exact = knowledge.rows("models/ids").get(name_or_path.strip().lower())
     if exact is not None:
         number, label, *own = exact
         return {**_facts(number, label, tokens(component(name_or_path)[0]), None), **_row(OWN, own)}
@@ -71,7 +71,7 @@ def describe(name_or_path: str) -> Facts | None:
 
 def guessed(name_or_path: str) -> bool:
     """Is the architecture a guess: neither a published id nor the name of a line with one of its sizes, but words like a line's (`me/gemma-3-like-llama`)?"""
-    if name_or_path.strip().lower() in knowledge.load("models")["ids"]:
+    if name_or_path.strip().lower() in knowledge.rows("models/ids"):
         return False
     for part in component(name_or_path):
         words = tokens(part)
@@ -84,7 +84,7 @@ def guessed(name_or_path: str) -> bool:
 def _whole(words: Tokens) -> bool:
     """Is the name a line's from end to end, but for what is said of its making: `gpt2`, `llama-hf`?"""
     told = [word for word in words if word not in _MAKING]
-    return any(told[1:] == rest for rest, *_ in knowledge.load("models")["names"].get(told[0] if told else "", ()))
+    return any(told[1:] == rest for rest, *_ in knowledge.rows("models/names").get(told[0] if told else "", ()))
 
 
 # Words of a name that say how a checkpoint was made, or for what, and not of which architecture it is.
@@ -93,17 +93,17 @@ _MAKING = ("base", "chat", "fp", "hf", "instruct", "it", "large", "medium", "pt"
 
 def evidence(name_or_path: str, parameters: int | None = None) -> Evidence | None:
     """What the judgement on training in fp16 rests on, for a name or a model_type; None where nothing is on record."""
-    known = knowledge.load("models")
-    if name_or_path in known["types"]:
-        line = known["types"][name_or_path].get("evidence")
+    types = knowledge.rows("models/types")
+    if name_or_path in types:
+        line = types[name_or_path].get("evidence")
     else:
-        exact = known["ids"].get(name_or_path.strip().lower())
+        exact = knowledge.rows("models/ids").get(name_or_path.strip().lower())
         found = (
             exact[0]
             if exact
             else next((n for part in component(name_or_path) if (n := _line(tokens(part))) is not None), None)
         )
-        line = known["lines"][found]["name"] if found is not None else None
+        line = _row_of(found)["name"] if found is not None else None
         parameters = parameters or (describe(name_or_path) or {}).get("model.parameters")
     entries = knowledge.load("model_evidence").get(line, ())
     return next(
@@ -123,14 +123,14 @@ def from_config(config: dict[str, Any]) -> Facts:
     inner = text.get("model_type") if isinstance(text.get("model_type"), str) else kind
     if kind is None and "hidden_size" not in text:
         return {}
-    types = knowledge.load("models")["types"]
+    types = knowledge.rows("models/types")
     facts: Facts = {"model.type": kind} if kind is not None else {}
-    facts |= _public(types.get(kind) or {})
+    facts |= _public(types.get(kind or "") or {})
     gated = {"gate_proj", "gate_up_proj"} & set(
-        (types.get(inner) or types.get(kind) or {}).get("model.linear_modules", ())
+        (types.get(inner or "") or types.get(kind or "") or {}).get("model.linear_modules", ())
     )
     gated |= {"w1", "dense_h_to_4h"} if inner in ("qwen", "internlm2", "chatglm", "mixtral", "phimoe") else set()
-    gated |= {"experts"} if (types.get(inner) or {}).get("model.is_moe") else set()
+    gated |= {"experts"} if (types.get(inner or "") or {}).get("model.is_moe") else set()
     facts |= _dimensions(text, inner or "")
     dtype = next(
         (c[key] for c in (config, text) for key in ("dtype", "torch_dtype") if isinstance(c.get(key), str)), None
@@ -144,7 +144,7 @@ def from_config(config: dict[str, Any]) -> Facts:
     method = _stored(config.get("quantization_config"))
     if method is not None:
         facts["model.quant_method"] = method
-    facts["model.fp16_training"] = _judge(config, types.get(kind) or {}, facts, text)
+    facts["model.fp16_training"] = _judge(config, types.get(kind or "") or {}, facts, text)
     return facts
 
 
@@ -152,7 +152,7 @@ def _line(words: Tokens) -> int | None:
     """The product line whose spelling covers most of the name. A version number right behind it makes it another line, `mistral-like` none."""
     if "like" in words:
         return None
-    names = knowledge.load("models")["names"]
+    names = knowledge.rows("models/names")
     best: tuple[tuple[int, int, int], int] | None = None
     for place, word in enumerate(words):
         for rest, number, only_first in names.get(word, ()):
@@ -171,9 +171,15 @@ def _line(words: Tokens) -> int | None:
     return None if best is None else best[1]
 
 
+def _row_of(number: int) -> dict[str, Any]:
+    """A product line."""
+    line: dict[str, Any] = knowledge.rows("models/lines")[str(number)]
+    return line
+
+
 def _label(words: Tokens, number: int) -> str | None:
     """Which of the line's sizes a name means."""
-    sizes = knowledge.load("models")["lines"][number]["sizes"]
+    sizes = _row_of(number)["sizes"]
     stated = nominal(words)
     if stated is not None:
         place = words.index(stated[0])
@@ -189,7 +195,7 @@ def _label(words: Tokens, number: int) -> str | None:
 def _plausible(number: int, size: int) -> bool:
     """A line without sizes in its names (DeepSeek-R1) has no `7b`: that would be another model, distilled from it. Of a line whose bare
     name later generations bear as well, other sizes are theirs: `gemma-9b`, `qwen-32b`."""
-    line = knowledge.load("models")["lines"][number]
+    line = _row_of(number)
     sizes = line["sizes"]
     if line["only_sizes"]:
         return False
@@ -198,9 +204,8 @@ def _plausible(number: int, size: int) -> bool:
 
 
 def _facts(number: int, label: str | None, words: Tokens, stated: tuple[str, int] | None) -> Facts:
-    known = knowledge.load("models")
-    line = known["lines"][number]
-    facts = _public(known["types"][line["type"]])
+    line = _row_of(number)
+    facts = _public(knowledge.rows("models/types")[line["type"]])
     sure = label is not None or not line["needs_size"]
     if line["dtype"] and sure:
         facts["model.native_dtype"] = line["dtype"]
@@ -312,7 +317,7 @@ def _judge(config: dict[str, Any], of_type: Mapping[str, Any], facts: Facts, tex
     shape = [facts.get(f"model.{name}") for name in ("layers", "hidden", "vocab")]
     shape += [model_size.dimension(text, "intermediate_size"), groups]
     alike = set()
-    for line in knowledge.load("models")["lines"]:
+    for line in knowledge.rows("models/lines").values():
         if line["type"] == facts.get("model.type"):
             for size in line["sizes"].values():
                 if _columns(size) == shape:
