@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stablint import knowledge
+from stablint.target import model
 from stablint.target.model import describe, evidence, from_config
 from stablint.target.model_name import component, quantised, tokens
 
@@ -403,3 +404,9 @@ def test_no_config_breaks_it(config):
 def test_no_dimensions_break_it(kind, dimensions):
     count = from_config({**dimensions, "model_type": kind}).get("model.parameters")
     assert count is None or count > 0
+
+
+def test_what_was_worked_out_when_compiling_is_what_the_name_tells() -> None:
+    for checkpoint, (number, label, own, _) in knowledge.rows("models/ids").items():
+        facts = model._facts(number, label, tokens(component(checkpoint)[0]), None) | model._row(model.OWN, own)
+        assert list((describe(checkpoint) or {}).items()) == list(facts.items()), checkpoint

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from stablint.target.model import OWN, SIZE
+from stablint.target.model import OWN, SIZE, worked_out
 from stablint.target.model_name import tokens
 
 _TYPE_KEYS = frozenset(
@@ -63,7 +63,7 @@ def compile_models(folder: Path) -> dict[str, object]:
                 own = checkpoint if isinstance(checkpoint, dict) else {"id": checkpoint}
                 if own["id"].lower() in ids:
                     raise ValueError(f"{own['id']} stands there twice")
-                ids[own["id"].lower()] = [number, label, *_trim([own.get(key) for key in OWN])]
+                ids[own["id"].lower()] = [number, label, _trim([own.get(key) for key in OWN]), own["id"]]
         compiled.append(
             {
                 "name": line["name"],
@@ -77,6 +77,9 @@ def compile_models(folder: Path) -> dict[str, object]:
                 "sizes": sizes,
             }
         )
+    for row in ids.values():
+        line = compiled[row[0]]
+        row[3] = worked_out(row[3], line, types[line["type"]], row[1], row[2])
     return {
         "models/types.rows": types,
         "models/lines.rows": {str(number): line for number, line in enumerate(compiled)},

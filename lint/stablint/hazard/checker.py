@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stablint.hazard.checked import Checked
 from stablint.hazard.model import Finding, Hazard, Open
-from stablint.hazard.news import asks_news, covers
+from stablint.hazard.news import asks_news, kinds
 from stablint.hazard.verdict import examine
 from stablint.run.fact import OPEN
 from stablint.run.world import Run
@@ -58,14 +58,7 @@ def _items(hazard: Hazard, checked: Checked) -> list[str]:
 
 
 def _stated(hazard: Hazard, run: Run) -> list[str]:
-    matching = _matching.setdefault(tuple(hazard.each), {})
-    for name in run.explicit:
-        if name not in matching:
-            matching[name] = any(covers(pattern, name) for pattern in hazard.each)
-    return [name for name in run.explicit if matching[name]]
-
-
-_matching: dict[tuple[str, ...], dict[str, bool]] = {}
+    return [name for name in run.explicit if not kinds(name).isdisjoint(hazard.each)]
 
 
 def _may_hold(hazard: Hazard, run: Run) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from stablint.hazard.model import Hazard
 
 # Words about a setting that are empty for one that its class has, unchanged, in the chosen release.
@@ -22,13 +24,12 @@ def asks_news(hazard: Hazard) -> bool:
     return any(c[0] == "unknown-key" or (c[0] == "is-set" and c[1] in _NEWS) for c in hazard.when)
 
 
-def covers(pattern: str, name: str) -> bool:
-    """Is it a setting of the kind: `training.fp16`, `training.*` (one segment), `deepspeed.**` (any depth), `*` (every one)?"""
-    head, star, _ = pattern.partition("*")
-    if not star:
-        return name == pattern
-    return (
-        name.startswith(head)
-        and len(name) > len(head)
-        and (pattern.endswith("**") or not head or "." not in name[len(head) :])
-    )
+@cache
+def kinds(name: str) -> frozenset[str]:
+    """The patterns of the settings of which it is one: `training.fp16`, `training.*` (one segment), `deepspeed.**` (any depth), `*` (every
+    one)."""
+    found, head = {name, "*", name[: name.rfind(".") + 1] + "*"}, name
+    while dot := head.rfind(".") + 1:
+        found.add(head[:dot] + "**")
+        head = head[: dot - 1]
+    return frozenset(found)

@@ -17,7 +17,7 @@ from stablint.hazard import literal
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import GROUPS, Condition, Verdict, facts_read
 from stablint.hazard.model import Hazard
-from stablint.hazard.news import asks_news
+from stablint.hazard.news import asks_news, kinds
 from stablint.hazard.plan import DEAR, Plan, only_fact
 from stablint.hazard.reference import Look, Reference, bits
 from stablint.record import NamedTuple
@@ -452,11 +452,9 @@ class Sieve:
         """The hazards about such a setting."""
         found = self._covered.get(name)
         if found is None:
-            patterns, head = self._patterns, name
-            found = patterns.get(name, 0) | patterns.get("*", 0) | patterns.get(name[: name.rfind(".") + 1] + "*", 0)
-            while dot := head.rfind(".") + 1:  # `a.**`, `a.b.**` of `a.b.c`
-                found |= patterns.get(head[:dot] + "**", 0)
-                head = head[: dot - 1]
+            found = 0
+            for kind in kinds(name):
+                found |= self._patterns.get(kind, 0)
             self._covered[name] = found
         return found
 

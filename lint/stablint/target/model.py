@@ -52,7 +52,11 @@ def describe(name_or_path: str) -> Facts | None:
     """The facts that a name tells; None where it names no known family and states no size."""
     exact = knowledge.rows("models/ids").get(name_or_path.strip().lower())
     if exact is not None:
-        number, label, *own = exact
+        number, label, own, worked_out = exact
+        if worked_out is not None:
+            of_type, gone, facts = worked_out
+            of_type = _public(knowledge.rows("models/types")[of_type])
+            return {**{name: value for name, value in of_type.items() if name not in gone}, **facts}
         return {**_facts(number, label, tokens(component(name_or_path)[0]), None), **_row(OWN, own)}
     for part in component(name_or_path):
         words = tokens(part)
@@ -203,9 +207,34 @@ def _plausible(number: int, size: int) -> bool:
     return "default" not in sizes or not known or any(one / _NEAR <= size <= one * _NEAR for one in known)
 
 
+def worked_out(name: str, line: Mapping[str, Any], of_type: Mapping[str, Any], label: str, own: list[Any]) -> Any:
+    """When knowledge is compiled: the facts of a published checkpoint as what it has beyond its type, and the names of those that it has not.
+    None for a name whose capitals tell something: it may be written in others.
+    """
+    if "for" in name.lower():
+        return None
+    facts = _facts_of(line, of_type, label, tokens(component(name)[0]), None) | _row(OWN, own)
+    common = _public(of_type)
+    return [
+        line["type"],
+        [fact for fact in common if fact not in facts],
+        {fact: value for fact, value in facts.items() if fact not in common or common[fact] != value},
+    ]
+
+
 def _facts(number: int, label: str | None, words: Tokens, stated: tuple[str, int] | None) -> Facts:
     line = _row_of(number)
-    facts = _public(knowledge.rows("models/types")[line["type"]])
+    return _facts_of(line, knowledge.rows("models/types")[line["type"]], label, words, stated)
+
+
+def _facts_of(
+    line: Mapping[str, Any],
+    of_type: Mapping[str, Any],
+    label: str | None,
+    words: Tokens,
+    stated: tuple[str, int] | None,
+) -> Facts:
+    facts = _public(of_type)
     sure = label is not None or not line["needs_size"]
     if line["dtype"] and sure:
         facts["model.native_dtype"] = line["dtype"]
