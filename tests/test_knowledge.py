@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from stablint import knowledge
+from stablint.compile import rows as written
 from stablint.knowledge import Rows
 
 TABLE: dict[str, Any] = {"a": [1], "b/c.d": {"x": "two\nlines\tand a tab"}, "é": "ü", "e": False}
 
 
 def test_rows_come_back_as_they_were_written() -> None:
-    rows = Rows(Rows.written(TABLE))
+    rows = Rows(written(TABLE))
     assert dict(rows.items()) == TABLE
     assert (len(rows), list(rows)) == (len(TABLE), list(TABLE))
     assert all(key in rows and rows[key] == row for key, row in TABLE.items())
@@ -21,7 +22,7 @@ def test_rows_come_back_as_they_were_written() -> None:
 
 @pytest.mark.parametrize("key", ["", "x", "[1]", "a\t[1]\n", "a\n", "\na", "c.d", "\ud800", "b"])
 def test_what_is_no_row_is_none(key: str) -> None:
-    rows = Rows(Rows.written(TABLE))
+    rows = Rows(written(TABLE))
     assert rows.get(key) is None
     assert key not in rows
     with pytest.raises(KeyError):

@@ -69,11 +69,6 @@ class Rows(Mapping[str, Any]):
     def __len__(self) -> int:
         return self._text.count(b"\n") - 1
 
-    @staticmethod
-    def written(rows: Mapping[str, Any]) -> bytes:
-        lines = [f"{key}\t{json.dumps(row, separators=(',', ':'))}\n" for key, row in rows.items()]
-        return "".join(lines).encode()
-
 
 def rows(name: str) -> Rows:
     """The content of `_compiled/<name>.rows`."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 
 from stablint.discover import is_configuration
+from stablint.pattern import pattern
 from stablint.source.tree import Document
 
-_TELLING = re.compile(
+_TELLING = pattern(
     r"learning_rate|per_device_train|micro_batch|zero_optimization|lora_|num_train_epochs|TrainingArguments|gradient_accumulation|from_pretrained"
 )
 # A setting of a run in the place of a key.
-_KEYED = re.compile(
+_KEYED = pattern(
     r"(?:^|[{,\n])[ \t]*[\"']?(?:learning_rate|per_device_train_batch_size|per_device_eval_batch_size|micro_batch_size|train_batch_size"
     r"|train_micro_batch_size_per_gpu|zero_optimization|lora_r|lora_rank|lora_alpha|lora_target|lora_dropout|num_train_epochs|num_epochs"
     r"|gradient_accumulation_steps|gradient_checkpointing|model_name_or_path|base_model|deepspeed_config|fsdp_config|distributed_type"
@@ -40,7 +41,7 @@ _PROSE = (
     ".diff",
 )
 # Markdown, and what a program fills in before anybody reads it.
-_OTHER = re.compile(r"^```|\{\{|\{%", re.MULTILINE)
+_OTHER = pattern(r"^```|\{\{|\{%", re.MULTILINE)
 
 
 def is_told(document: Document, asked: bool) -> bool:

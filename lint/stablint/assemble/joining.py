@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from typing import TYPE_CHECKING
 
 from stablint import discover
 from stablint.assemble.files import Files
 from stablint.dialect.fragment import Fragment
+from stablint.pattern import pattern
 from stablint.record import NamedTuple
 from stablint.run.fact import Place
 from stablint.source.tree import NO_FOLDER
@@ -61,7 +61,7 @@ def _of_document(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
     return [[Part(fragment, fragment.presumed)] for fragment in fragments]
 
 
-_CONFIGURATION = re.compile(r"[^$<>{}*]+\.(json|ya?ml)")  # a name, no pattern of names
+_CONFIGURATION = pattern(r"[^$<>{}*]+\.(json|ya?ml)")  # a name, no pattern of names
 ROLE_DIALECT = {"deepspeed": "deepspeed", "accelerate": "accelerate", "fsdp": "fsdp"}
 
 

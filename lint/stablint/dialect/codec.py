@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from stablint.pattern import pattern
 from stablint.source.tree import Unknown
 
 Read = Callable[[Any], Any]
@@ -16,7 +17,7 @@ class Unwritable(Exception):
     """A value that cannot be said where it should stand."""
 
 
-_NUMBER = re.compile(r"[-+]?(\d[\d_]*)?(\.\d*)?([eE][-+]?\d+)?\Z")
+_NUMBER = pattern(r"[-+]?(\d[\d_]*)?(\.\d*)?([eE][-+]?\d+)?\Z")
 _ELSEWHERE = re.compile(r"\$\{|\{\{|\}\}|^\$\w+$")
 _DTYPES = {
     "fp16": "float16", "half": "float16", "float16": "float16", "16": "float16",

@@ -8,6 +8,7 @@ from collections.abc import Mapping as Table
 from typing import Any
 
 from stablint.dialect.codec import CODECS
+from stablint.pattern import pattern
 from stablint.record import NamedTuple
 from stablint.run.fact import HIDDEN, Explicit, Place, Secret, Statement
 from stablint.secrets.keys import conceal, names_secret
@@ -164,9 +165,7 @@ def keys_of(mapping: Mapping) -> frozenset[str]:
 
 
 # Names of programs and classes that tell of another objective than supervised fine-tuning.
-PURPOSE = re.compile(
-    r"(?<![a-z])(dpo|kto|orpo|simpo|cpo|ppo|grpo|rloo|rlhf|reward|rm|pretrain\w*|cpt|distil\w*)(?![a-z])"
-)
+PURPOSE = pattern(r"(?<![a-z])(dpo|kto|orpo|simpo|cpo|ppo|grpo|rloo|rlhf|reward|rm|pretrain\w*|cpt|distil\w*)(?![a-z])")
 
 
 def spelled(text: str) -> str:

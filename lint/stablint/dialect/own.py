@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from stablint.dialect import huggingface
 from stablint.dialect.codec import read_dtype
 from stablint.dialect.fragment import Block, Fragment, Row, spelled, statement
+from stablint.pattern import pattern
 from stablint.run.fact import OPEN, OWN, Explicit, Statement
 from stablint.run.names import known_key
 from stablint.run.objective import OBJECTIVES
@@ -72,7 +73,7 @@ _QUANTISES = re.compile(r"load_in_[48]bit\Z|bnb_4bit_\w+\Z")
 # Sections by what their names say that they are about; the rest are read as of the training.
 _LORA = re.compile(r"lora|peft|adapter", re.IGNORECASE)
 _OPTIMIZER = re.compile(r"optim", re.IGNORECASE)
-_ELSEWHERE = re.compile(
+_ELSEWHERE = pattern(
     r"eval|test|infer|generat|sampl|valid|wandb|logg|log_|callback|export|deploy|serv|data|prompt|reward|rollout|critic|ref|tokeniz|hardware|search"
     r"|sweep|tune|default|slurm|ray|vllm|monitor|resource|encoder|vae|vision",
     re.IGNORECASE,
@@ -90,7 +91,7 @@ _GOALS = {goal: goal for goal in OBJECTIVES.values()} | {
     "pt": "pretrain",
     "pretrain": "pretrain",
 }
-_PREFIX = re.compile(r"\A(?:vlm|moe|llm|mm|multimodal)_")
+_PREFIX = pattern(r"\A(?:vlm|moe|llm|mm|multimodal)_")
 _DEEPEST = 4
 _MOST = 400  # settings of one file
 _LENGTHS = ("training.num_train_epochs", "training.max_steps")

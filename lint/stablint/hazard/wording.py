@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from stablint.pattern import pattern
 from stablint.run.fact import ABSENT, Explicit, Secret, is_unknown
 from stablint.run.provenance import leaves
 from stablint.run.world import World
 
-_FIELD = re.compile(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z_]+))?\}")
+_FIELD = pattern(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z_]+))?\}")
 
 
 def fill(template: str, world: World) -> str:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
+from stablint.pattern import pattern
+
 _MOST_HELD = 1_000_000  # characters of a line without an end that wait for it
 
 # GitHub Actions obeys `::error …::` at the beginning of a line of a log, behind blanks as well.
-_COMMAND_LINE = re.compile(r"(?m)^([ \t]*):(?=:)")
+_COMMAND_LINE = pattern(r"(?m)^([ \t]*):(?=:)")
 
 _known: list[frozenset[str]] = [frozenset()]
 _words: list[str] = []
