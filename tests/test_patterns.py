@@ -59,7 +59,9 @@ def compiled() -> Iterator[tuple[str, re.Pattern[str], bool]]:
     """Every pattern that a module compiles when it is loaded, and whether it is searched for in a text or tried at one place of it."""
     for path in sorted(PACKAGE.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
-        if ("re.compile" not in source and "= pattern(" not in source) or "audit" in path.parts:  # the audit reads our own files only
+        if (
+            "re.compile" not in source and "= pattern(" not in source
+        ) or "audit" in path.parts:  # the audit reads our own files only
             continue
         name = ".".join(["stablint", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
         used: dict[str, set[str]] = {}

@@ -98,10 +98,12 @@ class Context:
         self.each = sieve.each
         self.references: dict[tuple[Any, ...], list[Reference]] = {}
         self.outside: dict[str, int] = {}
+        self.all_outside = 0
         for head, reads in sieve.reads.items():
             if run.scopes.get(head, OPEN) == OPEN:
                 for name, mask in reads.items():
                     self.outside[name] = self.outside.get(name, 0) | mask
+                    self.all_outside |= mask
         self.supplied: dict[tuple[Any, ...], int] = {}
         self.absent = Absent()
         self.tables = sieve.tables(run)
@@ -111,8 +113,10 @@ class Context:
         self.unstated: dict[str, tuple[int, frozenset[str]]] = {}
         self.unstated_of: dict[str, tuple[int, frozenset[str]]] = {}  # the same of derived facts
         self.stated_of: set[str] = set()
-        self.open = dict.fromkeys(name for name in sieve.plain if name not in self.absent.ended)
-        self.silent: dict[int, frozenset[str]] = {}  # hazards that say nothing where none of these facts is stated
+        self.open = {name: sieve.uses[name] for name in sieve.plain if name not in self.absent.ended}
+        self.silent: dict[
+            int, frozenset[str]
+        ] = {}  # hazards (as sets) that say nothing where none of these facts is stated
         self.tried: set[int] = set()
         doubtful = frozenset(owner for owners in run.classes.values() for owner in owners if owner.startswith("?"))
         self.words = sieve.words_of.setdefault((run.framework, run.releases.token(), run.by_spelling, doubtful), {})
@@ -132,7 +136,7 @@ class Sieve:
         self._tests: dict[str, Tests] = {}
         self.words_of: dict[tuple[Any, ...], dict[tuple[Any, ...], int]] = {}
         self._unsaid: dict[tuple[Any, ...], int] = {}
-        self._of_name: dict[str, tuple[ClassTests, ClassTests]] = {}
+        self._of_name: dict[tuple[str, bool], ClassTests] = {}
         self._out: dict[tuple[Any, ...], int] = {}
         self._of_item: dict[str, tuple[int, Tests]] = {}
         self.ranges: dict[str, dict[str, int]] = {}  # library → range → the hazards with that range
@@ -208,9 +212,12 @@ class Sieve:
             left &= known.run
             if known.item:
                 items.append((name, fact, known.item))
-        for name, mask in context.outside.items():
-            if name not in explicit:
-                left &= ~mask
+        if context.outside.keys().isdisjoint(explicit):
+            left &= ~context.all_outside
+        else:
+            for name, mask in context.outside.items():
+                if name not in explicit:
+                    left &= ~mask
         spared = left & self.news if run.by_spelling else 0  # they are judged at other releases
         left = self._without_supplied(run, context, checked, left, looks)
         for name in _FIRST:
@@ -219,11 +226,11 @@ class Sieve:
         left = self._without_unstated(run, context, checked, left, looks)
         for name in self.derived:
             left = self._without_derived(name, context, checked, left, looks)
-        for number, read in context.silent.items():
-            if left >> number & 1 and read.isdisjoint(explicit) and read.isdisjoint(run.supplied):
-                left &= ~(1 << number)
+        for bit, read in context.silent.items():
+            if left & bit and read.isdisjoint(explicit) and read.isdisjoint(run.supplied):
+                left &= ~bit
                 if looks is not None:
-                    looks.append(Look("", 1 << number))
+                    looks.append(Look("", bit))
         left |= spared
         asked = [(number, "") for number in bits(left & ~self.each)]
         about = left & self.each
@@ -269,7 +276,7 @@ class Sieve:
         worlds = [newest, *(world for _, world in checked.others(turning))] if turning else [newest]
         read: frozenset[str] = frozenset().union(*(world.rests_on(list(names)) for world in worlds))
         if read.isdisjoint(checked.run.explicit) and read.isdisjoint(checked.run.supplied):
-            context.silent[plan.number] = read
+            context.silent[1 << plan.number] = read
 
     def statement(self, name: str, fact: Fact, checked: Checked) -> Left:
         """What the statement of a fact leaves of all hazards."""
@@ -283,9 +290,11 @@ class Sieve:
 
     def about(self, name: str, fact: Fact, mask: int, context: Context, checked: Checked) -> int:
         """Those of the hazards about a setting that its class does not rule out."""
-        mask &= ~self._by_class(name, fact, context, checked)
-        if mask & self.news and not self._is_news(name, fact, context, checked):
-            mask &= ~self.news
+        if mask & self.news:
+            news = self._is_news(name, fact, context, checked)
+            mask &= ~(self._by_class(name, fact, context, checked, True) if news else self.news)
+        if mask & ~self.news:
+            mask &= ~self._by_class(name, fact, context, checked, False)
         return mask
 
     def rules_out(self, name: str, left: int, checked: Checked) -> int:
@@ -338,7 +347,7 @@ class Sieve:
                 left &= ~ended
                 if looks is not None:
                     looks.append(Look(name, ended))
-        for name in [name for name in context.open if left & self.uses[name]]:
+        for name in [name for name, uses in context.open.items() if left & uses]:
             if name in explicit or name in supplied:
                 continue
             ended = self._ended(name, checked)
@@ -406,39 +415,30 @@ class Sieve:
                 ended |= mask & self.each
         return ended
 
-    def _by_class(self, name: str, fact: Fact, context: Context, checked: Checked) -> int:
+    def _by_class(self, name: str, fact: Fact, context: Context, checked: Checked, news: bool) -> int:
+        """Of the hazards about what is new of a setting, or of all others, those that its class rules out."""
         head, _, more = name.partition(".")
         scopes, classes = checked.run.scopes, checked.run.classes
         owners = classes.get(head if head != "keys" else f"keys.{more.partition('.')[0]}")
-        key = (name, *_place(fact), scopes.get(head), owners)
+        key = (news, name, *_place(fact), scopes.get(head), owners)
         ended = context.words.get(key)
         if ended is None:
             ended = 0
-            view = checked.view(checked.newest, name)
-            certain = checked.certain() if checked.run.by_spelling else checked
-            other = certain.view(certain.newest, name)
-            words, mixed = self._class_tests(name)
-            for test, mask in words:
-                if mask & ~ended:
-                    if mask & ~self.news and test(view) is False:
-                        ended |= mask & ~self.news
-                    if mask & self.news and test(other) is False:
-                        ended |= mask & self.news
-            for test, mask in mixed:
+            asked = checked.certain() if news and checked.run.by_spelling else checked
+            view = asked.view(asked.newest, name)
+            for test, mask in self._class_tests(name, news):
                 if mask & ~ended and test(view) is False:
                     ended |= mask
             context.words[key] = ended
         return ended
 
-    def _class_tests(self, name: str) -> tuple[ClassTests, ClassTests]:
-        """Of the words of a class alone, and of those with others; each with the hazards about such a setting that end with it."""
-        found = self._of_name.get(name)
+    def _class_tests(self, name: str, news: bool) -> ClassTests:
+        """The conditions on words of a class, alone and with others, each with the hazards about such a setting that end with it."""
+        found = self._of_name.get((name, news))
         if found is None:
-            about = self._covers(name)
-            words = [(test, mask & about) for test, mask in self.words if mask & about]
-            about &= ~self.news
-            found = words, [(test, mask & about) for test, mask in self.mixed if mask & about]
-            self._of_name[name] = found
+            about = self._covers(name) & (self.news if news else ~self.news)
+            tests = self.words if news else [*self.words, *self.mixed]
+            found = self._of_name[name, news] = [(test, mask & about) for test, mask in tests if mask & about]
         return found
 
     def _is_news(self, name: str, fact: Fact, context: Context, checked: Checked) -> bool:
