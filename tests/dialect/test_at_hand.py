@@ -264,3 +264,38 @@ def test_what_is_wrong_with_a_name_is_told_where_the_library_is_given_it(tmp_pat
     found = inspected(tmp_path, {"train.py": _BEHIND}, releases=["transformers==5.23.0"])
     (one,) = [finding for finding in found.report.diagnostics if finding.code == "V101"]
     assert one.start == _BEHIND.index("evaluation_strategy=")
+
+
+WHOLE = {
+    "train.py": """
+from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+Trainer(model=AutoModelForCausalLM.from_pretrained("facebook/opt-1.3b"), args=args, train_dataset=rows).train()
+""",
+    "ds.json": '{"train_micro_batch_size_per_gpu": 8, "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}}',
+    "run.sh": "torchrun --nproc_per_node 4 train.py --output_dir out --learning_rate 1e-5 --per_device_train_batch_size 4 --bf16 True"
+    " --deepspeed ds.json --load_best_model_at_end True\n",
+}
+REFUSED = {"deepspeed-micro-batch-mismatch", "best-model-without-evaluation"}
+
+
+def test_what_a_whole_command_does_not_say_has_the_default_of_the_library(tmp_path):
+    assert rules(inspected(tmp_path, WHOLE), "error") == REFUSED
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("run.sh", "--bf16 True", '--bf16 True "$@"'),
+        ("run.sh", "--bf16 True", "--bf16 True $MORE"),
+        ("train.py", "parse_args_into_dataclasses()", 'parse_json_file("arguments.json")'),
+        ("train.py", "parse_args_into_dataclasses()", 'parse_args_into_dataclasses(["--output_dir", "out"])'),
+        ("train.py", "(args,)", 'import sys\nsys.argv += ["--eval_strategy", "steps"]\n(args,)'),
+        ("train.py", "from transformers import", "from ours import TrainingArguments\nfrom transformers import"),
+        ("train.py", "HfArgumentParser(TrainingArguments)", "HfArgumentParser(Own)"),
+    ],
+)  # fmt: skip
+def test_what_may_say_more_makes_no_error_of_a_default(tmp_path, file, old, new):
+    files = {**WHOLE, file: WHOLE[file].replace(old, new).replace("HfArgumentParser, Trainer, TrainingArguments", "HfArgumentParser, Trainer"
+             + (", TrainingArguments" if "ours" not in new else ""))}  # fmt: skip
+    assert not rules(inspected(tmp_path, files), "error") & REFUSED

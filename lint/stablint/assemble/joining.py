@@ -97,8 +97,10 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
             continue
         seen.add((link.role, path))
         followed.consulted.add(path.partition("\0")[0])
+        sure = False
         if link.role == "script" and (program := at_hand(files, path)) is not None:
-            if link.folder == NO_FOLDER or not discover.is_only(link.path, beside, files.root(beside), link.folder):
+            sure = link.folder != NO_FOLDER and discover.is_only(link.path, beside, files.root(beside), link.folder)
+            if not sure:
                 program = program._replace(options=frozenset())  # another one of that name may be meant
             programs.append(program)
             parts = [_as_read(part, program) for part in parts]
@@ -118,7 +120,7 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
             from stablint.dialect.python_runs import groups, launched
 
             several = list(itertools.islice(groups(tuple(found)), 2))
-            found = launched(several[0], [part.fragment for part in parts])
+            found = launched(several[0], [part.fragment for part in parts], sure)
             if len(several) > 1:  # of several trainers the command may mean another one
                 found = [fragment._replace(presumed=True) for fragment in found]
         if link.reader:

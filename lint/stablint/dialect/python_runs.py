@@ -9,7 +9,7 @@ from stablint.dialect.codec import CODECS
 from stablint.dialect.fragment import Block, Fragment, spelled
 from stablint.dialect.huggingface import ROWS, links
 from stablint.dialect.python_kinds import kind, positional
-from stablint.run.fact import OWN, Explicit, Place, Statement
+from stablint.run.fact import CLOSED, OWN, Explicit, Place, Statement
 from stablint.source.python_constants import COMPUTED, FROM_FLAGS, defaulted
 from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
@@ -233,19 +233,53 @@ def _common(fragments: list[Fragment], count: int, what: str) -> Fragment:
     )
 
 
-def launched(fragments: list[Fragment], commands: Iterable[Fragment]) -> list[Fragment]:
+def launched(fragments: list[Fragment], commands: Iterable[Fragment], sure: bool = False) -> list[Fragment]:
     """A program's parts as a command starts it: what its flags set comes in the place of the program's defaults, and of what the program
-    takes from them."""
+    takes from them. `sure`: it is this program, no other one of its name."""
     starts = list(commands)
     blocks = [fragment.block for fragment in starts]
     said = frozenset(one.fact for fragment in starts for one in fragment.statements)
     known = any(fragment.framework not in _NO_SCRIPTS for fragment in starts)
+    if sure and _says_all(starts) and any(map(_is_trainer, fragments)):
+        fragments = [_closed(fragment) for fragment in fragments]
     return [
         _launched(fragment, blocks, said, known)
         if fragment.layer == "script-default"
         else _given(_filled(fragment, blocks), said, known)
         for fragment in fragments
     ]
+
+
+def _is_trainer(fragment: Fragment) -> bool:
+    """A loop of the program's own knows nothing of the defaults of the Trainer's arguments."""
+    return isinstance(fragment.block.origin, Call) and kind(fragment.block.origin) == "trainer"
+
+
+def _says_all(commands: list[Fragment]) -> bool:
+    """Whether the flags of the command are all that the program's parser gets: no `"$@"`, no file of settings."""
+    return not any(one.layer == "file" or one.block.mapping.open for one in commands) and not any(
+        link.role == "config" for one in commands for link in one.links
+    )
+
+
+_OF_THE_COMMAND = re.compile(
+    r"\.parse_args_(?:into_dataclasses|and_config)\(\s*(?:return_remaining_strings\s*=\s*\w+\s*,?\s*)?\)"
+)
+_MORE_WORDS = re.compile(r"\bsys\.argv\s*(?:\[.*?\]\s*)?(?:\+?=(?!=)|\.(?:append|extend|insert)\b)|__post_init__")
+
+
+def _closed(fragment: Fragment) -> Fragment:
+    """A library's arguments that a parser fills with the words of the command: what these leave out has the library's default."""
+    call, text = fragment.block.origin, fragment.block.document.text.text
+    if not isinstance(call, Call) or not call.parsed or kind(call) != "arguments":
+        return fragment
+    if (
+        not call.name.startswith(("transformers.", "trl."))
+        or not _OF_THE_COMMAND.search(text)
+        or _MORE_WORDS.search(text)
+    ):
+        return fragment
+    return fragment._replace(scopes={**fragment.scopes, "training": CLOSED, "fsdp": CLOSED})
 
 
 _OPTION = re.compile(r"`((?:\w+\.)*(\w+))` " + FROM_FLAGS)
