@@ -433,7 +433,7 @@ RELEASES = [
         {"pyproject.toml": '[project]\ndependencies = ["trl>=0.20"]\n', "uv.lock": UV},
         {"trl": "==0.20.0", "torch": "==2.5.1"},
     ),
-    ({"requirements.txt": "trl @ git+https://example.com/trl\ntrl\n"}, {}),
+    ({"requirements.txt": "trl @ git+https://example.com/trl\ntrl\n"}, {"trl": "?"}),
     ({}, {}),
     (
         {
@@ -499,6 +499,25 @@ RELEASES = [
         {"peft": ">=0.5", "trl": "==0.8.6"},
     ),
     ({"pyproject.toml": '[dependency-groups]\ndev = ["trl==0.8.6", {include-group = "test"}]\n'}, {"trl": "==0.8.6"}),
+    # a fork is no release of the library, whatever number it gives itself
+    (
+        {
+            "pyproject.toml": '[project]\ndependencies = ["trl>=0.15", "peft==0.10.0"]\n'
+            '[tool.uv.sources]\ntrl = { git = "https://example.com/me/trl", branch = "dapo" }\n'
+        },
+        {"trl": "?", "peft": "==0.10.0"},
+    ),
+    (
+        {"pyproject.toml": '[tool.poetry.dependencies]\ntrl = {git = "https://example.com/me/trl", tag = "v0.8.6"}\n'},
+        {"trl": "==0.8.6"},
+    ),
+    (
+        {
+            "uv.lock": '[[package]]\nname = "trl"\nversion = "0.16.0.dev0"\nsource = { git = "https://example.com/me/trl?branch=dapo#1a2b" }\n\n'
+            '[[package]]\nname = "peft"\nversion = "0.10.0"\nsource = { registry = "https://example.com/simple" }\n'
+        },
+        {"trl": "?", "peft": "==0.10.0"},
+    ),
     # a text for readers is a presumption, and only of what no other file says
     (
         {"README.md": "# x\n```\npip install trl==0.8.6 peft\n```\nDo not pip install torch==2.1.2.\n"},

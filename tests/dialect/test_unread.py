@@ -134,3 +134,12 @@ HINTS = [
 def test_where_a_key_belongs_and_what_it_may_mean(tmp_path: Path, content: str, hint: str) -> None:
     found = inspected(tmp_path, {"run.json" if content[:1] == "{" else "run.yaml": content})
     assert any(hint in one.message for one in found.report.diagnostics)
+
+
+def test_a_section_of_another_program_is_no_file_of_deepspeed(tmp_path):
+    """`deepspeed:` with words of which DeepSpeed has none, such as the path of its file."""
+    text = "context_length: 512\nnum_epochs: 6\nlearning_rate: 3.0e-5\noutput_dir: out\ndeepspeed:\n  config_path: zero_3.json\n"
+    report = inspected(tmp_path, {"train.yaml": text}).report
+    assert not [one for one in report.diagnostics if one.code.startswith("D")]
+    own = text.replace("config_path: zero_3.json", "zero_optimisation: {stage: 3}")
+    assert [one for one in inspected(tmp_path, {"train.yaml": own}).report.diagnostics if one.code.startswith("D")]

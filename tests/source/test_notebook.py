@@ -195,3 +195,10 @@ def test_other_languages_are_no_python():
 def test_a_source_of_another_kind_is_refused():
     with pytest.raises(NoNotebook):
         cells_of('{"cells": [{"cell_type": "code", "source": [1]}]}')
+
+
+def test_a_cell_of_a_template_leaves_the_others_readable():
+    """Jinja in one cell, as in an explanation of chat templates."""
+    template = "x = 1\n{% for message in messages %}\n{{ message['content'] }}\n{% endfor %}\n"
+    trained = 'from transformers import TrainingArguments\nargs = TrainingArguments("out", fp16=True, bf16=True)\n'
+    assert value(call(python(notebook(template, trained)), "transformers.TrainingArguments"), "fp16") is True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN
 
@@ -107,6 +109,12 @@ def _misspelled(keys: frozenset[str]) -> bool:
     from difflib import get_close_matches
 
     return all(get_close_matches(key, _TOP, 1, 0.85) for key in keys)
+
+
+def knows_none(keys: Iterable[str]) -> bool:
+    """Whether none of the keys, nor one that is misspelled, is of DeepSpeed's own top level."""
+    given = frozenset(keys)
+    return not given & _TOP and not any(_misspelled(frozenset((key,))) for key in given)
 
 
 def row(key: str) -> Row:

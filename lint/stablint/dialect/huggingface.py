@@ -318,6 +318,9 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None, *,
             entry=True, framework=script.name,
         )  # fmt: skip
     scopes = reading.scopes
+    if _names_no_deepspeed(block):
+        statements = tuple(one for one in statements if not one.fact.startswith("deepspeed."))
+        scopes = {**scopes, "deepspeed": OPEN}
     if not reading.trl:
         statements = tuple(map(_as_a_program_may_mean_it, statements))
     if config_class is None and any(map(_decides_what_is_trained, block.mapping.entries)):
@@ -326,6 +329,14 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None, *,
         dialect="trl" if reading.trl else "hf-args", block=block, layer=layer, statements=statements, scopes=scopes,
         classes=reading.classes, links=links(statements), entry=True, framework=reading.framework,
     )  # fmt: skip
+
+
+def _names_no_deepspeed(block: Block) -> bool:
+    """Whether a section `deepspeed:` holds words of another program, such as the path of DeepSpeed's file, and none of DeepSpeed's own."""
+    for entry in block.mapping.entries:
+        if entry.key == "deepspeed" and isinstance(entry.value, Mapping) and entry.value.entries:
+            return deepspeed.knows_none(inner.key for inner in entry.value.entries)
+    return False
 
 
 # For layers of a kind, in lists of target modules that a program of one's own takes apart: no module is called so.

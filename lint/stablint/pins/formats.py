@@ -34,21 +34,29 @@ _TAGGED = (
 )
 # Tables of pyproject.toml with lists of requirements, and the key of the list; empty where each key is one.
 _LISTED = {"project": "dependencies", "project.optional-dependencies": "", "dependency-groups": ""}
+# Tables that name a repository instead of the index: `trl = { git = "https://…", rev = "…" }`.
+_FORKED = ("tool.uv.sources", "tool.poetry.dependencies", "tool.pdm.dependencies")
+_FORK = r"([A-Za-z0-9._-]+)[ \t]*=[ \t]*\{[^\n]{0,200}?\bgit[ \t]*=[ \t]*\"([^\"\n]+)\""
+_REFERENCE = r"\b(?:rev|tag|branch)[ \t]*=[ \t]*\"([^\"\n]+)\""
+_SOURCE = r"source = \{ (?:git|url) = \"([^\"\n]+)\""
 _OTHER_NAMES = {"pytorch": "torch"}
 
 
 def locked(text: str) -> Iterator[str]:
     """uv.lock, poetry.lock, pdm.lock."""
-    inside, name = False, ""
-    for line in text.splitlines():
+    inside, name, pinned = False, "", ""
+    for line in (*text.splitlines(), "["):
         if line.startswith("["):
-            inside, name = line.rstrip() == "[[package]]", ""
-        elif inside and (found := re.match(_NAME, line)):
+            if pinned:
+                yield pinned
+            inside, name, pinned = line.rstrip() == "[[package]]", "", ""
+        elif inside and not name and (found := re.match(_NAME, line)):
             name = found[1]
-        elif inside and name and (found := re.match(_VERSION, line)):
-            if library_of(name):
-                yield f"{name}=={found[1]}"
-            inside = False
+        elif inside and name and not pinned and (found := re.match(_VERSION, line)):
+            pinned = f"{name}=={found[1]}" if library_of(name) else ""
+        elif pinned and (found := re.match(_SOURCE, line)) and "git" in line:
+            address, _, query = found[1].partition("#")[0].partition("?")  # a fork: its number is not the index's
+            pinned = f"{name} @ git+{address}@{query.partition('=')[2] or 'HEAD'}"
 
 
 def required(text: str) -> Iterator[str]:
@@ -79,6 +87,12 @@ def project(text: str) -> Iterator[str]:
                         yield wanted
                     else:
                         extra.append(wanted)
+        elif section in _FORKED and (
+            found := re.match(_FORK, line)
+        ):  # it is installed from there, whatever else is asked of it
+            named.add(library_of(found[1]))
+            reference = re.search(_REFERENCE, line)
+            yield f"{found[1]} @ git+{found[2]}@{reference[1] if reference else ''}".rstrip("@")
         elif section == "tool.poetry.dependencies" and (found := re.match(_POETRY, line)):
             named.add(library_of(found[1]))
             yield found[1] + _pep440(found[2])

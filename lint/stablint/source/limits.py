@@ -20,13 +20,15 @@ class Limit(NamedTuple):
     most: int
     of: str
     then: str
+    kind: str = KIND
 
     def problem(self, start: int, end: int) -> Problem:
-        return Problem(KIND, f"more than {self.most:,} {self.of}: {self.then}", start, end)
+        return Problem(self.kind, f"more than {self.most:,} {self.of}: {self.then}", start, end)
 
 
-VALUE = Limit(10_000, "characters in a value that is put together from others", "it counts as not known")
-PARTS = Limit(400, "parts in a value that is put together from others", "it counts as not known")
+# A prompt is as long, and no setting is: that it is not known takes nothing from the check.
+VALUE = Limit(10_000, "characters in a value that is put together from others", "it counts as not known", LEFT_OUT)
+PARTS = Limit(400, "parts in a value that is put together from others", "it counts as not known", LEFT_OUT)
 WORK = Limit(40_000, "steps to put the values of one script together", "the others count as not known")
 FOLLOWED = Limit(100_000, "values that names stand for in one program", "the others count as not known")
 LOOKED_UP = Limit(

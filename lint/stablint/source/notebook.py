@@ -102,7 +102,8 @@ def _python(text: Text, read: Notebook) -> tuple[list[Document], _Whole]:
 
     whole = _Whole(read)
     found = python.documents(Text(text.path, text.name, whole.view.source))
-    if found[0].root is None and found[0].problems[0].kind in (UNPARSED, "syntax-error"):
+    problems = found[0].problems
+    if found[0].root is None and (not problems or problems[0].kind in (UNPARSED, "syntax-error")):
         whole = _Whole(read, frozenset(cell.number for cell in read.cells if _is_broken(cell)))
         found = python.documents(Text(text.path, text.name, whole.view.source))
     outer = [outward(document, text, whole.view, document.number) for document in found]
