@@ -1,6 +1,8 @@
 """Literals behind keys that name a secret, found in text alone: in files that do not parse, in lines shown beside a finding, in messages.
 
-`NAME=value`, `name: value`, `"name": "value"`, `--name value`, `os.environ["NAME"] = "value"`, `setenv NAME value`. Every pass is linear.
+`NAME=value`, `name: value`, `"name": "value"`, `--name value`, `os.environ["NAME"] = "value"`, `setenv NAME value`, `name: NAME` and
+`value: …` below it. How far a right side goes, and what is literal in it, is read in `literals`. What one reader has read no other reads
+again: every pass is linear.
 """
 
 from __future__ import annotations
@@ -8,7 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stablint.secrets.keys import SURE, is_secret, looks_generated, names_secret
+from stablint.secrets.hints import OTHERS, PLAIN_OTHERS
+from stablint.secrets.keys import SURE, holds_secret, inherited, looks_generated, names_secret, names_section
+from stablint.secrets.literals import Literal, Read, call_frame, closing, expression, flow, literal, shell_word
+from stablint.secrets.words import DEFAULTS, READERS, SAVERS, SETTING
 
 Span = tuple[int, int]
 
@@ -28,66 +33,84 @@ _MARKS = (
     *((word, False, False) for word in ("webhook", "hmac", "jwt", "connection")),
     *((word, False, True) for word in ("_pat", "_sk", "_ak", "_sas", "api")),
     *((word, True, True) for word in ("pat", "sk", "ak")),
+    *((word, False, False) for word in PLAIN_OTHERS if "passe" not in word),
 )  # fmt: skip
 # What is an ASCII letter to a reader who makes no difference between capitals and small letters.
 _ALIKE = (("\u212a", "k"), ("\u017f", "s"), ("\u0130", "i"), ("\u0131", "i"))
 # The rest of a key from there on, what closes it, and what stands between it and its value.
 _REST = re.compile(
-    r"""(?P<close>\\{0,2}["'])?(?P<bracket>[ \t]{0,4}\])?(?:
-          (?P<sign>[ \t]{0,40}(?::=|\+=|[:=](?!=))[ \t]{0,40}(?:\\\n[ \t]{0,80}|\([ \t]{0,8}(?:\n[ \t]{0,80})?)?)
+    r"""(?P<close>\\{0,2}["'`])?(?P<bracket>[ \t]{0,4}\])?(?:
+          (?P<sign>[ \t]{0,400}(?::=|\+=|==|!=|[:=](?!=))[ \t]{0,400}(?:\\\n[ \t]{0,80})?)
         | (?P<comma>[ \t]{0,4},[ \t]{0,4})
-        | (?P<gap>[ \t]{1,8})
-        | (?P<annotated>[ \t]{0,4}:[ \t]{0,4}[\w.]{1,60}(?:\[[^\n=]{0,100}\])?(?:[ \t]{0,2}\|[ \t]{0,2}\w{1,40}){0,4}[ \t]{0,4}=(?!=)[ \t]{0,4})
+        | (?P<gap>[ \t]{1,8}(?:\\\r?\n[ \t]{0,80})?)
     )""",
     re.VERBOSE,
 )
-_TAIL = re.compile(r"[A-Za-z0-9_.-]{1,200}")
+_NEXT_LINE = re.compile(r"\s{0,80}:\s{1,80}")  # JSON and `? key` may have their sign on a line of its own
+_TAIL = re.compile(r"[\w.-]{1,200}")
+_ESCAPE = re.compile(r"\\(?:[abefnrtv0]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[0-7]{3})")
+_QUOTED = re.compile(r"""(?P<lead>[rbfuRBFU]{0,2})(?P<mark>\\{1,3}["']|\"\"\"|'''|["'])""")
+_TICKED = re.compile(r"(?P<lead>)(?P<mark>`)")
+_NEXT_PIECE = re.compile(r"""[ \t]{0,8}(?:\+[ \t]{0,8})?(?=[rbfuRBFU]{0,2}["'])""")
 _ANNOTATION = re.compile(
     r"[ \t]{0,4}[\w.]{1,60}(?:\[[^\n=]{0,100}\])?(?:[ \t]{0,2}\|[ \t]{0,2}\w{1,40}){0,4}[ \t]{0,4}=(?!=)[ \t]{0,4}"
 )
-_QUOTED = re.compile(r"""(?P<lead>[rbfuRBFU]{0,2})(?P<mark>\\{1,3}["']|\"\"\"|'''|["'])""")
-_NEXT_PIECE = re.compile(r"""[ \t]{0,8}(?:\+[ \t]{0,8})?(?=[rbfuRBFU]{0,2}["'])""")
-_NUMBER = re.compile(r"[0-9][0-9_]{3,100}(?:\.[0-9]{1,40})?(?![\w.])")
+_NUMBER = re.compile(r"-?(?:[0-9][0-9_]{3,100}(?:\.[0-9]{1,40})?|0[xX][0-9a-fA-F_]{4,100})(?![\w.])")
 _WORD = re.compile(r"""[^\s"'`,;&|<>()\[\]{}\\]{1,4096}""")
-_SHELL_WORD = re.compile(r"""(?:[^\s"'`;&|<>()\\]|\\.){1,4096}""")
+_FLOW_REST = re.compile(r"(?:[^,}\]\n\r#]|(?<![ \t])#){1,4096}")
 _YAML_REST = re.compile(r"""[^\n\r]{1,4096}?(?=[ \t]{1,40}\#|[ \t]{0,40}(?:\r|\n|\Z))""")
 _YAML_HEAD = re.compile(r"(?:[&!][^\s]{0,100}[ \t]{1,8}){0,3}")
 _BLOCK = re.compile(r"[|>][-+0-9]{0,2}[ \t]{0,20}(?:\#[^\n]{0,200})?\r?\n")
 _ITEM = re.compile(r"[ \t]{0,40}-[ \t]{1,20}")
+_CHILD = re.compile(r"""["']?([\w.-]{1,80})["']?[ \t]{0,8}:(?:[ \t]{1,40}|\Z)""")
 _CODE = re.compile(r"[A-Za-z_][\w.]{0,200}[(\[]|[A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80})+\Z")
+_CALL = re.compile(r"\(*[^\W\d][\w.]{0,200}[ \t]{0,2}\(")
 _TYPE = re.compile(
     r"(?:str|int|bool|float|bytes|Any|None|Optional|Union|List|Dict|list|dict|Sequence|SecretStr|string|boolean)\b"
 )
 _LEFT = 80  # characters of a key that are looked at in front of the word that made it one
 _IN_KEY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+_OTHERS = re.compile("|".join(OTHERS))
 
 
 def language_of(path: str) -> str:
     return _LANGUAGES.get(path.rpartition(".")[2].lower(), LINE)
 
 
-def assigned(text: str, language: str = LINE) -> Iterator[Span]:
-    """Where such values stand, without their quotes; in order, though one may lie within another."""
+def assigned(text: str, language: str = LINE) -> Iterator[Literal]:
+    """Where such values stand, without their quotes; one may lie within another."""
     done = 0
+    anchors: dict[str, Span] | None = None
     for mark, end in _marks(text):
         if mark < done:
             continue
         start = mark
         least = max(done, start - _LEFT)
-        while start > least and text[start - 1] in _IN_KEY:
+        while start > least and (
+            text[start - 1] in _IN_KEY or (text[start - 1] > "\x7f" and text[start - 1].isalnum())
+        ):
             start -= 1
+        if start and text[start - 1] == "\\":
+            escape = _ESCAPE.match(text, start - 1)
+            start = min(escape.end(), mark) if escape is not None else start
         tail = _TAIL.match(text, mark)
-        done = tail.end() if tail is not None else end
-        rest = _REST.match(text, done)
-        if rest is None:
-            continue
+        done = max(tail.end() if tail is not None else end, end)
         key = text[start:done].strip(".-")
         strength = names_secret(key.replace("-", "_"))
-        if not strength:
+        if not strength and not names_section(key):
             continue
-        for span in _values(text, start, key, rest, language):
-            yield span
-            done = max(done, span[1])
+        rest = _REST.match(text, done)
+        read = _values(text, start, done, key, strength, rest, language)
+        yield from read.literals
+        if language == YAML and strength and rest is not None and text.startswith("*", rest.end()):
+            anchors = _anchors(text) if anchors is None else anchors
+            word = _WORD.match(text, rest.end() + 1)
+            place = anchors.get(word[0]) if word is not None else None
+            if place is not None and holds_secret(strength, literal(text[place[0] : place[1]])):
+                yield Literal(*place)
+        done = max(done, read.end)
+    if "\\u00" in text or "\\x" in text:
+        yield from _behind_escaped_keys(text)
 
 
 def _marks(text: str) -> list[Span]:
@@ -105,6 +128,8 @@ def _marks(text: str) -> list[Span]:
             if not (begins and _is_letter(text, at - 1)) and not (ends and _is_letter(text, end)):
                 found.append((at, end))
             at = small.find(word, end)
+    if not text.isascii():
+        found += [found_at.span() for found_at in _OTHERS.finditer(small)]
     found.sort()
     kept: list[Span] = []
     for span in found:
@@ -117,122 +142,328 @@ def _is_letter(text: str, at: int) -> bool:
     return 0 <= at < len(text) and (text[at].isalnum() or text[at] == "_")
 
 
-def _values(text: str, start: int, key: str, rest: re.Match[str], language: str) -> Iterator[Span]:
-    flag = text[max(0, start) : start + 2] == "--" or text[max(0, start - 2) : start] == "--"
-    at = rest.end()
-    if rest["sign"] is None and rest["annotated"] is None:
-        if rest["gap"] and not flag and not _sets(text, start):
-            return
-        if rest["comma"] and not (rest["close"] and _called(text, start)):
-            return
-    annotated = _ANNOTATION.match(text, at) if rest["sign"] and ":" in rest["sign"] else None
-    if annotated is not None and language in (PYTHON, LINE):  # `token: Optional[str] = "…"`
-        at = annotated.end()
+_ANCHOR = re.compile(r"""&([\w.-]{1,80})[ \t]{1,8}(?:["']([^"'\n]{1,400})["']|([^\s,\[\]{}#][^,\[\]{}\n#]{0,400}))""")
+
+
+def _anchors(text: str) -> dict[str, Span]:
+    """Where the values stand that aliases of YAML bring elsewhere."""
+    return {found[1]: found.span(2 if found[2] else 3) for found in _ANCHOR.finditer(text)}
+
+
+_ESCAPED_KEY = re.compile(
+    r"""(["'])((?:[\w.-]|\\(?:u00[0-9a-fA-F]{2}|x[0-9a-fA-F]{2})){1,80})\1\]?[ \t]{0,8}[:=][ \t]{0,8}"""
+)
+_ESCAPED = re.compile(r"\\(?:u00|x)([0-9a-fA-F]{2})")
+
+
+def _behind_escaped_keys(text: str) -> Iterator[Literal]:
+    """`"pass\\u0077ord": …`"""
+    for found in _ESCAPED_KEY.finditer(text):
+        if "\\" in found[2]:
+            key = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), found[2])
+            strength = names_secret(key)
+            if strength:
+                yield from _plain_value(text, found.end(), key, strength).literals
+
+
+_NOTHING = Read([], 0)
+
+
+def _values(
+    text: str, start: int, done: int, key: str, strength: int, rest: re.Match[str] | None, language: str
+) -> Read:
+    flag = text[start : start + 1] == "-" or text[max(0, start - 2) : start] == "--"
     name = key.replace("-", "_")
-    quoted = _QUOTED.match(text, at)
-    if quoted is None and language == YAML and not flag:
-        head = _YAML_HEAD.match(text, at)
-        at = head.end() if head else at
-        quoted = _QUOTED.match(text, at)
+    if strength == SURE and not flag:
+        read = _apart(text, start, done, name, strength, language)
+        if read is not None:
+            return read
+    if rest is None:
+        return _NOTHING
+    at = rest.end()
+    if rest["comma"] is not None:
+        return _behind_comma(text, start, at, name, strength, flag=flag) if strength and rest["close"] else _NOTHING
+    if rest["gap"] is not None:
+        if not strength or not (flag or _sets(text, start)):
+            return _NOTHING
+        return _argument(text, start, at, name, strength, language)
+    sign = rest["sign"].strip()
+    if sign in ("==", "!="):
+        return _compared(text, at, name, strength) if strength == SURE and language in (PYTHON, JSON) else _NOTHING
+    if ":" in sign and language in (PYTHON, LINE):
+        annotated = _ANNOTATION.match(text, at)
+        if annotated is not None:  # `token: Optional[str] = "…"`
+            at, sign = annotated.end(), "="
+    if rest["close"] and language in (JSON, LINE, YAML) and text[at : at + 1] in ("\n", "\r"):
+        space = text[at : at + 200]
+        at += len(space) - len(space.lstrip())  # JSON may go on in the next line
+    if sign == ":" and text[at : at + 1] in ("{", "[") and language != PYTHON:
+        return flow(text, at, name, strength)
+    if language == YAML and sign == ":" and not flag:
+        return _yaml(text, start, at, name, strength, closed=bool(rest["close"]))
+    if not strength:
+        return expression(text, at, name, 0) if language == PYTHON and text[at : at + 1] == "{" else _NOTHING
+    if language == SHELL and (flag or text[at - 1 : at] in ("=", ":")) and not rest["close"]:
+        return _shell(text, at, strength)
+    if rest["close"] is None and text[at : at + 1] == "(" and key.rpartition(".")[2] == "auth":
+        return expression(
+            text, at + 1, name, SURE, within=call_frame(name, SURE, "auth")
+        )  # a user's name and the password
+    if strength == SURE and not flag and _is_program(text, start, at, rest["close"], sign, language):
+        outer = '"' if language == JSON and rest["close"] != '"' else ""
+        return expression(text, at, name, strength, outer=outer, commas=_has_more_targets(text, start))
+    quoted = _QUOTED.match(text, at) or (_TICKED.match(text, at) if language == LINE and rest["close"] == "`" else None)
     if quoted is not None:
-        yield from _pieces(text, name, quoted, rest)
-        return
-    if rest["comma"]:
-        return
+        return _pieces(text, strength, quoted, language)
     if text[at : at + 1] == "[":
-        yield from _items(text, at, name)
-        return
-    yield from _bare(text, start, at, name, flag, rest, language)
+        return flow(text, at, name, strength)
+    if text[at : at + 1] == "(":
+        return expression(text, at, name, strength)
+    return _bare(text, start, at, name, strength, flag, rest, language)
 
 
-def _called(text: str, start: int) -> bool:
-    """The first word of a call: `os.environ.setdefault("NAME", "value")`, `monkeypatch.setenv("NAME", "value")`."""
-    head = text[max(0, start - 4) : start].rstrip("\"'\\")
-    return head.endswith("(")
+def _is_program(text: str, start: int, at: int, close: str | None, sign: str, language: str) -> bool:
+    """Whether an expression of a program stands there, and not a value alone."""
+    if language == PYTHON:
+        return not (_BARE_WORD.match(text, at) is not None and _in_words(text, start))
+    if language == JSON:
+        return close != '"' and _BARE_WORD.match(text, at) is None
+    return _CALL.match(text, at) is not None and "=" in sign
 
 
-_SETTERS = re.compile(r"(?:setenv|env|set|config|export)[ \t]{1,8}(?:--?\w{1,20}[ \t]{1,4})?\Z")
+_BARE_WORD = re.compile(r"""[\w.+/@:-]{3,400}(?=[\s"'\\;&|]|\Z)""")
+
+
+def _plain_value(text: str, at: int, key: str, strength: int) -> Read:
+    """Whatever stands there: a collection, a text in quotes, a word."""
+    if text[at : at + 1] in ("{", "["):
+        return flow(text, at, key, strength)
+    quoted = _QUOTED.match(text, at)
+    if quoted is not None:
+        end = closing(text, quoted.end(), quoted["mark"])
+        if holds_secret(strength, text[quoted.end() : end]):
+            return Read([Literal(quoted.end(), end)], end)
+        return Read([], end)
+    word = _FLOW_REST.match(text, at)
+    if word is not None and holds_secret(strength, literal(word[0].strip())):
+        return Read([Literal(at, at + len(word[0].rstrip()))], word.end())
+    return Read([], at)
+
+
+_TARGETS = re.compile(r"[\w.,*\[\] \t]{0,200},[ \t]{0,8}\Z")
+_PAIR_NAME = re.compile(
+    r"""(?:\b(?:name|key|variable|var|env_name|envvar|option|field|param(?:eter)?|header|id)|Name|Key)\\{0,2}["']?[ \t]{0,8}[:=]"""
+    r"""[ \t]{0,8}\\{0,2}["']?\Z"""
+)
+_PAIR_VALUE = re.compile(
+    r"""\\{0,2}["']?[ \t]{0,8},?[ \t]{0,8}(?:\#[^\n]{0,100})?(?:\\n"[ \t]{0,8},)?(?:\r?\n[ \t]{0,80})?\\{0,2}["']?"""
+    r"""(?:value|Value|default|val|content|data)\\{0,2}["']?[ \t]{0,8}[:=][ \t]{0,8}"""
+)
+_VALUE_BEFORE = re.compile(
+    r"""(?:\bvalue|\bdefault|\bval|Value)\\{0,2}["']?[ \t]{0,8}[:=][ \t]{0,8}"""
+    r"""\\{0,2}(?:(["'])(?P<quoted>[^"'\n\\]{3,400})\\{0,2}\1|(?P<bare>[^\s,"'{}\[\]]{3,400}))"""
+    r"""[ \t]{0,8},?[ \t]{0,8}(?:\r?\n[ \t]{0,80})?\\{0,2}["']?(?:name|key|Name|Key|variable)\\{0,2}["']?[ \t]{0,8}[:=][ \t]{0,8}"""
+    r"""\\{0,2}["']?\Z"""
+)
+_MORE_TARGETS = re.compile(
+    r"""(?:[ \t]{0,8},[ \t]{0,8}[\w.*]{1,80}(?:\[[^\]\n]{0,80}\])?){1,8},?[ \t]{0,8}\)?[ \t]{0,8}=(?!=)[ \t]{0,8}"""
+)
+_HERE_STRING = re.compile(r"[ \t]{0,8}<<<[ \t]{0,8}")
+_HERE_DOCUMENT = re.compile(r"""[ \t]{0,8}<<-?[ \t]{0,4}["']?(\w{1,40})["']?[^\n]{0,80}\n""")
+
+
+def _apart(text: str, start: int, done: int, name: str, strength: int, language: str) -> Read | None:
+    """Values that do not stand directly behind their key: `name: KEY` and `value: …`, `key, a = …`, `read KEY <<< …`, `save_token(…)`."""
+    head = text[max(0, start - 60) : start]
+    if head[-1:] in (" ", "\t", '"', "'", "=", ":") and _PAIR_NAME.search(head):
+        behind = _PAIR_VALUE.match(text, done)
+        if behind is not None:
+            return _plain_value(text, behind.end(), name, strength)
+        before = _VALUE_BEFORE.search(text, max(0, start - 600), start)
+        if before is not None:
+            part = "quoted" if before["quoted"] else "bare"
+            if holds_secret(strength, literal(before[part])):
+                return Read([Literal(*before.span(part))], done)
+    following = text[done : done + 1]
+    if following == "(":
+        return _called_with(text, start, done, name, strength)
+    if following in (" ", "\t", "<") and language != PYTHON:
+        here = _HERE_STRING.match(text, done)
+        if here is not None:
+            return _shell(text, here.end(), strength)
+        document = _HERE_DOCUMENT.match(text, done)
+        if document is not None:
+            end = text.find(f"\n{document[1]}", document.end() - 1, document.end() + 4_000)
+            return Read([Literal(document.end(), max(end, document.end()))], max(end, done))
+    if following in (" ", "\t", ",") and language in (PYTHON, JSON):
+        more = _MORE_TARGETS.match(text, done)
+        if more is not None:
+            outer = '"' if language == JSON else ""
+            return expression(text, more.end(), name, strength, outer=outer, commas=True)
+    if language in (YAML, JSON) and following in (" ", "\t", "\r", "\n", '"'):
+        behind = _NEXT_LINE.match(text, done + (following == '"'))
+        if (
+            behind is not None
+            and "\n" in behind[0].partition(":")[0]
+            and (following == '"' or head.rstrip("\"'").endswith("? "))
+        ):
+            return _plain_value(text, behind.end(), name, strength)
+    return None
+
+
+def _has_more_targets(text: str, start: int) -> bool:
+    """`user, password = "…", "…"`: what is before the key on its line are targets as well."""
+    if text[start - 1 : start] not in (" ", ","):
+        return False
+    line = max(text.rfind("\n", max(0, start - 200), start) + 1, start - 200, 0)
+    return _TARGETS.match(text, line, start) is not None
+
+
+def _called_with(text: str, start: int, done: int, name: str, strength: int) -> Read | None:
+    """A function that takes a secret: `SecretStr("…")`, `save_token("…")`. What it is defined with are no values."""
+    function = name.rpartition(".")[2].lstrip("_")
+    if text[max(0, start - 4) : start] == "def ":
+        return None
+    if not (function[:1].isupper() or function.partition("_")[0].lower() in SAVERS or function[:3] in ("set", "add")):
+        return None
+    return expression(
+        text, done + 1, name, strength, within=call_frame(name, strength, function.lower() + "(")
+    )  # its own name, that of no other function
+
+
+def _compared(text: str, at: int, name: str, strength: int) -> Read:
+    quoted = _QUOTED.match(text, at)
+    if quoted is None or name.lower() == "token":  # of a text, mostly
+        return _NOTHING
+    return _pieces(text, strength, quoted, PYTHON)
+
+
+_CALLEE = re.compile(r"""([\w.]{0,80})\((?:[\w.\[\]"' \t]{0,80},[ \t]{0,8})?\\{0,2}["']?\Z""")
+_OPTION = re.compile(
+    r"(?:add_argument|option|Option|argument|Argument|add_option|DEFINE_\w{1,20}|parameter|Field|field|config)\Z"
+)
+
+
+def _behind_comma(text: str, start: int, at: int, name: str, strength: int, *, flag: bool) -> Read:
+    """The first words of a call or a pair: `getenv("NAME", "value")`, `["--name", "value"]`, `add_argument("--name", default="value")`."""
+    head = text[max(0, start - 170) : start].rstrip("-")
+    called = _CALLEE.search(head)
+    quoted = _QUOTED.match(text, at)
+    if flag:
+        if called is not None and called[1] and (quoted is None or _OPTION.search(called[1])):
+            frame = call_frame(name, strength, "", place=1, only=DEFAULTS)
+            return expression(text, at, name, strength, within=frame)
+        if quoted is not None and text[quoted.end() : quoted.end() + 1] != "-":
+            return _pieces(text, strength, quoted, PYTHON)
+        return _NOTHING
+    if called is None:
+        return _NOTHING
+    callee = called[1].rpartition(".")[2].lower()
+    if callee in READERS or callee in SETTING:
+        return expression(text, at, name, strength, within=call_frame(name, strength, callee, place=2))
+    if quoted is None:
+        if _OPTION.search(called[1]):
+            return expression(text, at, name, strength, within=call_frame(name, strength, "", place=1, only=DEFAULTS))
+        return _NOTHING
+    end = closing(text, quoted.end(), quoted["mark"])
+    value = text[quoted.end() : end]
+    surely = name.isupper() or looks_generated(value)
+    # `Textbox("api_key", "its title")` may be anything
+    if (surely or (not callee and not any(c.isspace() for c in value))) and holds_secret(strength, value):
+        return Read([Literal(quoted.end(), end, surely)], end)
+    return _NOTHING
+
+
+_SETTERS = re.compile(
+    r"(?:(?:setenv|env|set_env|set|config|export|ENV|ARG)[ \t]{1,8}(?:--?\w{1,20}[ \t]{1,4})?|printf[ \t]{1,4}-v[ \t]{1,4})\Z"
+)
 
 
 def _sets(text: str, start: int) -> bool:
-    """`setenv NAME value`, `%env NAME value`, `conda env config vars set NAME value`."""
+    """`setenv NAME value`, `%env NAME value`, `conda env config vars set NAME value`, `printf -v NAME %s value`."""
     return _SETTERS.search(text, max(0, start - 40), start) is not None
 
 
-def _pieces(text: str, name: str, quoted: re.Match[str], rest: re.Match[str]) -> Iterator[Span]:
-    """A quoted text, with those that Python adds to it: `"hf_" + "…"`."""
+_PRINTED = re.compile(r"""["']?%[sb](?:\\n)?["']?[ \t]{1,8}""")
+
+
+def _argument(text: str, start: int, at: int, name: str, strength: int, language: str) -> Read:
+    """`--name value`, `setenv NAME value`"""
+    form = _PRINTED.match(text, at)
+    at = form.end() if form is not None else at
+    if text.startswith("--", at):
+        return _NOTHING
+    if language == SHELL:
+        return _shell(text, at, strength)
+    quoted = _QUOTED.match(text, at)
+    if quoted is not None:
+        return _pieces(text, strength, quoted, language)
+    word = _WORD.match(text, at)
+    value = word[0].rstrip(".:!?)") if word is not None else ""
+    if word is None or not value or text[word.end() : word.end() + 1] in ("(", "[") or _CODE.match(value):
+        return _NOTHING
+    if holds_secret(strength, value):
+        return Read([Literal(at, at + len(value))], word.end())
+    return _NOTHING
+
+
+def _pieces(text: str, strength: int, quoted: re.Match[str], language: str) -> Read:
+    """A quoted text, with those that Python adds to it: `"hf_" + "…"`, and what the shell writes directly behind it: `'…'…`."""
     spans: list[Span] = []
     found: re.Match[str] | None = quoted
+    end = quoted.end()
     while found is not None and len(spans) < 50:
         mark = found["mark"]
         begin = found.end()
-        end = _closing(text, begin, mark)
-        spans.append((begin, end))
-        more = _NEXT_PIECE.match(text, min(end + len(mark), len(text)))
+        stop = closing(text, begin, mark)
+        spans.append((begin, stop))
+        end = min(stop + len(mark), len(text))
+        more = _NEXT_PIECE.match(text, end)
         found = _QUOTED.match(text, more.end()) if more else None
-    whole = "".join(text[begin:end] for begin, end in spans)
-    if (
-        rest["comma"] and not name.isupper() and not looks_generated(whole)
-    ):  # `("api_key", "its title")` may be anything
-        return
-    if is_secret(name, whole):
-        yield from ((begin, end) for begin, end in spans if end > begin)
+    if language != PYTHON:
+        tail = _WORD.match(text, end)
+        if tail is not None and tail[0][0].isalnum():
+            spans.append(tail.span())
+            end = tail.end()
+    whole = "".join(text[begin:stop] for begin, stop in spans)
+    if not holds_secret(strength, whole):
+        return Read(
+            [], end if len(whole) > 100 else 0
+        )  # it may be a key itself: `key: "HF_TOKEN"`, and its value below
+    return Read([Literal(begin, stop) for begin, stop in spans if stop > begin], end)
 
 
-_ITEM_WORD = re.compile(r"""["']([^"'\n]{1,4096})["']|([^\s,\[\]"'\\]{1,4096})""")
-
-
-def _items(text: str, at: int, name: str) -> Iterator[Span]:
-    """The texts of a list: `api_keys: ["…", "…"]`."""
-    close = text.find("]", at, at + 4_000)
-    for item in _ITEM_WORD.finditer(text, at, max(close, at)):
-        part = 1 if item[1] else 2
-        if is_secret(name, item[part]):
-            yield item.span(part)
-
-
-def _closing(text: str, begin: int, mark: str) -> int:
-    """Where a quoted text ends: at its mark, else with its line."""
-    limit = min(len(text), begin + 20_000)
-    if len(mark) == 3 and mark[0] != "\\":
-        end = text.find(mark, begin, limit)
-        return limit if end < 0 else end
-    if mark[0] == "\\":
-        ends = [text.find(mark, begin, limit), text.find("\n", begin, limit)]
-        return min((end for end in ends if end >= 0), default=limit)
-    at = begin
-    while at < limit:
-        character = text[at]
-        if character == mark or character == "\n":
-            return at
-        at += 2 if character == "\\" else 1
-    return limit
-
-
-def _bare(text: str, start: int, at: int, name: str, flag: bool, rest: re.Match[str], language: str) -> Iterator[Span]:
+def _bare(
+    text: str, start: int, at: int, name: str, strength: int, flag: bool, rest: re.Match[str], language: str
+) -> Read:
     number = _NUMBER.match(text, at)
     if number is not None and language in (PYTHON, JSON):
-        if names_secret(name) == SURE:
-            yield number.span()
-        return
+        return Read([Literal(*number.span())] if strength == SURE else [], number.end())
     if language == PYTHON and not flag and not _in_words(text, start):
-        return
-    if language == YAML and not flag and rest["sign"] and ":" in rest["sign"] and _begins(text, start):
-        yield from _yaml(text, start, at, name)
-        return
-    if language == SHELL:
-        yield from _shell(text, at, name)
-        return
+        return _NOTHING
     word = _WORD.match(text, at)
     if word is None:
-        return
+        return _NOTHING
     value = word[0].rstrip(".:!?)")
-    if not value or not is_secret(name, value) or text[word.end() : word.end() + 1] in ("(", "["):
-        return
+    if not value or not holds_secret(strength, value) or text[word.end() : word.end() + 1] in ("(", "["):
+        return _NOTHING
     # Of a line on its own nobody knows whether a bare word is a name of the program's, a word of a sentence, or the secret.
-    sure = flag or (name.isupper() and bool(rest["sign"]))
+    sure = (
+        flag
+        or name.isupper()
+        or (rest["sign"] == "=" and (language in (PYTHON, JSON) or _is_line(text, start, word.end())))
+    )
+    sure = sure or (
+        "_" in name and text[start - 1 : start] in ("'", '"') and rest["sign"].strip() == ":"
+    )  # a header: 'X-Api-Key: …'
     if (sure and not _CODE.match(value)) or _telling(value):
-        yield word.start(), word.start() + len(value)
+        return Read([Literal(at, at + len(value))], word.end())
+    return _NOTHING
+
+
+def _is_line(text: str, start: int, end: int) -> bool:
+    """`key=value` and nothing else, as in files of settings."""
+    return _begins(text, start) and not text[end : end + 1].strip()
 
 
 def _in_words(text: str, start: int) -> bool:
@@ -249,22 +480,25 @@ def _telling(value: str) -> bool:
     return any(c.isdigit() for c in value) and len(value) >= 4 and not value.replace("_", "").isalpha()
 
 
-def _shell(text: str, at: int, name: str) -> Iterator[Span]:
-    """A word of the shell may be quoted in parts: `abc"def"ghi`."""
-    word = _SHELL_WORD.match(text, at)
-    if word is None or (text[at] == "-" and text[at : at + 2] == "--"):
-        return
-    end = word.end()
-    while end < len(text) and text[end] in "\"'" and end - at < 8192:
-        end = min(_closing(text, end + 1, text[end]) + 1, len(text))
-        more = _SHELL_WORD.match(text, end)
-        end = more.end() if more else end
+_ARRAY_WORD = re.compile(r"""[^\s()]{1,4096}""")
+
+
+def _shell(text: str, at: int, strength: int) -> Read:
+    """A word of the shell may be quoted in parts, and hold what another command prints: `abc"def"ghi`, `$(echo …)`, `(one two)`."""
+    end = shell_word(text, at)
     value = text[at:end]
-    if is_secret(name, int(value) if value.isdigit() and len(value) < 30 else value):
-        yield at, end
+    if not value:
+        return _NOTHING
+    if value[0] == "(":
+        words = _ARRAY_WORD.finditer(text, at + 1, end)
+        return Read([Literal(*word.span()) for word in words if holds_secret(strength, word[0].strip("\"'"))], end)
+    bare = value[1:] if value[:2] in ("$'", '$"') else value
+    if not bare.startswith("$("):
+        bare = bare.replace('"', "").replace("'", "")
+    return Read([Literal(at, end)] if holds_secret(strength, literal(bare)) else [], end)
 
 
-_BEGINS = re.compile(r"""\n?[ \t]{0,200}(?:-[ \t]{1,20}){0,4}["']?\Z""")
+_BEGINS = re.compile(r"""\n?[ \t]{0,200}(?:-[ \t]{1,20}){0,4}(?:\?[ \t]{1,8})?["']?\Z""")
 
 
 def _begins(text: str, start: int) -> bool:
@@ -273,42 +507,116 @@ def _begins(text: str, start: int) -> bool:
     return _BEGINS.match(text, line, start) is not None
 
 
-def _yaml(text: str, start: int, at: int, name: str) -> Iterator[Span]:
-    """The rest of the line; a block or a list below it."""
+def _in_flow(text: str, start: int) -> bool:
+    """A key of a mapping in braces."""
+    return text[max(0, start - 60) : start].rstrip("\"' \t\r\n")[-1:] in ("{", ",")
+
+
+def _yaml(text: str, start: int, at: int, name: str, strength: int, *, closed: bool) -> Read:
+    """The rest of the line, and the lines below that belong to it."""
     line_start = text.rfind("\n", max(0, start - 400), start) + 1
-    indent = start - line_start
+    indent = start - line_start - closed
+    begins = _begins(text, start)
+    head = _YAML_HEAD.match(text, at)
+    at = head.end() if head else at
     block = _BLOCK.match(text, at)
-    if block is not None or at >= len(text) or text[at] in "\r\n" or "\n" in text[start:at]:
-        yield from _below(text, block.end() if block else text.find("\n", start) + 1, indent, name, block is not None)
-        return
-    if text[at] in "*{[":
-        return
-    value = _YAML_REST.match(text, at)
-    if value is not None:
-        plain = value[0].strip()
-        number = int(plain) if plain.isdigit() and len(plain) < 30 else plain
-        if is_secret(name, number):
-            yield at, at + len(value[0].rstrip())
+    if begins and (block is not None or at >= len(text) or text[at] in "\r\n#" or "\n" in text[start:at]):
+        first = block.end() if block else text.find("\n", start) + 1
+        return _below(text, first, indent, name, strength, block=block is not None)
+    if at >= len(text) or text[at] in "*\r\n" or not strength:
+        return _NOTHING
+    if text[at] in "{[":
+        return flow(text, at, name, strength)
+    quoted = _QUOTED.match(text, at)
+    if quoted is not None and not quoted["lead"]:
+        mark = quoted["mark"]
+        end = _closing_below(text, quoted.end(), mark, indent) if begins else closing(text, quoted.end(), mark)
+        return Read([Literal(quoted.end(), end)] if holds_secret(strength, text[quoted.end() : end]) else [], end)
+    if not begins and not _in_flow(text, start):
+        return _loose(text, at, name, strength)
+    value = (_YAML_REST if begins else _FLOW_REST).match(text, at)
+    if value is None:
+        return _NOTHING
+    end = at + len(value[0].rstrip())
+    if not holds_secret(strength, literal(value[0].strip())):
+        return Read([], end)
+    return Read([Literal(at, max(end, _further(text, value.end(), indent)) if begins else end)], end)
 
 
-def _below(text: str, at: int, indent: int, name: str, block: bool) -> Iterator[Span]:
-    """The lines of a block scalar, or the items of a list, that belong to the key."""
-    lines = 0
-    while 0 < at < len(text) and lines < 500:
+def _loose(text: str, at: int, name: str, strength: int) -> Read:
+    """In the midst of a text, as in a command or a sentence."""
+    word = _WORD.match(text, at)
+    value = word[0].rstrip(".:!?)") if word is not None else ""
+    if value and holds_secret(strength, value) and ((name.isupper() and not _CODE.match(value)) or _telling(value)):
+        return Read([Literal(at, at + len(value))], at + len(value))
+    return _NOTHING
+
+
+def _further(text: str, at: int, indent: int) -> int:
+    """Where a plain text ends that goes on in the lines below: they stand deeper than its key, and are no keys."""
+    end = at
+    for _ in range(50):
+        begin = text.find("\n", at, at + 400)
+        if begin < 0 or text[at:begin].strip():
+            break
+        stop = text.find("\n", begin + 1)
+        stop = len(text) if stop < 0 else stop
+        line = text[begin + 1 : min(stop, begin + 4_000)]
+        body = line.strip()
+        if not body or len(line) - len(line.lstrip()) <= indent or body[0] in "#-" or _CHILD.match(body):
+            break
+        at = stop
+        end = begin + 1 + len(line.rstrip())
+    return end
+
+
+def _closing_below(text: str, begin: int, mark: str, indent: int) -> int:
+    """Where a text of YAML in quotes ends, perhaps some lines below; where its quote is missing, with the lines that stand deeper."""
+    at = closing(text, begin, mark)
+    for _ in range(50):
+        if at >= len(text) or text[at] != "\n":
+            return at
+        stop = text.find("\n", at + 1, at + 4_000)
+        line = text[at + 1 : stop if stop >= 0 else at + 4_000]
+        if not line.strip() or len(line) - len(line.lstrip()) <= indent:
+            return at
+        at = closing(text, at + 1, mark)
+    return at
+
+
+def _below(text: str, at: int, indent: int, name: str, strength: int, *, block: bool) -> Read:
+    """The lines of a block scalar, or the items and keys of a collection, that belong to the key."""
+    found: list[Literal] = []
+    above: list[tuple[int, str, int]] = [(indent, name, strength)]
+    lines, end = 0, at
+    while 0 < at < len(text) and lines < (500 if strength == SURE else 20):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
-        line = text[at:end]
+        line = text[at : min(end, at + 4_000)]
         body = line.strip()
         depth = len(line) - len(line.lstrip())
         item = _ITEM.match(line)
         if body and not (depth > indent or (not block and item is not None and depth >= indent)):
-            return
+            end = at
+            break
         begin = item.end() if item is not None and not block else depth
+        while len(above) > 1 and begin <= above[-1][0]:
+            above.pop()
+        _, owner, sure = above[-1]
+        child = _CHILD.match(line, begin) if not block else None
+        if child is not None:
+            sure = inherited(owner, child[1], sure)
+            above.append((begin, child[1], sure))
+            begin = child.end()
         value = line[begin:].strip()
-        if value and not block and (item is None or re.match(r"[\w.-]{1,80}:(?:\s|\Z)", value)):
-            return
+        if value and not block:
+            head = _YAML_HEAD.match(line, begin)
+            begin = head.end() if head else begin
+            rest = _YAML_REST.match(line, begin)
+            value = rest[0].strip() if rest is not None and value[0] != "#" else ""
         value = value.strip("\"'")
-        if value and is_secret(name, value):
-            where = text.index(value, at)
-            yield where, where + len(value)
+        if value and holds_secret(sure, literal(value)):
+            where = text.index(value, at + begin)
+            found.append(Literal(where, where + len(value)))
         at, lines = end + 1, lines + 1
+    return Read(found, end if strength == SURE else 0)

@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+IN_OTHER_LANGUAGES = (
+    "contrase", "senha", "mot_de_passe", "motdepasse", "mot-de-passe", "kennwort", "wachtwoord", "salasana", "parola",
+    "пароль", "密码", "密碼", "密钥", "密鑰", "口令", "令牌", "パスワード", "비밀번호", "şifre", "lösenord", "hasło",
+)  # fmt: skip
+"""In small letters: words for a password in languages other than English. Every key with one of them names a secret."""
+
+PLAIN_OTHERS = tuple(word for word in IN_OTHER_LANGUAGES if word.isascii())
+OTHERS = tuple(word for word in IN_OTHER_LANGUAGES if not word.isascii())
+
 IN_KEYS = (
     "token", "key", "secret", "pass", "pwd", "cred", "auth", "bearer", "pat", "cookie", "signature", "sk", "ak", "sas", "dsn",
-    "webhook", "hmac", "jwt", "api", "connection",
+    "webhook", "hmac", "jwt", "api", "connection", *IN_OTHER_LANGUAGES,
 )  # fmt: skip
 """In small letters: a key that names a secret holds one of these."""
 
 IN_TEXT = (
     "token", "key", "secret", "passw", "passphrase", "passcode", "pwd", "cred", "auth", "bearer", "cookie", "signature", "dsn", "webhook", "hmac", "jwt",
-    "connection", *(f"{word}{sign}" for word in ("pass", "pat", "sk", "ak", "sas", "api") for sign in "=:\"'\\"), "-pass ", "-pat ", "_pass", "_pat ",
+    "connection", "_pass", "_pat ", "\\u00", *PLAIN_OTHERS,
 )  # fmt: skip
 """The same where text stands around the key: `pass` alone is an English word."""
 
-IN_SHAPES = ("://", "login", "curl", "wget", "sshpass", "mysql", "docker", "hooks.", "/hook/")
+SHORT = ("pass", "pat", "sk", "ak", "sas", "api")
+"""These count where a sign follows, or where a flag ends in them."""
+
+IN_SHAPES = (
+    "://",
+    ":\\/\\/",
+    "login",
+    "curl",
+    "wget",
+    "sshpass",
+    "mysql",
+    "docker",
+    "hooks.",
+    "/hook/",
+    "echo ",
+    "printf ",
+    "<<<",
+    "basic ",
+)
 """In small letters: what stands beside secrets that are known by their surroundings."""
 
 MARKS = (
@@ -38,8 +65,30 @@ def may_hold_secret(text: str) -> bool:
         any(word in lowered for word in IN_TEXT)
         or any(mark in lowered for mark in IN_SHAPES)
         or any(mark in text for mark in MARKS)
+        or (not text.isascii() and any(word in lowered for word in OTHERS))
+        or any(_short_key(lowered, word) for word in SHORT)
         or _long_words(text)
     )
+
+
+def _short_key(lowered: str, word: str) -> bool:
+    """`dbPass : …`, `"pat": …`, `--db-pass …`."""
+    at = lowered.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not lowered[end : end + 1].isalnum():
+            behind = lowered[end : end + 60].lstrip(" \t\"'\\])`")
+            if behind[:1] in _SIGNS or (lowered[end : end + 1] in " \t" and _in_flag(lowered, at)):
+                return True
+        at = lowered.find(word, end)
+    return False
+
+
+_SIGNS = frozenset("=:,\r\n")
+
+
+def _in_flag(lowered: str, at: int) -> bool:
+    return lowered[max(0, at - 60) : at].rpartition(" ")[2].startswith("-")
 
 
 def _long_words(text: str) -> bool:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
-from stablint.secrets.hints import may_hold_key
+from stablint.secrets.hints import IN_OTHER_LANGUAGES, may_hold_key
 from stablint.secrets.words import (
     ABOUT,
     ALWAYS,
+    BESIDE,
     BY_LOOKS,
+    FILLERS,
+    FILLERS_ALONE,
     KEYS_OF,
     KEYS_OF_DATA,
+    NAMES,
     NO_PASS,
+    PASSWORDS,
     TAIL,
     TOKENS_OF_PEOPLE,
     TOKENS_OF_TEXT,
+    VALUES,
     VENDORS,
     VOCABULARY,
 )
@@ -43,13 +49,21 @@ def names_secret(key: str) -> int:
 
 def _strength(key: str) -> int:
     name = key.rpartition(".")[2]
-    if len(name) > _LONGEST_KEY or not may_hold_key(name.lower()):
+    lowered = name.lower()
+    if len(name) > _LONGEST_KEY or not may_hold_key(lowered):
         return NO
+    if any(word in lowered for word in IN_OTHER_LANGUAGES):
+        return SURE
     words = [word.lower() for word in re.findall(_WORD, name)]
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in TAIL):
         words.pop()
     if not words:
         return NO
+    strength = _of_last(words, name)
+    return strength or _of_earlier(words)
+
+
+def _of_last(words: list[str], name: str) -> int:
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     upper = name.isupper()
     if last in ABOUT:
@@ -66,19 +80,52 @@ def _strength(key: str) -> int:
         return LIKELY if name in ("PWD", "OLDPWD", "pwd") else SURE
     if last == "pat":
         return SURE if before in VENDORS else LIKELY if upper else NO
-    if last in ALWAYS:
+    if last in ALWAYS or (last[-1] == "s" and last[:-1] in ALWAYS):
         return SURE
     if last in BY_LOOKS:
         return LIKELY
     if last in ("string", "str") and before in ("connection", "conn"):
         return LIKELY
-    for end in ("password", "passwd", "passphrase", "apikey", "secret"):
+    for end in ("password", "passwords", "passwd", "passphrase", "apikey", "secret"):
         if last.endswith(end):
             return SURE
     for end in ("token", "key"):
         if last.endswith(end) and last[: -len(end)] in VENDORS:
             return SURE
     return NO
+
+
+def _of_earlier(words: list[str]) -> int:
+    """Where whose secret it is stands behind: `token_hf`, `password_root`, `secret_of_prod`."""
+    last = words[-1]
+    if len(words) < 2 or last in ABOUT or last in BESIDE:
+        return NO
+    for at, word in enumerate(words[:-1]):
+        if word in PASSWORDS:
+            return SURE
+        if last in VENDORS and (word in ("token", "secret") or (word == "key" and (at == 0 or words[at - 1] == "api"))):
+            return SURE if at == 0 or words[at - 1] not in TOKENS_OF_TEXT | KEYS_OF_DATA else NO
+    return NO
+
+
+def inherited(above: str, key: str, strength: int) -> int:
+    """How surely the value of `key` is a secret where it stands below `above`, whose own is one by `strength`: `wandb` below `secrets`,
+    `hf` below `tokens`."""
+    own = names_secret(key)
+    if own == SURE:
+        return own
+    words = [word.lower() for word in re.findall(_WORD, key)]
+    if not words or words[-1] in ABOUT or words[-1] in BESIDE:
+        return own
+    if strength == SURE:
+        return SURE
+    return SURE if names_section(above) and not VENDORS.isdisjoint(words) else own
+
+
+def names_section(key: str) -> bool:
+    """Whether vendors' names below this key name secrets: `tokens`, `api_keys`."""
+    name = key.rpartition(".")[2].lower()
+    return name.endswith(("tokens", "keys", "auth", "token", "key")) and len(name) <= _LONGEST_KEY
 
 
 def _of_token(last: str, before: str) -> int:
@@ -102,18 +149,19 @@ def _of_key(last: str, before: str, upper: bool) -> int:
 
 
 _FILLED = r"""(?ix)
-      (?:none|null|nil|true|false|yes|no|on|off|auto|default|empty|undefined|unset|n/?a|tbd|todo|fixme|optional|required|str|string|any)\Z
-    | [<\[{(].*[>\]})]\Z | <[^>]*>          # <token>, [PAD], {token}, {{ secrets.X }}
-    | .*(?:\$\{|\$\(|\{\{|<[a-z_ -]+>|%\()  # with a variable in it
-    | \$[a-z_]\w*\Z | %\w+%\Z | @\w+@\Z | `.*
+      (?:none|null|nil|true|false|yes|no|on|off|auto|default|empty|undefined|unset|n/?a|tbd|todo|fixme|optional|required|str|string|any|inherit)\Z
+    | <[^>]*>\Z | <\|.*\|>\Z             # <token>, <|im_end|>
+    | [\[{(]\s*[\w.-]{0,3}\s*[\]})]\Z    # [a], {}
+    | [\[{(](?=[^_.]*[_.]|(?-i:[A-Z ]*)[\]})])[^0-9]*[\]})]\Z  # {hf_login}, [PAD]
+    | \$(?-i:[A-Z_][A-Z0-9_]*|[a-z_][A-Za-z_]*[0-9]{0,2})\Z | %\w+%\Z | @\w+@\Z | `.*
     | [-x*.…#_?=]+\Z | [0]+\Z
     | (?:hf_|sk-|sk-proj-|sk-ant-|sk-or-|gh[a-z]_|r8_|gsk_|pk-|key-|token-|glpat-)?[-x*.…#_]{3,}\Z
-    | .*(?:\*{3}|x{5}|\.{3}|…)
+    | .{0,10}(?:\*{3,}|x{5,}|\.{3,}|…).{0,6}\Z
     | (?:.*[-_ ])?(?:no|not|without)[-_ ]?(?:api|auth|key|token|secret|password|login|needed|necessary|required)(?:[-_ ].*)?\Z
-    | os\.(?:environ|getenv).* | getpass\.? .* | env(?:iron)?[:.].* | (?:file|vault|secret|ssm|op|env|sops|kms|ref|arn|https?)://?[^@]*\Z
-    | .*(?:\A|[^a-z])(?:your|yours|placeholder|redacted|changeme|change[-_ ]?me|replace|insert|enter|fill|filled|todo|dummy|fake|example|
-        sample|here|hidden|masked|mock|foo|foobar|nope|notused|not[-_ ]used|unused|paste|goes)(?:\Z|[^a-z])"""
-_CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")  # the name of a variable
+    | os\.(?:environ|getenv)[^,]*\Z | getpass\.? .* | env(?:iron)?[:.][^,]*\Z
+    | (?:vault|secret|ssm|op|env|sops|kms|ref|arn|https?)://?[^@]*\Z | file:/+(?=[^/])[^@/]*[/.][^@]*\Z"""
+_CAPITALS = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z"  # the name of a variable
+_LETTERED = r"[^_]*(?:[A-Z][0-9]|[0-9][A-Z])[^_]*(?<=[^_]{8})"  # a part of it that no name has: `ZEBRA11X`
 _FOLDER = (
     r"(?:~|\.{1,2})/|/(?:home|root|etc|run|var|mnt|data|tmp|opt|usr|work|workspace|content|kaggle|secrets?|app|src|path|dev|proc|Users|Volumes)"
     r"(?:/|\Z)|[A-Za-z]:\\"
@@ -122,9 +170,23 @@ _FILE = r"[\w./~-]+\.(?:pem|key|crt|json|ya?ml|txt|env|cfg|ini|toml|py|sh|pub|p1
 _PIECE = r"[^A-Za-z0-9]+"
 
 
+_VARIABLE = r"\$?\{\{[^\n]{0,200}?\}\}|\{%[^\n]{0,200}?%\}|\$\{[^{}]{0,200}\}|\$\([^()]{0,200}\)|%\(\w{1,80}\)[sd]?|<[A-Za-z_ -]{1,80}>"
+# What stands in for a variable that is not set: `${A:-…}`, `${oc.env:A,…}`, `{{ env("A", "…") }}`, `$(echo …)`.
+_STAND_IN = (
+    r"\$\{[\w.#!]{1,100}:?[-=+?](?P<shell>[^{}]*)\}|\$\{[\w.]{1,40}:[^,{}]{0,100},(?P<resolver>[^{}]*)\}"
+    r"|\$\((?:.*<<|(?:.*\|)?\s*(?:echo|printf|base64)\s)(?P<printed>.*)\)"
+)
+_TEMPLATE_TEXT = r"""(?:,|default\(|\bor\b|\belse\b|\{\{)\s*\\?["']([^"'\\]{1,200})"""
+
+
 @lru_cache(maxsize=1)
 def _placeholders() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern) for pattern in (_FILLED, _CAPITALS, _FOLDER, _FILE))
+    return tuple(re.compile(pattern) for pattern in (_FILLED, _FOLDER, _FILE))
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL if pattern is _STAND_IN else 0)
 
 
 def is_placeholder(value: str) -> bool:
@@ -133,10 +195,53 @@ def is_placeholder(value: str) -> bool:
     if not text:
         return True
     short = text if len(text) <= 300 else text[:300]
-    if any(pattern.match(short) for pattern in _placeholders()):
+    if any(sign in short for sign in ("${", "$(", "{{", "{%", "%(", "<")):
+        rest = _without_variables(short)
+        if rest is None:
+            return False
+        if rest != short:
+            rest = rest.strip(" -_:/.,;@+|\"'")
+            return (len(rest) <= 8 and not any(c.isdigit() for c in rest)) or _stands_for_one(rest)
+    return _stands_for_one(short)
+
+
+def _without_variables(text: str) -> str | None:
+    """The rest of the text; None where a stand-in for a variable is no placeholder itself."""
+    for _ in range(4):  # one may stand within another
+        for found in _compiled(_VARIABLE).finditer(text):
+            if not _is_free(found[0]):
+                return None
+        shorter = _compiled(_VARIABLE).sub("", text)
+        if shorter == text:
+            break
+        text = shorter
+    return text
+
+
+def _is_free(variable: str) -> bool:
+    """Nothing but names in it."""
+    if "{{" in variable:
+        return all(_stands_for_one(text) or len(text) < 3 for text in _compiled(_TEMPLATE_TEXT).findall(variable))
+    found = _compiled(_STAND_IN).match(variable)
+    if found is None:
         return True
-    words = [word.lower() for word in re.split(_PIECE, short) if word]
-    return not words or all(word in VOCABULARY for word in words)
+    return all(len(text) < 3 or _stands_for_one(text.strip("\"'")) for text in found.groups() if text)
+
+
+def _stands_for_one(text: str) -> bool:
+    if any(pattern.match(text) for pattern in _placeholders()):
+        return True
+    words = [word.lower() for word in re.split(_PIECE, text) if word]
+    if _compiled(_CAPITALS).match(text) and not _compiled(_LETTERED).search(text):
+        return any(word in VOCABULARY or word in VENDORS or word in FILLERS or word in ALWAYS for word in words)
+    if all(word in VOCABULARY for word in words):
+        return True
+    others = [word for word in words if word not in FILLERS and word not in VOCABULARY]
+    if FILLERS.isdisjoint(words):
+        return False
+    if FILLERS_ALONE.isdisjoint(words):
+        return all(len(word) <= 8 and (word.isalpha() or len(word) <= 3) for word in others)
+    return all(word.isalpha() or len(word) < 8 for word in others)
 
 
 def looks_generated(value: str) -> bool:
@@ -155,7 +260,11 @@ def looks_generated(value: str) -> bool:
 
 def is_secret(key: str, value: Any) -> bool:
     """Whether a literal behind this key is a secret: `hub_token: hf_…`, `password: 12345678`; not `pad_token: "<pad>"`."""
-    strength = names_secret(key)
+    return holds_secret(names_secret(key), value)
+
+
+def holds_secret(strength: int, value: Any) -> bool:
+    """Whether a literal is a secret behind a key that names one as surely as `strength` says."""
     if not strength or isinstance(value, bool):
         return False
     if isinstance(value, int):
@@ -170,9 +279,24 @@ def is_secret(key: str, value: Any) -> bool:
 
 
 def conceal(key: str, value: Any, hidden: Any) -> Any:
-    """The value with `hidden` in the place of every secret in it: itself, an item of a list, a value behind a key of its own."""
+    """The value with `hidden` in the place of every secret in it: itself, an item of a list, a value behind a key of its own or below one."""
+    return _concealed(key, names_secret(key), value, hidden)
+
+
+def _concealed(key: str, strength: int, value: Any, hidden: Any) -> Any:
     if isinstance(value, dict):
-        return {name: conceal(name, child, hidden) if isinstance(name, str) else child for name, child in value.items()}
+        named = next((value[word] for word in NAMES if isinstance(value.get(word), str)), "")
+        return {
+            name: _concealed(*_below(key, strength, name, named), child, hidden) if isinstance(name, str) else child
+            for name, child in value.items()
+        }
     if isinstance(value, list):
-        return [conceal(key, child, hidden) for child in value]
-    return hidden if is_secret(key, value) else value
+        return [_concealed(key, strength, child, hidden) for child in value]
+    return hidden if holds_secret(strength, value) else value
+
+
+def _below(above: str, strength: int, key: str, named: str) -> tuple[str, int]:
+    """`named`: what the mapping says that its `value` is of."""
+    if named and key in VALUES and names_secret(named):
+        return named, names_secret(named)
+    return key, inherited(above, key, strength)

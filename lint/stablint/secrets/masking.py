@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from stablint.record import NamedTuple
 from stablint.secrets.assignments import LINE, assigned
 from stablint.secrets.hints import may_hold_secret
 from stablint.secrets.shapes import shaped
@@ -18,13 +19,26 @@ _LONG = 5_000  # characters of a text that is worth remembering
 _WORDLIKE = re.compile(r"[a-z]{1,11}\Z|[a-z]+(?:[_ -][a-z]+)+\Z|[A-Z][a-z]{1,11}\Z|[-+]?[0-9._]+(?:[eE][-+]?[0-9]+)?\Z")
 
 
-def spans(text: str, language: str = LINE) -> list[tuple[int, int]]:
-    """Where secrets stand, sorted and apart from each other."""
+class _Scanned(NamedTuple):
+    """Where secrets stand, sorted and apart from each other; and which texts are to be hidden elsewhere as well."""
+
+    spans: tuple[tuple[int, int], ...]
+    told: tuple[tuple[int, int], ...]
+
+
+def _scan(text: str, language: str) -> _Scanned:
     if not may_hold_secret(text):
-        return []
-    found = sorted({*assigned(text, language), *shaped(text)})
+        return _Scanned((), ())
+    found, aside = set(shaped(text)), set[tuple[int, int]]()
+    for literal in assigned(text, language):
+        (found if literal.told else aside).add((literal.start, literal.end))
+    told = tuple(_apart(found))
+    return _Scanned(tuple(_apart({*found, *aside})) if aside else told, told)
+
+
+def _apart(found: set[tuple[int, int]]) -> list[tuple[int, int]]:
     kept: list[tuple[int, int]] = []
-    for start, end in found:
+    for start, end in sorted(found):
         if kept and start < kept[-1][1]:
             kept[-1] = kept[-1][0], max(end, kept[-1][1])
         elif end > start:
@@ -36,7 +50,7 @@ def known(text: str, language: str = LINE) -> frozenset[str]:
     """The secrets of a file, to be hidden wherever they turn up. A word of the language is not among them: it may well mean something else."""
     if len(text) > _LONGEST or not may_hold_secret(text):
         return frozenset()
-    return frozenset(line for start, end in _cached(text, language) for line in lines_of(text[start:end]))
+    return frozenset(line for start, end in _cached(text, language).told for line in lines_of(text[start:end]))
 
 
 def lines_of(secret: str) -> Iterator[str]:
@@ -48,14 +62,14 @@ def lines_of(secret: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=64)
-def _cached(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    return tuple(spans(text, language))
+def _cached(text: str, language: str) -> _Scanned:
+    return _scan(text, language)
 
 
 @lru_cache(maxsize=16)
 def covered(text: str, language: str = LINE) -> str:
     """A source text with stars in the place of its secrets, character for character."""
-    return _without(text, _cached(text, language), same_length=True) if len(text) <= _LONGEST else text
+    return _without(text, _cached(text, language).spans, same_length=True) if len(text) <= _LONGEST else text
 
 
 def hidden_lines(text: str, language: str = LINE) -> frozenset[str]:
@@ -74,8 +88,8 @@ def mask(text: str, secrets: frozenset[str] = frozenset(), *, same_length: bool 
         if spelled in text:
             text = text.replace(spelled, "*" * len(spelled) if same_length else STARS)
     found = (
-        _cached(text, LINE) if len(text) > _LONG else spans(text)
-    )  # a hundred findings may stand in one endless line
+        _cached(text, LINE) if len(text) > _LONG else _scan(text, LINE)
+    ).spans  # a hundred findings may stand in one endless line
     return _without(text, found, same_length=same_length)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import pairwise
+from string import ascii_uppercase
 
-from stablint.secrets.keys import is_placeholder
+from stablint.secrets.keys import is_placeholder, is_secret
 
 # One vendor a row: what stands at the beginning of its tokens (None: anything), and what follows. No token is longer than its bound, so that no
 # text makes a pattern run on and on.
@@ -67,6 +69,7 @@ SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("Azure", (), r"[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,37}"),
 )  # fmt: skip
 
+_LOGIN = r"(?i)(?:\b|(?<=\\[nrt]))login (?!-)([A-Za-z0-9_-]{24,200})(?=[\\\"'\s]|\Z)"
 # These are known by what stands in front of them. The last group of each is the secret.
 _BEHIND: tuple[tuple[tuple[str, ...], str], ...] = (
     # Weights & Biases' older keys are any 40 hexadecimal digits.
@@ -75,28 +78,59 @@ _BEHIND: tuple[tuple[tuple[str, ...], str], ...] = (
         r"(?i)wandb[ _.-]{0,3}(?:api[_-]?)?(?:key|token|login)[\\\"' :=(,\]]{1,8}(?:--?\w{1,20}[ =]{1,3}|key ?= ?\\?[\"'])?"
         r"([0-9a-f]{40})(?![0-9a-f])",
     ),
-    (("bearer ", "basic "), r"(?i)\b(?:bearer|basic)[ ]{1,3}([A-Za-z0-9._~+/=-]{16,4000})"),
+    # A scheme and its credentials; without `Authorization` in front, `bearer` and `basic` are words of English.
+    (
+        ("authorization",),
+        r"(?i)authorization(?:\\?[\"'])?\]?[ \t]{0,8}[:=,][ \t]{0,8}(?:[bf]?\\?[\"'])?"
+        r"(?:bearer|basic|token|apikey|api-key|key|bot|digest|splunk|negotiate|genie-?key)[ =]{1,3}[\"']?([^\s\"'\\<>,;]{3,4000})",
+    ),
+    (
+        ("bearer ",),
+        r"(?i)(?:\b|(?<=\\[nrt]))bearer[ ]{1,3}((?=[^\s]{0,200}?[0-9])[A-Za-z0-9._~+/=-]{4,4000}|[A-Za-z0-9._~+/=-]{20,4000})",
+    ),
+    (
+        ("basic ",),
+        r"(?:\b|(?<=\\[nrt]))(?i:basic)[ ]{1,3}((?=[^\s]{0,200}?[0-9=])(?=[^\s]{0,200}?[A-Z])[A-Za-z0-9+/]{12,4000}={0,2})(?![\w./-])",
+    ),
     (
         ("webhook", "hooks.", "/hook/"),
         r"(?i)(?:hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/webhooks/"
         r"|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/|webhook\.office\.com/|outlook\.office\.com/webhook/)"
         r"([A-Za-z0-9_/@=.-]{8,300})",
     ),
-    (("login",), r"(?i)\blogin(?:\([ ]?\\?[\"']| )(?!-)([A-Za-z0-9_-]{24,200})(?=[\\\"'\s]|\Z)"),
+    (("login",), _LOGIN),
+    (("login",), r"(?i)(?:\b|_)login\([ ]?[bf]?\\?[\"'](?!https?:)([^\s\"'\\]{5,200})(?=\\?[\"'])"),
+    (
+        ("login",),
+        r"\b(?:wandb|swanlab|comet|clearml|huggingface-cli|hf auth) login (?:-[-\w]{1,20}[ =]){0,3}(?!-)"
+        r"[\"']?((?=[^\s]{0,200}?[0-9])[^\s\"'\\;&|<>]{6,200})",
+    ),
+    # echo … | docker login --password-stdin
+    (
+        ("echo ", "printf "),
+        r"\b(?:echo|printf)[ ]{1,4}(?:-\w{1,4}[ ]{1,4}){0,3}(?:['\"]?%s(?:\\{1,2}n)?['\"]?[ ]{1,4})?\\?[\"']?([^\s\"'|;&\\]{3,400})\\?[\"']?"
+        r"[ ]{0,4}\|[ ]{0,4}[^\n|;]{0,120}?\b(?:login|--?pass\w*(?:-stdin|-fd)?|password|passphrase|sudo -S|chpasswd|secret (?:create|set))\b",
+    ),
+    (
+        ("<<<",),
+        r"\b(?:login|passwd|password-stdin|sudo -S|gpg|secret create)\b[^\n|;<]{0,120}<<<[ ]{0,4}[\"']?([^\s\"']{3,400})",
+    ),
     (
         ("curl ", "wget ", "sshpass", "mysql", "docker "),
-        r"(?:curl[^\n|;]{0,200}? (?:-u|--user)[ =]?[\"']?[^\s:\"']{1,100}:|sshpass[ ]-p[ ]?[\"']?|docker[ ]login[^\n|;]{0,200}? -p[ ]?[\"']?"
-        r"|mysql[^\n|;]{0,200}? -p)([^\s\"'$<]{3,200})",
+        r"(?:curl[^\n|;]{0,200}? (?:-\w{0,8}u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,100}:[\"']?|sshpass[ ]-p[ ]?[\"']?"
+        r"|docker[ ]login[^\n|;]{0,200}? -p[ ]?[\"']?|mysql[^\n|;]{0,200}? -p)([^\s\"']{3,200})",
     ),
-    (("password ",), r"(?i)\blogin[ \t\n\r]{1,8}[^\s]{1,100}[ \t\n\r]{1,8}password[ ]{1,4}([^\s\"'$<]{3,200})"),
+    (("password ",), r"(?i)\blogin[ \t\n\r]{1,8}[^\s]{1,100}[ \t\n\r]{1,8}password[ ]{1,4}([^\s\"'$<\\]{3,200})"),
 )
 _PEM = re.compile(r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
 
 _SCHEME_END = "://"
-_USERINFO = re.compile(r"""[^\s"'<>\\`|{}$@]{1,1000}@(?=[\w\[.-])""")
+_ESCAPED_END = r":\/\/"  # as JSON may spell it
+_USERINFO = re.compile(r"""[^\s"'<>\\]{1,1000}@(?=[\w\[.-])""")
+_PORT = re.compile(r"[0-9]{1,5}(?:[/?#|]|\Z)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}\Z")
 _QUERY = re.compile(
-    r"""(?i)[?&#;](?:[a-z0-9_.-]{0,40}(?:token|secret|password|passwd|pwd|credential|apikey|api[_-]key|access[_-]?key|auth|signature|sig|key))=([^\s"'<>\\`&#;$]{6,2000})"""
+    r"""(?i)[?&#;]([a-z0-9_.-]{0,40}(?:token|secret|password|passwd|pwd|credential|apikey|api[_-]key|access[_-]?key|auth|signature|sig|key))=([^\s"'<>\\`&#;$]{6,2000})"""
 )
 _MARKS = tuple(dict.fromkeys(mark for _, marks, _ in SHAPES for mark in marks))
 _SHORTEST = 15  # letters of a token without blanks: no row above is shorter
@@ -111,6 +145,14 @@ def _tokens() -> re.Pattern[str]:
     return re.compile(r"(?<![A-Za-z0-9])(?:" + "|".join(rows) + ")")
 
 
+@lru_cache(maxsize=1)
+def _escaped_tokens() -> re.Pattern[str]:
+    """Behind an escape, whose last letter is no letter of the text: `\\n`, `\\x0a`, `\\u000a`, `%20`, the end of a terminal's colour."""
+    escape = r"(?:\\(?:[abefnrtvz0]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-7]{3})|%[0-9A-Fa-f]{2}|\[[0-9;]{0,12}m)"
+    tokens = _tokens().pattern.partition(")")[2]
+    return re.compile(f"{escape}({tokens})")
+
+
 @cache
 def _behind(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
@@ -121,17 +163,19 @@ _STARS = re.compile(r"[*xX.…-]{6,}")
 
 def shaped(text: str) -> Iterator[tuple[int, int]]:
     """Where tokens of a known shape and credentials in addresses stand."""
-    for found in _tokens().finditer(text) if _may_hold_tokens(text) else ():
-        if not _is_filler(found[0]):
-            yield found.span()
+    if _may_hold_tokens(text):
+        yield from (found.span() for found in _tokens().finditer(text) if _is_token(found[0]))
+        if "\\" in text or "%" in text or "[" in text:
+            yield from (found.span(1) for found in _escaped_tokens().finditer(text) if _is_token(found[1]))
     lowered = text.lower()
     for marks, pattern in _BEHIND:
         if any(mark in lowered for mark in marks):
-            yield from (found.span(1) for found in _behind(pattern).finditer(text) if not _is_filler(found[1]))
+            yield from (found.span(1) for found in _behind(pattern).finditer(text) if _is_no_word(found[1], pattern))
     if "PRIVATE KEY" in text:
         yield from _private_keys(text)
-    if _SCHEME_END in text:
-        yield from _addresses(text)
+    for separator in (_SCHEME_END, _ESCAPED_END):
+        if separator in text:
+            yield from _addresses(text, separator)
 
 
 def _may_hold_tokens(text: str) -> bool:
@@ -152,6 +196,40 @@ def _is_filler(token: str) -> bool:
     return _STARS.search(token) is not None or "your" in token.lower()
 
 
+_VERSION = re.compile(r"[vV]?[0-9]{1,4}\Z")
+_ACCOUNTS = ("AKIA", "ABIA", "ACCA")  # a word begins with none of these
+
+
+def _is_token(text: str) -> bool:
+    """Neither there to be replaced, nor made of words as the names of models and files are: `sk-learn-style-baseline`."""
+    if _is_filler(text):
+        return False
+    if text.startswith(_ACCOUNTS):
+        return True
+    return any(_is_random(piece) for piece in re.split(r"[^A-Za-z0-9]+", text))
+
+
+def _is_random(piece: str) -> bool:
+    core = _VERSION.sub("", piece) if not piece.isdigit() else piece
+    core = core.lstrip(ascii_uppercase) if len(core) > 14 and not core.isupper() else core  # `LTAIrlineReviews`
+    if len(core) < 5:
+        return False
+    digits = sum(c.isdigit() for c in core)
+    if digits == len(core):
+        return digits >= 9
+    turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(core))
+    if turns >= 2 or (digits and len(core) >= 16):
+        return True
+    capitals = sum(c.isupper() for c in core[1:])
+    return len(core) >= 12 and capitals >= 0.2 * len(core) and any(c.islower() for c in core)
+
+
+def _is_no_word(secret: str, pattern: str = "") -> bool:
+    if pattern is _LOGIN and not _is_token(secret):
+        return False
+    return not _is_filler(secret) and not is_placeholder(secret)
+
+
 def _private_keys(text: str) -> Iterator[tuple[int, int]]:
     """From the first line of a PEM block to its last; the labels stay."""
     at = 0
@@ -162,13 +240,12 @@ def _private_keys(text: str) -> Iterator[tuple[int, int]]:
         at = end
 
 
-def _addresses(text: str) -> Iterator[tuple[int, int]]:
+def _addresses(text: str, separator: str) -> Iterator[tuple[int, int]]:
     at = 0
-    while (at := text.find(_SCHEME_END, at)) >= 0:
-        begin, at = at, at + len(_SCHEME_END)
+    while (at := text.find(separator, at)) >= 0:
+        begin, at = at, at + len(separator)
         if not _SCHEME.search(text, max(0, begin - 31), begin):
             continue
-        # The last @ before the path's end is meant to end the credentials; a secret of AWS may hold a slash.
         user = _userinfo(text, at)
         if user is not None:
             yield user
@@ -176,8 +253,8 @@ def _addresses(text: str) -> Iterator[tuple[int, int]]:
         limit = min(len(text), at + 3000)
         stop = next((i for i in range(at, limit) if text[i] in " \t\r\n\"'<>`\\"), limit)
         for query in _QUERY.finditer(text, at, stop):
-            if not _is_filler(query[1]):
-                yield query.span(1)
+            if not _is_filler(query[2]) and is_secret(query[1].replace("-", "_"), query[2]):
+                yield query.span(2)
         at = max(at, stop)
 
 
@@ -186,19 +263,27 @@ def _userinfo(text: str, at: int) -> tuple[int, int] | None:
     found = _USERINFO.match(text, at)
     if found is None:
         return None
-    name, colon, secret = found[0][:-1].partition(":")
+    whole = found[0]
+    # An @ of the password stands before the last one of the authority; a secret of AWS may hold a slash.
+    authority = whole.partition("/")[0]
+    if "@" in authority:
+        whole = authority[: authority.rindex("@") + 1]
+    else:
+        whole = whole[: whole.index("@") + 1]
+    name, colon, secret = whole[:-1].partition(":")
     if colon:
         # `https://host/path@main` and `http://localhost:8000/x@y` have no user; `s3://KEYID:SE/CRET@bucket` has one.
+        port = _PORT.match(secret)
         if (
-            "/" in name
-            or re.match(r"[0-9]{1,5}(?:/|\Z)", secret)
-            or len(secret) < 3
+            not secret
+            or "/" in name
+            or (port is not None and not port[0].isdigit())
             or _is_filler(secret)
             or is_placeholder(secret)
         ):
             return None
         start = at + len(name) + 1
         return start, start + len(secret)
-    if "/" in name or len(name) < 12 or not any(c.isdigit() for c in name) or _is_filler(name):
+    if "/" in name or len(name) < 12 or not any(c.isdigit() for c in name) or not _is_no_word(name):
         return None
     return at, at + len(name)

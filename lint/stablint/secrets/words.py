@@ -102,3 +102,67 @@ VOCABULARY = _set("""
     secret secrets set some test the this to token tokens user username value variable wandb with your
 """)
 """A value of these words alone says what belongs there: `your-sdk-token`, `my_api_key`."""
+
+PASSWORDS = _set("""
+    passphrase passwd password passwort pwd
+""")
+"""Whatever stands behind these, the key names a secret, unless that is a word of ABOUT or BESIDE."""
+
+BESIDE = _set("""
+    account address attempt attempts auth bucket callback check checker client confirm dataset date description email endpoint engine
+    expires expired field fields form function handler hash hashed hint host hostname input key keyname label login method namespace
+    needed note org organization owner password_file placeholder port project prompt protected protocol question recovery ref region
+    repeat repo reset role rule rules scheme section server service status strength tenant title user username users validation validator
+    version
+""")
+"""What stands beside a secret in the same section, and is none: `credentials: {user: …}`; or what is done with one: `password_check`."""
+
+FILLERS = _set("""
+    be changeme change dummy enter example fake filled fill foo foobar goes here hidden insert mask masked me mock nope notused not paste
+    placeholder redacted replace sample todo unused used your yours
+""")
+"""Words of a text that is there to be replaced."""
+
+FILLERS_ALONE = _set("""
+    changeme insert placeholder redacted replace your yours
+""")
+"""Beside these any other word is taken for what belongs there: `your-organisation`."""
+
+NAMES = ("name", "key", "Name", "Key", "variable")
+VALUES = ("value", "Value", "default", "val")
+"""Pairs of the kind `name: HF_TOKEN`, `value: …`."""
+
+READERS = _set("""
+    get getenv environ pop getattr get_secret get_password get_token get_credential from_name from_env from_file open path input getpass load
+    loads read read_text from_pretrained secret secret_value fetch lookup prompt ask find search resolve
+""")
+"""Functions whose first argument says where the value is."""
+
+WITHOUT_VALUES = _set("""
+    convert_tokens_to_ids decode encode endswith index lstrip lower print removeprefix removesuffix replace rsplit rstrip split startswith
+    strip tokenize tokenizer upper warn info debug error
+""")
+"""Functions that take texts, none of which becomes the value."""
+
+SAVERS = _set("""
+    add authenticate login save set store with use put
+""")
+"""In front of a word for a secret these make a function's name, whose argument is one: `save_token(…)`."""
+
+KEYWORDS_WITHOUT_VALUES = _set("""
+    action base_model cache_dir choices dataset dest description dtype encoding env env_name envvar errors file filename help key metadata
+    metavar mode model model_id model_name model_path msg name nargs path prompt pretrained_model_name_or_path repo repo_id repo_type
+    revision scope scopes service sep split subfolder timeout title type url username user
+""")
+"""Arguments of a call that say something about the value."""
+
+SETTING = _set("""
+    add add_entry add_header environ from_literal header insert override put putenv register_secret set set_config set_key set_option setattr
+    setdefault setenv store update write
+""")
+"""Functions that take a key, and its value behind it."""
+
+DEFAULTS = _set("""
+    const default default_factory initial value
+""")
+"""The arguments of an option's declaration that are a value of it."""
