@@ -74,8 +74,12 @@ def _read_builder_bits(raw: Any) -> Any:
     return isinstance(raw, str) and "qlora" in raw.rpartition(".")[2]
 
 
+# What litgpt's commands declare for `quantize`: `bnb.int8` those that generate, `bnb.int8-training` those that train.
+_OF_LITGPT = frozenset(["bnb.nf4", "bnb.nf4-dq", "bnb.fp4", "bnb.fp4-dq", "bnb.int8", "bnb.int8-training"])
+
+
 def _bnb(part: Callable[[str], Any]) -> Callable[[Any], Any]:
-    return lambda raw: part(raw[4:]) if isinstance(raw, str) and raw.startswith("bnb.") else None
+    return lambda raw: part(raw[4:]) if isinstance(raw, str) and raw in _OF_LITGPT else None
 
 
 def _known(read: Read) -> Read:

@@ -9,7 +9,14 @@ from stablint.run.world import Answer, Rule, World
 from stablint.source.tree import Unknown
 from stablint.target.learning_rate import Band, Published, band, goals, published
 
-_ADAM_LIKE = ("adamw", "paged_adamw", "ademamix", "paged_ademamix", "stable_adamw")
+# Optimizers whose rates are AdamW's, by the names of transformers 4.30.2 to 5.23.0 (training_args.py, OptimizerNames): a word that is none of
+# them may be anything, however near it comes.
+_ADAM_LIKE = frozenset([
+    "adamw", "adamw_8bit", "adamw_anyprecision", "adamw_apex_fused", "adamw_bnb_8bit", "adamw_hf", "adamw_torch", "adamw_torch_4bit",
+    "adamw_torch_8bit", "adamw_torch_fused", "adamw_torch_npu_fused", "adamw_torch_xla", "ademamix", "ademamix_8bit", "paged_adamw",
+    "paged_adamw_32bit", "paged_adamw_8bit", "paged_ademamix_32bit", "paged_ademamix_8bit", "stable_adamw",
+])  # fmt: skip
+_GALORE = frozenset(["galore_adamw", "galore_adamw_8bit", "galore_adamw_8bit_layerwise", "galore_adamw_layerwise"])
 
 
 def _band(w: World) -> tuple[Any, tuple[str, ...]]:
@@ -22,7 +29,7 @@ def _band(w: World) -> tuple[Any, tuple[str, ...]]:
     optim, peft = w.value("training.optim"), w.stated("lora.peft_type")
     if not (isinstance(goal, str) and isinstance(how, str) and isinstance(size, int)):
         return None, names
-    if isinstance(optim, str) and not optim.startswith(_ADAM_LIKE):
+    if isinstance(optim, str) and optim not in _ADAM_LIKE:
         return None, names
     if how in ("lora", "qlora") and peft is not ABSENT and peft != "LORA":
         return None, names  # other adapters have rates of another scale, which `published` knows
@@ -66,11 +73,11 @@ def _published(w: World) -> tuple[Published | None, tuple[str, ...]]:
     """By the optimiser with all weights, by PEFT's type with an adapter. AdamW's rates say nothing of other optimisers."""
     names = ("derived.method", "lora.peft_type", "training.optim")
     how, peft, optim = (w.value(name) for name in names)
-    if how == "full" and isinstance(optim, str) and optim.startswith("galore_adamw"):
+    if how == "full" and isinstance(optim, str) and optim in _GALORE:
         return published("GALORE"), names
     if how not in ("lora", "qlora") or not isinstance(peft, str) or not w.is_stated("lora.peft_type"):
         return None, names
-    if isinstance(optim, str) and not optim.startswith(_ADAM_LIKE):
+    if isinstance(optim, str) and optim not in _ADAM_LIKE:
         return None, names
     return published(peft), names
 
