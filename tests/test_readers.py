@@ -111,3 +111,30 @@ start(cfg["base_model"], cfg["datasets"], cfg["my_sampler"], length=cfg["sequenc
 def test_a_program_that_takes_axolotls_keys_one_by_one_owns_them(tmp_path, files, told):
     found = inspected(tmp_path, {"cfg.yaml": AXOLOTL, ".git/HEAD": "", **files})
     assert ("axolotl-unread-key" in rules(found, "warning")) is told
+
+
+TRL = """model_name_or_path: meta-llama/Llama-2-7b-hf
+dataset_name: org/data
+use_peft: true
+lora_target_modules: [all]
+learning_rate: 1.0e-4
+max_seq_length: 2048
+packing: true
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "own"),
+    [
+        ("import sys, yaml\nfrom types import SimpleNamespace\nc = SimpleNamespace(**yaml.safe_load(open(sys.argv[1])))\n"
+         "train(c.model_name_or_path, c.learning_rate, c.packing)\n", True),
+        ("import yaml\nfrom easydict import EasyDict\nc = EasyDict(yaml.safe_load(open('c.yaml')))\ntrain(c.use_peft, c.packing, c.dataset_name)\n", True),
+        ("from omegaconf import OmegaConf\nfrom ours import build\nbuild(OmegaConf.load('c.yaml')).run()\n", True),
+        ("import yaml\nfrom ours import build\nbuild(yaml.safe_load(open('other.yaml'))).run()\n", False),
+        ("import yaml\nfrom trl import SFTConfig\nconfig = SFTConfig(output_dir='o', **yaml.safe_load(open('c.yaml')))\n", False),
+        ("import yaml\nfrom llamafactory.train.tuner import run_exp\nrun_exp(yaml.safe_load(open('c.yaml')))\n", False),
+    ],
+)  # fmt: skip
+def test_a_file_that_the_program_loads_itself_is_no_recipe_of_trl(tmp_path, program, own):
+    found = inspected(tmp_path, {"c.yaml": TRL, "train.py": program, ".git/HEAD": ""})
+    assert bool(rules(found, "error", "warning") & {"setting-renamed", "trl-single-lora-target"}) is not own

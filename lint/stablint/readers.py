@@ -23,6 +23,17 @@ _FILES = 5_000  # of a repository are looked at
 _PROGRAMS = 50  # that may be readers are read
 _LOADS = re.compile(rb"\b(?:json|yaml|toml|tomllib)\.(?:safe_|full_|unsafe_)?loads?\(|\bOmegaConf\.load\(|\bBox\.from_")
 _TAKES = re.compile(r"""\[\s*["'](\w+)["']\s*\]|\.(?:get|pop)\(\s*["'](\w+)["']""")
+# What makes an object with attributes of what was loaded.
+_OBJECTS = re.compile(
+    r"\bOmegaConf\b|Namespace\(\s*\*\*|\b(?:edict|EasyDict|AttrDict|DotMap|Munch|munchify|Box|ConfigDict|Dict2Obj|AttributeDict)\("
+)
+# What hands all of it on to a library, which then reads it.
+_HANDS_ON = re.compile(
+    r"(?:Config|Arguments|Args)\([^()]*\*\*|\bparse_(?:yaml_file|json_file|dict)\b|\bTrlParser\b|\bsubprocess\b|\bos\.system\b"
+    r"|^\s*(?:from|import)\s+(?:llamafactory|llmtuner|swift|axolotl)\b",
+    re.MULTILINE,
+)
+_NAMES = re.compile(r"""["']((?:[\w.-]+/)*[\w.-]+\.(?:ya?ml|json|toml))["']""")
 _ATTRIBUTES = re.compile(r"\.([a-z]\w+)\b(?!\s*\()")
 _DIALECTS = frozenset({"llamafactory", "ms-swift", "hf-args", "trl", "axolotl"})
 _ARGUMENTS = "transformers.TrainingArguments"
@@ -46,14 +57,18 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
     for root, several in by_root.items():
         declared: dict[str, tuple[str, Program]] = {}
         takers: list[tuple[str, frozenset[str], Program]] = []
+        namers: list[tuple[frozenset[str], Program]] = []
         every: frozenset[str] = frozenset().union(*(keys for _, keys in several))
-        for program, text in _programs(root, every, files):
+        called = frozenset(os.path.basename(path) for path, _ in several)
+        for program, text in _programs(root, every, called, files):
             declared |= {name: (owner, program) for name, owner in program.declared.items() if owner[:1].isupper()}
             taken = _taken(text)
             if taken:
                 takers.append((program.document.text.path, taken, program))
+            if text and not _HANDS_ON.search(text):
+                namers.append((frozenset(_NAMES.findall(text)), program))
         for path, keys in several:
-            owner = _declares(keys, declared) or _takes(keys, takers)
+            owner = _declares(keys, declared) or _takes(keys, takers) or _loads(path, keys, root, namers)
             if owner is not None:
                 found[path] = owner
     return found
@@ -72,25 +87,26 @@ def _keys(files: Files, path: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _programs(root: str, keys: frozenset[str], files: Files) -> Iterable[tuple[Program, str]]:
-    """The Python files that declare arguments or load a file, and name some of the keys."""
-    words = [key.encode() for key in keys]
+def _programs(root: str, keys: frozenset[str], called: frozenset[str], files: Files) -> Iterable[tuple[Program, str]]:
+    """The Python files that declare arguments or load a file, and name some of the keys, or that load a file which is called so."""
+    words, names = [key.encode() for key in keys], [name.encode() for name in called]
     paths = (path for path, _ in islice(discover.files([root], root), _FILES) if path.endswith(".py"))
     read_so_far = 0
     for path in paths:
         if _of_a_framework(path[len(root) :]):
             continue
         text = content(path)
-        if b"dataclass" not in text and not _LOADS.search(text):
+        loads = _LOADS.search(text) is not None
+        if b"dataclass" not in text and not loads:
             continue
-        if sum(word in text for word in words) < 2:
+        if sum(word in text for word in words) < 2 and not (loads and any(name in text for name in names)):
             continue
         read_so_far += 1
         if read_so_far > _PROGRAMS:
             return
         program = read(files.documents(path))
         if program is not None:
-            yield program, program.document.text.text if _LOADS.search(text) else ""
+            yield program, program.document.text.text if loads else ""
 
 
 _FOLDERS = frozenset(package for packages in PACKAGES.values() for package in packages) | {
@@ -107,7 +123,7 @@ def _of_a_framework(path: str) -> bool:
 
 def _taken(text: str) -> frozenset[str]:
     names = {one or other for one, other in _TAKES.findall(text)}
-    if "OmegaConf" in text:
+    if _OBJECTS.search(text):
         names |= set(_ATTRIBUTES.findall(text))
     return frozenset(names)
 
@@ -127,3 +143,16 @@ def _takes(keys: frozenset[str], takers: list[tuple[str, frozenset[str], Program
     if best is None or len(best[1] & keys) < _ENOUGH:
         return None
     return best[2]._replace(declared=dict.fromkeys(keys, "dict"), loop="", parser=True, library=False)
+
+
+def _loads(path: str, keys: frozenset[str], root: str, namers: list[tuple[frozenset[str], Program]]) -> Program | None:
+    """The program that loads this very file, and hands it on to no library: what it makes of the keys is its own business."""
+    for names, program in namers:
+        folders = {os.path.dirname(program.document.text.path), root}
+        if any(
+            os.path.normpath(os.path.join(folder, name)) == os.path.normpath(path)
+            for name in names
+            for folder in folders
+        ):
+            return program._replace(declared=dict.fromkeys(keys, "dict"), loop="", parser=True, library=False)
+    return None
