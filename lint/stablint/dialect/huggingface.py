@@ -127,7 +127,8 @@ _ENTRY_COMMANDS = {
 # Sections of a script's own file that hold nothing but arguments of the config class.
 SECTIONS = ("training_args", "training_arguments")
 # A section of a program's own configuration: that program hands some of it on.
-LOOSE = "training"
+LOOSE = ("training", "trainer")
+_TELLS = 4  # names of its own that such a section holds at least: Lightning and verl have a `trainer` as well
 # Names that no other library has for its settings: several of them in a section tell where they go.
 _ITS_OWN = frozenset({
     "per_device_train_batch_size", "per_device_eval_batch_size", "gradient_accumulation_steps", "lr_scheduler_type", "load_best_model_at_end",
@@ -156,7 +157,7 @@ def _make_row(key: str) -> Row | None:
     head, dot, rest = key.partition(".")
     if head == "lora" and dot:  # beside such a section
         return Row(key, "lora." + _LORA_WORDS.get(rest, rest))
-    if (head in SECTIONS or head == LOOSE) and dot:  # a script's own file: the arguments are handed on as they stand
+    if (head in SECTIONS or head in LOOSE) and dot:  # a script's own file: the arguments are handed on as they stand
         row = ROWS.get(rest) or training_row(rest)
         return Row(key, row.fact, row.codec) if row is not None else None
     if head == "peft_config" and dot:
@@ -180,9 +181,9 @@ def recognise(keys: frozenset[str], block: Block) -> int:
         inner = block.mapping.get(section)
         if isinstance(inner, Mapping):
             keys = frozenset(entry.key for entry in inner.entries)
-    own = block.mapping.get(LOOSE)
-    if isinstance(own, Mapping) and len(inside := frozenset(entry.key for entry in own.entries) & _ITS_OWN) >= 4:
-        return 30 + 3 * len(inside)
+    inside = max(_told_by(block, section) for section in LOOSE)
+    if inside >= _TELLS:
+        return 30 + 3 * inside
     telling = keys & TELLING
     if not telling and not ("model_name_or_path" in keys and keys & _TRL_DATA):
         return 0
@@ -192,6 +193,12 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     if known < 2 or known * 3 < len(keys):
         return 0
     return min(90, 30 + 3 * known)
+
+
+def _told_by(block: Block, section: str) -> int:
+    """How many names a section holds that no other library has for its settings."""
+    own = block.mapping.get(section)
+    return len(frozenset(entry.key for entry in own.entries) & _ITS_OWN) if isinstance(own, Mapping) else 0
 
 
 def is_prose(mapping: Mapping) -> bool:
@@ -298,7 +305,9 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None, *,
         keys = frozenset(map(spelled, keys))
     script = _script(keys, flags) if not plain else None
     statements = tuple(lower_mapping(block, script.rows if script else ROWS, layer, training_row, flags=flags))
-    if not flags and (LOOSE in keys or not keys.isdisjoint(SECTIONS)):
+    if "trainer" in keys and _told_by(block, "trainer") < _TELLS:
+        statements = tuple(one for one in statements if not _is_in(one, "trainer."))
+    if not flags and not (keys.isdisjoint(LOOSE) and keys.isdisjoint(SECTIONS)):
         from stablint.dialect import own
 
         told = {one.fact for one in statements}
@@ -329,6 +338,10 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None, *,
         dialect="trl" if reading.trl else "hf-args", block=block, layer=layer, statements=statements, scopes=scopes,
         classes=reading.classes, links=links(statements), entry=True, framework=reading.framework,
     )  # fmt: skip
+
+
+def _is_in(one: Statement, section: str) -> bool:
+    return isinstance(one.origin, Explicit) and one.origin.place.setting.startswith(section)
 
 
 def _names_no_deepspeed(block: Block) -> bool:
@@ -410,7 +423,7 @@ def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: 
     )
     unknown = sum(1 for key in keys if key not in TRL_ONLY and not _is_known(key))
     # TRL's own parser takes no key that nobody knows: such flags, and more than one such key, are another program's, which may set more.
-    foreign = unknown >= (1 if flags else 2) or LOOSE in keys
+    foreign = unknown >= (1 if flags else 2) or not keys.isdisjoint(LOOSE)
     classes: tuple[str, ...] = (BASE,)
     if config_class:
         classes = (config_class, BASE)
@@ -436,7 +449,7 @@ def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: 
     }
     adapter = {"lora": ("peft.LoraConfig",)} if "peft_config" in keys else {}
     model = {"model": ("trl.ModelConfig",)} if trl else {}
-    framework = "trl" if trl else "" if LOOSE in keys or not keys.isdisjoint(SECTIONS) else "transformers"
+    framework = "trl" if trl else "transformers" if keys.isdisjoint(LOOSE) and keys.isdisjoint(SECTIONS) else ""
     return _Reading(trl, scopes, {"training": classes, **adapter, **model}, framework)
 
 

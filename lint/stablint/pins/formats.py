@@ -215,7 +215,8 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
             return "wish", required
         return ("text", None) if stem == "readme" else ("", None)
     if ending in ("yml", "yaml"):
-        return ("wish", environment) if "environment" in stem or "conda" in stem else ("", None)
+        own = not {"env", "conda"}.isdisjoint(re.split(r"[-_.]", stem))
+        return ("wish", environment) if own or "environment" in stem or "conda" in stem else ("", None)
     if "dockerfile" in lower or lower == "containerfile":
         return "command", images
     if ending in ("sh", "bash"):
