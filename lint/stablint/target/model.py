@@ -81,7 +81,12 @@ def guessed(name_or_path: str) -> bool:
         words = tokens(part)
         found = None if drafts(words) else _line(words)
         if found is not None:
-            return _label(words, found) in (None, "default") and nominal(words) is None and not _whole(words)
+            return (
+                "like" in words
+                or _label(words, found) in (None, "default")
+                and nominal(words) is None
+                and not _whole(words)
+            )
     return False
 
 
@@ -153,9 +158,7 @@ def from_config(config: dict[str, Any]) -> Facts:
 
 
 def _line(words: Tokens) -> int | None:
-    """The product line whose spelling covers most of the name. A version number right behind it makes it another line, `mistral-like` none."""
-    if "like" in words:
-        return None
+    """The product line whose spelling covers most of the name. A version number right behind it makes it another line."""
     names = knowledge.rows("models/names")
     best: tuple[tuple[int, int, int], int] | None = None
     for place, word in enumerate(words):
