@@ -62,10 +62,16 @@ def bounded(releases: Releases, framework: str) -> Releases:
     return releases if framework == "trl" or releases.is_known() else _bounded_by("trl", releases)
 
 
+# Frameworks whose files have names of their own throughout: whose release is not stated says nothing of the libraries' names.
+_OWN_READERS = frozenset({"axolotl"})
+
+
 def _bounded_by(framework: str, releases: Releases) -> Releases:
     """What a release asks for that is not listed itself is what the one before it asks for; of one newer than all nothing is known, and older
     ones took what is older. Which of several releases it is nobody knows: what lies between their bounds is left."""
     rows = load("release-bounds").get(framework)
+    if rows and framework in _OWN_READERS and not releases.stated(framework):
+        return releases
     newest = releases.newest(framework) if rows else None
     if not rows or newest is None:
         return releases

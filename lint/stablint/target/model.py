@@ -81,11 +81,8 @@ def guessed(name_or_path: str) -> bool:
         words = tokens(part)
         found = None if drafts(words) else _line(words)
         if found is not None:
-            return (
-                "like" in words
-                or _label(words, found) in (None, "default")
-                and nominal(words) is None
-                and not _whole(words)
+            return "like" in words or (
+                _label(words, found) in (None, "default") and nominal(words) is None and not _whole(words)
             )
     return False
 
