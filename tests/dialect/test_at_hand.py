@@ -291,6 +291,7 @@ def test_what_a_whole_command_does_not_say_has_the_default_of_the_library(tmp_pa
         ("train.py", "parse_args_into_dataclasses()", 'parse_json_file("arguments.json")'),
         ("train.py", "parse_args_into_dataclasses()", 'parse_args_into_dataclasses(["--output_dir", "out"])'),
         ("train.py", "(args,)", 'import sys\nsys.argv += ["--eval_strategy", "steps"]\n(args,)'),
+        ("train.py", "\nTrainer(", "\nfrom ours import update_configs\nupdate_configs(args, [])\nTrainer("),
         ("train.py", "from transformers import", "from ours import TrainingArguments\nfrom transformers import"),
         ("train.py", "HfArgumentParser(TrainingArguments)", "HfArgumentParser(Own)"),
     ],

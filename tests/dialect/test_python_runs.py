@@ -25,6 +25,8 @@ FACTS = [
     ("args = A('out', learning_rate=1e-4)\n", "training.output_dir", "out"),
     ("args = A('out')\nargs.max_steps = 7\n", "training.max_steps", 7),
     ("args = A('out')\nsetattr(args, 'max_steps', 7)\n", "training.max_steps", 7),
+    ("args = A('out', lr_scheduler_kwargs={'a': 1})\nargs.lr_scheduler_kwargs['min_lr'] = 1e-6\n", "training.lr_scheduler_kwargs", "?"),
+    ("args = A('out')\nargs.report_to.append('wandb')\n", "training.report_to", "?"),
     # what the constructor alone reads counts no more behind it
     ("args = A('out')\nargs.bf16 = True\n", "training.bf16", "?"),
     ("args = A('out', deepspeed='a.json')\nargs.deepspeed = 'b.json'\n", "training.deepspeed", "a.json"),

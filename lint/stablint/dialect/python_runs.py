@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from stablint.dialect.codec import CODECS
-from stablint.dialect.fragment import Block, Fragment, spelled
+from stablint.dialect.fragment import Block, Fragment, last_word, spelled
 from stablint.dialect.huggingface import ROWS, links
 from stablint.dialect.python_kinds import kind, positional
 from stablint.run.fact import CLOSED, OWN, Explicit, Place, Statement
 from stablint.source.python_constants import COMPUTED, FROM_FLAGS, defaulted
-from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
+from stablint.source.tree import Call, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
 _PARTS = {
     "loader": "loads the model",
@@ -279,7 +279,23 @@ def _closed(fragment: Fragment) -> Fragment:
         or _MORE_WORDS.search(text)
     ):
         return fragment
+    module = fragment.block.document.root
+    if isinstance(module, Module) and any(_may_change(other, call.start) for other in module.calls):
+        return fragment
     return fragment._replace(scopes={**fragment.scopes, "training": CLOSED, "fsdp": CLOSED})
+
+
+_CHANGES = re.compile(
+    r"update|set|overr|patch|adjust|fix|merge|conf|prepare|process|check|valid|post|init|arg|param", re.IGNORECASE
+)
+
+
+def _may_change(call: Call, arguments: int) -> bool:
+    """Whether a function of another file is given the arguments and is called as if it changed them."""
+    if call.parsed or kind(call) == "trainer" or not _CHANGES.search(last_word(call.name)):
+        return False
+    given = (*call.positional, *(entry.value for entry in call.arguments.entries))
+    return any(isinstance(node, Call) and node.start == arguments for node in given)
 
 
 _OPTION = re.compile(r"`((?:\w+\.)*(\w+))` " + FROM_FLAGS)

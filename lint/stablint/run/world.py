@@ -284,13 +284,25 @@ class World:
         return None
 
     def scope(self, name: str) -> str:
-        head = name.partition(".")[0]
+        head, _, rest = name.partition(".")
+        if "." in rest and self._is_within_unknown(name):
+            return OPEN
         return self.run.scopes.get(head, OPEN)
+
+    def _is_within_unknown(self, name: str) -> bool:
+        """Whether the mapping that would hold it is not known: `lr_scheduler_kwargs=kwargs`."""
+        above = name.rpartition(".")[0]
+        while "." in above:
+            fact = self.run.explicit.get(above)
+            if fact is not None and is_unknown(fact.value):
+                return True
+            above = above.rpartition(".")[0]
+        return False
 
     def default(self, name: str) -> Fact:
         """The default of the config class at the chosen release, or what absence means in this namespace."""
         head, _, key = name.partition(".")
-        scope = self.run.scopes.get(head, OPEN)
+        scope = self.scope(name)
         if scope == OPEN:
             return Fact(name, _OUTSIDE, None)
         if self._fills_in and (own := fills_in(self, name)) is not None:

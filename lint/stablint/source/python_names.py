@@ -130,6 +130,13 @@ class Names:
                 self.rebuilt.append(node)
             elif isinstance(node, ast.Subscript) and dotted(node.value) == ["os", "environ"]:
                 self._item("os.environ", Item(node, node.slice, value if kind == "value" else None, scope, conditional))
+            elif isinstance(node, ast.Subscript):
+                self._changed_within(node.value, scope, conditional)
+
+    def _changed_within(self, part: ast.expr, scope: Scope, conditional: bool) -> None:
+        """`args.lr_scheduler_kwargs["min_lr"] = …`, `args.report_to.append(…)`: what the attribute is then is not known."""
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
+            self.stores.setdefault(part.value.id, []).append(Store(part, None, scope, conditional))
 
     def _is_of_a_loop(self, node: ast.Name, scope: Scope) -> bool:
         """Whether the name goes through something: the layers of a model, its named modules."""
@@ -303,6 +310,8 @@ class Names:
                 self._item(function.value.id, Item(node, None, node.args[0], scope, conditional))
             elif function.attr in _MUTATORS:
                 self.mutated.add(function.value.id)
+        elif isinstance(function, ast.Attribute) and function.attr in _MUTATORS:
+            self._changed_within(function.value, scope, conditional)
         self._later(ast.iter_child_nodes(node), scope, conditional)
 
 
