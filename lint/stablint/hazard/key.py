@@ -44,11 +44,16 @@ class KeyWorld(ItemWorld):
             taken = one.takes(self.spelled, release, self.run.releases.stated(one.library)) if release else None
             if taken:
                 return False
-            if self.run.releases.is_unread(one.library):
+            if self.run.releases.is_unread(one.library) or (self._is_import and self._may_be_a_snapshot(one)):
                 verdict = None  # a commit, or a copy that the repository carries
             if taken is None and (one.ever(self.spelled) or self._is_import):
                 verdict = None
         return verdict
+
+    def _may_be_a_snapshot(self, one: Reader) -> bool:
+        """Of a name that no release ever had: a development version, which stands for the releases before and behind it, may have it."""
+        releases = self.run.releases
+        return not one.ever(self.spelled) and releases.stated(one.library) and len(releases.allowed(one.library)) == 2
 
     def key_library(self) -> str | None:
         return self.readers[0].library if self.readers else None
