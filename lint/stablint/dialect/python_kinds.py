@@ -102,7 +102,7 @@ def kind(call: Call) -> str:
         return "trainer" if call.name == word or call.name.startswith(_LIBRARIES) else ""
     if word == "login" and call.name in _LOGINS:
         return "login"
-    if word == "load_dataset":
+    if word == "load_dataset" or (word in _MAKES_ROWS and "IterableDataset" not in call.name):
         return "data"
     if word.endswith("Config") and (call.name.startswith("peft.") or word == "LoraConfig"):
         return "adapter"
@@ -146,6 +146,8 @@ def _is_part(call: Call) -> bool:
     )
 
 
+# Methods by which a set with a length is made; of a stream there is none of the last.
+_MAKES_ROWS = frozenset({"from_generator", "from_list", "from_dict", "from_pandas", "train_test_split"})
 _OTHERS = {
     "os.environ": "environment",
     "deepspeed.initialize": "deepspeed",
