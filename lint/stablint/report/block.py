@@ -120,5 +120,6 @@ def _elsewhere(diagnostic: Diagnostic, fact: ReportedFact) -> bool:
 
 
 def _fix(fix: Fix, flags: str) -> str:
-    because = f"; not safe: {fix.because}" if fix.because and fix.applicability == "unsafe" else ""
+    words = {"unsafe": "; not safe: ", "manual": ": "}.get(fix.applicability, "")
+    because = f"{words}{fix.because}" if fix.because and words else ""
     return plain(f"{fix.title} ({flags}{because})")
