@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from functools import cache
 
@@ -20,6 +21,7 @@ from stablint.secrets.keys import is_placeholder, is_secret
 from stablint.secrets.masking import mask
 from stablint.secrets.shapes import _SHORTEST, SHAPES
 from tests.planted import ADDRESSES, BY_KEY, FILES, NUMBER, VENDORS
+from tests.written import ORDINARY, WRITTEN
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 NAMES = [file.name for file in FILES]
@@ -153,6 +155,7 @@ WRONG_WORDS = {
     "a file": ["show", "{key}={value}"],
     "a rule": ["explain", "{key}={value}"],
     "a command": ["run", "--", "no-such-program", "--{key}", "{value}"],
+    "the settings": ["check", "hf.yaml", "--config", "wrong.toml"],
 }  # fmt: skip
 
 
@@ -162,6 +165,7 @@ def test_no_error_message_holds_one(project, words, capsys):
     if any("{key}" in word for word in words):  # alone, a value of no shape is only a word
         keyed = {**keyed, "password": BY_KEY["password"], "my_secret": BY_KEY["x_secret"]}
     for key, value in keyed.items():
+        (project / "wrong.toml").write_text(f'[versions]\n{key} = "{value}"\n', encoding="utf-8")
         output = said(capsys, [word.format(key=key, value=value) for word in words])
         assert output and not leaked(output, [value])
 
@@ -341,11 +345,88 @@ def test_a_word_of_the_language_is_hidden_where_it_stands_only(language, text):
     assert not known(text, language)
 
 
+FORMS = [(language, form) for language, forms in WRITTEN.items() for form in forms]
+GENERATED, WORD = "Tz4pLq" + "9Rk2Wm", "giraffe" + "umbrella"
+
+
+@pytest.mark.parametrize(("language", "form"), FORMS, ids=[form.replace("\n", " ")[:60] for _, form in FORMS])
+def test_whatever_is_literal_behind_a_key_that_names_a_secret_is_hidden(language, form):
+    """In a source line, and so in the context of a patch: `covered` is what both show, `known` what everything else does not."""
+    from stablint.secrets.masking import covered, known
+
+    for secret in (GENERATED, WORD):
+        text = form.replace("%%", "\0").replace("%s", secret).replace("\0", "%") + "\n"
+        clean = covered(text, language)
+        assert secret not in mask(clean, known(text, language)) and len(clean) == len(text), text
+
+
+ESCAPES = (r"\n", r"\t", r"\r", r"\x0a", r"\u000a", r"\\n", r"\033[31m", "%20")
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_a_shape_is_known_behind_an_escape(escape):
+    for vendor in ("Hugging Face", "GitHub, personal", "Groq", "OpenAI"):
+        secret = VENDORS[vendor][1]
+        for text in (f'optim: "adam{escape}{secret}"', f"{escape}{secret}"):
+            assert secret not in mask(text), text
+
+
+@pytest.mark.parametrize("sign", ("=", " =", "  : ", ":", '": "', "' = '"))
+def test_every_key_gives_a_hint_whatever_stands_before_its_sign(sign):
+    """Where no hint is found nothing is searched."""
+    for key in ("dbPass", "pass", "GITHUB_PAT", "api", "my_sk", "ak", "azure_sas", "contraseña", "senha", *SECRET_KEYS):
+        assert may_hold_secret(f"{key}{sign}x"), key
+
+
+@pytest.mark.parametrize(
+    "password", ("73915", "7", "pa$word5", "pa|word5", "pa{word5", "p@word5", "pa`word5", "a/b+c5word")
+)
+def test_a_password_of_an_address_may_hold_anything(password):
+    assert password not in mask(f"https://ada:{password}@h.example.org/x").removeprefix("https://ada:")
+
+
+@pytest.mark.parametrize("line", ORDINARY)
+def test_names_of_models_files_and_settings_stay(line):
+    from stablint.secrets.masking import covered
+
+    assert mask(line) == line and covered(line, YAML) == line
+
+
+def test_a_mapping_below_a_key_hides_what_the_key_names():
+    from stablint.secrets.keys import conceal
+
+    value = {
+        "secrets": {"wandb": WORD, "user": "ada"},
+        "env": [{"name": "DB_PASSWORD", "value": WORD}],
+        "tokens": {"hf": WORD, "pad": "filler"},
+    }
+    assert conceal("keys", value, "*") == {
+        "secrets": {"wandb": "*", "user": "ada"}, "env": [{"name": "DB_PASSWORD", "value": "*"}], "tokens": {"hf": "*", "pad": "filler"},
+    }  # fmt: skip
+
+
+LONG = (
+    "password=(", "password:\n ", "tokens:\n  ", 'token = ["a",', "secrets: {a: ", "DB_PASSWORD=$(", "{name: API_KEY, ", "? password\n",
+    "x: &a b\npassword: *a\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", LONG)
+@pytest.mark.parametrize("language", (PYTHON, SHELL, YAML, "json", ""))
+def test_no_search_grows_faster_than_its_text(piece, language):
+    """A hundred thousand characters in a generous second: what grew with the square would take minutes."""
+    from stablint.secrets.masking import covered
+
+    begun = time.process_time()
+    covered(piece * (100_000 // len(piece)), language)
+    assert time.process_time() - begun < 2
+
+
 def test_words_of_keys_are_found_as_a_pattern_finds_them():
     """Case by case and letter by letter, those that only a pattern takes for k, s and i included."""
     pattern = re.compile(
         r"(?i)token|key|secret|pass|pwd|cred|auth|bearer|\bpat\b|_pat\b|cookie|signature|_sk\b|_ak\b|\bsk\b|\bak\b|_sas\b|dsn|webhook|hmac|jwt"
-        r"|api\b|connection"
+        r"|api\b|connection|contrase|senha|kennwort|wachtwoord|salasana|parola"
     )
     dice = random.Random(5)
     words = re.findall(r"\w{2,}", pattern.pattern.replace("\\b", " "))

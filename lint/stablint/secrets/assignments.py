@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from stablint.secrets.hints import OTHERS, PLAIN_OTHERS
 from stablint.secrets.keys import SURE, holds_secret, inherited, looks_generated, names_secret, names_section
 from stablint.secrets.literals import Literal, Read, call_frame, closing, expression, flow, literal, shell_word
+from stablint.secrets.patterns import Pattern
 from stablint.secrets.words import DEFAULTS, READERS, SAVERS, SETTING
 
 Span = tuple[int, int]
@@ -38,39 +39,39 @@ _MARKS = (
 # What is an ASCII letter to a reader who makes no difference between capitals and small letters.
 _ALIKE = (("\u212a", "k"), ("\u017f", "s"), ("\u0130", "i"), ("\u0131", "i"))
 # The rest of a key from there on, what closes it, and what stands between it and its value.
-_REST = re.compile(
+_REST = Pattern(
     r"""(?P<close>\\{0,2}["'`])?(?P<bracket>[ \t]{0,4}\])?(?:
           (?P<sign>[ \t]{0,400}(?::=|\+=|==|!=|[:=](?!=))[ \t]{0,400}(?:\\\n[ \t]{0,80})?)
-        | (?P<comma>[ \t]{0,4},[ \t]{0,4})
+        | (?P<comma>[ \t]{0,4},[ \t]{0,4}(?:\r?\n[ \t]{0,80})?)
         | (?P<gap>[ \t]{1,8}(?:\\\r?\n[ \t]{0,80})?)
     )""",
     re.VERBOSE,
 )
-_NEXT_LINE = re.compile(r"\s{0,80}:\s{1,80}")  # JSON and `? key` may have their sign on a line of its own
-_TAIL = re.compile(r"[\w.-]{1,200}")
-_ESCAPE = re.compile(r"\\(?:[abefnrtv0]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[0-7]{3})")
-_QUOTED = re.compile(r"""(?P<lead>[rbfuRBFU]{0,2})(?P<mark>\\{1,3}["']|\"\"\"|'''|["'])""")
-_TICKED = re.compile(r"(?P<lead>)(?P<mark>`)")
-_NEXT_PIECE = re.compile(r"""[ \t]{0,8}(?:\+[ \t]{0,8})?(?=[rbfuRBFU]{0,2}["'])""")
-_ANNOTATION = re.compile(
+_NEXT_LINE = Pattern(r"\s{0,80}:\s{1,80}")  # JSON and `? key` may have their sign on a line of its own
+_TAIL = Pattern(r"[\w.-]{1,200}")
+_ESCAPE = Pattern(r"\\(?:[abefnrtv0]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[0-7]{3})")
+_QUOTED = Pattern(r"""(?P<lead>[rbfuRBFU]{0,2})(?P<mark>\\{1,3}["']|\"\"\"|'''|["'])""")
+_TICKED = Pattern(r"(?P<lead>)(?P<mark>`)")
+_NEXT_PIECE = Pattern(r"""[ \t]{0,8}(?:\+[ \t]{0,8})?(?=[rbfuRBFU]{0,2}["'])""")
+_ANNOTATION = Pattern(
     r"[ \t]{0,4}[\w.]{1,60}(?:\[[^\n=]{0,100}\])?(?:[ \t]{0,2}\|[ \t]{0,2}\w{1,40}){0,4}[ \t]{0,4}=(?!=)[ \t]{0,4}"
 )
-_NUMBER = re.compile(r"-?(?:[0-9][0-9_]{3,100}(?:\.[0-9]{1,40})?|0[xX][0-9a-fA-F_]{4,100})(?![\w.])")
-_WORD = re.compile(r"""[^\s"'`,;&|<>()\[\]{}\\]{1,4096}""")
-_FLOW_REST = re.compile(r"(?:[^,}\]\n\r#]|(?<![ \t])#){1,4096}")
-_YAML_REST = re.compile(r"""[^\n\r]{1,4096}?(?=[ \t]{1,40}\#|[ \t]{0,40}(?:\r|\n|\Z))""")
-_YAML_HEAD = re.compile(r"(?:[&!][^\s]{0,100}[ \t]{1,8}){0,3}")
-_BLOCK = re.compile(r"[|>][-+0-9]{0,2}[ \t]{0,20}(?:\#[^\n]{0,200})?\r?\n")
-_ITEM = re.compile(r"[ \t]{0,40}-[ \t]{1,20}")
-_CHILD = re.compile(r"""["']?([\w.-]{1,80})["']?[ \t]{0,8}:(?:[ \t]{1,40}|\Z)""")
-_CODE = re.compile(r"[A-Za-z_][\w.]{0,200}[(\[]|[A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80})+\Z")
-_CALL = re.compile(r"\(*[^\W\d][\w.]{0,200}[ \t]{0,2}\(")
-_TYPE = re.compile(
+_NUMBER = Pattern(r"-?(?:[0-9][0-9_]{3,100}(?:\.[0-9]{1,40})?|0[xX][0-9a-fA-F_]{4,100})(?![\w.])")
+_WORD = Pattern(r"""[^\s"'`,;&|<>()\[\]{}\\]{1,4096}""")
+_FLOW_REST = Pattern(r"(?:[^,}\]\n\r#]|(?<![ \t])#){1,4096}")
+_YAML_REST = Pattern(r"""[^\n\r]{1,4096}?(?=[ \t]{1,40}\#|[ \t]{0,40}(?:\r|\n|\Z))""")
+_YAML_HEAD = Pattern(r"(?:[&!][^\s]{0,100}[ \t]{1,8}){0,3}")
+_BLOCK = Pattern(r"[|>][-+0-9]{0,2}[ \t]{0,20}(?:\#[^\n]{0,200})?\r?\n")
+_ITEM = Pattern(r"[ \t]{0,40}-[ \t]{1,20}")
+_CHILD = Pattern(r"""["']?([\w.-]{1,80})["']?[ \t]{0,8}:(?:[ \t]{1,40}|\Z)""")
+_CODE = Pattern(r"[A-Za-z_][\w.]{0,200}[(\[]|[A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80})+\Z")
+_CALL = Pattern(r"\(*[^\W\d][\w.]{0,200}[ \t]{0,2}\(")
+_TYPE = Pattern(
     r"(?:str|int|bool|float|bytes|Any|None|Optional|Union|List|Dict|list|dict|Sequence|SecretStr|string|boolean)\b"
 )
 _LEFT = 80  # characters of a key that are looked at in front of the word that made it one
 _IN_KEY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
-_OTHERS = re.compile("|".join(OTHERS))
+_OTHERS = Pattern("|".join(OTHERS))
 
 
 def language_of(path: str) -> str:
@@ -142,7 +143,7 @@ def _is_letter(text: str, at: int) -> bool:
     return 0 <= at < len(text) and (text[at].isalnum() or text[at] == "_")
 
 
-_ANCHOR = re.compile(r"""&([\w.-]{1,80})[ \t]{1,8}(?:["']([^"'\n]{1,400})["']|([^\s,\[\]{}#][^,\[\]{}\n#]{0,400}))""")
+_ANCHOR = Pattern(r"""&([\w.-]{1,80})[ \t]{1,8}(?:["']([^"'\n]{1,400})["']|([^\s,\[\]{}#][^,\[\]{}\n#]{0,400}))""")
 
 
 def _anchors(text: str) -> dict[str, Span]:
@@ -150,10 +151,10 @@ def _anchors(text: str) -> dict[str, Span]:
     return {found[1]: found.span(2 if found[2] else 3) for found in _ANCHOR.finditer(text)}
 
 
-_ESCAPED_KEY = re.compile(
+_ESCAPED_KEY = Pattern(
     r"""(["'])((?:[\w.-]|\\(?:u00[0-9a-fA-F]{2}|x[0-9a-fA-F]{2})){1,80})\1\]?[ \t]{0,8}[:=][ \t]{0,8}"""
 )
-_ESCAPED = re.compile(r"\\(?:u00|x)([0-9a-fA-F]{2})")
+_ESCAPED = Pattern(r"\\(?:u00|x)([0-9a-fA-F]{2})")
 
 
 def _behind_escaped_keys(text: str) -> Iterator[Literal]:
@@ -178,9 +179,17 @@ def _values(
         read = _apart(text, start, done, name, strength, language)
         if read is not None:
             return read
+    if flag and strength and language == YAML:
+        item = _NEXT_ITEM.match(text, done)
+        if item is not None:
+            return _plain_value(text, item.end(), name, strength)
     if rest is None:
         return _NOTHING
     at = rest.end()
+    if language == PYTHON and _opens_block(text, rest):
+        return _NOTHING
+    if rest["close"] and name.lower() == "authorization":
+        strength = SURE
     if rest["comma"] is not None:
         return _behind_comma(text, start, at, name, strength, flag=flag) if strength and rest["close"] else _NOTHING
     if rest["gap"] is not None:
@@ -202,7 +211,8 @@ def _values(
     if language == YAML and sign == ":" and not flag:
         return _yaml(text, start, at, name, strength, closed=bool(rest["close"]))
     if not strength:
-        return expression(text, at, name, 0) if language == PYTHON and text[at : at + 1] == "{" else _NOTHING
+        named = language == PYTHON and (text[at : at + 1] == "{" or text.startswith("dict(", at))
+        return expression(text, at, name, 0) if named else _NOTHING
     if language == SHELL and (flag or text[at - 1 : at] in ("=", ":")) and not rest["close"]:
         return _shell(text, at, strength)
     if rest["close"] is None and text[at : at + 1] == "(" and key.rpartition(".")[2] == "auth":
@@ -222,6 +232,13 @@ def _values(
     return _bare(text, start, at, name, strength, flag, rest, language)
 
 
+def _opens_block(text: str, rest: re.Match[str]) -> bool:
+    """`def f() -> Token:` and what is said below it."""
+    return (
+        not rest["close"] and (rest["sign"] or "").strip() == ":" and text[rest.end() : rest.end() + 1] in ("\r", "\n")
+    )
+
+
 def _is_program(text: str, start: int, at: int, close: str | None, sign: str, language: str) -> bool:
     """Whether an expression of a program stands there, and not a value alone."""
     if language == PYTHON:
@@ -231,7 +248,8 @@ def _is_program(text: str, start: int, at: int, close: str | None, sign: str, la
     return _CALL.match(text, at) is not None and "=" in sign
 
 
-_BARE_WORD = re.compile(r"""[\w.+/@:-]{3,400}(?=[\s"'\\;&|]|\Z)""")
+_NEXT_ITEM = Pattern(r"""["']?(?:[ \t]{0,8},|[ \t]{0,8}\r?\n[ \t]{0,80}-)[ \t]{1,8}(?!["']?-)""")
+_BARE_WORD = Pattern(r"""[\w.+/@:-]{3,400}(?=[\s"'\\;&|]|\Z)""")
 
 
 def _plain_value(text: str, at: int, key: str, strength: int) -> Read:
@@ -250,26 +268,26 @@ def _plain_value(text: str, at: int, key: str, strength: int) -> Read:
     return Read([], at)
 
 
-_TARGETS = re.compile(r"[\w.,*\[\] \t]{0,200},[ \t]{0,8}\Z")
-_PAIR_NAME = re.compile(
+_TARGETS = Pattern(r"[\w.,*\[\] \t]{0,200},[ \t]{0,8}\Z")
+_PAIR_NAME = Pattern(
     r"""(?:\b(?:name|key|variable|var|env_name|envvar|option|field|param(?:eter)?|header|id)|Name|Key)\\{0,2}["']?[ \t]{0,8}[:=]"""
     r"""[ \t]{0,8}\\{0,2}["']?\Z"""
 )
-_PAIR_VALUE = re.compile(
+_PAIR_VALUE = Pattern(
     r"""\\{0,2}["']?[ \t]{0,8},?[ \t]{0,8}(?:\#[^\n]{0,100})?(?:\\n"[ \t]{0,8},)?(?:\r?\n[ \t]{0,80})?\\{0,2}["']?"""
     r"""(?:value|Value|default|val|content|data)\\{0,2}["']?[ \t]{0,8}[:=][ \t]{0,8}"""
 )
-_VALUE_BEFORE = re.compile(
+_VALUE_BEFORE = Pattern(
     r"""(?:\bvalue|\bdefault|\bval|Value)\\{0,2}["']?[ \t]{0,8}[:=][ \t]{0,8}"""
     r"""\\{0,2}(?:(["'])(?P<quoted>[^"'\n\\]{3,400})\\{0,2}\1|(?P<bare>[^\s,"'{}\[\]]{3,400}))"""
     r"""[ \t]{0,8},?[ \t]{0,8}(?:\r?\n[ \t]{0,80})?\\{0,2}["']?(?:name|key|Name|Key|variable)\\{0,2}["']?[ \t]{0,8}[:=][ \t]{0,8}"""
     r"""\\{0,2}["']?\Z"""
 )
-_MORE_TARGETS = re.compile(
+_MORE_TARGETS = Pattern(
     r"""(?:[ \t]{0,8},[ \t]{0,8}[\w.*]{1,80}(?:\[[^\]\n]{0,80}\])?){1,8},?[ \t]{0,8}\)?[ \t]{0,8}=(?!=)[ \t]{0,8}"""
 )
-_HERE_STRING = re.compile(r"[ \t]{0,8}<<<[ \t]{0,8}")
-_HERE_DOCUMENT = re.compile(r"""[ \t]{0,8}<<-?[ \t]{0,4}["']?(\w{1,40})["']?[^\n]{0,80}\n""")
+_HERE_STRING = Pattern(r"[ \t]{0,8}<<<[ \t]{0,8}")
+_HERE_DOCUMENT = Pattern(r"""[ \t]{0,8}<<-?[ \t]{0,4}["']?(\w{1,40})["']?[^\n]{0,80}\n""")
 
 
 def _apart(text: str, start: int, done: int, name: str, strength: int, language: str) -> Read | None:
@@ -322,7 +340,7 @@ def _has_more_targets(text: str, start: int) -> bool:
 def _called_with(text: str, start: int, done: int, name: str, strength: int) -> Read | None:
     """A function that takes a secret: `SecretStr("…")`, `save_token("…")`. What it is defined with are no values."""
     function = name.rpartition(".")[2].lstrip("_")
-    if text[max(0, start - 4) : start] == "def ":
+    if text[max(0, start - 4) : start] == "def " or function.startswith(("Invalid", "Missing", "Expired", "Bad", "No")):
         return None
     if not (function[:1].isupper() or function.partition("_")[0].lower() in SAVERS or function[:3] in ("set", "add")):
         return None
@@ -338,8 +356,8 @@ def _compared(text: str, at: int, name: str, strength: int) -> Read:
     return _pieces(text, strength, quoted, PYTHON)
 
 
-_CALLEE = re.compile(r"""([\w.]{0,80})\((?:[\w.\[\]"' \t]{0,80},[ \t]{0,8})?\\{0,2}["']?\Z""")
-_OPTION = re.compile(
+_CALLEE = Pattern(r"""([\w.]{0,80})\((?:[\w.\[\]"' \t-]{0,80},[ \t]{0,8})?\\{0,2}["']?\Z""")
+_OPTION = Pattern(
     r"(?:add_argument|option|Option|argument|Argument|add_option|DEFINE_\w{1,20}|parameter|Field|field|config)\Z"
 )
 
@@ -359,6 +377,8 @@ def _behind_comma(text: str, start: int, at: int, name: str, strength: int, *, f
     if called is None:
         return _NOTHING
     callee = called[1].rpartition(".")[2].lower()
+    if callee.startswith("define_") and quoted is not None:
+        return _pieces(text, strength, quoted, PYTHON)
     if callee in READERS or callee in SETTING:
         return expression(text, at, name, strength, within=call_frame(name, strength, callee, place=2))
     if quoted is None:
@@ -374,7 +394,7 @@ def _behind_comma(text: str, start: int, at: int, name: str, strength: int, *, f
     return _NOTHING
 
 
-_SETTERS = re.compile(
+_SETTERS = Pattern(
     r"(?:(?:setenv|env|set_env|set|config|export|ENV|ARG)[ \t]{1,8}(?:--?\w{1,20}[ \t]{1,4})?|printf[ \t]{1,4}-v[ \t]{1,4})\Z"
 )
 
@@ -384,7 +404,7 @@ def _sets(text: str, start: int) -> bool:
     return _SETTERS.search(text, max(0, start - 40), start) is not None
 
 
-_PRINTED = re.compile(r"""["']?%[sb](?:\\n)?["']?[ \t]{1,8}""")
+_PRINTED = Pattern(r"""["']?%[sb](?:\\n)?["']?[ \t]{1,8}""")
 
 
 def _argument(text: str, start: int, at: int, name: str, strength: int, language: str) -> Read:
@@ -480,7 +500,7 @@ def _telling(value: str) -> bool:
     return any(c.isdigit() for c in value) and len(value) >= 4 and not value.replace("_", "").isalpha()
 
 
-_ARRAY_WORD = re.compile(r"""[^\s()]{1,4096}""")
+_ARRAY_WORD = Pattern(r"""[^\s()]{1,4096}""")
 
 
 def _shell(text: str, at: int, strength: int) -> Read:
@@ -498,7 +518,7 @@ def _shell(text: str, at: int, strength: int) -> Read:
     return Read([Literal(at, end)] if holds_secret(strength, literal(bare)) else [], end)
 
 
-_BEGINS = re.compile(r"""\n?[ \t]{0,200}(?:-[ \t]{1,20}){0,4}(?:\?[ \t]{1,8})?["']?\Z""")
+_BEGINS = Pattern(r"""\n?[ \t]{0,200}(?:-[ \t]{1,20}){0,4}(?:\?[ \t]{1,8})?["']?\Z""")
 
 
 def _begins(text: str, start: int) -> bool:

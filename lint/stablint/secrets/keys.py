@@ -112,7 +112,7 @@ def inherited(above: str, key: str, strength: int) -> int:
     """How surely the value of `key` is a secret where it stands below `above`, whose own is one by `strength`: `wandb` below `secrets`,
     `hf` below `tokens`."""
     own = names_secret(key)
-    if own == SURE:
+    if own == SURE or not (strength or names_section(above)):
         return own
     words = [word.lower() for word in re.findall(_WORD, key)]
     if not words or words[-1] in ABOUT or words[-1] in BESIDE:
@@ -122,10 +122,12 @@ def inherited(above: str, key: str, strength: int) -> int:
     return SURE if names_section(above) and not VENDORS.isdisjoint(words) else own
 
 
+_ENDS = frozenset(("ns", "ys", "th", "en", "ey"))
+
+
 def names_section(key: str) -> bool:
     """Whether vendors' names below this key name secrets: `tokens`, `api_keys`."""
-    name = key.rpartition(".")[2].lower()
-    return name.endswith(("tokens", "keys", "auth", "token", "key")) and len(name) <= _LONGEST_KEY
+    return key[-2:].lower() in _ENDS and key.lower().endswith(("tokens", "keys", "auth", "token", "key"))
 
 
 def _of_token(last: str, before: str) -> int:

@@ -10,6 +10,7 @@ import re
 
 from stablint.record import NamedTuple
 from stablint.secrets.keys import SURE, holds_secret, inherited, looks_generated, names_secret
+from stablint.secrets.patterns import Pattern
 from stablint.secrets.words import KEYWORDS_WITHOUT_VALUES, NAMES, READERS, VALUES, WITHOUT_VALUES
 
 FURTHEST = 4_000  # characters of a right side that are read
@@ -29,7 +30,7 @@ class Read(NamedTuple):
 
 
 _QUOTE = r"""[rbfuRBFU]{0,2}(?:\\{1,3}["']|\"\"\"|'''|["'])"""
-_PIECE = re.compile(
+_PIECE = Pattern(
     rf"""(?P<string>{_QUOTE})
       | (?P<word>[^\W\d]\w{{0,200}}(?:\.[^\W\d]\w{{0,200}}){{0,20}})
       | (?P<number>0[xX][0-9a-fA-F_]{{4,100}}|[0-9][0-9_]{{0,100}}(?:\.[0-9]{{1,40}})?\w{{0,20}})
@@ -41,9 +42,9 @@ _PIECE = re.compile(
       | (?P<other>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_MARK = re.compile(r"""\\*["']{1,3}\Z""")
-_COLON = re.compile(r"[ \t]{0,20}:")
-_BLOCK_BEGINS = re.compile(r"[ \t]{0,20}(?:\\n|\r?\n|\Z)")
+_MARK = Pattern(r"""\\*["']{1,3}\Z""")
+_COLON = Pattern(r"[ \t]{0,20}:")
+_BLOCK_BEGINS = Pattern(r"[ \t]{0,20}(?:\\n|\r?\n|\Z)")
 
 
 class _Frame:
@@ -73,6 +74,8 @@ class _Frame:
             return self.strength
         if self.only is not None:
             return self.strength if self.keyword in self.only else 0
+        if self.callee == "dict" and self.keyword:
+            return inherited(self.above, self.keyword, self.strength)
         if self.keyword:
             return 0 if self.keyword in KEYWORDS_WITHOUT_VALUES else self.strength
         if self.callee == "auth":
@@ -211,7 +214,7 @@ def closing(text: str, begin: int, mark: str) -> int:
     return limit
 
 
-_FLOW = re.compile(
+_FLOW = Pattern(
     rf"""(?P<string>{_QUOTE}) | (?P<open>[\[{{]) | (?P<close>[\]}}]) | (?P<comma>,) | (?P<colon>:)
       | (?P<plain>[^\s,:{{}}\[\]"'\\](?:[^,{{}}\[\]\n"':\\]|:(?![\s"'])){{0,4096}})
       | (?P<other>.)""",

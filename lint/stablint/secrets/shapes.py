@@ -111,6 +111,8 @@ _BEHIND: tuple[tuple[tuple[str, ...], str], ...] = (
         r"\b(?:echo|printf)[ ]{1,4}(?:-\w{1,4}[ ]{1,4}){0,3}(?:['\"]?%s(?:\\{1,2}n)?['\"]?[ ]{1,4})?\\?[\"']?([^\s\"'|;&\\]{3,400})\\?[\"']?"
         r"[ ]{0,4}\|[ ]{0,4}[^\n|;]{0,120}?\b(?:login|--?pass\w*(?:-stdin|-fd)?|password|passphrase|sudo -S|chpasswd|secret (?:create|set))\b",
     ),
+    # "scheme://user:" + "…" + "@host"
+    (("://",), r"://[^\s\"'/@]{0,100}:\\?[\"'][ ]{0,4}\+[ ]{0,4}[rbf]?\\?[\"']([^\s\"'\\]{3,200})"),
     (
         ("<<<",),
         r"\b(?:login|passwd|password-stdin|sudo -S|gpg|secret create)\b[^\n|;<]{0,120}<<<[ ]{0,4}[\"']?([^\s\"']{3,400})",

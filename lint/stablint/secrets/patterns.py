@@ -1,0 +1,30 @@
+"""Patterns that are compiled when they are first used: most runs meet few of them, and compiling all takes as long as checking a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Match = re.Match[str]
+
+
+class Pattern:
+    """What `re.compile` gives, a little later."""
+
+    match: Callable[..., Match | None]
+    search: Callable[..., Match | None]
+    finditer: Callable[..., Iterator[Match]]
+    sub: Callable[..., str]
+    findall: Callable[..., list[str]]
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self.pattern, self.flags = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        compiled = re.compile(self.pattern, self.flags)
+        self.match, self.search, self.finditer = compiled.match, compiled.search, compiled.finditer
+        self.sub, self.findall = compiled.sub, compiled.findall
+        return getattr(compiled, name)
