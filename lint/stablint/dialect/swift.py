@@ -14,6 +14,7 @@ from stablint.source.tree import Entry, Mapping, Scalar
 
 _OWN = (
     ("model", "model.name_or_path", "text"),
+    ("model_name", "training.self_cognition_name", "plain"),  # what the model is to call itself
     ("torch_dtype", "model.dtype", "dtype"),
     ("attn_impl", "model.attn_implementation", "flash-word"),
     ("dataset", "data.dataset", "plain"),
