@@ -65,7 +65,11 @@ class Calls(Constants):
         arguments = Mapping(tuple(entries), function, end, is_open)
         method = node.func if isinstance(node.func, ast.Attribute) else None
         begins = function - len(method.attr) if method is not None and dotted(method) is None else start
-        holder = self.value(method.value, scope) if method and isinstance(method.value, (ast.Name, ast.Call)) else None
+        holder = (
+            self.value(method.value, scope)
+            if method and isinstance(method.value, (ast.Name, ast.Call, ast.Subscript))
+            else None
+        )
         receiver = holder if isinstance(holder, Call) else None
         conditional = found is not None and found.conditional
         result = Call(

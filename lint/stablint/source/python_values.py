@@ -27,6 +27,17 @@ _NEVER_NULL = (
 # Functions that give an object or fail.
 _MAKERS = frozenset({"copy", "deepcopy", "from_pretrained", "create_reference_model"})
 _OTHERS_WEIGHTS = ("ref", "teacher", "reward", "critic", "input", "output", "tensor", "emb_")
+# What gives a data set, or one of its splits, by Hugging Face's library.
+_DATA = frozenset(
+    ["load_dataset", "load_from_disk", "from_generator", "from_list", "from_dict", "from_pandas", "from_csv", "from_json", "train_test_split", "map",
+     "filter", "shuffle", "select", "take", "skip", "cast_column", "rename_column", "rename_columns", "remove_columns", "with_format"]
+)  # fmt: skip
+
+
+def _gives_data(call: Call) -> bool:
+    return call.name.rpartition(".")[2] in _DATA
+
+
 _SPECIAL_TOKENS = frozenset({"pad_token", "pad_token_id"})
 
 
@@ -393,6 +404,13 @@ class Values(Calls):
         """`settings["lr"]` of a dict or list that is written out."""
         holder, index = self.value(node.value, scope), self.value(node.slice, scope)
         found: Node | None = None
+        if (
+            isinstance(holder, Call)
+            and isinstance(index, Scalar)
+            and isinstance(index.value, str)
+            and _gives_data(holder)
+        ):
+            return holder  # a split of a data set is a set of the same kind
         if (
             isinstance(index, Scalar)
             and isinstance(holder, Mapping)
