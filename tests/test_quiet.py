@@ -203,3 +203,17 @@ def test_an_info_on_what_a_program_alone_decides_is_asked_for_by_name(
     monkeypatch.chdir(tmp_path)
     assert codes(printed([".", "--isolated"], capsys)) == []
     assert codes(printed([".", "--isolated", "--select", "Q125"], capsys)) == ["Q125"]
+
+
+@pytest.mark.parametrize(
+    ("release", "told"), [("nosuchlib==1.0", "no release of `nosuchlib` is known"), ("torch==2.5.1", "")]
+)
+def test_a_library_that_nobody_knows_is_told_of(
+    release: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, {"train.py": NARRATED})
+    monkeypatch.chdir(tmp_path)
+    main(["check", "train.py", "--isolated", "--with", release])
+    said = capsys.readouterr().err
+    assert told in said
+    assert bool(told) == ("--with" in said)

@@ -84,8 +84,10 @@ def _release(text: str) -> tuple[str, str]:
 
 
 def unlisted(releases: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """A sentence for every release that is asked for and that nobody knows."""
+    """A sentence for every release that is asked for and that nobody knows, and for every library that no rule asks about."""
     for package, specifier in releases:
+        if not known_keys(package) and package not in library_names():
+            yield f"--with `{package}{specifier}`: no release of `{package}` is known: it changes nothing"
         found = taken_for(package, specifier)
         if found is None:
             continue
