@@ -24,6 +24,7 @@ SHELL = (
     "t --hub-token='%s'", "t --hub_token='ab'%s", "t --hub_token '{%s}'", "t --hub_token \\\n  %s", "t --cfg '{\"secrets\":{\"wandb\":\"%s\"}}'",
     "curl --user ada:'%s' h", "curl -H 'X-Api-Key: %s' h", "curl -H 'Authorization: token %s' h", "echo %s | hf auth login",
     "echo %s | docker login -u a --password-stdin", "git clone 'https://ada:pa|%s@h/x'", "git clone https://ada:pa$%s@h/x", "sshpass -p '%s' ssh a",
+    "mysql -uroot -p'%s' db", "redis-cli -a %s", "declare -A TOKENS=([hf]=%s)",
     "DB_PASSWORD=here-%s", "DB_PASSWORD='pa...%s'", "DB_PASSWORD=\"$A%s\"", "local api_key='%s'", "kubectl create secret generic hf --from-literal=token=%s",
 )  # fmt: skip
 YAML = (
@@ -33,7 +34,7 @@ YAML = (
     "passwords: {admin: %s}", "l: [{password: %s}]", "hub_token: ${oc.env:HF_TOKEN,%s}", "hub_token: '{{ env(\"A\",\"%s\") }}'",
     "x: &p %s\npassword: *p", "password: !!str %s", "contraseña: %s", "密码: %s", "пароль: %s", "mot_de_passe: %s", "senha: %s",
     "password_root: %s", "token_hf: %s", "hf_token_read: %s", "dbPass : %s", "password: ABCD_%s", "{a: 1, hub_token: zebra [%s",
-    "args: [--hub_token, %s, --fp16]", "args:\n  - --hub_token\n  - %s", "headers: {Authorization: 'Bearer %s'}", "url: https://ada:%s@h.example.org/x",
+    "# hub_token: %s", "args: [--hub_token, %s, --fp16]", "args:\n  - --hub_token\n  - %s", "headers: {Authorization: 'Bearer %s'}", "url: https://ada:%s@h.example.org/x",
 )  # fmt: skip
 JSON = (
     '{"secrets": {"wandb": "%s"}}', '{"name": "DB_PASSWORD", "value": "%s"}', '{"key": "DB_PASSWORD", "value": "%s"}', '{"passwor\\u0064": "%s"}',

@@ -211,6 +211,8 @@ def _values(
     if language == YAML and sign == ":" and not flag:
         return _yaml(text, start, at, name, strength, closed=bool(rest["close"]))
     if not strength:
+        if language == SHELL and text[at : at + 1] == "(":
+            return _named_items(text, at, name)
         named = language == PYTHON and (text[at : at + 1] == "{" or text.startswith("dict(", at))
         return expression(text, at, name, 0) if named else _NOTHING
     if language == SHELL and (flag or text[at - 1 : at] in ("=", ":")) and not rest["close"]:
@@ -518,7 +520,17 @@ def _shell(text: str, at: int, strength: int) -> Read:
     return Read([Literal(at, end)] if holds_secret(strength, literal(bare)) else [], end)
 
 
-_BEGINS = Pattern(r"""\n?[ \t]{0,200}(?:-[ \t]{1,20}){0,4}(?:\?[ \t]{1,8})?["']?\Z""")
+_NAMED_ITEM = Pattern(r"""\[["']?([\w.-]{1,80})["']?\]=([^\s()]{1,4096})""")
+
+
+def _named_items(text: str, at: int, name: str) -> Read:
+    """`declare -A TOKENS=([hf]=…)`"""
+    end = shell_word(text, at)
+    items = _NAMED_ITEM.finditer(text, at, end)
+    return Read([Literal(*i.span(2)) for i in items if holds_secret(inherited(name, i[1], 0), i[2].strip("\"'"))], end)
+
+
+_BEGINS = Pattern(r"""\n?[ \t]{0,200}(?:\#[ \t]{0,20})?(?:-[ \t]{1,20}){0,4}(?:\?[ \t]{1,8})?["']?\Z""")
 
 
 def _begins(text: str, start: int) -> bool:
@@ -560,6 +572,8 @@ def _yaml(text: str, start: int, at: int, name: str, strength: int, *, closed: b
     end = at + len(value[0].rstrip())
     if not holds_secret(strength, literal(value[0].strip())):
         return Read([], end)
+    if text[line_start:start].lstrip()[:1] == "#" and " " in value[0].strip():  # a sentence
+        return _loose(text, at, name, strength)
     return Read([Literal(at, max(end, _further(text, value.end(), indent)) if begins else end)], end)
 
 

@@ -34,6 +34,7 @@ IN_SHAPES = (
     "wget",
     "sshpass",
     "mysql",
+    "redis-cli",
     "docker",
     "hooks.",
     "/hook/",

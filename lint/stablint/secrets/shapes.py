@@ -118,9 +118,9 @@ _BEHIND: tuple[tuple[tuple[str, ...], str], ...] = (
         r"\b(?:login|passwd|password-stdin|sudo -S|gpg|secret create)\b[^\n|;<]{0,120}<<<[ ]{0,4}[\"']?([^\s\"']{3,400})",
     ),
     (
-        ("curl ", "wget ", "sshpass", "mysql", "docker "),
+        ("curl ", "wget ", "sshpass", "mysql", "docker ", "redis-cli "),
         r"(?:curl[^\n|;]{0,200}? (?:-\w{0,8}u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,100}:[\"']?|sshpass[ ]-p[ ]?[\"']?"
-        r"|docker[ ]login[^\n|;]{0,200}? -p[ ]?[\"']?|mysql[^\n|;]{0,200}? -p)([^\s\"']{3,200})",
+        r"|docker[ ]login[^\n|;]{0,200}? -p[ ]?[\"']?|mysql[^\n|;]{0,200}? -p[\"']?|redis-cli[^\n|;]{0,200}? -a[ ][\"']?)([^\s\"']{3,200})",
     ),
     (("password ",), r"(?i)\blogin[ \t\n\r]{1,8}[^\s]{1,100}[ \t\n\r]{1,8}password[ ]{1,4}([^\s\"'$<\\]{3,200})"),
 )
