@@ -153,7 +153,7 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         supplied=base,
         scopes=scopes,
         classes=classes,
-        releases=releases,
+        releases=releases.shared(),
         said=said,
         by_spelling=by_spelling,
         framework=framework,

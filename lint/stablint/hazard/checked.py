@@ -33,7 +33,7 @@ class Checked:
         """The run without what is presumed of its releases."""
         if self._certain is None:
             self._certain = Checked(
-                self.run._replace(releases=self.run.releases.certain(), by_spelling=False), self._alone
+                self.run._replace(releases=self.run.releases.certain().shared(), by_spelling=False), self._alone
             )
         return self._certain
 

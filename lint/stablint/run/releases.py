@@ -189,12 +189,19 @@ class Releases:
         """Whether nothing was said about any library."""
         return not (self._members or self._unread)
 
-    def token(self) -> int:
-        """The same number for equal sets, another one for each other, within a process."""
+    def shared(self) -> "Releases":
+        """The first of the equal sets of a process, so that what is worked out for one run holds for the next."""
         if self._token < 0:
             known = (frozenset(self._members.items()), self._presumed, self._unread)
-            self._token = _tokens.setdefault(known, len(_tokens))
-        return self._token
+            first = _shared.setdefault(known, self)
+            if first is not self:
+                return first
+            self._token = len(_shared)
+        return self
+
+    def token(self) -> int:
+        """The same number for equal sets, another one for each other, within a process."""
+        return self.shared()._token
 
     def __repr__(self) -> str:
         return f"Releases({self._members}, {sorted(self._presumed)}, {sorted(self._unread)})"
@@ -244,7 +251,7 @@ class Releases:
         return _texts.get((_name(library), key)) or text_of(key)
 
 
-_tokens: dict[tuple[frozenset[tuple[str, tuple[Key, ...]]], frozenset[str], frozenset[str]], int] = {}
+_shared: dict[tuple[frozenset[tuple[str, tuple[Key, ...]]], frozenset[str], frozenset[str]], Releases] = {}
 
 
 def taken_for(library: str, specifier: str) -> tuple[str, str] | None:
@@ -264,7 +271,7 @@ def taken_for(library: str, specifier: str) -> tuple[str, str] | None:
     return None
 
 
-_KNOWN = Releases({})
+_KNOWN = Releases({}).shared()
 
 
 def listed_keys(library: str) -> list[Key]:

@@ -194,7 +194,13 @@ class World:
             )
         if name.startswith("versions."):
             return self._version(name)
-        return self.default(name)
+        if not self._reading:
+            return self.default(name)
+        self._reading.append((set(), name))  # what a default rests on is read by no rule, whoever asks for it first
+        try:
+            return self.default(name)
+        finally:
+            self._reading.pop()
 
     def _alike(self, name: str, newest: World) -> Fact | None:
         """The fact as another world has it, where none of its change points lies between the two."""
@@ -227,15 +233,18 @@ class World:
     def _derive(self, name: str, rule: Rule) -> Fact:
         if any(name == reading for _, reading in self._reading):
             return Fact(name, Unknown("it depends on itself"), None)
-        self._reading.append((set(), name))
+        read: set[str] = set()
+        self._reading.append((read, name))
         try:
-            answer = rule(self)
-        except ArithmeticError:  # 1e400 is infinite, and no whole number; a huge one is no float
-            answer = Answer(Unknown("the values that it follows from are no numbers to calculate with"), ())
+            try:
+                answer = rule(self)
+            except ArithmeticError:  # 1e400 is infinite, and no whole number; a huge one is no float
+                answer = Answer(Unknown("the values that it follows from are no numbers to calculate with"), ())
+            # Still within the rule: what it only asked about being stated is not read by who asks for the rule.
+            facts = [self.facts.get(n) or self.fact(n) for n in [*read] if n != name]
         finally:
-            read, _ = self._reading.pop()
+            self._reading.pop()
         self._reads[name] = read
-        facts = [self.facts[n] if n in self.facts else self.fact(n) for n in read if n != name]
         turns = NO_TURNS.union(*(f.turns for f in facts)) if facts else NO_TURNS
         deciding = [f for f in facts if f.name in answer.because] or facts
         if is_unknown(answer.value):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from stablint import knowledge
@@ -73,6 +74,7 @@ def describe(name_or_path: str) -> Facts | None:
     return None
 
 
+@lru_cache(maxsize=4096)
 def guessed(name_or_path: str) -> bool:
     """Is the architecture a guess: neither a published id nor the name of a line with one of its sizes, but words like a line's (`me/gemma-3-like-llama`)?"""
     if name_or_path.strip().lower() in knowledge.rows("models/ids"):
