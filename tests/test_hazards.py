@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from stablint import house, knowledge
-from stablint.compiling.hazards import LOOPS, PHASES, condition
+from stablint.compiling.hazards import LOOPS, PHASES, condition, trainer_of
 from stablint.fix.apply import repair
 from stablint.hazard import model
 from stablint.house import false_alarms, legal, told, write
@@ -88,7 +88,7 @@ def test_every_condition_is_pinned_by_a_look_alike(hazard: model.Hazard, tmp_pat
     texts = [text for example in EXAMPLES[hazard.id] for text in legal(example)]
     texts += [(one["files"], one.get("options")) for one in HEALTHY.get(hazard.id, [])]
     for number, asked in enumerate(hazard.when):
-        if asked in (OF_THE_TRAINER, OF_TRAINING):  # below, for all hazards at once
+        if asked in (OF_THE_TRAINER, OF_TRL, OF_TRAINING):  # below, for all hazards at once
             continue
         mutant = hazard._replace(
             reads=[], when=[other for place, other in enumerate(copy.deepcopy(hazard.when)) if place != number]
@@ -101,6 +101,7 @@ def test_every_condition_is_pinned_by_a_look_alike(hazard: model.Hazard, tmp_pat
 
 
 OF_THE_TRAINER = condition(LOOPS["trainer"])
+OF_TRL = condition("derived.trl_trainer is true")
 OF_TRAINING = condition(PHASES["training"])
 OTHER_LOOPS = ("accelerate", "lightning", "deepspeed", "torch", "sentence-transformers", "trl.PPOTrainer.step")
 
@@ -113,6 +114,37 @@ def test_what_speaks_of_the_trainer_says_nothing_to_another_loop(case: Case, tmp
         sets = {**(given.get("set") or {}), "launch.loop": loop}
         found = look(case.example["files"], tmp_path / str(number), {**given, "set": sets}, (case.hazard,))
         assert bool(found) is (loop not in OTHER_LOOPS), loop
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if OF_TRL in case.hazard.when], ids=str)
+def test_what_trls_trainers_check_says_nothing_to_another_trainer(case: Case, tmp_path: Path) -> None:
+    """TRL's configs may be given to the Trainer of transformers, or to a loop of one's own, which read nothing of what they add."""
+    given = case.example.get("options") or {}
+    for number, loop in enumerate((*OTHER_LOOPS, "transformers.Trainer")):
+        sets = {**(given.get("set") or {}), "launch.loop": loop}
+        assert not look(case.example["files"], tmp_path / str(number), {**given, "set": sets}, (case.hazard,)), loop
+
+
+OF_TRAINERS = [
+    case
+    for case in CASES
+    if case.hazard.severity == "error" and any(asked in case.hazard.when for asked in (OF_TRL, OF_THE_TRAINER))
+]
+
+
+@pytest.mark.parametrize("case", OF_TRAINERS, ids=str)
+def test_what_a_trainer_checks_is_no_error_where_its_class_is_the_programs_own(case: Case, tmp_path: Path) -> None:
+    """A subclass may override the method that checks, or take the argument for itself."""
+    given = case.example.get("options") or {}
+    sets = {**(given.get("set") or {}), "launch.own_trainer": True}
+    found = look(case.example["files"], tmp_path, {**given, "set": sets}, (case.hazard,))
+    assert all(one.severity != "error" for one in found)
+
+
+@each_hazard
+def test_an_error_that_a_trainer_raises_asks_for_that_trainer(hazard: model.Hazard) -> None:
+    if hazard.severity == "error" and (asked := trainer_of(knowledge.load("texts")[hazard.id])):
+        assert condition(asked) in hazard.when
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if OF_TRAINING in case.hazard.when], ids=str)

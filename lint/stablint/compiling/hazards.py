@@ -74,6 +74,8 @@ def compile_folder(folder: Path, root: str | None = None) -> dict[str, Any]:
         texts[data["id"]] = {key: value for key, value in data.items() if key not in ("examples", "healthy", "id")} | {
             "category": path.parent.name
         }
+        if data["severity"] == "error" and "loop" not in data and (asked := trainer_of(data)):
+            texts[data["id"]]["loop"] = "trainer" if asked == LOOPS["trainer"] else "trl"
         examples[data["id"]] = data["examples"]
         if data.get("healthy"):
             healthy[data["id"]] = data["healthy"]
@@ -145,8 +147,25 @@ PHASES = {"training": "derived.trains is true"}
 """The same for the field `phase`."""
 
 
+# Files whose lines are run by one trainer alone; a config's own checks are run whoever is given it.
+_OF_TRAINERS = (
+    (re.compile(r"(?:trl [\d.]+ |https://github\.com/huggingface/trl/blob/[^/]+/trl/)(?:\w+/)*\w+_trainer\.py"), "derived.trl_trainer is true"),
+    (re.compile(r"(?:transformers [\d.]+ |https://github\.com/huggingface/transformers/blob/[^/]+/src/transformers/)trainer(?:_optimizer)?\.py"),
+     LOOPS["trainer"]),
+)  # fmt: skip
+
+
+def trainer_of(data: dict[str, Any]) -> str:
+    """The condition that an error's evidence asks for: it is true where the trainer runs in whose file the first source stands; else empty."""
+    first = data["evidence"]["sources"][0]
+    return next((asked for pattern, asked in _OF_TRAINERS if pattern.match(first)), "")
+
+
 def _when(data: dict[str, Any]) -> list[list[Any]]:
+    """The conditions, and behind them what the fields `loop` and `phase` and an error's evidence ask for."""
     asked = [LOOPS[data["loop"]]] if data.get("loop") else []
+    found = trainer_of(data) if data["severity"] == "error" else ""
+    asked += [found] if found and found not in (*asked, *data["when"]) else []
     asked += [PHASES[data["phase"]]] if data.get("phase") else []
     return [condition(c) for c in (*data["when"], *asked)]
 

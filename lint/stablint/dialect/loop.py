@@ -91,14 +91,22 @@ def judges(module: Module) -> bool:
 
 
 def only_judges(module: Module) -> bool:
-    """Whether it makes a trainer for what that predicts or measures, and calls nothing that may train."""
+    """Whether it makes a trainer for what that predicts or measures, calls nothing that may train, and gives the trainer to nobody."""
     others = [
         call
         for call in module.calls
         if python_kinds.kind(call) not in ("trainer", "arguments", "program", "program-part")
+        and not (call.local and call.name == "main")
     ]
-    words = [last_word(call.name) for call in others if not (call.local and call.name == "main")]
-    return not {"predict", "evaluate"}.isdisjoint(words) and not any(map(_MAY_TRAIN.search, words))
+    words = [last_word(call.name) for call in others]
+    return not {"predict", "evaluate"}.isdisjoint(words) and not (
+        any(map(_MAY_TRAIN.search, words)) or any(map(_is_given_trainer, others))
+    )
+
+
+def _is_given_trainer(call: Call) -> bool:
+    given = (*call.positional, *(entry.value for entry in call.arguments.entries))
+    return any(isinstance(one, Call) and python_kinds.kind(one) == "trainer" for one in given)
 
 
 def _jax(call: Call) -> bool:

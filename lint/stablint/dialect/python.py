@@ -71,6 +71,8 @@ def lower(document: Document) -> Iterator[Fragment]:
                 *((_handed_over(document, given),) if given is not None and kind in _ADAPTERS else ()),
             ),
         )
+        if _is_uncertain(call, kind):
+            fragment = fragment._replace(presumed=True)
         for part in _unchecked_apart(fragment, call) if kind == "arguments" else (fragment,):
             yield from _defaults_apart(part)
 
@@ -117,6 +119,18 @@ def _steps(document: Document, module: Module, words: set[str]) -> tuple[Stateme
     if "arguments" not in words or loop.may_train(module) or not loop.judges(module):
         return ()
     return evaluates
+
+
+_MADE = frozenset({"arguments", "adapter", "quantiser"})
+_CONSTRUCTORS = frozenset(["__init__", "__new__", "__post_init__"])
+
+
+def _is_uncertain(call: Call, kind: str) -> bool:
+    """Whether the library may never see the arguments, or its refusal ends nothing: the program catches it, takes another branch with another
+    release, or hands them to the library by a constructor of its own."""
+    if kind in _SILENT:
+        return False
+    return call.attempt or (kind in _MADE and not _CONSTRUCTORS.isdisjoint(call.methods))
 
 
 def _handed_over(document: Document, call: Call) -> Statement:
@@ -188,7 +202,7 @@ def _is_own_trainer(call: Call) -> bool:
 
 
 # Of their positional arguments every one is a setting.
-_SETTINGS = frozenset({"arguments", "adapter", "quantiser", "unsloth-adapter"})
+_SETTINGS = frozenset({"arguments", "adapter", "quantiser", "unsloth-adapter", "trainer"})
 
 
 def _with_positional(call: Call, kind: str) -> Mapping:

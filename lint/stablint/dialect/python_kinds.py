@@ -33,7 +33,8 @@ _OTHER_LOADERS = ("ipex_llm.", "bigdl.", "intel_extension_for_transformers.", "a
 _SECOND = {
     **dict.fromkeys(["DPOTrainer", "KTOTrainer", "BCOTrainer"], ("model", "ref_model", "args")),
     **dict.fromkeys(["GRPOTrainer", "RLOOTrainer"], ("model", "reward_funcs", "args")),
-    **dict.fromkeys(["ORPOTrainer", "CPOTrainer", "PRMTrainer", "SFTTrainer", "RewardTrainer", "Trainer", "Seq2SeqTrainer"], ("model", "args")),
+    **dict.fromkeys(["ORPOTrainer", "CPOTrainer", "PRMTrainer", "SFTTrainer", "RewardTrainer", "Trainer", "Seq2SeqTrainer"],
+                    ("model", "args", "data_collator", "train_dataset", "eval_dataset")),
 }  # fmt: skip
 
 

@@ -188,7 +188,7 @@ def _trainer(block: Block, call: Call) -> Fragment:
     )
     statements += _handed_over(block)
     if call.local:
-        statements += (_named(block, call, "launch.own_trainer", True),)
+        statements += _of_own_class(block, call, sorted(call.methods))
     statements += _told_by_names(block, call)
     if word == "PPOTrainer" and call.arguments.get("dataset") is not None:  # of TRL before 0.12
         statements += (_named(block, call, "launch.loop", loop.STEP),)
@@ -255,7 +255,13 @@ def _accelerator(block: Block, call: Call) -> Fragment:
 
 def _own_trainer(block: Block, call: Call) -> Fragment:
     """Of what it takes besides the arguments nothing is known."""
-    return Fragment("python", block, "call", (), {}, {}, entry=True)
+    methods = sorted(call.methods) if call.local else Unknown("the class of the trainer stands in another file")
+    return Fragment("python", block, "call", _of_own_class(block, call, methods), {}, {}, entry=True)
+
+
+def _of_own_class(block: Block, call: Call, methods: object) -> tuple[Statement, ...]:
+    """That the trainer is a class of the program's own, and the methods that it has instead of the library's."""
+    return _named(block, call, "launch.own_trainer", True), _named(block, call, "launch.trainer_methods", methods)
 
 
 _MAKES_ADAPTERS = re.compile(r"(^|\.)(get_peft_model|PeftModel\w*\.from_pretrained)$")

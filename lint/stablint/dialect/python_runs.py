@@ -20,6 +20,8 @@ _PARTS = {
     "quantiser": "quantises",
     "data": "loads the training data",
 }
+# Of several of them one is made, or each by itself.
+_UNITED = {**_PARTS, "accelerator": "makes the accelerator"}
 _CODECS = {row.fact: row.codec for row in ROWS.values()}
 
 
@@ -198,7 +200,9 @@ def _unclear(calls: _Calls, numbers: list[int], certain: set[int]) -> Iterator[i
     for number in numbers:
         what = calls.kinds[number]
         rivals = [n for n in numbers if calls.kinds[n] == what and calls.start(n) not in certain]
-        if what not in _PARTS or number not in rivals:
+        if what == "accelerator":
+            rivals = [n for n in rivals if last_word(calls.call(n).name) == "Accelerator"]
+        if what not in _UNITED or number not in rivals:
             yield number
         elif len(rivals) == 1:
             if what == "quantiser" and _of_some(calls, number, [n for n in numbers if calls.kinds[n] == "loader"]):
@@ -225,7 +229,7 @@ def _common(fragments: list[Fragment], count: int, what: str) -> Fragment:
     kept = []
     for same in said.values():
         agreed = len(same) >= count and all(repr(one.value) == repr(same[0].value) for one in same)
-        unclear = Unknown(f"depends on which of {count} calls {_PARTS[what]}")
+        unclear = Unknown(f"depends on which of {count} calls {_UNITED[what]}")
         kept.append(same[0] if agreed else same[0]._replace(value=unclear))
     alike = all(fragment.classes == fragments[0].classes for fragment in fragments)
     return fragments[0]._replace(

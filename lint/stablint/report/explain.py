@@ -109,7 +109,13 @@ def in_words(condition: str) -> str:
 
 
 def _loop(hazard: Mapping[str, Any]) -> list[str]:
-    return ["- the Trainer of transformers, or a subclass of it, takes the steps"] if hazard.get("loop") else []
+    return [_LOOPS[hazard["loop"]]] if hazard.get("loop") else []
+
+
+_LOOPS = {
+    "trainer": "- the Trainer of transformers, or a subclass of it, takes the steps",
+    "trl": "- a trainer of TRL takes the steps",
+}
 
 
 def _versions(versions: Mapping[str, str]) -> list[str]:

@@ -173,13 +173,26 @@ _OWN_TRAINERS = (
 )
 
 
-def trl_trainer(w: World) -> Answer:
-    """Would it be TRL's own trainer that checks the arguments?"""
+def trl_arguments(w: World) -> Answer:
+    """Would TRL's own config class be made of the arguments? What it checks itself it checks for whatever trainer."""
     loop = w.value("derived.trainer")
     if w.run.framework in _OWN_TRAINERS or (isinstance(loop, str) and not loop.startswith(("trl.", "transformers."))):
         return Answer(False, ("derived.trainer",))
-    plain = loop in ("transformers.Trainer", "transformers.Seq2SeqTrainer")
-    return Answer(not (plain and w.run.classes.get("training", ())[:1] == ("transformers.TrainingArguments",)))
+    return Answer(w.run.classes.get("training", ())[:1] != ("transformers.TrainingArguments",))
+
+
+def trl_trainer(w: World) -> Answer:
+    """Would it be TRL's own trainer that checks the arguments? transformers' Trainer takes TRL's configs and reads none of what they add."""
+    loop = w.value("derived.trainer")
+    if w.run.framework in _OWN_TRAINERS or (isinstance(loop, str) and not loop.startswith(("trl.", "transformers."))):
+        return Answer(False, ("derived.trainer",))
+    if not isinstance(loop, str):
+        return Answer(loop, ("derived.trainer",))
+    if loop.startswith("trl."):
+        return Answer(loop != "trl.PPOTrainer.step", ("derived.trainer",))
+    named = w.stated("launch.loop") is not ABSENT or bool(w.run.classes.get("trainer"))
+    plain = w.run.classes.get("training", ())[:1] == ("transformers.TrainingArguments",)
+    return Answer(not (named or plain), ("derived.trainer",))
 
 
 # Frameworks with a loop of their own; the others drive the Trainer of transformers or a subclass.
@@ -193,17 +206,35 @@ def trainer(w: World) -> Answer:
     """What runs the steps: the program's own call of a trainer or its loop, else the framework's; else presumed to be transformers' Trainer."""
     loop = w.stated("launch.loop")
     if loop is not ABSENT:
-        return Answer(loop, ("launch.loop",))
+        return Answer(loop, ("launch.loop", *_OWN_CLASS), presumed=_does_otherwise(w))
     named = w.run.classes.get("trainer", ())
     if named:
-        return Answer(named[0].removeprefix("?"))
+        return Answer(named[0].removeprefix("?"), _OWN_CLASS, presumed=_does_otherwise(w))
     if w.run.framework in _LOOPS:
         return Answer(_LOOPS[w.run.framework], ("derived.framework",))
     if w.run.framework in ("axolotl", "llamafactory", "ms-swift", "ms-swift-2", "unsloth"):
-        return Answer("transformers.Trainer", ("derived.framework",))
+        return Answer("transformers.Trainer", ("derived.framework", *_OWN_CLASS), presumed=_does_otherwise(w))
     if w.run.classes.get("training"):
-        return Answer("transformers.Trainer", presumed=w.run.scopes.get("training") != CLOSED)
+        unseen = any(one in _PROGRAMS for one in w.run.dialects) or _does_otherwise(w)
+        return Answer("transformers.Trainer", _OWN_CLASS, presumed=unseen or w.run.scopes.get("training") != CLOSED)
     return Answer(Unknown("no trainer is named"))
+
+
+_OWN_CLASS = ("launch.own_trainer", "launch.trainer_methods")
+_PROGRAMS = ("python", "notebook")  # they say themselves who is given the arguments
+# What a subclass may have instead of the library's without a say in what the library checks, makes and reads.
+_HARMLESS = frozenset(
+    ["compute_loss", "log", "save_model", "_save", "_save_checkpoint", "_load_from_checkpoint", "get_batch_samples", "floating_point_ops",
+     "create_model_card", "push_to_hub", "store_metrics"]
+)  # fmt: skip
+
+
+def _does_otherwise(w: World) -> bool:
+    """Is the trainer a class of the program's own that may leave out, or do by itself, what the library's would do?"""
+    if w.stated("launch.own_trainer") is not True:
+        return False
+    methods = w.stated("launch.trainer_methods")
+    return not (isinstance(methods, list) and _HARMLESS.issuperset(methods))
 
 
 _TRAINERS = ("transformers.", "trl.")
@@ -220,6 +251,23 @@ def hf_trainer(w: World) -> Answer:
 def own_trainer(w: World) -> Answer:
     """Is the trainer a class of the program's own, which may do anything else than the library's that it derives from?"""
     return Answer(w.stated("launch.own_trainer") is True, ("launch.own_trainer",))
+
+
+_MAKES_OPTIMISER = (
+    "trainer.optimizers",
+    "trainer.optimizer_cls_and_kwargs",
+    "deepspeed.optimizer",
+    "deepspeed.optimizer.type",
+)
+
+
+def own_optimizer(w: World) -> Answer:
+    """Does the program, or DeepSpeed's file, make the optimiser instead of the trainer (transformers 5.23.0 trainer.py, `create_optimizer`)?"""
+    given = [name for name in _MAKES_OPTIMISER if w.stated(name) not in (ABSENT, None, [None, None])]
+    methods = w.stated("launch.trainer_methods")
+    if given or (isinstance(methods, list) and "create_optimizer" in methods):
+        return Answer(True, (*given, "launch.trainer_methods"))
+    return Answer(False, ("training.optim",), presumed=is_unknown(methods))
 
 
 # Their parsers leave `do_train` off: without the word such a run evaluates or predicts only (llamafactory 0.9.5 train/sft/workflow.py).

@@ -255,6 +255,15 @@ class Caller:
                 names |= {"**"} if _looks_into_keywords(made) else set()
         return names.union(*(self.taken(base, found[0], depth + 1) for base in inner.node.bases))
 
+    def methods(self, node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
+        """The methods that this file's classes give a class."""
+        found = scope.find(node.id) if isinstance(node, ast.Name) else None
+        inner = found[1][0].scope if found is not None and len(found[1]) == 1 else None
+        if inner is None or found is None or not isinstance(inner.node, ast.ClassDef) or depth >= _DEEPEST:
+            return set()
+        names = {name for name, bindings in inner.bindings.items() if any(one.kind == "function" for one in bindings)}
+        return names.union(*(self.methods(base, found[0], depth + 1) for base in inner.node.bases))
+
     def _default_of(self, value: ast.expr, scope: Scope) -> Node:
         if isinstance(value, ast.Call) and called_name(value.func, scope).rpartition(".")[2] in ("field", "Field"):
             keywords = {keyword.arg: keyword.value for keyword in value.keywords}

@@ -50,7 +50,9 @@ class Calls(Constants):
         own: dict[str, Entry] = {}
         added: set[str] = set()
         late: frozenset[str] = frozenset()
+        methods: frozenset[str] = frozenset()
         if self._is_local_class(node.func, scope):
+            methods = frozenset(self.caller.methods(node.func, scope))
             own, name = self.caller.fields(node.func, scope)
             added |= self.caller.taken(node.func, scope)
             said = {entry.key for entry in entries}
@@ -76,6 +78,7 @@ class Calls(Constants):
             name, arguments, positional, start, end, begins, function, target, receiver,
             conditional=conditional, own=frozenset((*own, *added)), local=self._is_local(node.func, scope),
             switch=self._switch(found) if found is not None and name.endswith(_SWITCHED) else None, late=late,
+            attempt=bool(self.names.attempts) and self.names.is_attempt(node), methods=methods,
         )  # fmt: skip
         return self.weigh(result, [*positional, *(entry.value for entry in entries)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from stablint.source.python_scope import (
@@ -62,6 +63,7 @@ class Names:
         ] = []  # `layer.q_proj = …`, `setattr(module, name, …)`: parts of a model that are put in
         self.branches: list[Branch] = []
         self.returns: dict[int, list[ast.Return]] = {}  # by the identity of the function's scope
+        self.attempts: list[tuple[Position, Position]] = []  # what may fail, or be left out, by the program's own will
         self.scopes: list[Scope] = [self.module]
         self._waiting: list[tuple[ast.AST, Scope, bool, str | None]] = []
         self._later(tree.body, self.module, False)
@@ -240,7 +242,19 @@ class Names:
             self._later(node.body if truth else node.orelse, scope, conditional)
         else:
             self._branches(node.test, node.body, node.orelse, scope)
+            if asks_release(node.test):
+                self.attempts.append((position_of(node), end_of(node)))
             self._later((*node.body, *node.orelse), scope, True)
+
+    def attempt(self, node: ast.Try, scope: Scope, conditional: bool, _: str | None) -> None:
+        if any(map(goes_on, node.handlers)):
+            self.attempts.append((position_of(node), end_of(node.body[-1])))
+        self.block(node, scope, conditional, None)
+
+    def is_attempt(self, node: ast.AST) -> bool:
+        """Whether a refusal of what is called there is caught, or another release takes another branch."""
+        at = position_of(node)
+        return any(first <= at < last for first, last in self.attempts)
 
     def _branches(self, test: ast.expr, body: Sequence[ast.AST], other: Sequence[ast.AST], scope: Scope) -> None:
         for nodes, positive in ((body, True), (other, False)):
@@ -321,7 +335,7 @@ _VISITORS: dict[str, Callable[..., None]] = {
     "Lambda": Names.lambda_, "ClassDef": Names.class_, "ListComp": Names.comprehension, "SetComp": Names.comprehension,
     "DictComp": Names.comprehension, "GeneratorExp": Names.comprehension, "If": Names.branch, "IfExp": Names.choice, "For": Names.block,
     "AsyncFor": Names.block,
-    "While": Names.block, "Try": Names.block, "TryStar": Names.block, "Match": Names.block, "With": Names.with_, "AsyncWith": Names.with_,
+    "While": Names.block, "Try": Names.attempt, "TryStar": Names.attempt, "Match": Names.block, "With": Names.with_, "AsyncWith": Names.with_,
     "ExceptHandler": Names.named, "MatchAs": Names.named, "MatchStar": Names.named, "MatchMapping": Names.named,
     "Global": Names.global_, "Nonlocal": Names.nonlocal_, "Delete": Names.delete, "Call": Names.call,
 }  # fmt: skip
@@ -334,6 +348,44 @@ def _constant_truth(test: ast.expr) -> bool | None:
     return bool(test.value) if isinstance(test, ast.Constant) else None
 
 
+# What a refusal of a library's is raised as.
+_REFUSALS = frozenset(
+    ["Exception", "BaseException", "TypeError", "ValueError", "RuntimeError", "AttributeError", "NotImplementedError", "AssertionError", "KeyError"]
+)  # fmt: skip
+_ENDS = frozenset(["exit", "quit", "_exit", "abort"])
+
+
+def goes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler catches a refusal and the program runs on behind it: it neither raises nor leaves."""
+    named = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    if not any(one is None or (dotted(one) or [""])[-1] in _REFUSALS for one in named):
+        return False
+    return not any(map(_ends, handler.body))
+
+
+def _ends(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Raise):
+        return True
+    called = statement.value.func if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
+    return called is not None and (dotted(called) or [""])[-1] in _ENDS
+
+
+_ASKS = frozenset(
+    ["__version__", "signature", "getfullargspec", "__dataclass_fields__", "dataclass_fields", "__fields__"]
+)
+
+
+def asks_release(test: ast.expr) -> bool:
+    """`version.parse(transformers.__version__) >= …`, `"eval_strategy" in inspect.signature(TrainingArguments).parameters`: which branch is
+    taken is up to the release, or to what the class takes."""
+    for node in ast.walk(test):
+        word = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        if word in _ASKS or "version" in word.lower() or word == "hasattr" or _IS_AVAILABLE.match(word):
+            return True
+    return False
+
+
+_IS_AVAILABLE = re.compile(r"is_\w+_(?:available|greater_or_equal\w*)\Z|has_\w+_arg(?:ument)?\Z|supports?_")
 _SETTINGS = ("arg", "conf", "cfg", "opt", "param", "token", "namespace")
 
 

@@ -101,6 +101,8 @@ class Call(NamedTuple):
         None  # whether the branch that makes it is taken, as far as the program says: its own defaults, or unknown
     )
     late: frozenset[str] = frozenset()  # attributes that are set when the object is made already
+    attempt: bool = False  # a refusal is caught, or another release takes another branch
+    methods: frozenset[str] = frozenset()  # those of the program's own classes that it is of
 
 
 Node = Union[Scalar, Sequence, Mapping, Call]
