@@ -178,7 +178,11 @@ def trl_arguments(w: World) -> Answer:
     loop = w.value("derived.trainer")
     if w.run.framework in _OWN_TRAINERS or (isinstance(loop, str) and not loop.startswith(("trl.", "transformers."))):
         return Answer(False, ("derived.trainer",))
-    return Answer(w.run.classes.get("training", ())[:1] != ("transformers.TrainingArguments",))
+    own = w.value("derived.config_class")  # whoever the trainer is
+    return Answer(is_unknown(own) or w.run.classes.get("training", ())[:1] != (_BASE,), ("derived.config_class",))
+
+
+_BASE = "transformers.TrainingArguments"
 
 
 def trl_trainer(w: World) -> Answer:
@@ -191,7 +195,7 @@ def trl_trainer(w: World) -> Answer:
     if loop.startswith("trl."):
         return Answer(loop != "trl.PPOTrainer.step", ("derived.trainer",))
     named = w.stated("launch.loop") is not ABSENT or bool(w.run.classes.get("trainer"))
-    plain = w.run.classes.get("training", ())[:1] == ("transformers.TrainingArguments",)
+    plain = w.run.classes.get("training", ())[:1] == (_BASE,)
     return Answer(not (named or plain), ("derived.trainer",))
 
 
