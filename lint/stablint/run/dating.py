@@ -58,8 +58,16 @@ def _of_the_time(releases: Releases) -> Releases:
 def bounded(releases: Releases, framework: str) -> Releases:
     """The releases that the framework itself takes; those that it would refuse run nowhere. TRL bounds what it is built on as well, where its
     own releases are known."""
-    releases = _bounded_by(framework, releases)
-    return releases if framework == "trl" or releases.is_known() else _bounded_by("trl", releases)
+    key = framework, releases.token()
+    found = _bounded.get(key)
+    if found is None:
+        found = _bounded_by(framework, releases)
+        found = found if framework == "trl" or found.is_known() else _bounded_by("trl", found)
+        _bounded[key] = found
+    return found
+
+
+_bounded: dict[tuple[str, int], Releases] = {}
 
 
 # Frameworks whose files have names of their own throughout: whose release is not stated says nothing of the libraries' names.
