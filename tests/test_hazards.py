@@ -160,3 +160,20 @@ def test_codes_and_names_are_unique() -> None:
     codes = [hazard.code for hazard in HAZARDS.values()]
     assert len(codes) == len(set(codes))
     assert len(HAZARDS) == len(knowledge.load("core"))
+
+
+UNSEEN = {
+    "at hand": {"train.py": "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--warmup_steps', type=int)\n"
+                "parser.add_argument('--learning_rate', type=float)\nparser.add_argument('--output_dir')\nargs = parser.parse_args()\n"
+                "loss.backward()\n"},
+    "elsewhere": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("files", UNSEEN.values(), ids=UNSEEN)
+def test_flags_of_a_program_that_is_not_seen_to_use_the_librarys_arguments_make_no_error(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    script = "python train.py --warmup_steps -1 --learning_rate 1e-5 --output_dir out\n"
+    found = look({**files, "run.sh": script}, tmp_path, None, (HAZARDS["negative-warmup"],))
+    assert all(one.severity != "error" for one in found)

@@ -35,6 +35,8 @@ def finding(
     if presumed:
         severity = min(severity, "warning", key=_RANK.__getitem__)
         notes.append(_presumption(presumed, world))
+    if severity == "error" and _of_flags_of_anybody(decided, world):
+        severity = "warning"
     if _is_hint_by_recipes(names, world):
         severity = "info"
     if any(_of_a_copied_program(fact, world) for fact in presumed):
@@ -118,6 +120,18 @@ def _divided(run: Run, turning: frozenset[str], partly: bool) -> frozenset[str]:
         library
         for library in turning
         if releases.presumed(library) or (partly and (releases.stated(library) or releases.is_unread(library)))
+    )
+
+
+def _of_flags_of_anybody(facts: tuple[Fact, ...], world: World) -> bool:
+    """Whether it rests on flags of a program that is not seen to hand them to a library's arguments: it may read them itself."""
+    if world.run.framework not in ("", "transformers", "trl"):
+        return False
+    if world.run.classes.get("training") and world.scope("training") != PRESUMED:
+        return False
+    return any(
+        fact.name.startswith("training.") and isinstance(fact.origin, Explicit) and fact.origin.layer == "flags"
+        for fact in facts
     )
 
 
