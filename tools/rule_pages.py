@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from stablint.log.template import printed_by
 from stablint.report.explain import BITES, sections
 from stablint.schema.hazard import CATEGORIES
 
@@ -38,7 +39,7 @@ def page(hazard: dict[str, Any], place: str) -> str:
         "",
         f"`{hazard['code']}` `{hazard['id']}` · {hazard['severity']}{_OFF if hazard.get('quiet') else ''} · bites {BITES[hazard['bites_at']]}",
     ]
-    for title, body in sections(hazard, ()):
+    for title, body in sections(hazard, (), printed_by(hazard["id"])):
         lines += ["", f"## {title}", "", *_markdown(title, body)]
     return _HEAD.format(place=place) + "\n".join(line.rstrip() for line in lines) + "\n"
 

@@ -14,6 +14,7 @@ from stablint.diagnose import reported
 from stablint.discover import NoSuchPath
 from stablint.in_words import in_words
 from stablint.inspect import effective, inspect
+from stablint.log.template import printed_by
 from stablint.options import Wrong
 from stablint.outputs import tell_faults, wants_color
 from stablint.report import explain, rules, show
@@ -87,7 +88,8 @@ def run_explain(given: argparse.Namespace) -> int:
         if found is None:
             raise Wrong(f"no rule is called `{word}`{_meant(word, texts)}")
         hazard = {"id": found, **texts[found], "examples": examples[found]}
-        pages.append(explain.render(hazard, _recipes(texts[found]), color=wants_color(given.color)))
+        says = printed_by(found)
+        pages.append(explain.render(hazard, _recipes(texts[found]), says, color=wants_color(given.color)))
     exit.say("\n".join(pages))
     return CLEAN
 

@@ -8,7 +8,22 @@ from typing import Any, NamedTuple
 from stablint import knowledge
 from stablint.log.unwrap import closed
 
+_SHARED = 4  # rules that one message may serve, and yet tell a reader something
 LONGEST_GAP = 600  # characters that a gap may hold
+
+
+_TOLD = 3  # wordings of one rule's messages that a reader is shown
+_SAME = 30  # letters at the beginning by which two are one
+
+
+def printed_by(rule: str) -> list[str]:
+    """What the libraries print where this rule bites, `…` for what differs; the wordings of several releases once."""
+    found: dict[str, str] = {}
+    for row in knowledge.load("messages")["templates"]:
+        if rule in row.get("hazards", ()) and len(row.get("hazards", ())) <= _SHARED:
+            text = "…".join(row["runs"]).strip()
+            found.setdefault(text[:_SAME], text)
+    return list(found.values())[:_TOLD]
 
 
 class Symptom(NamedTuple):

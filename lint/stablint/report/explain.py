@@ -56,8 +56,15 @@ _OPERATORS = {
 _GROUPS = {"any": "any of", "all": "all of", "not": "none of"}
 
 
-def render(hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]] = (), *, color: bool = False) -> str:
-    """`hazard` is a hazard file's content; `recipes` are the published runs that a learning-rate band was counted from."""
+def render(
+    hazard: Mapping[str, Any],
+    recipes: Sequence[Mapping[str, Any]] = (),
+    says: Sequence[str] = (),
+    *,
+    color: bool = False,
+) -> str:
+    """`hazard` is a hazard file's content; `recipes` are the published runs that a learning-rate band was counted from; `says` what the libraries
+    print where it bites."""
     style = Style(color)
     lines = [
         f"{style.paint('bold', hazard['title'])}",
@@ -65,14 +72,18 @@ def render(hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]] = (),
         + (", off unless `select` or `severity` names it" if hazard.get("quiet") else ""),
         f"bites {BITES.get(hazard['bites_at'], hazard['bites_at'])}",
     ]
-    for title, body in sections(hazard, recipes):
+    for title, body in sections(hazard, recipes, says):
         lines += ["", style.paint("bold", title), *(f"  {line}".rstrip() for line in body)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def sections(hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[str]]]:
+def sections(
+    hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]], says: Sequence[str] = ()
+) -> Iterator[tuple[str, list[str]]]:
     """Headings and lines. Lists are written as Markdown writes them, examples are indented as code."""
     yield "Why", _paragraphs(hazard["why"])
+    if says:
+        yield "What is printed", [line for text in says for line in _bullet(text)]
     yield "Reported when", [*_conditions(hazard["when"]), *_loop(hazard), *_versions(hazard.get("versions") or {})]
     yield "Fine when", _paragraphs(hazard["fine_when"])
     if hazard.get("remedies"):
@@ -82,6 +93,12 @@ def sections(hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]]) ->
     yield "Evidence", _evidence(hazard["evidence"])
     for example in (hazard.get("examples") or [])[:1]:
         yield _example_title(example), list(_example(example))
+
+
+def _bullet(text: str) -> Iterator[str]:
+    first, *rest = wrapped(plain(text), _WIDTH - 2)
+    yield f"- {first}"
+    yield from (f"  {line}" for line in rest)
 
 
 def _paragraphs(text: str) -> list[str]:
