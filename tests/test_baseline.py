@@ -63,7 +63,7 @@ def test_the_fingerprints_of_reports_survive_the_same(tmp_path, name, texts):
 NEW = {
     "another file": {"configs/b.yaml": BAD},
     "once more in the same file": {"configs/a.yaml": BAD + "---\n" + BAD},
-    "another rule": {"configs/a.yaml": BAD + "optim: nonsense\n"},
+    "another rule": {"configs/a.yaml": BAD + "fp16_full_eval: true\nbf16_full_eval: true\n"},
 }
 
 

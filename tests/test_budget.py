@@ -102,7 +102,7 @@ def test_what_was_cut_is_told(limit: limits.Limit, case: tuple[str, str, str, in
         told = [
             d.message
             for d in inspected(tmp_path / str(number), {name: text}).report.diagnostics
-            if d.rule == limits.KIND
+            if d.rule == limit.kind
         ]
         assert ["more than" in message and limit.then in message for message in told] == [True] * (count == much)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from stablint import house, knowledge
-from stablint.compiling.hazards import LOOPS, PHASES, condition, trainer_of
+from stablint.compiling.hazards import CONSTRUCTED, LOOPS, PHASES, condition, trainer_of
 from stablint.fix.apply import repair
 from stablint.hazard import model
 from stablint.house import false_alarms, legal, told, write
@@ -88,7 +88,7 @@ def test_every_condition_is_pinned_by_a_look_alike(hazard: model.Hazard, tmp_pat
     texts = [text for example in EXAMPLES[hazard.id] for text in legal(example)]
     texts += [(one["files"], one.get("options")) for one in HEALTHY.get(hazard.id, [])]
     for number, asked in enumerate(hazard.when):
-        if asked in (OF_THE_TRAINER, OF_TRL, OF_TRAINING):  # below, for all hazards at once
+        if asked in (OF_THE_TRAINER, OF_ARGUMENTS, OF_TRL, OF_TRAINING):  # below, for all hazards at once
             continue
         mutant = hazard._replace(
             reads=[], when=[other for place, other in enumerate(copy.deepcopy(hazard.when)) if place != number]
@@ -101,6 +101,7 @@ def test_every_condition_is_pinned_by_a_look_alike(hazard: model.Hazard, tmp_pat
 
 
 OF_THE_TRAINER = condition(LOOPS["trainer"])
+OF_ARGUMENTS = condition(CONSTRUCTED)
 OF_TRL = condition("derived.trl_trainer is true")
 OF_TRAINING = condition(PHASES["training"])
 OTHER_LOOPS = ("accelerate", "lightning", "deepspeed", "torch", "sentence-transformers", "trl.PPOTrainer.step")
@@ -114,6 +115,17 @@ def test_what_speaks_of_the_trainer_says_nothing_to_another_loop(case: Case, tmp
         sets = {**(given.get("set") or {}), "launch.loop": loop}
         found = look(case.example["files"], tmp_path / str(number), {**given, "set": sets}, (case.hazard,))
         assert bool(found) is (loop not in OTHER_LOOPS), loop
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if OF_ARGUMENTS in case.hazard.when], ids=str)
+def test_what_the_arguments_constructor_checks_is_told_where_it_runs(case: Case, tmp_path: Path) -> None:
+    """A program that makes the arguments gets its refusal whatever loop it has; another's files say nothing to a loop of another kind."""
+    given = case.example.get("options") or {}
+    constructs = any(name.endswith((".py", ".ipynb")) for name in case.example["files"])
+    for number, loop in enumerate((*OTHER_LOOPS, "transformers.Trainer")):
+        sets = {**(given.get("set") or {}), "launch.loop": loop}
+        found = look(case.example["files"], tmp_path / str(number), {**given, "set": sets}, (case.hazard,))
+        assert bool(found) is (constructs or loop not in OTHER_LOOPS), loop
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if OF_TRL in case.hazard.when], ids=str)

@@ -67,7 +67,17 @@ def test_force_starts_it_all_the_same(project):
 
 
 def test_a_flag_of_the_command_counts_like_one_in_the_file(project):
-    assert launch(project, sys.executable, "train.py", "--config", "good.yaml", "--fp16", "true").returncode == 1
+    (project / "sft.yaml").write_text(
+        GOOD + "stage: sft\ndo_train: true\nfinetuning_type: full\ndataset: x\ntemplate: default\n"
+    )
+    assert launch(project, "llamafactory-cli", "train", "sft.yaml", "fp16=true").returncode == 1
+
+
+def test_flags_of_a_program_that_nobody_sees_read_stop_nothing(project):
+    """It may declare them itself, whatever a library's are called."""
+    done = launch(project, sys.executable, "train.py", "--config", "good.yaml", "--fp16", "true")
+    assert done.returncode == 7
+    assert "P143" in done.stderr
 
 
 def test_a_launcher_names_the_script_and_its_files(project):

@@ -83,6 +83,11 @@ def test_other_names_are_taken(words: list[str], tmp_path: Path, monkeypatch: py
 
 
 BAD = "touch started\ntorchrun train.py --output_dir o --learning_rate 1e-5 --bf16 --fp16\n"
+PARSED = """
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+Trainer(model=net, args=args, train_dataset=rows).train()
+"""
 FOLLOWED = [["bash", "job.sh"], ["./job.sh"], ["env", "X=1", "bash", "job.sh"], ["sh", "-e", "job.sh"]]
 
 
@@ -95,6 +100,7 @@ FOLLOWED = [["bash", "job.sh"], ["./job.sh"], ["env", "X=1", "bash", "job.sh"], 
 def test_a_script_that_a_command_starts_is_read(command: list[str], code: int, said: str, tmp_path: Path) -> None:
     written(tmp_path, {"job.sh": "#!/bin/sh\n" + BAD})
     (tmp_path / "job.sh").chmod(0o755)
+    written(tmp_path, {"train.py": PARSED})
     words = [sys.executable, "-m", "stablint.cli", "run", "--isolated", "--", *command]
     source = Path(__file__).parents[1] / "lint"
     done = subprocess.run(

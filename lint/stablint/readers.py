@@ -30,7 +30,7 @@ _OBJECTS = re.compile(
 # What hands all of it on to a library, which then reads it.
 _HANDS_ON = re.compile(
     r"(?:Config|Arguments|Args)\([^()]*\*\*|\bparse_(?:yaml_file|json_file|dict)\b|\bTrlParser\b|\bsubprocess\b|\bos\.system\b"
-    r"|^\s*(?:from|import)\s+(?:llamafactory|llmtuner|swift|axolotl)\b",
+    r"|^[ \t]*(?:from|import)\s+(?:llamafactory|llmtuner|swift|axolotl)\b",
     re.MULTILINE,
 )
 _NAMES = re.compile(r"""["']((?:[\w.-]+/)*[\w.-]+\.(?:ya?ml|json|toml))["']""")

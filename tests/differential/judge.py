@@ -93,6 +93,11 @@ def as_files(kind: str, given: dict[str, Any]) -> dict[str, str]:
     if kind == "trainer+deepspeed":
         rest = {key: value for key, value in given.items() if key != "deepspeed"}
         call = _call("transformers.TrainingArguments", {"output_dir": "out", "deepspeed": "ds.json", **rest})
+        # What contradicts DeepSpeed's file is told where the trainer begins.
+        call = (
+            call.replace("import TrainingArguments", "import Trainer, TrainingArguments")
+            + "Trainer(model=net, args=made, train_dataset=rows).train()\n"
+        )
         return {"train.py": call, "ds.json": json.dumps(given["deepspeed"], indent=2) + "\n"}
     return {"train.py": _call(kind, given)}
 

@@ -155,6 +155,13 @@ _OF_TRAINERS = (
 )  # fmt: skip
 
 
+# What the arguments' own constructor checks it checks for whatever trainer, and in a program that names none.
+_OF_ARGUMENTS = re.compile(
+    r"(?:transformers [\d.]+ |https://github\.com/huggingface/transformers/blob/[^/]+/src/transformers/)training_args\.py"
+)
+CONSTRUCTED = "derived.hf_arguments is true"
+
+
 def trainer_of(data: dict[str, Any]) -> str:
     """The condition that an error's evidence asks for: it is true where the trainer runs in whose file the first source stands; else empty."""
     first = data["evidence"]["sources"][0]
@@ -163,7 +170,10 @@ def trainer_of(data: dict[str, Any]) -> str:
 
 def _when(data: dict[str, Any]) -> list[list[Any]]:
     """The conditions, and behind them what the fields `loop` and `phase` and an error's evidence ask for."""
-    asked = [LOOPS[data["loop"]]] if data.get("loop") else []
+    loop = LOOPS[data["loop"]] if data.get("loop") else ""
+    if loop and data["severity"] == "error" and _OF_ARGUMENTS.match(data["evidence"]["sources"][0]):
+        loop = CONSTRUCTED
+    asked = [loop] if loop else []
     found = trainer_of(data) if data["severity"] == "error" else ""
     asked += [found] if found and found not in (*asked, *data["when"]) else []
     asked += [PHASES[data["phase"]]] if data.get("phase") else []

@@ -24,12 +24,18 @@ def asks_news(hazard: Hazard) -> bool:
     return any(c[0] == "unknown-key" or (c[0] == "is-set" and c[1] in _NEWS) for c in hazard.when)
 
 
+_DEEPEST = 16  # segments before `**`: no rule has as many, and a name may have thousands
+
+
 @cache
 def kinds(name: str) -> frozenset[str]:
     """The patterns of the settings of which it is one: `training.fp16`, `training.*` (one segment), `deepspeed.**` (any depth), `*` (every
     one)."""
-    found, head = {name, "*", name[: name.rfind(".") + 1] + "*"}, name
-    while dot := head.rfind(".") + 1:
-        found.add(head[:dot] + "**")
-        head = head[: dot - 1]
+    found = {name, "*", name[: name.rfind(".") + 1] + "*"}
+    dot = name.find(".") + 1
+    for _ in range(_DEEPEST):
+        if not dot:
+            break
+        found.add(name[:dot] + "**")
+        dot = name.find(".", dot) + 1
     return frozenset(found)

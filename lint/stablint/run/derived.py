@@ -31,6 +31,7 @@ RULES: dict[str, Rule] = {
     "derived.hf_trainer": method.hf_trainer,
     "derived.trl_trainer": method.trl_trainer,
     "derived.trl_arguments": method.trl_arguments,
+    "derived.hf_arguments": method.hf_arguments,
     "derived.own_trainer": method.own_trainer,
     "derived.own_optimizer": method.own_optimizer,
     "derived.trains": method.trains,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stablint.run.fact import ABSENT, CLOSED, OPEN, PRESUMED, Explicit, is_unknown
+from stablint.run.fact import ABSENT, CLOSED, LIVE, OPEN, PRESUMED, Explicit, is_unknown
 from stablint.run.objective import OBJECTIVES
 from stablint.run.world import Answer, World
 from stablint.source.tree import Unknown
@@ -210,21 +210,28 @@ def trainer(w: World) -> Answer:
     """What runs the steps: the program's own call of a trainer or its loop, else the framework's; else presumed to be transformers' Trainer."""
     loop = w.stated("launch.loop")
     if loop is not ABSENT:
-        return Answer(loop, ("launch.loop", *_OWN_CLASS), presumed=_does_otherwise(w))
+        return Answer(loop, ("launch.loop", *_own_class(w)), presumed=_does_otherwise(w))
     named = w.run.classes.get("trainer", ())
     if named:
-        return Answer(named[0].removeprefix("?"), _OWN_CLASS, presumed=_does_otherwise(w))
+        return Answer(named[0].removeprefix("?"), _own_class(w), presumed=_does_otherwise(w))
     if w.run.framework in _LOOPS:
         return Answer(_LOOPS[w.run.framework], ("derived.framework",))
     if w.run.framework in ("axolotl", "llamafactory", "ms-swift", "ms-swift-2", "unsloth"):
-        return Answer("transformers.Trainer", ("derived.framework", *_OWN_CLASS), presumed=_does_otherwise(w))
+        return Answer("transformers.Trainer", ("derived.framework", *_own_class(w)), presumed=_does_otherwise(w))
     if w.run.classes.get("training"):
-        unseen = any(one in _PROGRAMS for one in w.run.dialects) or _does_otherwise(w)
-        return Answer("transformers.Trainer", _OWN_CLASS, presumed=unseen or w.run.scopes.get("training") != CLOSED)
+        unseen = _is_program(w) or _does_otherwise(w)
+        return Answer("transformers.Trainer", _own_class(w), presumed=unseen or w.run.scopes.get("training") != CLOSED)
     return Answer(Unknown("no trainer is named"))
 
 
 _OWN_CLASS = ("launch.own_trainer", "launch.trainer_methods")
+
+
+def _own_class(w: World) -> tuple[str, ...]:
+    """What is said of a class of the program's own; that nothing is said of one decides nothing."""
+    return tuple(name for name in _OWN_CLASS if w.is_stated(name))
+
+
 _PROGRAMS = ("python", "notebook")  # they say themselves who is given the arguments
 # What a subclass may have instead of the library's without a say in what the library checks, makes and reads.
 _HARMLESS = frozenset(
@@ -250,6 +257,18 @@ def hf_trainer(w: World) -> Answer:
     if not isinstance(loop, str):
         return Answer(loop, ("derived.trainer",))
     return Answer(loop.startswith(_TRAINERS) and loop != "trl.PPOTrainer.step", ("derived.trainer",))
+
+
+def hf_arguments(w: World) -> Answer:
+    """Are the arguments made by transformers' own class, whose constructor checks them whoever trains then?"""
+    if w.run.classes.get("training") and (_is_program(w) or w.run.anchor.document.format == LIVE):
+        return Answer(True, ("derived.config_class",))
+    return Answer(w.value("derived.hf_trainer"), ("derived.hf_trainer",))
+
+
+def _is_program(w: World) -> bool:
+    """Is it read from a program's text, which says itself who is given the arguments? Objects of a running one are handed over to be trained with."""
+    return w.run.anchor.document.format != LIVE and any(one in _PROGRAMS for one in w.run.dialects)
 
 
 def own_trainer(w: World) -> Answer:

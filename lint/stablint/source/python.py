@@ -67,7 +67,7 @@ def module(
     from stablint.source.python_parse import parse
     from stablint.source.python_places import Places
     from stablint.source.python_settable import settable
-    from stablint.source.python_tests import holds_tests
+    from stablint.source.python_suites import holds_tests
     from stablint.source.python_values import Values
 
     tree = parse(source)
