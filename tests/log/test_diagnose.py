@@ -195,3 +195,37 @@ def test_memory_does_not_grow_with_the_log() -> None:
         sizes = [len(block.data) for block in blocks(file, "train.log")]
     assert sum(sizes) == 10_000_000
     assert max(sizes) <= 2 * BLOCK
+
+
+def test_a_cause_in_a_notebook_stands_at_the_line_of_its_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = [
+        "from transformers import TrainingArguments\n",
+        "args = TrainingArguments('out',\n",
+        "    evaluation_strategy='epoch')\n",
+    ]
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": source}
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    (tmp_path / "train.log").write_text(
+        "TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'\n"
+    )
+    words = ["--with", "transformers==4.57.6", "--output-format", "json", "train.log", "a.ipynb"]
+    assert main(["diagnose", "--isolated", *words]) == FOUND
+    cause = json.loads(capsys.readouterr().out)["causes"][0]
+    assert (cause["setting"], cause["file"], cause["line"]) == ("evaluation_strategy", "a.ipynb", 3)
+
+
+def test_a_log_that_stays_sick_is_read_in_one_pass() -> None:
+    """What is kept of sick rows does not grow with them."""
+    from stablint.log.metrics import Row
+    from stablint.log.sickness import Watch
+
+    watch = Watch()
+    for number in range(1, 200_001):
+        watch.row(Row(number, "", {"loss": 1.0 if number < 10 else 50.0, "grad_norm": 1.0}, False))
+        watch.scale(number, "Attempted loss scale: 1, reducing to 1")
+    found = {sick.symptom: sick for sick in watch.found()}
+    assert found["divergence"].times == 200_000 - 9
+    assert found["loss-scale-collapse"].times == 200_000

@@ -287,15 +287,17 @@ def _text(item: ItemWorld, word: str) -> str | None:
     return item.run.releases.text(key) if key is not None else _from_spans(item) if word == "removed_in" else None
 
 
+def _turning(item: ItemWorld, ask: Callable[[FieldSpans, Key], Key | None]) -> list[Key]:
+    """The releases at which the item's classes lost or gained the key, as `ask` finds them from the chosen ones."""
+    chosen = ((spans, item.release(spans.library)) for _, spans in item._found)
+    return [key for spans, release in chosen if release is not None and (key := ask(spans, release)) is not None]
+
+
 def _from_spans(item: ItemWorld) -> str | None:
     """The first release up to the chosen one that was without the key again, where no row of the renames says more."""
     if item.item_unknown() is not True:
         return None
-    gone = [
-        key
-        for _, spans in item._found
-        if (release := item.release(spans.library)) is not None and (key := spans.gone_by(release)) is not None
-    ]
+    gone = _turning(item, FieldSpans.gone_by)
     return item.run.releases.text(max(gone)) if gone else None
 
 
@@ -303,11 +305,7 @@ def _added_in(item: ItemWorld) -> str | None:
     """The first later release that has the key, of one that the chosen release does not have yet."""
     if item.item_unknown() is not True or _text(item, "removed_in") is not None:
         return None
-    later = [
-        key
-        for _, spans in item._found
-        if (release := item.release(spans.library)) is not None and (key := spans.next_after(release)) is not None
-    ]
+    later = _turning(item, FieldSpans.next_after)
     return item.run.releases.text(min(later)) if later else None
 
 

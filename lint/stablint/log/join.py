@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from stablint import knowledge
 from stablint.hazard import model as hazards
 from stablint.hazard.condition import facts_read
 from stablint.inspect import Inspection, effective
@@ -25,15 +26,8 @@ from stablint.source.view import seen
 SURE = 3  # causes above `possible` at most: whoever names more names none
 _ECHO = 40  # lines behind the first exception's message from which on another is its echo
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
-_UNWRITTEN = (
-    "derived",
-    "data",
-    "target",
-    "versions",
-    "file",
-    "item",
-    "keys",
-)  # namespaces of what nobody writes into a file
+# Namespaces of what nobody writes into a file.
+_UNWRITTEN = frozenset({"derived", "data", "target", "versions", "file", "item", "keys"})
 _MEMORY = ("out-of-memory", "out-of-memory-in-evaluation")
 
 
@@ -96,7 +90,10 @@ class Join:
         names = _names(match.gaps.get(template.about, "")) if template.about else None
         drawn = self._drawn(rules, names)
         for number, diagnostic in enumerate(drawn):
-            confidence = CERTAIN if number == 0 or template.decides or names else LIKELY if number == 1 else POSSIBLE
+            named = number == 0 or bool(template.decides) or names is not None
+            # A rule whose finding is graded down rests on something presumed; what a list of values says of itself is not.
+            known = bool(template.decides) or diagnostic.severity == self._rules[diagnostic.rule].severity
+            confidence = (CERTAIN if known else LIKELY) if named else LIKELY if number == 1 else POSSIBLE
             yield self._finding(
                 diagnostic,
                 confidence,
@@ -191,12 +188,10 @@ class Join:
 
     def _finding(self, one: Diagnostic, confidence: str, line: int, text: str, count: int, because: str) -> Cause:
         where = one.text
-        at = (
-            locate(where.text, one.start).line
-            if where is not None and one.seen is None
-            else one.seen and one.seen.start
-        )
-        place = (one.setting, where.name if where is not None else None, at if where is not None else None)
+        place: tuple[str | None, str | None, int | None] = (one.setting, None, None)
+        if where is not None:
+            shown = locate(one.seen.source, one.seen.start) if one.seen else locate(where.text, one.start)
+            place = (one.setting, where.name, shown.line)
         sources = tuple(one.evidence.get("sources", ()))
         return Cause(
             one.rule, one.code, confidence, self._log, line, text, one.message, *place, one.fix, sources, count, because
@@ -222,9 +217,7 @@ class Join:
         return names[0], None, None
 
     def _title(self, rule: str) -> str:
-        from stablint import knowledge
-
-        return str((knowledge.load("texts") or {}).get(rule, {}).get("title", rule.replace("-", " ")))
+        return str(knowledge.load("texts")[rule]["title"])
 
     def _place(self, facts: tuple[str, ...]) -> tuple[str | None, str | None, int | None]:
         """Where the first of these facts is stated; else its usual name, beside the run where it would stand."""

@@ -21,10 +21,8 @@ _TROUBLE = (
     b"rror", b"xception", b"Warning", b"WARN", b"ssert", b" ds ", b"trainable params", b"inf/nan", b"atchdog", b"use_cache", b"Token indices",
 )  # fmt: skip
 _SCALER = "loss scale"
-_BEFORE, _AFTER = (
-    4,
-    24,
-)  # lines around one of trouble: a message is broken at a terminal's width, and lists stand below it
+# Lines around one of trouble: a message is broken at a terminal's width, and lists stand below it.
+_BEFORE, _AFTER = 4, 24
 _TOGETHER = 12  # lines that one message is broken into at most
 _ABOVE = 60  # lines of the traceback above a message
 _MOST = 400  # matches that are kept
@@ -47,7 +45,6 @@ class Match(NamedTuple):
     template: Template
     line: int
     text: str
-    rank: str
     gaps: dict[str, str]
     times: int = 1
 
@@ -113,8 +110,10 @@ class _Reader:
             if found is not None and len(self._exceptions) < _MOST:
                 self._exceptions.append(Exceptional(number, found["name"].rpartition(".")[2], found["said"].strip()))
         taken: list[tuple[int, str]] = []
-        for template in [*self._known.possible(whole), *self._broken(whole)]:
-            for number, text, gaps in _found(template, first, lines):
+        spaced = [" ".join(line.text.split()) for line in lines]
+        possible = self._known.possible(whole)
+        for template in [*possible, *self._broken(whole, possible)]:
+            for number, text, gaps in _found(template, first, lines, spaced):
                 if any(
                     number == line and template.symptom == "" and joined([template.runs[0]]) in said
                     for line, said in taken
@@ -131,15 +130,14 @@ class _Reader:
                 if before is not None:
                     self._matches[key] = before._replace(times=before.times + 1)
                 elif len(self._matches) < _MOST:
-                    rank = lines[number - first].rank
-                    self._matches[key] = Match(template, number, text, rank, gaps)
+                    self._matches[key] = Match(template, number, text, gaps)
 
-    def _broken(self, whole: str) -> Iterator[Template]:
+    def _broken(self, whole: str, possible: list[Template]) -> Iterator[Template]:
         """Templates whose word a terminal may have broken: only where a frame or a narrow column is."""
         if "│" not in whole and "╭" not in whole:
             return
         text = closed(whole)
-        seen = {template.number for template in self._known.possible(whole)}
+        seen = {template.number for template in possible}
         for word, numbers in self._known.words.items():
             if word in text:
                 yield from (self._known.templates[number] for number in numbers if number not in seen)
@@ -212,12 +210,15 @@ def _regions(numbers: list[int], lowest: int, highest: int) -> Iterator[tuple[in
         yield first, last
 
 
-def _found(template: Template, first: int, lines: list[Plain]) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """Where the message stands: in one line, over several, or over several that a terminal broke inside words."""
+def _found(
+    template: Template, first: int, lines: list[Plain], spaced: list[str]
+) -> Iterator[tuple[int, str, dict[str, str]]]:
+    """Where the message stands: in one line, over several, or over several that a terminal broke inside words. `spaced` are the lines' texts with
+    their blanks collapsed."""
     wide = bool(template.decides) and template.about != ""
     hits: list[tuple[int, str, dict[str, str]]] = []
     for index, line in enumerate(lines) if not wide else ():
-        found = template.find(" ".join(line.text.split()))
+        found = template.find(spaced[index])
         if found is not None:
             hits.append((first + index, line.text, found.gaps))
     if hits:  # a traceback shows the statement as well, with its names instead of their values

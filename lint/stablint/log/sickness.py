@@ -26,18 +26,36 @@ class Sick(NamedTuple):
     times: int
 
 
+class _Sign:
+    """What is kept of the rows that show one sign: never the rows themselves, of which a log may have millions."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.far = 0  # of them beyond _FAR
+        self.first: Row | None = None
+        self.worst: Row | None = None  # by its loss
+
+    def see(self, row: Row, *, far: bool = False) -> None:
+        self.times += 1
+        self.far += far
+        self.first = self.first or row
+        if self.worst is None or row.values.get("loss", 0.0) > self.worst.values.get("loss", 0.0):
+            self.worst = row
+
+
 class Watch:
     """Feed it rows and lines in their order; `found` is what they show."""
 
     def __init__(self) -> None:
-        self._signs: dict[str, list[Row]] = {}
+        self._signs: dict[str, _Sign] = {}
         self._losses: deque[float] = deque(maxlen=_WINDOW)
-        self._jumped: list[Row] = []
+        self._jumped = _Sign()
         self._zeros = 0
         self._first_zero: Row | None = None
         self._nans = 0
         self._first_nan: Row | None = None
-        self._at_minimum: list[tuple[int, str]] = []
+        self._minima = 0
+        self._first_minimum = (0, "")
         self._sick: dict[str, Sick] = {}
 
     def found(self) -> list[Sick]:
@@ -49,11 +67,13 @@ class Watch:
         if found is None:
             return
         if float(found[2] or found[1]) > 1:
-            self._at_minimum.clear()
+            self._minima = 0
             return
-        self._at_minimum.append((line, text))
-        if len(self._at_minimum) >= 2:
-            self._tell("loss-scale-collapse", *self._at_minimum[0], len(self._at_minimum))
+        if not self._minima:
+            self._first_minimum = (line, text)
+        self._minima += 1
+        if self._minima >= 2:
+            self._tell("loss-scale-collapse", *self._first_minimum, self._minima)
 
     def row(self, row: Row) -> None:
         if row.evaluation:
@@ -69,9 +89,10 @@ class Watch:
         if math.isnan(row.values.get("reward_std", 0.0)):
             self._tell("group-of-one", row.line, row.text)
         ratios = [value for name, value in row.values.items() if name.endswith("clipped_ratio")]
-        if ratios and all(value == 1.0 for value in ratios) and self._again("truncated-completions", row, _STUCK):
-            first = self._signs["truncated-completions"][0]
-            self._tell("truncated-completions", first.line, first.text)
+        if ratios and all(value == 1.0 for value in ratios):
+            sign = self._seen("truncated-completions", row)
+            if sign.times >= _STUCK and sign.first is not None:
+                self._tell("truncated-completions", sign.first.line, sign.first.text)
 
     def _not_a_number(self, row: Row) -> None:
         """A norm that is NaN twice running, or beside a loss of exactly 0; or a loss that is, more than once or beside such a norm."""
@@ -109,36 +130,36 @@ class Watch:
             return
         preference = "rewards/margins" in row.values
         if preference:
-            if loss > 2 * _LN2 and self._again("above-chance", row, 2):
-                worst = max(self._signs["above-chance"], key=lambda one: one.values["loss"])
-                self._tell("divergence", worst.line, worst.text, renew=True)
+            if loss > 2 * _LN2:
+                sign = self._seen("above-chance", row)
+                if sign.times >= 2 and sign.worst is not None:
+                    self._tell("divergence", sign.worst.line, sign.worst.text, renew=True)
             flat = (
                 abs(loss - _LN2) < 1e-4
                 and row.values["rewards/margins"] == 0.0
                 and row.values.get("learning_rate", 1.0) > 0
             )
-            if flat and self._again("no-signal", row, _STUCK):
-                first = self._signs["no-signal"][0]
-                self._tell("no-signal", first.line, first.text, len(self._signs["no-signal"]))
+            if flat:
+                sign = self._seen("no-signal", row)
+                if sign.times >= _STUCK and sign.first is not None:
+                    self._tell("no-signal", sign.first.line, sign.first.text, sign.times)
             return
         if any(name.startswith(("reward", "completion")) for name in row.values):
             return  # a policy's loss has no level
         usual = median(self._losses) if self._losses else None
         if usual is not None and usual > 0 and loss > _JUMP * usual:
-            self._jumped.append(row)
-            far = sum(one.values["loss"] > _FAR * usual for one in self._jumped)
-            if len(self._jumped) >= _LOGS or far >= 2:
-                worst = max(self._jumped, key=lambda one: one.values["loss"])
-                self._tell("divergence", worst.line, worst.text, len(self._jumped), renew=True)
+            sign = self._jumped
+            sign.see(row, far=loss > _FAR * usual)
+            if (sign.times >= _LOGS or sign.far >= 2) and sign.worst is not None:
+                self._tell("divergence", sign.worst.line, sign.worst.text, sign.times, renew=True)
             return
-        self._jumped.clear()
+        self._jumped = _Sign()
         self._losses.append(loss)
 
-    def _again(self, sign: str, row: Row, times: int) -> bool:
-        rows = self._signs.setdefault(sign, [])
-        if len(rows) < 1000:
-            rows.append(row)
-        return len(rows) >= times
+    def _seen(self, name: str, row: Row) -> _Sign:
+        sign = self._signs.setdefault(name, _Sign())
+        sign.see(row)
+        return sign
 
     def _tell(self, symptom: str, line: int, text: str, times: int = 1, *, renew: bool = False) -> None:
         before = self._sick.get(symptom)

@@ -57,8 +57,11 @@ class Template:
         self.about: str = row.get("about", "")
         self.decides: dict[str, Any] = row.get("decides", {})
         self.beside: tuple[str, ...] = tuple(row.get("beside", ()))
-        self.source: str = row.get("source", "")
         self.why: str = row.get("why", "")  # of a harmless line
+
+    @cached_property
+    def _closed(self) -> list[str]:
+        return [closed(run) for run in self.runs]
 
     @cached_property
     def length(self) -> int:
@@ -70,7 +73,7 @@ class Template:
 
     def find_closed(self, text: str) -> Found | None:
         """In a text without blanks. The offset is one of that text."""
-        return _find(text, [closed(run) for run in self.runs], self.names)
+        return _find(text, self._closed, self.names)
 
     def causes(self, gaps: dict[str, str]) -> tuple[str, ...]:
         if self.decides:
@@ -83,23 +86,24 @@ def _find(text: str, runs: list[str], names: list[str]) -> Found | None:
     first = next((number for number, run in enumerate(runs) if run.strip()), None)
     if first is None:
         return None
-    start = text.find(runs[first].lstrip() if first == 0 else runs[first])
+    head = runs[first].lstrip() if first == 0 else runs[first]
+    start = text.find(head)
     while start >= 0:
-        gaps = _gaps(text, start, runs, names, first)
+        gaps = _gaps(text, start, start + len(head), runs, names, first)
         if gaps is not None:
             return Found(start, gaps)
         # Only the first run may stand elsewhere: what follows it was not found behind this place, or too far from it.
-        start = text.find(runs[first], start + 1)
+        start = text.find(head, start + 1)
         if start > 50 * LONGEST_GAP:
             return None
     return None
 
 
-def _gaps(text: str, start: int, runs: list[str], names: list[str], first: int) -> dict[str, str] | None:
+def _gaps(text: str, start: int, at: int, runs: list[str], names: list[str], first: int) -> dict[str, str] | None:
+    """`start` and `at`: where the first run begins and ends."""
     gaps: dict[str, str] = {}
     if first and names[0]:
         gaps[names[0]] = text[max(0, start - LONGEST_GAP) : start].rpartition(" ")[2]
-    at = start + len(runs[first].lstrip() if first == 0 else runs[first])
     for number in range(first + 1, len(runs)):
         run, name = runs[number], names[number - 1]
         if not run.strip() and number == len(runs) - 1:
