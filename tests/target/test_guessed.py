@@ -26,6 +26,27 @@ def test_a_name_that_begins_like_a_family_is_a_guess(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "gpt-oss-120b-Distill-Qwen3-4B",  # a Qwen
+        "ibm/granite-7b-base",  # a Llama, of a size that Granite has not
+        "stabilityai/japanese-stablelm-base-gamma-7b",  # a Mistral
+        "me/Llama-3-8B-pruned",  # of other sizes inside
+    ],
+)
+def test_what_somebody_made_of_a_model_and_named_after_it_is_a_guess(name: str) -> None:
+    assert guessed(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit", "TheBloke/zephyr-7B-beta-GPTQ", "Qwen2.5-7B-Instruct-GPTQ-Int4"],
+)
+def test_a_quantised_copy_of_a_published_name_is_none(name: str) -> None:
+    assert not guessed(name)
+
+
+@pytest.mark.parametrize(
     "name", ["google/gemma-3-4b-it", "gpt2", "./out/Llama-3-8B-sft", "t5-large", "/models/llama-hf", "Qwen/Qwen3-0.6B"]
 )
 def test_a_published_name_and_a_line_with_its_size_are_none(name: str) -> None:

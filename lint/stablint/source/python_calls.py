@@ -13,7 +13,7 @@ from stablint.source.python_library import question
 from stablint.source.python_names import Names
 from stablint.source.python_places import Places
 from stablint.source.python_scope import FoundCall, Scope, called_name, dotted
-from stablint.source.python_switch import switch
+from stablint.source.python_switch import alternative, switch
 from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Unknown
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Calls(Constants):
             name, arguments, positional, start, end, begins, function, target, receiver,
             conditional=conditional, own=frozenset((*own, *added)), local=self._is_local(node.func, scope),
             switch=self._switch(found) if found is not None and name.endswith(_SWITCHED) else None, late=late,
-            attempt=bool(self.names.attempts) and self.names.is_attempt(node), methods=methods,
+            attempt=found is not None and is_made(name) and self._may_be_spared(found), methods=methods,
         )  # fmt: skip
         return self.weigh(result, [*positional, *(entry.value for entry in entries)])
 
@@ -91,6 +91,17 @@ class Calls(Constants):
             return switch(self, found)
         finally:
             self.switching.discard(id(found.node))
+
+    def _may_be_spared(self, found: FoundCall) -> bool:
+        """Whether the program may run although this call is refused: it catches that, here or where it calls the function that makes it, or
+        it may take a branch with another call of this kind."""
+        if self.names.is_attempt(found.node) or alternative(self, found):
+            return True
+        function = found.scope.node
+        if not self.names.recovered or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        sites = self.caller.sites(function.name)
+        return bool(sites) and all(self.names.is_recovered(site.node) for site in sites)
 
     def _is_local(self, function: ast.expr, scope: Scope) -> bool:
         """Whether this file defines what is called by its plain name."""
@@ -214,3 +225,12 @@ class Calls(Constants):
 def is_class(name: str) -> bool:
     """By convention: what is called is a class, so that its keywords are attributes of the result."""
     return name.rpartition(".")[2][:1].isupper() and name.endswith(("Config", "Arguments", "Args"))
+
+
+_MAKERS = frozenset(["from_pretrained", "get_peft_model", "initialize", "prepare_model_for_kbit_training"])
+
+
+def is_made(name: str) -> bool:
+    """By convention: what is called makes an object that a library may refuse to make."""
+    word = name.rpartition(".")[2]
+    return word[:1].isupper() or word in _MAKERS

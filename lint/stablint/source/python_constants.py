@@ -100,7 +100,7 @@ class Constants:
         if hardware is not None:
             return self.scalar(node, hardware, "unknown", False)
         left, right = self.value(node.left, scope), self.value(node.comparators[0], scope)
-        if len(node.ops) == 1 and isinstance(left, Scalar) and isinstance(right, Scalar):
+        if len(node.ops) == 1 and isinstance(left, Scalar) and isinstance(right, Scalar) and _are_alike(left, right):
             value = compared(type(node.ops[0]), left.value, right.value)
             if value is not None:
                 return self.scalar(node, value, self.form(left, right), False)
@@ -170,6 +170,11 @@ def _is_plain(part: Node) -> bool:
 
 def _is_unknown(part: Node) -> bool:
     return not isinstance(part, Scalar) or isinstance(part.value, Unknown)
+
+
+def _are_alike(left: Scalar, right: Scalar) -> bool:
+    """Two values, or two names of a library's: what `transformers.__version__` holds is not its name."""
+    return (left.form == "attribute") is (right.form == "attribute") or left.value is None or right.value is None
 
 
 def _why(part: Node) -> str:

@@ -64,7 +64,11 @@ class Names:
         self.branches: list[Branch] = []
         self.returns: dict[int, list[ast.Return]] = {}  # by the identity of the function's scope
         self.attempts: list[tuple[Position, Position]] = []  # what may fail, or be left out, by the program's own will
+        self.recovered: list[
+            tuple[Position, Position]
+        ] = []  # those of them for which the program has something else in store
         self.scopes: list[Scope] = [self.module]
+        self._by_name: dict[str, list[FoundCall]] = {}
         self._waiting: list[tuple[ast.AST, Scope, bool, str | None]] = []
         self._later(tree.body, self.module, False)
         while self._waiting:
@@ -249,12 +253,29 @@ class Names:
     def attempt(self, node: ast.Try, scope: Scope, conditional: bool, _: str | None) -> None:
         if any(map(goes_on, node.handlers)):
             self.attempts.append((position_of(node), end_of(node.body[-1])))
+            if any(map(tries_again, node.handlers)):
+                self.recovered.append((position_of(node), end_of(node.body[-1])))
+        for handler in node.handlers:  # its own calls are made where the first failed
+            self.attempts.append((position_of(handler), end_of(handler)))
+            self.recovered.append((position_of(handler), end_of(handler)))
         self.block(node, scope, conditional, None)
+
+    def namesakes(self, found: FoundCall) -> list[FoundCall]:
+        """The calls of the same name, this one among them."""
+        if not self._by_name:
+            for one in self.calls:
+                self._by_name.setdefault((dotted(one.node.func) or [""])[-1], []).append(one)
+        return self._by_name[(dotted(found.node.func) or [""])[-1]]
 
     def is_attempt(self, node: ast.AST) -> bool:
         """Whether a refusal of what is called there is caught, or another release takes another branch."""
         at = position_of(node)
         return any(first <= at < last for first, last in self.attempts)
+
+    def is_recovered(self, node: ast.AST) -> bool:
+        """Whether the program does something else in the place of what is called there when that is refused, or calls it in that case only."""
+        at = position_of(node)
+        return any(first <= at < last for first, last in self.recovered)
 
     def _branches(self, test: ast.expr, body: Sequence[ast.AST], other: Sequence[ast.AST], scope: Scope) -> None:
         for nodes, positive in ((body, True), (other, False)):
@@ -275,6 +296,8 @@ class Names:
         for item in node.items:
             if item.optional_vars is not None:
                 self._target(item.optional_vars, None, "other", end_of(item.context_expr), scope, conditional)
+            if isinstance(item.context_expr, ast.Call) and (dotted(item.context_expr.func) or [""])[-1] == "suppress":
+                self.attempts.append((position_of(node), end_of(node)))
         self._later((*(item.context_expr for item in node.items), *node.body), scope, conditional)
 
     def named(self, node: ast.AST, scope: Scope, conditional: bool, _: str | None) -> None:
@@ -361,6 +384,15 @@ def goes_on(handler: ast.ExceptHandler) -> bool:
     if not any(one is None or (dotted(one) or [""])[-1] in _REFUSALS for one in named):
         return False
     return not any(map(_ends, handler.body))
+
+
+def tries_again(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler calls what may stand in for what was refused: no method, and nothing that only tells of it."""
+    calls = (node.func for node in ast.walk(handler) if isinstance(node, ast.Call))
+    return any(isinstance(called, ast.Name) and called.id not in _TELLS for called in calls)
+
+
+_TELLS = frozenset(["print", "str", "repr", "type", "format_exc", "print_exc", "len", "input"])
 
 
 def _ends(statement: ast.stmt) -> bool:

@@ -44,6 +44,24 @@ def switch(calls: Calls, found: FoundCall) -> Scalar | None:
     return Scalar(truth.value, start, end, "default:" + ",".join(truth.names) if truth.names else "name", False)
 
 
+def alternative(calls: Calls, found: FoundCall) -> bool:
+    """Whether a branch makes it, for all that is known, and its function has another call of the same name outside of that branch: a run may
+    be one of the other."""
+    branches = calls.names.branches
+    if not branches or len(branches) > _MOST or not found.conditional:
+        return False
+    place = position_of(found.node)
+    around = [one for one in branches if one.scope is found.scope and one.start <= place < one.end]
+    if not around:
+        return False
+    rivals = [position_of(one.node) for one in calls.names.namesakes(found) if one.scope is found.scope]
+    return any(
+        any(not one.start <= rival < one.end for rival in rivals)
+        and _turned(_truth(calls, one.test, one.scope), one.positive) != _Truth(True)
+        for one in around
+    )
+
+
 def _around(calls: Calls, found: FoundCall) -> list[Branch]:
     place, branches = position_of(found.node), calls.names.branches
     if len(branches) > _MOST:

@@ -76,27 +76,83 @@ def describe(name_or_path: str) -> Facts | None:
 
 @lru_cache(maxsize=4096)
 def guessed(name_or_path: str) -> bool:
-    """Is the architecture a guess: neither a published id nor the name of a line with one of its sizes, but words like a line's (`me/gemma-3-like-llama`)?"""
+    """Is the architecture a guess? Known is a published id, its copy under the same name or quantised, and a name that is a line's from end to end
+    with one of its sizes (`/models/Qwen2.5-7B-Instruct`). Words like a line's are none (`me/gemma-3-like-llama`), nor is what somebody made of
+    it and named after it (`gpt-oss-120b-Distill-Qwen3-4B`), which may be of another architecture, or of other modules."""
     if name_or_path.strip().lower() in knowledge.rows("models/ids"):
         return False
     for part in component(name_or_path):
         words = tokens(part)
         found = None if drafts(words) else _line(words)
         if found is not None:
-            return "like" in words or (
-                _label(words, found) in (None, "default") and nominal(words) is None and not _whole(words)
-            )
+            return not (_published(words) or _whole(words, found))
+        if not drafts(words) and nominal(words) is not None:
+            return True
     return False
 
 
-def _whole(words: Tokens) -> bool:
-    """Is the name a line's from end to end, but for what is said of its making: `gpt2`, `llama-hf`?"""
-    told = [word for word in words if word not in _MAKING]
-    return any(told[1:] == rest for rest, *_ in knowledge.rows("models/names").get(told[0] if told else "", ()))
+@lru_cache(maxsize=1)
+def _published_names() -> frozenset[Tokens]:
+    """The names of published checkpoints without their organisations, as words."""
+    return frozenset(_unquantised(tokens(name.rpartition("/")[2])) for name in knowledge.rows("models/ids"))
+
+
+def _published(words: Tokens) -> bool:
+    return _unquantised(words) in _published_names()
+
+
+def _unquantised(words: Tokens) -> Tokens:
+    """Without the words behind it that say in what form a copy stores the weights: `…-bnb-4bit`, `…-GPTQ-Int4`, `…-hf`."""
+    end = len(words)
+    while end > 1 and (words[end - 1] in _STORED or (words[end - 1] in _BITS and words[end - 2] in _STORED_IN)):
+        end -= 1
+    return words[:end]
+
+
+def _whole(words: Tokens, number: int) -> bool:
+    """Is the name a line's from end to end, but for its size and what is said of its making: `gpt2`, `llama-hf`, `Llama-2-13b-chat`?"""
+    stated = nominal(words)
+    if stated is not None and stated[0] not in _row_of(number)["sizes"]:
+        return False
+    told = [word for word in _unquantised(words) if word not in _MAKING and (stated is None or word != stated[0])]
+    names = knowledge.rows("models/names")
+    return any(
+        told[1:] == [word for word in rest if word not in _MAKING and (stated is None or word != stated[0])]
+        for rest, one, _ in names.get(told[0] if told else "", ())
+        if one == number
+    )
 
 
 # Words of a name that say how a checkpoint was made, or for what, and not of which architecture it is.
-_MAKING = ("base", "chat", "fp", "hf", "instruct", "it", "large", "medium", "pt", "small", "v", "xl")
+_MAKING = frozenset(
+    [
+        "base",
+        "chat",
+        "dpo",
+        "fp",
+        "grpo",
+        "hf",
+        "instruct",
+        "it",
+        "kto",
+        "large",
+        "medium",
+        "orpo",
+        "ppo",
+        "pt",
+        "sft",
+        "small",
+        "v",
+        "xl",
+    ]
+)
+# Words at its end that say in which form the weights are stored, and those that stand before a number there.
+_STORED = frozenset(
+    ["128g", "32g", "4bit", "8bit", "aqlm", "awq", "bf", "bitsandbytes", "bnb", "dynamic", "eetq", "fp", "gguf", "gptq", "hf", "hqq", "int", "mlx", "mxfp",
+     "nf", "unsloth"]
+)  # fmt: skip
+_STORED_IN = frozenset(["bf", "fp", "int", "mxfp", "nf"])
+_BITS = frozenset(["4", "8", "16"])
 
 
 def evidence(name_or_path: str, parameters: int | None = None) -> Evidence | None:
