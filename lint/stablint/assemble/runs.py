@@ -115,6 +115,7 @@ _OWN_ARGUMENTS = ("", "transformers", "trl")
 
 def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> Iterator[Run]:
     options = governed(options, parts[0].fragment.block.document.text.path)
+    parts = _as_called(parts)
     releases, said = releases_of(parts, files, options)
     groups: list[tuple[Iterable[Statement], bool]] = [(part.fragment.statements, part.presumed) for part in parts]
     groups.append((extra_flags_of(options.extra_flags), False))
@@ -166,6 +167,13 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         facts = {key: Fact(key, value, Supplied(where)) for key, value in gpu.facts().items()}
         chosen = on_target(explicit, facts) if main.block.kind == "call" or run.framework == "ms-swift-2" else explicit
         yield run._replace(supplied={**base, **facts}, target=name, explicit=chosen)
+
+
+def _as_called(parts: list[Part]) -> list[Part]:
+    """A command that takes more from its caller (`"$@"`, `$EXTRA`, a sweep): its flags and the file that they stand over may be overruled."""
+    if not any(part.fragment.layer == "flags" and part.fragment.block.mapping.open for part in parts):
+        return parts
+    return [part._replace(presumed=True) if part.fragment.layer in ("flags", "file") else part for part in parts]
 
 
 def _id(block: Block) -> str:

@@ -121,6 +121,8 @@ def _flag(key: str) -> Row | None:
 def lower(block: Block, layer: str = "file") -> Fragment:
     """A file, or the flags of `axolotl train FILE --learning-rate 1e-4`: `load_cfg` puts them over the file's keys (cli/config.py)."""
     flags = block.kind == "flags"
+    if flags and any(entry.key == "sweep" for entry in block.mapping.entries):  # each run takes other keys of that file
+        block = block._replace(mapping=block.mapping._replace(open=True))
     statements = tuple(lower_mapping(block, ROWS, layer, _flag if flags else row, flags=flags))
     said = {one.fact: one.value for one in statements}
     classes: dict[str, tuple[str, ...]] = {}

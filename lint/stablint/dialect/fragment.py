@@ -188,4 +188,28 @@ def override(word: Scalar) -> Entry | None:
         return None
     start = word.start + len(key) + 1
     plain = word.end - word.start == len(text)
-    return Entry(key, word.start, start - 1, Scalar(value, start, word.end, "plain", plain and word.editable))
+    form = "default" if word.form == "default" else "plain"
+    return Entry(key, word.start, start - 1, Scalar(value, start, word.end, form, plain and word.editable))
+
+
+_HALF_KNOWN = pattern(r"[\"']?[+~]{0,2}([A-Za-z_][\w.]*)=")
+
+
+def overrides(words: Iterable[Node], text: str) -> tuple[tuple[Entry, ...], bool]:
+    """Words of a command as keys with their values, and whether one may be any of them: of `eval_dataset=$name` the key is known, of
+    `$EXTRA` and `"$@"` nothing is. `text`: of the script, which the words stand in."""
+    found: list[Entry] = []
+    is_open = False
+    for word in words:
+        if not isinstance(word, Scalar):
+            continue
+        entry = override(word)
+        if entry is None and isinstance(word.value, Unknown):
+            half = _HALF_KNOWN.match(text, word.start, word.end)
+            is_open = is_open or half is None
+            if half is not None:
+                value = Scalar(word.value, half.end(), word.end, "unknown", False)
+                entry = Entry(half[1], half.start(1), half.end(1), value)
+        if entry is not None:
+            found.append(entry)
+    return tuple(found), is_open

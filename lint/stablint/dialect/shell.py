@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 
 from stablint.dialect import huggingface, launch, llamafactory, own, programs, slurm
-from stablint.dialect.fragment import PURPOSE, Block, Fragment, Link, override, spelled
+from stablint.dialect.fragment import PURPOSE, Block, Fragment, Link, overrides, spelled
 from stablint.run.fact import OPEN, Explicit, Place, Statement
 from stablint.run.fields import field
 from stablint.run.names import known_key
@@ -186,7 +186,8 @@ _OWN_LOOP = "flags of DeepSpeed's own parser: the loop is the program's"
 
 def _training(document: Document, launcher: Command, target: Command, index: int) -> Fragment:
     program = programs.of(launcher, target)
-    flags = _merged(target) if program is not None and program.dialect == "llamafactory" else target.flags
+    llamafactorys = program is not None and program.dialect == "llamafactory"
+    flags = _merged(target, document.text.text) if llamafactorys else target.flags
     block = Block(document, "flags", " ".join(target.words), flags, launcher.start, target.end, index, target)
     fragment = programs.lower(block, program)
     configs = (*_config_links_of(document, target, index), *_module_links(document, launcher, target))
@@ -299,11 +300,13 @@ def _phase(document: Document, target: Command, index: int) -> Iterator[Statemen
             return
 
 
-def _merged(target: Command) -> Mapping:
+def _merged(target: Command, text: str) -> Mapping:
     """`llamafactory-cli train FILE key=value …`: what stands behind the file overrides its keys (0.9.5 hparams/parser.py, read_args)."""
-    words = target.positionals if _config_links(target) else ()
-    said = [_as_yaml(entry) for word in words if isinstance(word, Scalar) and (entry := override(word)) is not None]
-    return target.flags._replace(entries=(*target.flags.entries, *said)) if said else target.flags
+    if not _config_links(target):
+        return target.flags
+    said, more = overrides(target.positionals, text)
+    entries = (*target.flags.entries, *map(_as_yaml, said))
+    return target.flags._replace(entries=entries, open=target.flags.open or more) if said or more else target.flags
 
 
 _YAML_WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "": None}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from stablint.dialect import huggingface
 from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
-from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, override, statement
+from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, overrides, statement
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement, is_unknown
 from stablint.source import limits
 from stablint.source.tree import Command, Entry, Mapping, Node, Scalar, Sequence
@@ -106,13 +106,15 @@ def lower_flags(block: Block, layer: str = "flags") -> Fragment:
     """`tune run RECIPE --config FILE key=value …`: what stands behind the file overrides its keys, by dotted names."""
     node = block.mapping.get("config")
     words = [item for item in (node.items if isinstance(node, Sequence) else (node,)) if isinstance(item, Scalar)]
-    entries = [entry for word in words[1:] if (entry := override(word)) is not None]
-    over = block._replace(mapping=block.mapping._replace(entries=tuple(entries)))
+    behind = block.origin.positionals if isinstance(block.origin, Command) else ()
+    entries, more = overrides((*words[1:], *behind), block.document.text.text)
+    over = block._replace(mapping=block.mapping._replace(entries=entries))
     recipe = block.origin.words[0] if isinstance(block.origin, Command) and block.origin.words else ""
     statements = (*lower_mapping(over, ROWS, layer, lambda key: None), *_recipe(block, recipe, layer))
     links = list(huggingface.links(statements))
     if words and isinstance(words[0].value, str):
         links.append(Link("config", words[0].value, Place(block.document, "config", words[0].start, words[0].end)))
+    block = block._replace(mapping=block.mapping._replace(open=block.mapping.open or more))
     return Fragment(
         "torchtune", block, layer, statements, {"training": OPEN}, {}, tuple(links), entry=True, framework="torchtune"
     )

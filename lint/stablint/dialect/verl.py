@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping, override
+from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping, overrides
 from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Statement
-from stablint.source.tree import Command, Entry, Mapping, Scalar
+from stablint.source.tree import Command, Mapping, Scalar
 
 _ACTOR, _MODEL, _ROLLOUT = "actor_rollout_ref.actor.", "actor_rollout_ref.model.", "actor_rollout_ref.rollout."
 _ROWS = (
@@ -137,13 +137,9 @@ def _algorithm(block: Block, layer: str) -> Iterator[Statement]:
 
 def _overrides(block: Block) -> Mapping:
     """`key=value`, `+key=value`: Hydra's words, which are no flags."""
-    origin = block.origin
-    entries: list[Entry] = []
-    if isinstance(origin, Command):
-        for word in origin.positionals:
-            text = word.value if isinstance(word.value, str) else ""
-            plain = word._replace(value=text.lstrip("+~"), editable=False) if text[:1] in ("+", "~") else word
-            found = override(plain) if isinstance(plain, Scalar) else None
-            if found is not None:
-                entries.append(found)
-    return block.mapping._replace(entries=tuple(entries))
+    words: list[Scalar] = []
+    for word in block.origin.positionals if isinstance(block.origin, Command) else ():
+        text = word.value if isinstance(word.value, str) else ""
+        words.append(word._replace(value=text.lstrip("+~"), editable=False) if text[:1] in ("+", "~") else word)
+    entries, more = overrides(words, block.document.text.text)
+    return block.mapping._replace(entries=entries, open=block.mapping.open or more)
