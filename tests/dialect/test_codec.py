@@ -113,7 +113,7 @@ UNKNOWN: list[tuple[str, Any]] = [
     ("plain", "${LR}"), ("plain", "$LR"), ("plain", "{{ lr }}"), ("dtype", "${DTYPE}"), ("strategy", "${WHEN}"), ("flag", "$ON"),
     ("words", "${MODULES}"), ("text", "${MODEL}/final"), ("is-4", "${BITS}"), ("is-bf16", "$DTYPE"), ("member", "${TASK}"),
     ("autocast", "${PRECISION}"), ("weights", "${PRECISION}"), ("bnb-4bit", "${QUANTIZE}"), ("bnb-type", "$QUANTIZE"),
-    ("builder", "${model._component_}"), ("word-4bit", "${BITS}"), ("optimizer", "${OPTIMIZER}"),
+    ("builder", "${model._component_}"), ("word-4bit", "${BITS}"), ("optimizer", "${OPTIMIZER}"), ("sentence-schedule", "${SCHEDULE}"),
     ("targets", "AUTO"), ("targets", "DEFAULT"), ("swift-init", "lora-ga"), ("swift-dtype", "AUTO"),
     ("first", [0.9]), ("second", "0.9"), ("first", 0.9), ("flash-word", "${WORD}"),
 ]  # fmt: skip

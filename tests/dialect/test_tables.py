@@ -98,6 +98,11 @@ MEANINGS = {
     "bnb-8bit": [("bnb.int8-training", True), ("bnb.nf4-dq", False)],
     "bnb-type": [("bnb.nf4", "nf4"), ("bnb.fp4-dq", "fp4")],
     "bnb-double": [("bnb.nf4-dq", True), ("bnb.nf4", False)],
+    "sentence-schedule": [
+        ("constantlr", "constant"),
+        ("warmuplinear", "linear"),
+        ("warmupcosinewithhardrestarts", "cosine_with_restarts"),
+    ],
     "four-bits": [(True, 4), (False, None)],
     "flash-word": [("flash_attn", "flash_attention_2"), ("sdpa", "sdpa")],
     "swift-init": [("gaussian", "gaussian"), ("true", True)],

@@ -14,7 +14,6 @@ from stablint.source.tree import Call, Module
 TRAINER = "transformers.Trainer"  # or a subclass of it
 _LIGHTNING_TRAINS = (".Trainer", ".Trainer.from_argparse_args", ".Fabric", ".LightningCLI")
 STEP = "trl.PPOTrainer.step"  # TRL's PPO before 0.12: the program calls each step itself
-_SENTENCES = "sentence_transformers."
 
 
 def of(module: Module) -> tuple[str, Call] | None:
@@ -28,7 +27,7 @@ def of(module: Module) -> tuple[str, Call] | None:
                 steps or call.arguments.get("dataset") is not None
             ):  # later ones call it `train_dataset`
                 return STEP, call
-            return (f"transformers.{word}" if word in ("Trainer", "Seq2SeqTrainer") else f"trl.{word}"), call
+            return python_kinds.trainer_class(call), call
     if any(kind == "arguments" for _, kind in kinds) and calls_trainer(module):
         return None  # whoever is given the library's arguments may be a subclass of its trainer
     for name, is_it in _LOOPS:
@@ -120,11 +119,6 @@ def _lightning(call: Call) -> bool:
     return call.name.startswith(python_kinds.LIGHTNING) and call.name.endswith(_LIGHTNING_TRAINS)
 
 
-def _sentences(call: Call) -> bool:
-    made = call.receiver
-    return last_word(call.name) == "fit" and isinstance(made, Call) and made.name.startswith(_SENTENCES)
-
-
 def _backward(call: Call) -> bool:
     return last_word(call.name) == "backward" and not call.arguments.open
 
@@ -134,7 +128,7 @@ _LOOPS = (
     ("lightning", _lightning),
     ("jax", _jax),
     ("trlx", lambda call: call.name == "trlx.train"),
-    ("sentence-transformers", _sentences),
+    ("sentence-transformers", python_kinds.is_fit),
     ("deepspeed", lambda call: call.name == "deepspeed.initialize"),
     ("accelerate", lambda call: call.name in ("Accelerator", "accelerate.Accelerator")),
     ("torch", _backward),
@@ -143,4 +137,4 @@ _LOOPS = (
 
 def is_trainer(loop: str) -> bool:
     """Whether it is the Trainer of transformers or a subclass of it."""
-    return loop.startswith(("transformers.", "trl.")) and loop != STEP
+    return loop.startswith(("transformers.", "trl.", python_kinds.SENTENCES)) and loop != STEP

@@ -54,7 +54,7 @@ def lower(document: Document) -> Iterator[Fragment]:
     alone = len(switches) == 1 or all(one is not None and one.value is False for one in switches)
     given = python_adapted.handed_over(module) if made else None
     steps = _steps(document, module, words)
-    told = next((index for index, (_, kind) in enumerate(kinds) if kind in ("accelerator", "deepspeed")), -1)
+    told = next((index for index, (_, kind) in enumerate(kinds) if kind in ("accelerator", "deepspeed", "fit")), -1)
     for index, (call, kind) in enumerate(kinds[: BLOCKS.most + 1]):  # assemble/runs.py leaves out the last, and says so
         mapping = _with_positional(call, kind)
         block = Block(document, "call", call.name, mapping, call.start, call.end, index, call)
@@ -163,6 +163,11 @@ def _kinds(module: Module) -> list[tuple[Call, str]]:
         kinds = [(call, "" if kind == "unsloth-adapter" else kind) for call, kind in kinds]
     if module.tests:  # settings to be tried out; a token is one all the same
         return [(call, kind) for call, kind in kinds if kind in ("login", "environment")]
+    if not any(
+        kind == "fit" or (python_kinds.encoder(call.name) and kind in ("trainer", "arguments")) for call, kind in kinds
+    ):
+        # a model of sentence-transformers that nothing here trains makes the rows, or measures
+        kinds = [(call, "" if python_kinds.is_encoder(call) else kind) for call, kind in kinds]
     arguments = {call.start for call, kind in kinds if kind == "arguments"}
     return [
         (call, kind or "own-trainer")
@@ -323,6 +328,8 @@ def _scopes(kind: str, call: Call, lora: str, is_open: bool) -> dict[str, str]:
             "fsdp": state,
             "tokenizer": OPEN,
         }
+    if kind == "fit":
+        return {"lora": lora, "quantization": PRESUMED}
     if kind == "adapter" or kind == "unsloth-adapter":
         return {"lora": state}
     if kind == "quantiser":

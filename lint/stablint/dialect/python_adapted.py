@@ -21,11 +21,13 @@ _METHODS = frozenset(
         "disable_input_require_grads", "resize_token_embeddings", "get_input_embeddings", "get_output_embeddings", "set_input_embeddings",
         "tie_weights", "num_parameters", "get_memory_footprint", "print_trainable_parameters", "save_pretrained", "push_to_hub", "generate",
         "forward", "from_pretrained", "get_nb_trainable_parameters", "create_or_update_model_card",
+        "fit", "old_fit", "encode", "similarity", "get_sentence_embedding_dimension", "predict",
     }
 )  # fmt: skip
 # Libraries whose functions take a model and make no adapter. PEFT's name is looked for elsewhere (python.py).
 _LIBRARIES = frozenset(
-    {"transformers", "trl", "torch", "accelerate", "deepspeed", "datasets", "bitsandbytes", "wandb", "logging", "tqdm", "pprint", "liger_kernel"}
+    {"transformers", "trl", "torch", "accelerate", "deepspeed", "datasets", "bitsandbytes", "wandb", "logging", "tqdm", "pprint", "liger_kernel",
+     "sentence_transformers"}
 )  # fmt: skip
 _BUILTINS = frozenset(
     {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import last_word
-from stablint.run.objective import OBJECTIVES
+from stablint.run.objective import ENCODERS, OBJECTIVES
 from stablint.secrets.keys import is_secret
 from stablint.source.tree import Call, Mapping, Scalar
 
@@ -12,6 +12,7 @@ ARGUMENTS = {
     "TrainingArguments": huggingface.BASE,
     "Seq2SeqTrainingArguments": "transformers.Seq2SeqTrainingArguments",
     "UnslothTrainingArguments": huggingface.BASE,
+    **{f"{name}TrainingArguments": huggingface.BASE for name in ENCODERS},
 } | {name: f"trl.{name}" for name in OBJECTIVES}
 QUANTISERS = {
     "BitsAndBytesConfig": "bitsandbytes", "GPTQConfig": "gptq", "AwqConfig": "awq", "HqqConfig": "hqq", "EetqConfig": "eetq",
@@ -22,10 +23,12 @@ QUANTISERS = {
 }  # fmt: skip
 UNSLOTH = ("FastLanguageModel", "FastModel", "FastVisionModel", "FastLlamaModel")
 TRAINERS = frozenset(
-    ["Trainer", "Seq2SeqTrainer", "UnslothTrainer", *(name.removesuffix("Config") + "Trainer" for name in OBJECTIVES)]
-)
+    ["Trainer", "Seq2SeqTrainer", "UnslothTrainer", *(name.removesuffix("Config") + "Trainer" for name in OBJECTIVES),
+     *(f"{name}Trainer" for name in ENCODERS)]
+)  # fmt: skip
 LIGHTNING = ("pytorch_lightning.", "lightning.")
-_LIBRARIES = ("transformers.", "trl.", "unsloth.", "optimum.")  # other libraries have a Trainer of their own
+SENTENCES = "sentence_transformers."
+_LIBRARIES = ("transformers.", "trl.", "unsloth.", "optimum.", SENTENCES)  # other libraries have a Trainer of their own
 # They load by their own rules, with `load_in_4bit` of their own kernels among them.
 _OTHER_LOADERS = ("ipex_llm.", "bigdl.", "intel_extension_for_transformers.", "auto_gptq.", "awq.", "gptqmodel.")
 # Positional arguments as the classes take them: transformers 5.23.0 trainer.py:379, trl 1.16.0 trainer/*_trainer.py, peft 0.21.2
@@ -35,6 +38,8 @@ _SECOND = {
     **dict.fromkeys(["GRPOTrainer", "RLOOTrainer"], ("model", "reward_funcs", "args")),
     **dict.fromkeys(["ORPOTrainer", "CPOTrainer", "PRMTrainer", "SFTTrainer", "RewardTrainer", "Trainer", "Seq2SeqTrainer"],
                     ("model", "args", "data_collator", "train_dataset", "eval_dataset")),
+    # sentence-transformers 5.1.2 trainer.py:129
+    **dict.fromkeys([f"{name}Trainer" for name in ENCODERS], ("model", "args", "train_dataset", "eval_dataset", "loss", "evaluator")),
 }  # fmt: skip
 
 
@@ -69,6 +74,30 @@ def steps_itself(call: Call) -> bool:
     return last_word(call.name) == "PPOConfig" and any(entry.key in _OF_OLD_PPO for entry in call.arguments.entries)
 
 
+def trainer_class(call: Call) -> str:
+    """The trainer by the library that has it."""
+    word = last_word(call.name)
+    if encoder(word):
+        return SENTENCES + word
+    return f"transformers.{word}" if word in ("Trainer", "Seq2SeqTrainer") else f"trl.{word}"
+
+
+def encoder(name: str) -> str:
+    """What one of sentence-transformers' classes is for, by the kind of model that it is named after; empty for any other class."""
+    return next((goal for kind, goal in ENCODERS.items() if last_word(name).startswith(kind)), "")
+
+
+def is_encoder(call: Call) -> bool:
+    """Whether it makes a model of sentence-transformers."""
+    return call.name.startswith(SENTENCES) and last_word(call.name) in ENCODERS
+
+
+def is_fit(call: Call) -> bool:
+    """Whether a model of sentence-transformers trains itself: `SentenceTransformer(…).fit(…)`."""
+    made = call.receiver
+    return last_word(call.name) in ("fit", "old_fit") and isinstance(made, Call) and made.name.startswith(SENTENCES)
+
+
 def positional(kind: str, name: str) -> tuple[str, ...]:
     """The names of the first positional arguments of a call; those behind them are not known."""
     word = last_word(name)
@@ -78,6 +107,8 @@ def positional(kind: str, name: str) -> tuple[str, ...]:
         return _SECOND.get(word, ("model",))
     if kind == "quantiser":
         return _OF_QUANTISER.get(word, ())
+    if kind == "loader" and last_word(name) in ENCODERS:
+        return ("model_name_or_path",)
     if kind == "loader":
         return _UNSLOTH_LOADS if last_word(name.rpartition(".")[0]) in UNSLOTH else ()
     if kind == "login":
@@ -93,6 +124,10 @@ def kind(call: Call) -> str:
         return "program" if call.parsed and _trains(_plain(call)) else ""
     if word in ARGUMENTS:
         return "arguments" if _is_ours(call.name, word) else ""
+    if is_encoder(call):
+        return "loader"
+    if is_fit(call):
+        return "fit"
     if call.parsed:
         return "program" if _trains(_plain(call)) else "program-part" if _is_part(call) else ""
     if word in QUANTISERS:

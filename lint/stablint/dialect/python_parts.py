@@ -33,9 +33,12 @@ def _arguments(block: Block, call: Call) -> Fragment:
     own = python_kinds.ARGUMENTS[last_word(call.name)]
     itself = python_kinds.steps_itself(call)
     classes = (own,) if own == huggingface.BASE or itself else (own, huggingface.BASE)
-    block, late = python_late.without(_the_librarys(block, call, classes), call)
+    goal = python_kinds.encoder(call.name)
+    block, late = python_late.without(_the_librarys(block, call, classes, known_alone=bool(goal)), call)
     statements = tuple(_declared(one, call) for one in lower_mapping(block, ARGUMENT_ROWS, "call", argument_row))
     statements = (*statements, *late)
+    if goal:
+        statements = (*statements, _named(block, call, "model.head", goal))
     if itself:
         statements = (*statements, _named(block, call, "launch.loop", loop.STEP))
     return Fragment(
@@ -43,11 +46,12 @@ def _arguments(block: Block, call: Call) -> Fragment:
     )
 
 
-def _the_librarys(block: Block, call: Call, classes: tuple[str, ...]) -> Block:
-    """Without what a subclass of the program's own takes or adds, or an assignment afterwards: the library's constructor does not see it."""
-    if not call.own:
+def _the_librarys(block: Block, call: Call, classes: tuple[str, ...], *, known_alone: bool = False) -> Block:
+    """Without what a subclass of the program's own takes or adds, or an assignment afterwards: the library's constructor does not see it.
+    `known_alone`: of another library's subclass, whose own fields are not known, what the classes have is all that is read."""
+    if not (call.own or known_alone):
         return block
-    written = call.own if "**" not in call.own else {entry.key for entry in block.mapping.entries}
+    written = call.own if not known_alone and "**" not in call.own else {entry.key for entry in block.mapping.entries}
     foreign = frozenset(key for key in written if not any(field(one, key) for one in classes))
     if not foreign:
         return block
@@ -102,6 +106,12 @@ def _asked_for(stated: Statement) -> Statement:
 
 
 def _loader(block: Block, call: Call) -> Fragment:
+    goal = python_kinds.encoder(call.name) if python_kinds.is_encoder(call) else ""
+    if goal:
+        from stablint.dialect import python_sentences
+
+        loaded = _named(block, call, "model.loaded_by_program", True)
+        return python_sentences.encoder(block, (loaded, _named(block, call, "model.head", goal)))
     given = block.mapping.get("quantization_config")
     if given is not None and not (isinstance(given, Scalar) and given.value is None):
         # from_pretrained builds no second config of them: it drops or refuses them (transformers 4.30.2, 4.57.6 modeling_utils.py)
@@ -173,7 +183,7 @@ def _unsloth_adapter(block: Block, call: Call) -> Fragment:
 def _trainer(block: Block, call: Call) -> Fragment:
     """Its keywords are facts of their own, but for those that only join it with the other calls."""
     word = last_word(call.name)
-    trainer = f"{'trl' if word not in ('Trainer', 'Seq2SeqTrainer') else 'transformers'}.{word}"
+    trainer = python_kinds.trainer_class(call)
     block = _the_librarys(block, call, (trainer,))
     model = block.mapping.get("model")
     named = isinstance(model, Scalar) and isinstance(model.value, str)  # TRL loads it by its name
@@ -189,6 +199,10 @@ def _trainer(block: Block, call: Call) -> Fragment:
     statements += _handed_over(block)
     if call.local:
         statements += _of_own_class(block, call, sorted(call.methods))
+    if trainer.startswith(python_kinds.SENTENCES):
+        from stablint.dialect import python_sentences
+
+        statements += python_sentences.of_trainer(block)
     statements += _told_by_names(block, call)
     if word == "PPOTrainer" and call.arguments.get("dataset") is not None:  # of TRL before 0.12
         statements += (_named(block, call, "launch.loop", loop.STEP),)
@@ -345,6 +359,12 @@ def _below_config(key: str) -> Row | None:
     return deepspeed.inline(key, path) if dot else None
 
 
+def _fit(block: Block, call: Call) -> Fragment:
+    from stablint.dialect import python_sentences
+
+    return python_sentences.fit(block, call)
+
+
 def _lightning(block: Block, call: Call) -> Fragment:
     from stablint.dialect.python_lightning import lower
 
@@ -430,5 +450,5 @@ LOWER = {
     "arguments": _arguments, "adapter": _adapter, "quantiser": _quantiser, "loader": _loader, "unsloth-adapter": _unsloth_adapter,
     "trainer": _trainer, "own-trainer": _own_trainer, "checkpointing": _checkpointing, "accelerator": _accelerator, "kbit": _kbit,
     "program": _program, "program-part": _program, "environment": _environment, "imports": _imports,
-    "deepspeed": _engine, "plugin": _engine, "lightning": _lightning,
+    "deepspeed": _engine, "plugin": _engine, "lightning": _lightning, "fit": _fit,
 }  # fmt: skip

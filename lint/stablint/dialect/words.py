@@ -40,6 +40,24 @@ def _write_optimizer(value: Any, old: Any) -> Any:
     return found
 
 
+# What `fit` of sentence-transformers calls a schedule, in any case (5.1.2 fit_mixin.py, `_get_scheduler`).
+_SCHEDULES = {
+    "constantlr": "constant", "warmupconstant": "constant_with_warmup", "warmuplinear": "linear", "warmupcosine": "cosine",
+    "warmupcosinewithhardrestarts": "cosine_with_restarts",
+}  # fmt: skip
+
+
+def _read_schedule(raw: Any) -> Any:
+    return _SCHEDULES.get(raw.lower(), raw) if isinstance(raw, str) else raw
+
+
+def _write_schedule(value: Any, old: Any) -> Any:
+    found = next((word for word, meant in _SCHEDULES.items() if meant == value), None)
+    if found is None:
+        raise Unwritable(f"`fit` has no schedule for `{value}`")
+    return found
+
+
 def _read_weights(raw: Any) -> Any:
     return _PRECISION[str(raw)][0] if str(raw) in _PRECISION else raw
 
@@ -97,14 +115,15 @@ def _of_what_else(value: Any, old: Any) -> Any:
 
 
 _READERS: dict[str, Read] = {
-    "optimizer": _read_optimizer, "weights": _read_weights, "autocast": _read_autocast,
+    "optimizer": _read_optimizer, "sentence-schedule": _read_schedule, "weights": _read_weights, "autocast": _read_autocast,
     "word-4bit": lambda raw: raw == "4bit", "word-8bit": lambda raw: raw == "8bit" or raw is True,
     "builder": _read_builder, "builder-4bit": _read_builder_bits,
     "bnb-4bit": _bnb(lambda kind: kind[:3] in ("nf4", "fp4")), "bnb-8bit": _bnb(lambda kind: kind.startswith("int8")),
     "bnb-type": _bnb(lambda kind: kind[:3] if kind[:3] in ("nf4", "fp4") else None), "bnb-double": _bnb(lambda kind: kind.endswith("-dq")),
 }  # fmt: skip
 _WRITE: dict[str, Write] = {
-    "optimizer": _write_optimizer, "weights": _write_precision(("true", "full")), "autocast": _write_precision(("mixed",)),
+    "optimizer": _write_optimizer, "sentence-schedule": _write_schedule,
+    "weights": _write_precision(("true", "full")), "autocast": _write_precision(("mixed",)),
     **dict.fromkeys(("word-4bit", "word-8bit", "builder", "builder-4bit", "bnb-4bit", "bnb-8bit", "bnb-type", "bnb-double"), _of_what_else),
 }  # fmt: skip
 CODECS.update({name: _known(read) for name, read in _READERS.items()})

@@ -141,7 +141,11 @@ def _facts_of(key: str, owner: str) -> Iterator[str]:
 def _arguments(config: Any) -> tuple[str, list[Field]]:
     """The config class that stablint knows, of the object or of a class that it extends; fields of a subclass of one's own are not its."""
     for base in type(config).__mro__:
-        if base.__name__ in python_kinds.ARGUMENTS and hasattr(base, "__dataclass_fields__"):
+        if (
+            base.__name__ in python_kinds.ARGUMENTS
+            and not python_kinds.encoder(base.__name__)  # what it adds to transformers' is not known
+            and hasattr(base, "__dataclass_fields__")
+        ):
             own = base.__dataclass_fields__
             return python_kinds.ARGUMENTS[base.__name__], [field for field in fields(config) if field.name in own]
     raise NotAConfig(f"training_args: {type(config).__name__} is neither TrainingArguments nor a TRL config")

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from stablint.run.fact import ABSENT, CLOSED, LIVE, OPEN, PRESUMED, Explicit, is_unknown
-from stablint.run.objective import OBJECTIVES
+from stablint.run.objective import ENCODERS, OBJECTIVES
 from stablint.run.world import Answer, World
 from stablint.source.tree import Unknown
 
@@ -123,10 +123,15 @@ def objective(w: World) -> Answer:
     if name in OBJECTIVES:
         return Answer(OBJECTIVES[name], ("derived.config_class",))
     trainer = next((c.rpartition(".")[2] for c in w.run.classes.get("trainer", ())), "")
+    if trainer.removesuffix("Trainer") in ENCODERS:
+        return Answer(ENCODERS[trainer.removesuffix("Trainer")], ("derived.trainer",))
     if (
         trainer.endswith("Trainer") and trainer[:-7] + "Config" in OBJECTIVES
     ):  # TRL's older trainers took TrainingArguments
         return Answer(OBJECTIVES[trainer[:-7] + "Config"], ("derived.config_class",))
+    head = w.stated("model.head")
+    if isinstance(head, str) and head != "classification":  # which reward models have as well
+        return Answer(head, ("model.head",))
     if (
         is_unknown(name)
         and w.run.framework not in ("open-instruct", "deepspeed-chat")
@@ -139,9 +144,6 @@ def objective(w: World) -> Answer:
     against = next((fact for fact in _AGAINST_SFT if w.is_stated(fact)), None)
     if against is not None:
         return Answer(Unknown(f"`{against.rpartition('.')[2]}` is no setting of supervised fine-tuning"), (against,))
-    head = w.stated("model.head")
-    if isinstance(head, str) and head != "classification":
-        return Answer(head, ("model.head",))
     if w.stated("lora.task_type") in _HEADS or head == "classification":
         fact = "lora.task_type" if w.stated("lora.task_type") in _HEADS else "model.head"
         return Answer(Unknown("a head is trained that classifies or extracts, no language model"), (fact,))
@@ -256,7 +258,13 @@ def hf_trainer(w: World) -> Answer:
     loop = w.value("derived.trainer")
     if not isinstance(loop, str):
         return Answer(loop, ("derived.trainer",))
-    return Answer(loop.startswith(_TRAINERS) and loop != "trl.PPOTrainer.step", ("derived.trainer",))
+    # sentence-transformers' extend transformers' and do some of it otherwise
+    sentences = loop.startswith("sentence_transformers.")
+    return Answer(
+        (loop.startswith(_TRAINERS) and loop != "trl.PPOTrainer.step") or sentences,
+        ("derived.trainer",),
+        presumed=sentences,
+    )
 
 
 def hf_arguments(w: World) -> Answer:

@@ -12,3 +12,5 @@ OBJECTIVES = {
     "GOLDConfig": "gold", "IWOPDConfig": "iw-opd", "MiniLLMConfig": "minillm", "SDFTConfig": "sdft", "SDPOConfig": "sdpo", "SSDConfig": "ssd",
     "A2POConfig": "a2po", "TPOConfig": "tpo",
 }  # fmt: skip
+# The kinds of models of sentence-transformers, and what each is trained for.
+ENCODERS = {"SentenceTransformer": "embeddings", "SparseEncoder": "embeddings", "CrossEncoder": "reranking"}
