@@ -235,6 +235,13 @@ def test_of_duplicate_sections_the_last_holds_with_all_that_is_below(tmp_path):
     )
 
 
+@pytest.mark.parametrize("last", ["{}", "null", "[]"])
+def test_of_duplicate_sections_the_last_holds_where_it_is_empty(last, tmp_path):
+    file = f"output_dir: out\nlearning_rate: 1e-5\nfsdp: full_shard\nfsdp_config: {{offload_params: true}}\nfsdp_config: {last}\n"
+    (run,) = runs(tmp_path, {"train.yaml": file})
+    assert fact(run, "fsdp.offload_params") is ABSENT
+
+
 def test_two_programs_of_one_run_may_import_the_same_name(tmp_path):
     source = (
         "from transformers import AdamW, Trainer, TrainingArguments\nTrainer('m', TrainingArguments('o', bf16=True))\n"

@@ -257,3 +257,19 @@ def test_a_class_of_the_programs_own_package_may_take_arguments_of_its_own(tmp_p
     )
     for number, package in enumerate((".", "..", "project.")):
         assert not inspected(tmp_path / str(number), {"train.py": call.format(package)}).report.diagnostics
+
+
+# Two calls may make the adapter; the arguments of the second, and what is unpacked into it.
+ALTERNATIVES = {
+    "both say it": ("r=16", "r=16", 16),
+    "one says it": ("r=16", "", "unknown"),
+    "one says it twice": ("", "r=16, **{'r': 16}", "unknown"),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "expected"), ALTERNATIVES.values(), ids=ALTERNATIVES)
+def test_of_two_calls_only_what_each_of_them_says_is_known(first, second, expected, tmp_path):
+    source = f"from peft import LoraConfig\na = LoraConfig({first})\nb = LoraConfig({second})\n"
+    (run,) = runs(tmp_path, {"train.py": source})
+    found = run.explicit["lora.r"].value
+    assert ("unknown" if is_unknown(found) else found) == expected

@@ -221,3 +221,22 @@ def test_a_block_of_many_keys_goes_from_a_deepspeed_file(tmp_path: Path) -> None
     content = {"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 1}, "compression_training": block}
     done = mended(tmp_path, {"ds.json": json.dumps(content, indent=2)})
     assert not done.refused
+
+
+def test_a_repair_that_is_for_another_ones_line_is_made_in_the_next_round(tmp_path: Path) -> None:
+    """The end of the command is found once its lines are joined, and with it the setting that counts."""
+    line = "  --finetuning_type lora --lora_target q_proj,v_proj --output_dir out --bf16"
+    head = "llamafactory-cli train --stage sft --do_train --model_name_or_path THUDM/chatglm3-6b --dataset ours --template chatglm3 \\"
+    done = mended(tmp_path, {"run.sh": f"{head}\n{line}\n{line}\n"})
+    assert not done.refused
+    assert texts(done, tmp_path)["run.sh"].count("query_key_value") == 1
+
+
+def test_what_many_refused_repairs_leave_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each trial costs a check, so that their number is bounded; the rest is said to have been left."""
+    monkeypatch.setattr(apply, "objection", lambda before, after, edits: "")
+    monkeypatch.setattr(apply.limits, "TRIED", apply.limits.TRIED._replace(most=3))
+    unknown = "".join(f"distributed_type_{n}: {n}\n" for n in range(12))
+    text = f"compute_environment: LOCAL_MACHINE\nnum_machines: 1\nnum_processes: 2\nmixed_precision: bf16\n{unknown}"
+    done = mended(tmp_path, {"accelerate.yaml": text})
+    assert any("too many repairs beside it were refused" in line for line in done.kept_out)

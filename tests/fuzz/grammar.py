@@ -15,6 +15,8 @@ from tests.fuzz.choices import Choices
 from tests.fuzz.vocabulary import SCALARS, hazard_texts, keys, pieces, seeds, settings_schema, texts, trees
 
 LARGEST = 100_000  # bytes of one file; the promise of docs/security.md speaks of files up to this size
+MOST_NODES = 20_000  # of a tree: more are more than LARGEST bytes
+DEEPEST = 300  # levels, to which a change adds 400 at most: Python's own writer of JSON recurses
 
 Tree = Any
 
@@ -43,12 +45,15 @@ def _change(c: Choices, settings: Tree) -> None:
         return
     holder, key = c.pick(places)
     kind = c.below(10)
+    times = c.pick((0, 1, 2, 40)) if kind == 4 else 1
+    if _size(settings) * max(times, 1) > MOST_NODES or (_depth(settings) > DEEPEST and kind not in (3, 7)):
+        return  # Python's own writers would not end, or end in a RecursionError
     if kind <= 2:
         holder[key] = value(c)
     elif kind == 3:
         del holder[key]
     elif kind == 4:
-        holder[key] = [holder[key]] * c.pick((0, 1, 2, 40))
+        holder[key] = [holder[key]] * times
     elif kind == 5:
         holder[key] = {c.pick(keys()): holder[key]}
     elif kind == 6:
@@ -62,11 +67,34 @@ def _change(c: Choices, settings: Tree) -> None:
             holder[f"{key}_{number}"] = value(c)
 
 
+def _inner(node: Tree) -> list[Tree]:
+    return list(node.values() if isinstance(node, dict) else node) if isinstance(node, (dict, list)) else []
+
+
+def _size(node: Tree) -> int:
+    """How many nodes a writer would write; one that stands in several places is written in each. Counted up to MOST_NODES."""
+    count, pending = 0, [node]
+    while pending and count <= MOST_NODES:
+        count += 1
+        pending += _inner(pending.pop())
+    return count
+
+
+def _depth(node: Tree) -> int:
+    depth, level = 0, {id(node): node}
+    while level:
+        depth, level = depth + 1, {id(one): one for holder in level.values() for one in _inner(holder)}
+    return depth
+
+
 def _places(node: Tree) -> Any:
-    """Every (holder, key) of a tree, outermost first."""
-    pending = [node]
+    """Every (holder, key) of a tree, outermost first; a holder that stands in several places once."""
+    pending, seen = [node], set()
     while pending:
         holder = pending.pop(0)
+        if id(holder) in seen:
+            continue
+        seen.add(id(holder))
         rows = holder.items() if isinstance(holder, dict) else enumerate(holder)
         for key, inner in list(rows):
             yield holder, key

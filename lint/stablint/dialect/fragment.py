@@ -112,9 +112,9 @@ def lower_mapping(block: Block, rows: Rows, layer: str, other: Rename, *, flags:
     """
     found: list[Statement] = []
     document, number, reader = block.document, block.number, block.name if block.kind == "call" else ""
-    pending: list[tuple[tuple[str, ...], Mapping]] = [((), block.mapping)]
+    pending: dict[tuple[str, ...], Mapping] = {(): block.mapping}
     while pending:
-        above, mapping = pending.pop()
+        above, mapping = pending.popitem()
         for entry in mapping.entries:
             key, node = entry[0], entry[3]
             if flags:
@@ -122,10 +122,10 @@ def lower_mapping(block: Block, rows: Rows, layer: str, other: Rename, *, flags:
             path = (*above, key) if above else (key,)
             dotted = ".".join(path) if above else key
             row = rows.get(dotted) or other(dotted)
+            if pending:  # of duplicate keys the last wins, with all that is below, be that nothing
+                pending.pop(path, None)
             if type(node) is Mapping and node.entries:
-                if pending:  # of duplicate keys the last wins, with all that is below
-                    pending = [one for one in pending if one[0] != path]
-                pending.append((path, node))
+                pending[path] = node
             if type(row) is Row:
                 found.append(_statement(document, layer, number, reader, entry, path, row))
             elif row is not None:

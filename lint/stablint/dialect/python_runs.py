@@ -206,12 +206,12 @@ def _unclear(calls: _Calls, numbers: list[int], certain: set[int]) -> Iterator[i
             yield number
         elif len(rivals) == 1:
             if what == "quantiser" and _of_some(calls, number, [n for n in numbers if calls.kinds[n] == "loader"]):
-                yield _common(calls.fragments[number], 2, "loader")
+                yield _common([calls.fragments[number], []], "loader")
                 continue
             for fragment in calls.fragments[number]:
                 yield fragment._replace(presumed=fragment.presumed or calls.call(number).conditional)
         elif number == rivals[0]:
-            yield _common([f for n in rivals for f in calls.fragments[n]], len(rivals), what)
+            yield _common([calls.fragments[n] for n in rivals], what)
 
 
 def _of_some(calls: _Calls, number: int, loaders: list[int]) -> bool:
@@ -220,17 +220,21 @@ def _of_some(calls: _Calls, number: int, loaders: list[int]) -> bool:
     return 0 < len(given) < len(loaders)
 
 
-def _common(fragments: list[Fragment], count: int, what: str) -> Fragment:
-    """What every one of the calls states alike; the rest depends on which of them is made."""
-    said: dict[str, list[Statement]] = {}
-    for fragment in fragments:
-        for one in fragment.statements:
-            said.setdefault(one.fact, []).append(one)
+def _common(calls: list[list[Fragment]], what: str) -> Fragment:
+    """What every one of the calls states alike; the rest depends on which of them is made. Every place stays known: who removes a setting
+    removes it from all of them."""
+    said: dict[str, list[tuple[int, Statement]]] = {}
+    for number, parts in enumerate(calls):
+        for fragment in parts:
+            for one in fragment.statements:
+                said.setdefault(one.fact, []).append((number, one))
+    unclear = Unknown(f"depends on which of {len(calls)} calls {_UNITED[what]}")
     kept = []
     for same in said.values():
-        agreed = len(same) >= count and all(repr(one.value) == repr(same[0].value) for one in same)
-        unclear = Unknown(f"depends on which of {count} calls {_UNITED[what]}")
-        kept.append(same[0] if agreed else same[0]._replace(value=unclear))
+        everywhere = len({number for number, _ in same}) == len(calls)
+        agreed = everywhere and all(repr(one.value) == repr(same[0][1].value) for _, one in same)
+        kept += [one if agreed else one._replace(value=unclear) for _, one in same]
+    fragments = [fragment for parts in calls for fragment in parts]
     alike = all(fragment.classes == fragments[0].classes for fragment in fragments)
     return fragments[0]._replace(
         statements=tuple(kept), scopes={}, classes=fragments[0].classes if alike else {}, links=()

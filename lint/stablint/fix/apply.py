@@ -6,6 +6,7 @@ group that is refused is halved until the fix that spoils it is found; what does
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
@@ -47,6 +48,7 @@ class _Group:
         self.queue = [fixes]
         self.accepted: list[Diagnostic] = []
         self.alone = False  # something went wrong that no group answers for: tried with no other at its side
+        self.trials = 0
 
     def trial(self) -> list[Diagnostic]:
         return [*self.accepted, *self.queue[0]]
@@ -86,7 +88,12 @@ class _Repair:
         while any(group.queue for group in groups):
             trying = [group for group in groups if group.queue and not group.alone]
             trying = trying or [group for group in groups if group.queue][:1]
-            trying = [group for group in trying if self._confirmed(group)]
+            for group in trying:
+                if group.trials == limits.TRIED.most:
+                    self._leave(group)
+            trying = [group for group in trying if group.queue and self._confirmed(group)]
+            for group in trying:
+                group.trials += 1
             if not trying:
                 continue
             texts = _texts(
@@ -121,11 +128,14 @@ class _Repair:
             worse = new if any(one.severity == "error" for one in group.trial()) else new | warnings
             spoilt = sorted(rule for rule, name in worse if name in group.files or name not in known)
             cleared = Counter(d.fingerprint for d in group.trial())
-            if spoilt:
+            missed = any(left[one] > there[one] - times for one, times in cleared.items())
+            if (spoilt or missed) and group.accepted:
+                group.reject()  # it may be for one of those accepted: what is found once they are made, and its repair, is asked anew
+            elif spoilt:
                 self._refuse(
                     group, "", f"not repaired: `{'`, `'.join(spoilt)}` would come of it; settle that as well, by hand"
                 )
-            elif any(left[one] > there[one] - times for one, times in cleared.items()):
+            elif missed:
                 self._refuse(group, *_not_cleared(group.trial()))
             elif self._stand(group.files, texts, group.trial()) in self.seen:
                 self._refuse(group, "")  # two remedies that undo each other: the first one stands
@@ -139,6 +149,14 @@ class _Repair:
             self.refused[one.fingerprint] = why and f"{where}: {why}"
             if consequence:
                 self.kept_out[one.fingerprint] = f"{where}: {consequence}"
+
+    def _leave(self, group: _Group) -> None:
+        """Refuse what is left of a group of which many were refused one by one: each trial costs a check of all its files."""
+        why = "not tried: too many repairs beside it were refused; settle those by hand and run it again"
+        for one in itertools.chain.from_iterable(group.queue):
+            self.refused[one.fingerprint] = ""
+            self.kept_out[one.fingerprint] = f"{one.rule} in {one.text.name if one.text else ''}: {why}"
+        group.queue.clear()
 
     def _confirmed(self, group: _Group) -> bool:
         """Whether an independent reader has nothing against any file; a group that it has something against is not tried."""

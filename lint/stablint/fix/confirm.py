@@ -46,7 +46,11 @@ def _json(before: str, after: str, most: int) -> str:
 def _notebook(before: str, after: str) -> str:
     """Nothing but the sources of code cells may differ."""
     try:
-        old, new = json.loads(before), json.loads(after)
+        old = json.loads(before)
+    except ValueError:
+        return ""  # as in `_json`
+    try:
+        new = json.loads(after)
     except ValueError:
         return "it would not be JSON any more"
     if len(_cells(old)) != len(_cells(new)):

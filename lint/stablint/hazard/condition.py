@@ -252,7 +252,7 @@ def _contains(value: Any, operand: Any) -> Verdict:
     if isinstance(value, str):
         return isinstance(operand, str) and operand in value
     if isinstance(value, dict):
-        return operand in value
+        return not isinstance(operand, (list, dict)) and operand in value
     return isinstance(value, list) and _some(_same(one, operand) for one in value)
 
 

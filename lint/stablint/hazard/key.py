@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from stablint.hazard.hints import A_SLIP
@@ -22,6 +23,9 @@ class KeyWorld(ItemWorld):
 
     def __init__(self, world: World, name: str) -> None:
         super().__init__(world, name)
+        self._suggested: dict[
+            float, str | None
+        ] = {}  # by cutoff: the words of a message and its repairs ask for it in turn
         framework, _, self.spelled = name.removeprefix("keys.").partition(".")
         owners = self.run.classes.get(f"keys.{framework}", ())
         self.readers: tuple[Reader, ...] = tuple(found for one in owners if (found := reader(one)) is not None)
@@ -87,17 +91,9 @@ class KeyWorld(ItemWorld):
                 return found
         return None
 
-    def _names(self) -> list[str]:
-        """What the readers take in the chosen releases, the fields of their bases included."""
-        names: list[str] = []
-        for one in self.readers:
-            release = self.own_release(one)
-            names += one.names(release) if release is not None else ()
-            names += one.names_offered() if self._is_import else ()
-            for base in one.bases:
-                newest = self.release(base.partition(".")[0])
-                names += field_names(base, newest) if newest is not None else ()
-        return names
+    def _bases(self) -> tuple[tuple[str, Key | None], ...]:
+        """The config classes whose fields the readers take besides, with their releases."""
+        return tuple((base, self.release(base.partition(".")[0])) for one in self.readers for base in one.bases)
 
     def _stated(self) -> frozenset[str]:
         """What the same text sets already, which cannot be meant a second time."""
@@ -114,11 +110,18 @@ class KeyWorld(ItemWorld):
 
     def key_suggestion(self, cutoff: float = 0.83) -> str | None:
         """Another framework's name for what this one calls otherwise, else the nearest spelling; nothing that the text sets already."""
+        if cutoff not in self._suggested:
+            self._suggested[cutoff] = self._suggestion(cutoff)
+        return self._suggested[cutoff]
+
+    def _suggestion(self, cutoff: float) -> str | None:
         if self.item_unknown() is not True or self.key_plugin() is not None or self.key_since() is not None:
             return None  # what a newer release has is no slip
-        above, dot, last = self.spelled.rpartition(".")
-        names, stated = self._names(), self._stated()
-        known = frozenset(names)
+        above, _, last = self.spelled.rpartition(".")
+        known, beside = _known(
+            tuple((one, self.own_release(one)) for one in self.readers), self._bases(), self._is_import, above
+        )
+        stated = self._stated()
         for one in self.readers:
             for name in synonyms(self.spelled, one.library):
                 if (name in known or _of_base(one, name)) and name not in stated:
@@ -126,16 +129,15 @@ class KeyWorld(ItemWorld):
             for name in synonyms(last, one.library) if above else ():  # within the same section
                 if f"{above}.{name}" in known:
                     return name
-        beside = {
-            name[len(above) + len(dot) :]: name
-            for name in names
-            if name.startswith(above + dot) and "." not in name[len(above) + len(dot) :]
-        }
         near = [name for name in close(last, list(beside), cutoff) if beside[name] not in stated]
         if near:
             return near[0]
         # `adam_eps` for `adam_epsilon`, `max_length` for `max_len`
-        longer = sorted((name for name in beside if _begins(name, last)), key=len)
+        longer = (
+            sorted((name for name in beside if len(name) >= 7 and _begins(name, last)), key=len)
+            if len(last) >= 7
+            else []
+        )
         clear = bool(longer) and all(name.startswith(longer[0]) for name in longer)
         return longer[0] if clear and beside[longer[0]] not in stated else None
 
@@ -159,7 +161,10 @@ class KeyWorld(ItemWorld):
         if self.item_unknown() is not True or self.key_suggestion() is not None:
             return None
         last = self.spelled.rpartition(".")[2]
-        homes = {name.rpartition(".")[0] for name in self._names() if name.rpartition(".")[2] == last}
+        known, _ = _known(
+            tuple((one, self.own_release(one)) for one in self.readers), self._bases(), self._is_import, ""
+        )
+        homes = {name.rpartition(".")[0] for name in known if name.rpartition(".")[2] == last}
         if not homes and self.readers[0].name == "accelerate.ClusterConfig":
             return _section_of(last)
         if not homes and self.readers[0].name == "accelerate.launch" and field("deepspeed.json", last) is not None:
@@ -202,9 +207,27 @@ def _section_of(option: str) -> str | None:
     return "`deepspeed_config`" if sharding else None
 
 
+@lru_cache(maxsize=64)  # a text that is no config of its framework holds many unknown keys
+def _known(
+    readers: tuple[tuple[Reader, Key | None], ...],
+    bases: tuple[tuple[str, Key | None], ...],
+    offered: bool,
+    above: str,
+) -> tuple[frozenset[str], dict[str, str]]:
+    """What the readers take in these releases, the fields of their bases included; and of these the ones in the section `above`, by their last word."""
+    names: list[str] = []
+    for one, release in readers:
+        names += one.names(release) if release is not None else ()
+        names += one.names_offered() if offered else ()
+    for base, release in bases:
+        names += field_names(base, release) if release is not None else ()
+    start = len(above) + 1 if above else 0
+    inside = [name for name in names if name.startswith(above + ".")] if above else names
+    return frozenset(names), {name[start:]: name for name in inside if "." not in name[start:]}
+
+
 def _begins(name: str, key: str) -> bool:
-    shorter, longer = sorted((name, key), key=len)
-    return len(shorter) >= 7 and longer.startswith(shorter)
+    return name.startswith(key) if len(name) > len(key) else key.startswith(name)
 
 
 def _of_base(one: Reader, name: str) -> bool:

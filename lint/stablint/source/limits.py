@@ -55,6 +55,11 @@ MATCHED = Limit(1_000, "characters in a value that a pattern is asked about", "t
 REREAD = Limit(
     250_000, "characters read again to prove the repairs of a notebook or here-document", "those told first come first"
 )
+TRIED = Limit(
+    24,
+    "trials to find which repairs of files that belong together spoil one another",
+    "the others are left for another run of `--fix`",
+)
 TOLD = Limit(100, "findings of one rule in one file", "the others are not told")
 
 
