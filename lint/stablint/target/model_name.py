@@ -74,19 +74,20 @@ def component(path: str) -> list[str]:
 
 
 def nominal(words: Tokens) -> tuple[str, int] | None:
-    """The size that a name states, as written and in parameters: 0.5b, 135m, 8x7b, 1b7. Active sizes (a3b) do not count."""
+    """The size that a name states, as written and in parameters: 0.5b, 135m, 8x7b, 1b7. Active sizes (a3b) do not count,
+    nor numbers of so many digits that no model has."""
     for position, word in enumerate(words):
         if position and words[position - 1] == "a" and re.fullmatch(r"\d+(\.\d+)?b", word):
             continue
-        stated = re.fullmatch(r"(\d+(?:\.\d+)?)([bmt])", word)
+        stated = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)([bmt])", word)
         if stated and (
             stated[2] != "m" or float(stated[1]) >= 10
         ):  # m2m100, CC3M: of many to many, of three million pictures
             return word, round(float(stated[1]) * {"m": 1e6, "b": 1e9, "t": 1e12}[stated[2]])
-        split = re.fullmatch(r"(\d+)b(\d+)", word)
+        split = re.fullmatch(r"(\d{1,6})b(\d{1,6})", word)
         if split:
             return word, round(float(f"{split[1]}.{split[2]}") * 1e9)
-        experts = re.fullmatch(r"(\d+)x(\d+(?:\.\d+)?)([bm])", word)
+        experts = re.fullmatch(r"(\d{1,6})x(\d{1,6}(?:\.\d{1,6})?)([bm])", word)
         if experts:
             return word, round(int(experts[1]) * float(experts[2]) * {"m": 1e6, "b": 1e9}[experts[3]])
     return None
