@@ -168,16 +168,31 @@ def _members(calls: _Calls, trainer: int, claims: dict[int, set[int]]) -> Iterat
 def _is_other_data(calls: _Calls, trainer: int, number: int) -> bool:
     """Whether the trainer is given a set that something else makes, be it of these rows: `Dataset.from_list(list(rows))`. A method of a set
     gives a set of the same kind (`rows.map(…)`)."""
-    node = calls.call(trainer).arguments.get("train_dataset")
+    node = _argument(calls, trainer, "train_dataset")
+    evaluated = _argument(calls, trainer, "eval_dataset")
+    start = calls.start(number)
+    if evaluated is not None and start in reached([evaluated]) and (node is None or start not in reached([node])):
+        return True  # these rows are only evaluated on
     if not isinstance(node, Call):
         return False
+    given = node
     while isinstance(node, Call):
-        if node.start == calls.start(number):
+        if node.start == start:
             return False
         if node.receiver is None:
-            return kind(node) != "data"
+            return kind(node) != "data" or start not in reached([given])
         node = node.receiver
     return False
+
+
+def _argument(calls: _Calls, number: int, name: str) -> Node | None:
+    """What a call is given for an argument, by its name or its place."""
+    call = calls.call(number)
+    stated = call.arguments.get(name)
+    names = positional("trainer", call.name)
+    if stated is None and name in names and names.index(name) < len(call.positional):
+        return call.positional[names.index(name)]
+    return stated
 
 
 def _decided(calls: _Calls, what: str, own: set[int], loaders: list[int]) -> bool:
