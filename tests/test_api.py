@@ -267,18 +267,19 @@ def test_the_order_of_sets_does_not_matter():
     assert reports[0] == reports[1]
 
 
-def test_the_guard_stops_on_what_is_not_a_number():
-    guard, control = stablint.TrainingGuard(gpu=(), patience=2), SimpleNamespace(should_training_stop=False)
+def test_the_guard_stops_on_what_is_logged_where_it_sees_no_step():
+    guard = stablint.TrainingGuard(gpu=(), patience=2, on_nan="stop")
+    control = SimpleNamespace(should_training_stop=False)
     for loss in (1.0, 0.0, 1.0, 0.0):
         guard.on_log(None, None, control, logs={"loss": loss})
     assert not control.should_training_stop
     with pytest.warns(UserWarning, match="loss"):
         guard.on_log(None, None, control, logs={"loss": 0.0})
-    assert control.should_training_stop
+    assert control.should_training_stop and "loss 0.0" in guard.stopped
     other, control = stablint.TrainingGuard(gpu=()), SimpleNamespace(should_training_stop=False)
-    with pytest.warns(UserWarning, match="grad_norm"):
+    with pytest.raises(stablint.TrainingStopped, match="gradients is nan") as stopped:
         other.on_log(None, None, control, logs={"grad_norm": float("nan")})
-    assert control.should_training_stop and other.on_save(None, None, control) is None
+    assert stopped.value.module is None and other.on_save(None, None, control) is None
 
 
 def test_the_guard_refuses_to_begin():

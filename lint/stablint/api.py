@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from stablint.assemble.asked import Live, Options
 from stablint.inspect import inspect
-from stablint.integrate.guard import TrainingGuard
+from stablint.integrate.guard import TrainingGuard, TrainingStopped
 from stablint.options import options
 from stablint.report.model import Diagnostic, Report
 from stablint.secrets import exit
@@ -251,4 +251,14 @@ def to_model(report: Report) -> ReportDocument:
     return ReportDocument.model_validate_json(mask(render(report), secrets_of(report), data=True))
 
 
-__all__ = ["Diagnostic", "Report", "TrainingGuard", "UnsafeConfig", "assert_safe", "check", "to_model", "to_text"]
+__all__ = [
+    "Diagnostic",
+    "Report",
+    "TrainingGuard",
+    "TrainingStopped",
+    "UnsafeConfig",
+    "assert_safe",
+    "check",
+    "to_model",
+    "to_text",
+]
