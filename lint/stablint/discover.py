@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
+from stablint.pattern import pattern
 from stablint.source import text as source_text
 from stablint.source.tree import Document, Text
 
@@ -199,6 +200,26 @@ def locate(wanted: str, beside: str, root: str) -> str | None:
         if parent == folder:
             return None
         folder = parent
+
+
+_BELOW = pattern(r"""\A["']?\$(?:\{[^{}]*\}|\w*)["']?/(.+)\Z""")
+_LONGEST_TAIL = 6  # names of a path
+
+
+def by_its_end(wanted: str, beside: str, root: str) -> str | None:
+    """The program that a path means on somebody's machine: the words behind a variable (`$BASE/src/train.py`), or the longest end of an
+    absolute path, of a folder and a file at least, that leads somewhere here. None where nothing does."""
+    below = _BELOW.match(wanted)
+    if below is not None:
+        return None if "$" in below[1] else locate(below[1], beside, root)
+    if not os.path.isabs(wanted):
+        return None
+    names = [name for name in wanted.split("/") if name]
+    for first in range(max(1, len(names) - _LONGEST_TAIL), len(names) - 1):
+        found = locate("/".join(names[first:]), beside, root)
+        if found is not None:
+            return found
+    return None
 
 
 def is_only(wanted: str, beside: str, root: str, folder: str = "") -> bool:

@@ -91,6 +91,9 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
         if path is None and link.folder and link.folder != NO_FOLDER:
             path = discover.locate(os.path.join(link.folder, link.path), beside, files.root(beside))
         path = path or discover.locate(link.path, beside, files.root(beside))
+        guessed = path is None and link.role == "script"
+        if guessed:
+            path = discover.by_its_end(link.path, beside, files.root(beside))
         if path is None and link.role in ROLE_DIALECT and _CONFIGURATION.fullmatch(link.path):
             followed.not_found.setdefault(link.path, link.place)
         if path is None or (link.role, path) in seen or os.path.isdir(path):
@@ -99,7 +102,11 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
         followed.consulted.add(path.partition("\0")[0])
         sure = False
         if link.role == "script" and (program := at_hand(files, path)) is not None:
-            sure = link.folder != NO_FOLDER and discover.is_only(link.path, beside, files.root(beside), link.folder)
+            sure = (
+                not guessed
+                and link.folder != NO_FOLDER
+                and discover.is_only(link.path, beside, files.root(beside), link.folder)
+            )
             if not sure:
                 program = program._replace(options=frozenset())  # another one of that name may be meant
             programs.append(program)
@@ -112,6 +119,11 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
             for f in files.fragments(path, ROLE_DIALECT.get(link.role))
             if f.dialect not in ("model", "peft") or link.role != "config"
         ]
+        if link.role == "helper":
+            from stablint.dialect.python_helpers import made
+
+            parts = [*parts, *(Part(f, True) for f in made(link, found, [part.fragment for part in parts]))]
+            continue
         if not found:
             continue
         if path != document.path:

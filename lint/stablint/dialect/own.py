@@ -23,20 +23,24 @@ def _named(fact: str, codec: str, *keys: str) -> dict[str, Row]:
 
 
 RATES = frozenset({"lr", "max_lr", "base_lr", "peak_lr"})
+_RATES = RATES | {"learning_rate"}
 # What many programs call what TrainingArguments call otherwise.
 ALIASES = {
     **_named("training.learning_rate", "plain", "lr", "max_lr", "base_lr", "peak_lr"),
-    **_named("training.num_train_epochs", "plain", "epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs", "train_epochs", "num_train_epoch"),
+    **_named("training.num_train_epochs", "plain", "epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs", "train_epochs", "num_train_epoch",
+             "epoch"),
     **_named("training.max_steps", "plain", "max_train_steps", "train_steps", "num_train_steps", "max_iters", "train_iters"),
     **_named(
         "training.per_device_train_batch_size", "plain", "micro_batch_size", "per_device_batch_size", "batch_size_per_device", "batch_size_per_gpu",
-        "per_gpu_train_batch_size", "batch_size_training", "train_batch_size", "batch_size",
+        "per_gpu_train_batch_size", "batch_size_training", "train_batch_size", "batch_size", "train_micro_batch_size_per_gpu",
     ),
     **_named(
         "training.gradient_accumulation_steps", "plain", "grad_accum", "grad_accum_steps", "gradient_accumulation", "accumulation_steps",
-        "accumulate_grad_batches", "gradient_accumulate_every",
+        "accumulate_grad_batches", "gradient_accumulate_every", "accum_grad_step", "accum_grad_steps", "accumulate_grad_steps", "accum_steps",
+        "accumulation_step", "gradient_accumulation_step",
     ),
-    **_named("training.warmup_steps", "plain", "num_warmup_steps", "lr_warmup_steps", "warmup_iters"),
+    **_named("training.warmup_steps", "plain", "num_warmup_steps", "lr_warmup_steps", "warmup_iters", "warm_up_step", "warm_up_steps",
+             "warmup_step"),
     **_named("training.warmup_ratio", "plain", "warmup_proportion", "warmup_fraction"),
     **_named("training.lr_scheduler_type", "plain", "lr_scheduler", "lr_decay_style"),
     **_named("training.max_grad_norm", "plain", "grad_clip", "gradient_clipping", "clip_grad_norm", "clip_grad", "gradient_clip_val"),
@@ -80,10 +84,16 @@ _ELSEWHERE = pattern(
 )
 # Keys that say how it is trained or to what end, by one of these words.
 _KINDS = frozenset(
-    {"training_type", "train_type", "finetuning_type", "finetune_type", "tuning_type", "training_method", "train_method", "method", "stage", "algorithm",
+    {"training_type", "train_type", "finetuning_type", "finetune_type", "tuning_type", "training_method", "train_method", "finetune_method",
+     "finetuning_method", "tuning_method", "method", "stage", "algorithm",
      "objective", "task", "trainer_type", "mode"}
 )  # fmt: skip
-_METHODS = {"full": "full", "lora": "lora", "qlora": "qlora", "full_finetune": "full", "full_finetuning": "full"}
+_METHODS = {
+    "full": "full",
+    "lora": "lora",
+    "qlora": "qlora",
+    **dict.fromkeys(("full_finetune", "full_finetuning", "full_tuning", "full_ft"), "full"),
+}
 _GOALS = {goal: goal for goal in OBJECTIVES.values()} | {
     "rm": "reward",
     "pretraining": "pretrain",
@@ -128,6 +138,20 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     )  # no library calls the rate so at the top of a file
 
 
+def are_of_a_training(keys: frozenset[str]) -> bool:
+    """Of flags: a rate, a length or a batch, and a word that only trainings of language models have."""
+    if keys.isdisjoint(_RATES):
+        return False
+    rows = [
+        ALIASES.get(key) or _MODEL.get(key) or huggingface.ROWS.get(key) or huggingface.training_row(key)
+        for key in keys
+    ]
+    facts = {row.fact for row in rows if isinstance(row, Row)}
+    special = len(facts & _OF_LANGUAGE_MODELS) + len(keys & _OF_A_TRAINER)
+    span = any(name in facts for name in _LENGTHS)
+    return (span or "training.per_device_train_batch_size" in facts) and special >= 1 and len(facts) >= 4
+
+
 def lower(block: Block) -> Fragment:
     """A file that a program of its own reads."""
     statements = tuple(stated(block, "file"))
@@ -161,7 +185,7 @@ def _meant(one: Statement, node: Node) -> Statement:
     if one.fact == "training.stage":
         return one._replace(value=_goal(one.raw))
     if one.fact == "training.finetuning_type":
-        return one._replace(value=_METHODS[str(one.raw).lower()])
+        return one._replace(value=_METHODS[spelled(str(one.raw).lower())])
     return one
 
 
@@ -228,7 +252,7 @@ def _kind(entry: Entry) -> Row | None:
     word = entry.value.value if isinstance(entry.value, Scalar) else None
     if not isinstance(word, str):
         return None
-    if word.lower() in _METHODS:
+    if spelled(word.lower()) in _METHODS:
         return Row(entry.key, "training.finetuning_type", "plain")
     return Row(entry.key, "training.stage", "plain") if _goal(word) else None
 
@@ -264,7 +288,7 @@ def of_flags(block: Block, layer: str, known: frozenset[str]) -> tuple[list[Stat
     found, alone = [], False
     for entry in block.mapping.entries:
         key = spelled(entry.key)
-        row = ALIASES.get(key)
+        row = ALIASES.get(key) or (_kind(entry._replace(key=key)) if key in _KINDS else None)
         if row is None or row.fact in known or (row.fact == "training.amp_dtype" and not _is_dtype(entry.value)):
             continue
         one = statement(block, entry, (key,), row, layer)

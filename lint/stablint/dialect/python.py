@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stablint.dialect import huggingface, loop, python_adapted, python_kinds, python_late
+from stablint.dialect import huggingface, loop, python_adapted, python_helpers, python_kinds, python_late
 from stablint.dialect.codec import CODECS
 from stablint.dialect.fragment import Block, Fragment, Row, last_word, statement
 from stablint.dialect.python_parts import CODEC_OF, LOWER
@@ -18,7 +18,7 @@ from stablint.source.limits import BLOCKS
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
 
 _SILENT = frozenset(
-    {"data", "environment", "imports", "tokenizer", "collator", "frozen", "rebuilt", "program-part"}
+    {"data", "environment", "imports", "tokenizer", "collator", "frozen", "rebuilt", "program-part", "optimizer"}
 )  # they mean nothing by themselves
 
 
@@ -54,7 +54,10 @@ def lower(document: Document) -> Iterator[Fragment]:
     alone = len(switches) == 1 or all(one is not None and one.value is False for one in switches)
     given = python_adapted.handed_over(module) if made else None
     steps = _steps(document, module, words)
-    told = next((index for index, (_, kind) in enumerate(kinds) if kind in ("accelerator", "deepspeed", "fit")), -1)
+    helpers = python_helpers.links(document, module)
+    told = next(
+        (index for index, (_, kind) in enumerate(kinds) if kind in ("accelerator", "deepspeed", "fit", "optimizer")), -1
+    )
     for index, (call, kind) in enumerate(kinds[: BLOCKS.most + 1]):  # assemble/runs.py leaves out the last, and says so
         mapping = _with_positional(call, kind)
         block = Block(document, "call", call.name, mapping, call.start, call.end, index, call)
@@ -71,6 +74,8 @@ def lower(document: Document) -> Iterator[Fragment]:
                 *((_handed_over(document, given),) if given is not None and kind in _ADAPTERS else ()),
             ),
         )
+        if helpers:
+            fragment, helpers = fragment._replace(links=(*fragment.links, *helpers)), ()
         if _is_uncertain(call, kind):
             fragment = fragment._replace(presumed=True)
         for part in _unchecked_apart(fragment, call) if kind == "arguments" else (fragment,):
@@ -168,6 +173,13 @@ def _kinds(module: Module) -> list[tuple[Call, str]]:
     ):
         # a model of sentence-transformers that nothing here trains makes the rows, or measures
         kinds = [(call, "" if python_kinds.is_encoder(call) else kind) for call, kind in kinds]
+    words = {kind for _, kind in kinds}
+    if (
+        words & {"arguments", "trainer", "fit", "lightning"}
+        or (found := loop.of(module)) is None
+        or found[0] not in _OWN_LOOPS
+    ):
+        kinds = [(call, "" if kind == "optimizer" else kind) for call, kind in kinds]
     arguments = {call.start for call, kind in kinds if kind == "arguments"}
     return [
         (call, kind or "own-trainer")
@@ -190,6 +202,7 @@ def _has_own_trainer(module: Module) -> bool:
     )  # fmt: skip
 
 
+_OWN_LOOPS = ("torch", "accelerate", "deepspeed")  # which step the optimizer that the file makes
 _LIBRARIES = (
     "transformers.",
     "trl.",

@@ -87,6 +87,27 @@ def encoder(name: str) -> str:
     return next((goal for kind, goal in ENCODERS.items() if last_word(name).startswith(kind)), "")
 
 
+_OPTIMIZERS = (
+    "torch.optim.",
+    "bitsandbytes.optim.",
+    "transformers.AdamW",
+    "transformers.optimization.",
+    "transformers.Adafactor",
+    "deepspeed.ops.adam.",
+)
+
+
+def is_optimizer(call: Call) -> bool:
+    """Whether it makes an optimizer of a library's: what that is told of the rate holds for a loop of the program's own."""
+    word = last_word(call.name)
+    return (
+        call.name.startswith(_OPTIMIZERS)
+        and word[:1].isupper()
+        and "LR" not in word
+        and call.arguments.get("lr") is not None
+    )
+
+
 def is_encoder(call: Call) -> bool:
     """Whether it makes a model of sentence-transformers."""
     return call.name.startswith(SENTENCES) and last_word(call.name) in ENCODERS
@@ -128,6 +149,8 @@ def kind(call: Call) -> str:
         return "loader"
     if is_fit(call):
         return "fit"
+    if is_optimizer(call):
+        return "optimizer"
     if call.parsed:
         return "program" if _trains(_plain(call)) else "program-part" if _is_part(call) else ""
     if word in QUANTISERS:

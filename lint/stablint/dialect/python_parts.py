@@ -9,7 +9,7 @@ from stablint.dialect.fragment import PURPOSE, Block, Fragment, Link, Row, last_
 from stablint.run.accepted import reader
 from stablint.run.fact import Explicit, Place, Statement
 from stablint.run.fields import field
-from stablint.source.tree import Call, Entry, Mapping, Module, Scalar, Unknown
+from stablint.source.tree import Call, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
 _QUANTISER_ROWS = {
     "bnb_4bit_compute_dtype": Row("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
@@ -359,6 +359,35 @@ def _below_config(key: str) -> Row | None:
     return deepspeed.inline(key, path) if dot else None
 
 
+_OF_OPTIMIZER = {
+    "lr": Row("lr", "training.learning_rate"),
+    "weight_decay": Row("weight_decay", "training.weight_decay"),
+}
+
+
+def _optimizer(block: Block, call: Call) -> Fragment:
+    """The optimizer of a loop of the program's own; of groups with rates of their own the rate is not one."""
+    from stablint.dialect.words import name_of
+
+    statements = list(lower_mapping(block, _OF_OPTIMIZER, "call", lambda key: None))
+    groups = [call.arguments.get("params"), *call.positional[:1]]
+    if any(isinstance(node, Sequence) and any(map(_has_rate, node.items)) for node in groups):
+        statements = [
+            one._replace(value=Unknown("groups of weights have rates of their own"))
+            if one.fact == "training.learning_rate"
+            else one
+            for one in statements
+        ]
+    word = name_of(call.name)
+    if word:
+        statements.append(_named(block, call, "training.optim", word))
+    return Fragment("python", block, "call", tuple(statements), {}, {})
+
+
+def _has_rate(group: Node) -> bool:
+    return isinstance(group, Mapping) and (group.open or group.get("lr") is not None)
+
+
 def _fit(block: Block, call: Call) -> Fragment:
     from stablint.dialect import python_sentences
 
@@ -450,5 +479,5 @@ LOWER = {
     "arguments": _arguments, "adapter": _adapter, "quantiser": _quantiser, "loader": _loader, "unsloth-adapter": _unsloth_adapter,
     "trainer": _trainer, "own-trainer": _own_trainer, "checkpointing": _checkpointing, "accelerator": _accelerator, "kbit": _kbit,
     "program": _program, "program-part": _program, "environment": _environment, "imports": _imports,
-    "deepspeed": _engine, "plugin": _engine, "lightning": _lightning, "fit": _fit,
+    "deepspeed": _engine, "plugin": _engine, "lightning": _lightning, "optimizer": _optimizer, "fit": _fit,
 }  # fmt: skip

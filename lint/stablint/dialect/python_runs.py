@@ -21,7 +21,7 @@ _PARTS = {
     "data": "loads the training data",
 }
 # Of several of them one is made, or each by itself.
-_UNITED = {**_PARTS, "accelerator": "makes the accelerator", "fit": "trains"}
+_UNITED = {**_PARTS, "accelerator": "makes the accelerator", "fit": "trains", "optimizer": "updates the weights"}
 _CODECS = {row.fact: row.codec for row in ROWS.values()}
 
 

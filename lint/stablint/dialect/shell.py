@@ -50,6 +50,7 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
         (known >= 3 and not _evaluates(target, keys, known))
         or ((program := programs.of(launcher, script)) is not None and (bool(keys) or bool(_config_links(target))))
         or (program is not None and program.dialect == "verl")
+        or own.are_of_a_training(frozenset(keys))
         or (known >= 1 and bool(keys & huggingface.TELLING) and not _evaluates(target, keys, known))
         or (bool(_config_links(target)) and _starts_training(launcher, target))
         or (_names_config(target) and script is not None and _speaks_of_training(target))

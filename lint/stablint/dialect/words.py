@@ -28,6 +28,11 @@ _PRECISION = {
 _SHORT_DTYPES = {"bfloat16": "bf16", "float16": "16", "float32": "32"}
 
 
+def name_of(optimizer: str) -> str:
+    """What TrainingArguments call the class, empty where they have none."""
+    return _OPTIMIZERS.get(optimizer, "")
+
+
 def _read_optimizer(raw: Any) -> Any:
     return (_OPTIMIZERS.get(raw) or _SHORT.get(raw, raw)) if isinstance(raw, str) else raw
 

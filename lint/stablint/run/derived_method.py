@@ -100,8 +100,9 @@ def _method(w: World) -> Answer:
 
 
 def _adapted(w: World, kind: Any, decided_by: str) -> Answer:
-    weights = w.value("derived.weights_dtype")
-    return Answer("qlora" if weights == "4bit" and kind == "lora" else kind, (decided_by,))
+    weights = w.fact("derived.weights_dtype")
+    four_bits = weights.value == "4bit" and kind == "lora"
+    return Answer("qlora" if four_bits else kind, (decided_by,), presumed=four_bits and weights.presumed)
 
 
 def config_class(w: World) -> Answer:

@@ -78,7 +78,7 @@ def arguments(source: str, fields: Iterable[Field], end: int) -> Arguments:
         elif current is None:
             if words:
                 positionals.append(_placed(field))
-            words.append(source[field.start : field.end] if text is None else text)
+            words.append(source[field.start : field.end].strip('"') if text is None else text)
         elif current.closed:
             if current.empty:
                 message = f"blank after `=`: `{current.key}` gets no value"

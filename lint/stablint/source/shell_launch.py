@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from stablint.source.shell_launchers import MODULES, PROGRAMS, PYTHON, WRAPPERS, Launcher
-from stablint.source.tree import Command, Entry, Mapping, Node, Scalar, Sequence
+from stablint.source.tree import Command, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 _OWN = frozenset[str]().union(*(launcher.switches | launcher.values for launcher in PROGRAMS.values()))
 # Started by a wrapper all the same; they read their flags themselves.
@@ -135,7 +135,10 @@ def _flatten(command: Command) -> list[_Argument]:
 
 
 def _word(node: Scalar) -> _Argument:
-    return _Argument(str(node.value) if isinstance(node.value, (str, int, float)) else "", node)
+    value = node.value
+    if isinstance(value, Unknown):
+        return _Argument(f"${value.ends}" if value.ends else "", node)
+    return _Argument(str(value) if isinstance(value, (str, int, float)) else "", node)
 
 
 def _assignments(argument: _Argument) -> list[Entry]:

@@ -83,6 +83,9 @@ def scalar(field: Field) -> Scalar:
         return Scalar(typed(first.value), field.start, field.end, first.source)
     chunks = field.chunks
     if (unknown := unknown_in(chunks)) is not None:
+        last = chunks[-1].value
+        if isinstance(last, str) and last[:1] == "/" and last.endswith(".py"):
+            unknown = unknown._replace(ends=last)
         return Scalar(unknown, field.start, field.end, "unknown", False)
     text = "".join(str(chunk.value) for chunk in chunks)
     form = "quoted" if any(chunk.source == "quoted" for chunk in chunks) else "plain"

@@ -16,11 +16,13 @@ class Unknown(NamedTuple):
 
     `depends`: it is the second where the fact that is named first is true, else the third (`is_bf16_supported()`).
     `there`: whatever it is, it is not null: a function, an object of a class, a text that is put together.
+    `ends`: of the path of a program below a variable the words behind it: `/src/train.py`.
     """
 
     reason: str
     depends: tuple[str, object, object] | None = None
     there: bool = False
+    ends: str = ""
 
     def __bool__(self) -> bool:
         raise TypeError("an unknown value is neither true nor false")

@@ -1,0 +1,87 @@
+"""Functions of the program's own modules that make the model, its adapter or how it is quantised: `from utils import get_model`.
+
+What such a function makes is read where it stands. Its parameters stay unknown, and all of it is presumed: which of its branches is taken,
+and what is done with the result, is not followed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from stablint.dialect import python_kinds
+from stablint.dialect.fragment import Fragment, Link, last_word
+from stablint.run.fact import Place
+from stablint.source.tree import Call, Document, Module
+
+_MAKES = re.compile(
+    r"bnb|bits_?and_?bytes|quant|lora|peft|adapter|(?:load|get|build|create|init|make|setup|prepare)\w*_models?(?!_?(?:name|path|id|dir))",
+    re.IGNORECASE,
+)
+_KINDS = ("loader", "quantiser", "adapter", "kbit")
+_LIBRARIES = frozenset(
+    ["transformers", "trl", "peft", "accelerate", "torch", "datasets", "unsloth", "bitsandbytes", "deepspeed", "optimum", "sentence_transformers",
+     "auto_gptq", "timm", "diffusers", "openai", "litellm", "huggingface_hub", "xtuner", "swift", "llamafactory"]
+)  # fmt: skip
+_MOST = 4  # functions that are followed
+
+
+def links(document: Document, module: Module) -> tuple[Link, ...]:
+    """One a function; none where the file makes its model, adapter and quantisation itself."""
+    here = {python_kinds.kind(call) for call in module.calls}
+    if {"quantiser", "adapter"} <= here or not here & {
+        "arguments",
+        "trainer",
+        "loader",
+        "adapter",
+        "optimizer",
+        "program",
+    }:
+        return ()
+    found: dict[str, Link] = {}
+    for call in module.calls:
+        module_name, _, function = call.name.rpartition(".")
+        if (
+            not module_name
+            or call.local
+            or call.receiver is not None
+            or python_kinds.kind(call)
+            or not _MAKES.search(function)
+        ):
+            continue
+        path = module_name.lstrip(".")
+        if path and path.partition(".")[0] not in _LIBRARIES and re.fullmatch(r"[\w.]+", path):
+            place = Place(document, function, call.name_start, call.name_end)
+            found.setdefault(call.name, Link("helper", path.replace(".", "/") + ".py", place))
+    return tuple(found.values())[:_MOST]
+
+
+def made(link: Link, fragments: Iterable[Fragment], stated: Iterable[Fragment]) -> Iterator[Fragment]:
+    """What the function makes that the program does not make itself; nothing where it makes several of a kind."""
+    own = {_kind(fragment) for fragment in stated}
+    inside: dict[str, list[Fragment]] = {}
+    for fragment in fragments:
+        kind = _kind(fragment)
+        if kind in _KINDS and kind not in own and fragment.layer == "call" and _is_inside(fragment, link.place.setting):
+            inside.setdefault(kind, []).append(fragment)
+    for several in inside.values():
+        if len({fragment.block.start for fragment in several}) == 1:
+            for fragment in several:
+                yield fragment._replace(presumed=True, entry=False, scopes={}, framework="")
+
+
+def _kind(fragment: Fragment) -> str:
+    return python_kinds.kind(fragment.block.origin) if isinstance(fragment.block.origin, Call) else ""
+
+
+_NEXT = re.compile(r"\n(?=[^\s#)\]}])")
+
+
+def _is_inside(fragment: Fragment, function: str) -> bool:
+    """Whether the call stands in the function of this name, at the top of its file."""
+    text = fragment.block.document.text.text
+    begun = re.search(rf"^(?:async +)?def +{re.escape(last_word(function))}\b", text, re.MULTILINE)
+    if begun is None:
+        return False
+    ends = _NEXT.search(text, text.find(":", begun.end()))
+    return begun.start() < fragment.block.start < (ends.start() if ends else len(text))
