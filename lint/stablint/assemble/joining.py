@@ -85,6 +85,10 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
         link = pending.pop(0)
         if link.role == "model":
             continue
+        if link.role == "group":
+            from stablint.dialect import hydra
+
+            link = hydra.chosen(link, [part.fragment for part in parts])
         document = link.place.document
         beside = document.text.path
         path = files.written(link.path, document)
@@ -112,6 +116,10 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
             programs.append(program)
             parts = [_as_read(part, program) for part in parts]
             pending = [one for one in pending if one.role not in program.vain or one.place.document is not document]
+            if "hydra" in program.document.text.text:
+                from stablint.dialect import hydra
+
+                pending += hydra.of_program(program.document, parts[0].fragment)
             if parts[0].fragment.framework == "deepspeed-chat":
                 parts[0] = _with_its_engine(parts[0], program, path, files)
         found = [
@@ -119,6 +127,13 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
             for f in files.fragments(path, ROLE_DIALECT.get(link.role))
             if f.dialect not in ("model", "peft") or link.role != "config"
         ]
+        if link.role == "group":
+            from stablint.dialect import hydra
+
+            known = [part.fragment for part in parts]
+            found = [
+                one for document in files.documents(path)[:1] for one in hydra.grouped(link, document, found, known)
+            ]
         if link.role == "helper":
             from stablint.dialect.python_helpers import made
 

@@ -128,7 +128,12 @@ def inline(key: str, path: str) -> Row:
 
 
 def lower(block: Block, layer: str = "deepspeed-file") -> Fragment:
+    statements = lower_mapping(block, ROWS, layer, row)
+    if block.document.format == "yaml" and "${" in block.document.text.text:  # OmegaConf's interpolations
+        from stablint.dialect.hydra import read
+
+        statements = [read(one) for one in statements]
     return Fragment(
-        dialect="deepspeed", block=block, layer=layer, statements=tuple(lower_mapping(block, ROWS, layer, row)),
+        dialect="deepspeed", block=block, layer=layer, statements=tuple(statements),
         scopes={"deepspeed": OPEN if block.mapping.open else CLOSED}, classes={}, framework="",
     )  # fmt: skip

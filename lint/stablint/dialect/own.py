@@ -45,8 +45,9 @@ ALIASES = {
     **_named("training.lr_scheduler_type", "plain", "lr_scheduler", "lr_decay_style"),
     **_named("training.max_grad_norm", "plain", "grad_clip", "gradient_clipping", "clip_grad_norm", "clip_grad", "gradient_clip_val"),
     **_named("training.gradient_checkpointing", "flag", "use_gradient_checkpointing", "grad_checkpointing"),
-    **_named("training.bf16", "flag", "use_bf16"),
-    **_named("training.fp16", "flag", "use_fp16"),
+    **_named("training.bf16", "flag", "use_bf16", "is_bf16"),
+    **_named("training.fp16", "flag", "use_fp16", "is_fp16"),
+    **_named("lora.use_peft", "flag", "is_peft", "is_lora", "with_lora", "with_peft"),
     **_named("training.optim", "text", "optimizer"),
     **_named(
         "training.max_length", "plain", "max_seq_length", "max_seq_len", "max_sequence_length", "max_length", "seq_length", "seq_len",
@@ -155,9 +156,12 @@ def are_of_a_training(keys: frozenset[str]) -> bool:
 def lower(block: Block) -> Fragment:
     """A file that a program of its own reads."""
     statements = tuple(stated(block, "file"))
-    return Fragment(
-        "own", block, "file", statements, scopes(), {}, huggingface.links(statements), entry=True, presumed=True
-    )
+    links = huggingface.links(statements)
+    if block.mapping.get("defaults") is not None:
+        from stablint.dialect import hydra
+
+        links = (*links, *hydra.links(block.mapping, block.document))
+    return Fragment("own", block, "file", statements, scopes(), {}, links, entry=True, presumed=True)
 
 
 def scopes() -> dict[str, str]:
@@ -165,10 +169,12 @@ def scopes() -> dict[str, str]:
     return dict.fromkeys(("training", "lora", "quantization", "model", "fsdp", "trainer", "tokenizer"), OPEN)
 
 
-def stated(block: Block, layer: str) -> Iterator[Statement]:
-    """One statement a fact; of a fact that several sections say differently only that it is said."""
+def stated(block: Block, layer: str, above: tuple[str, ...] = ()) -> Iterator[Statement]:
+    """One statement a fact; of a fact that several sections say differently only that it is said. `above`: the section that the block is."""
     found: dict[str, list[Statement]] = {}
-    for path, entry, row in _said(block.mapping, (), None):
+    if above and _ELSEWHERE.search(above[-1]) and not _LORA.search(above[-1]):
+        return
+    for path, entry, row in _said(block.mapping, above, None):
         one = statement(block, entry, path, row, layer)
         if isinstance(one.origin, Explicit):
             one = one._replace(origin=one.origin._replace(reader=OWN))

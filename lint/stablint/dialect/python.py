@@ -56,7 +56,12 @@ def lower(document: Document) -> Iterator[Fragment]:
     steps = _steps(document, module, words)
     helpers = python_helpers.links(document, module)
     told = next(
-        (index for index, (_, kind) in enumerate(kinds) if kind in ("accelerator", "deepspeed", "fit", "optimizer")), -1
+        (
+            index
+            for index, (_, kind) in enumerate(kinds)
+            if kind in ("accelerator", "deepspeed", "lightning", "fit", "optimizer")
+        ),
+        -1,
     )
     for index, (call, kind) in enumerate(kinds[: BLOCKS.most + 1]):  # assemble/runs.py leaves out the last, and says so
         mapping = _with_positional(call, kind)
@@ -112,7 +117,9 @@ def _steps(document: Document, module: Module, words: set[str]) -> tuple[Stateme
     )
     if "trainer" in words:
         return evaluates if loop.only_judges(module) else ()
-    if words & {"own-trainer", "lightning"} and "arguments" not in words:
+    if "lightning" in words and "arguments" not in words:
+        return () if loop.may_train(module) else evaluates  # it converts, merges or generates
+    if "own-trainer" in words and "arguments" not in words:
         return ()
     found = loop.of(module)
     if found is not None and found[0] == "accelerate" and "arguments" not in words and not loop.may_train(module):

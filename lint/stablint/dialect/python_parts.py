@@ -448,7 +448,7 @@ _OWN_END = re.compile(
     r"\#\#\#? ?End\b|<\|im_end\|>|<\|eot(?:_id)?\|>|<\|end(?:_of_turn)?\|>(?![A-Za-z])|<end_of_turn>|<turn\|>|<\|assistant_end\|>|\[/?END\]"
     r"|<end>|<STOP>|<\|END_OF_TURN_TOKEN\|>"
     r"|\b(?:END|STOP)_(?:KEY|MARK|MARKER|TOKEN|TAG|STR|STRING|SEQ|SEQUENCE|WORD|OF_\w+)\b|\b(?:end|stop)_(?:key|mark|marker|tag|string|sequence|word|sequences|words|strings)\b"
-    r"|\bapply_chat_template\b|\bchat_template\b"
+    r"|\bapply_chat_template\b|\bchat_template\b|\bgroup_texts\b"  # blocks of joined rows have nothing to pad
     r"|^\s*from\s+[.\w]*(?:prompt|template|conversation|format)\w*\s+import\b",  # they end the rows as they please
     re.MULTILINE,
 )

@@ -51,10 +51,26 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
         or ((program := programs.of(launcher, script)) is not None and (bool(keys) or bool(_config_links(target))))
         or (program is not None and program.dialect == "verl")
         or own.are_of_a_training(frozenset(keys))
+        or _is_hydra(target)
         or (known >= 1 and bool(keys & huggingface.TELLING) and not _evaluates(target, keys, known))
         or (bool(_config_links(target)) and _starts_training(launcher, target))
         or (_names_config(target) and script is not None and _speaks_of_training(target))
     )
+
+
+def _has_words(target: Command) -> bool:
+    """`key=value` behind the program, and no flags of a trainer's."""
+    return any(isinstance(word.value, str) and "=" in word.value for word in target.positionals) and not _known_flags(
+        target
+    )
+
+
+def _is_hydra(target: Command) -> bool:
+    if not _has_words(target):
+        return False
+    from stablint.dialect import hydra
+
+    return hydra.is_training(target)
 
 
 def _evaluates(target: Command, keys: set[str], known: int) -> bool:
@@ -207,7 +223,9 @@ def _training(document: Document, launcher: Command, target: Command, index: int
         fragment = fragment._replace(classes=_by_script(target, fragment.classes))
     if program is None and configs and not _known_flags(target):
         fragment = fragment._replace(framework="")  # `train.py recipe.yaml`: whose script it is, the file tells
-    if program is None:
+    if program is None and _has_words(target):
+        fragment = fragment._replace(classes={}, scopes=own.scopes(), framework="", dialect="own")
+    elif program is None:
         fragment = _by_its_own_names(fragment)
     fragment = fragment._replace(statements=tuple(_truth(stated) for stated in fragment.statements))
     scopes = dict(fragment.scopes)
@@ -250,6 +268,10 @@ def _meant(fragment: Fragment) -> list[Fragment]:
     if fragment.dialect != "own":
         return []
     said, _ = own.of_flags(fragment.block, "flags", frozenset(one.fact for one in fragment.statements))
+    if isinstance(fragment.block.origin, Command) and _has_words(fragment.block.origin):
+        from stablint.dialect import hydra
+
+        said += hydra.stated(fragment.block)
     empty = fragment._replace(scopes={}, classes={}, links=(), entry=False)
     return [empty._replace(statements=tuple(said), presumed=True)]
 

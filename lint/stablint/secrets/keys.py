@@ -156,7 +156,7 @@ _FILLED = r"""(?ix)
     | [\[{(]\s*[\w.-]{0,3}\s*[\]})]\Z    # [a], {}
     | [\[{(](?=[^_.]*[_.]|(?-i:[A-Z ]*)[\]})])[^0-9]*[\]})]\Z  # {hf_login}, [PAD]
     | \$(?-i:[A-Z_][A-Z0-9_]*|[a-z_][A-Za-z_]*[0-9]{0,2})\Z | %\w+%\Z | @\w+@\Z | `.*
-    | [-x*.…#_?=]+\Z | [0]+\Z
+    | [-x*.…#_?=]+\Z | [0]+\Z | token-abc123\Z  # vLLM's documentation has that one
     | (?:hf_|sk-|sk-proj-|sk-ant-|sk-or-|gh[a-z]_|r8_|gsk_|pk-|key-|token-|glpat-)?[-x*.…#_]{3,}\Z
     | .{0,10}(?:\*{3,}|x{5,}|\.{3,}|…).{0,6}\Z
     | (?:.*[-_ ])?(?:no|not|without)[-_ ]?(?:api|auth|key|token|secret|password|login|needed|necessary|required)(?:[-_ ].*)?\Z
@@ -238,6 +238,8 @@ def _stands_for_one(text: str) -> bool:
         return any(word in VOCABULARY or word in VENDORS or word in FILLERS or word in ALWAYS for word in words)
     if all(word in VOCABULARY for word in words):
         return True
+    if text.isalpha() and (parts := [word.lower() for word in re.findall(_WORD, text)])[1:]:  # `YourHFToken`
+        return all(word in VOCABULARY or word in FILLERS for word in parts)
     others = [word for word in words if word not in FILLERS and word not in VOCABULARY]
     if FILLERS.isdisjoint(words):
         return False

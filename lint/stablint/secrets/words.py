@@ -98,8 +98,9 @@ BY_LOOKS = _set("""
 
 VOCABULARY = _set("""
     a access account add admin an and anthropic api apikey auth aws azure basic be bearer credentials env for from github gitlab google hf
-    hub huggingface id in is it jwt key keys login my name none oauth of openai or pass passwd password personal private public put pwd
-    secret secrets set some test the this to token tokens user username value variable wandb with your
+    anything hub huggingface id in is it jwt key keys lm login my name none nothing oauth of ollama openai or
+    pass passwd password personal private public put pwd
+    read secret secrets set some something studio test the this to token tokens user username value variable wandb whatever with write your
 """)
 """A value of these words alone says what belongs there: `your-sdk-token`, `my_api_key`."""
 
