@@ -106,6 +106,11 @@ GROWING_TEXT: dict[str, Attack] = {
     "shell bash -c": shell("", lambda n: f"bash -c 'bash -c \"{LAUNCH}o{n}\"'\n"),
     "shell a long command handed to a shell": shell(f"x='{LAUNCH}o{' --flag 1' * 120}'\n", lambda n: 'bash -c "$x"\n'),
     "shell a short eval": shell("x='echo a'\n", lambda n: "eval $x\n", LAUNCH + "o\n"),
+    "shell nested quoted ${": lambda size: {"run.sh": LAUNCH + '"${a:-' * (size // 8) + '}"' * (size // 8) + "\n"},
+    "shell a declaration of many words": lambda size: {"run.sh": LAUNCH + "o\ndeclare" + " declare -A" * (size // 11) + "\n"},
+    "shell an export of many words": lambda size: {"run.sh": LAUNCH + "o\ntypeset -x" + " a=1" * (size // 4) + "\n"},
+    "values before their names": lambda size: {"train.yaml": RECIPE + "# " + "val:id:pass;" * (size // 12) + "\n"},
+    "git patterns of open brackets": lambda size: {".git/HEAD": "ref: x\n", ".gitignore": "[" * size + "\n", "train.yaml": RECIPE},
     "git patterns of stars": lambda size: {".git/HEAD": "ref: x\n", ".gitignore": "**/" * (size // 3) + "x\n", "a/b/c/d/e/f/g/h/i/train.yaml": RECIPE},
     "git patterns with stars between": lambda size: {
         ".git/HEAD": "ref: x\n", ".gitignore": until(size, "", lambda n: "**/a" * 12 + "/train.yaml\n"), "a/" * 12 + "train.yaml": RECIPE,

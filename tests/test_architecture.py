@@ -29,7 +29,7 @@ ALLOWED = {
     "locks": {"run", "pins"},
     "faults": {"source.tree", "secrets"},
     "assemble": {"source", "faults", "discover", "dialect", "run", "target", "locks", "pins", "policy", "knowledge"},
-    "hazard": {"source.tree", "source.limits", "run", "target", "knowledge"},
+    "hazard": {"source.tree", "source.limits", "run", "target", "knowledge", "secrets"},
     "fix": {
         "source",
         "faults",

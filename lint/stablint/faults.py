@@ -66,7 +66,7 @@ def attempt(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T 
 def said(error: BaseException) -> str:
     """Type and words of an exception, in one short line."""
     words = " ".join(str(error).split())
-    words = words if len(words) <= _LONGEST else words[:_LONGEST] + "…"
+    words = exit.cut(words, _LONGEST)
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 

@@ -146,6 +146,22 @@ def test_secrets_of_a_log_are_masked(
         assert "hunter22secret" not in said.out + said.err
 
 
+@pytest.mark.parametrize("form", ["full", "markdown", "json"])
+@pytest.mark.parametrize("before", [100, 120, 130, 140])
+def test_a_secret_at_the_end_of_what_is_shown_of_a_line_is_not_shown_in_half(
+    form: str, before: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A token that is cut has lost the shape by which it is known."""
+    secret = "hf_" + "aBcDeFgHiJ" * 3 + "kLmN"
+    log = f"RuntimeError: {'x' * before} {secret} https://user:{secret[3:]}@host/path\n"
+    (tmp_path / "train.log").write_text("Traceback (most recent call last):\n" + log, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    main(["diagnose", "--isolated", "--output-format", form, "train.log"])
+    said = capsys.readouterr()
+    assert "RuntimeError" in said.out or form == "json"
+    assert not any(secret[n : n + 6] in said.out + said.err for n in range(3, len(secret) - 6))
+
+
 def test_what_is_no_log_at_all_ends_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

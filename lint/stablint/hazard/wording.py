@@ -8,6 +8,7 @@ from stablint.pattern import pattern
 from stablint.run.fact import ABSENT, Explicit, Secret, is_unknown
 from stablint.run.provenance import leaves
 from stablint.run.world import World
+from stablint.secrets.exit import cut
 
 _FIELD = pattern(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z_]+))?\}")
 
@@ -41,8 +42,7 @@ _LONGEST = 300  # characters of a value in a message
 
 def value_text(value: Any) -> str:
     """A value as a message has it, cut where nobody would read on."""
-    text = _text(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return cut(_text(value), _LONGEST)
 
 
 def _text(value: Any) -> str:

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from stablint.run.fact import ABSENT
+from stablint.secrets.exit import cut
 from stablint.source.tree import Unknown
 
 _NODES = 500  # of one value: an anchor used a thousand times over need not be written out a thousand times
@@ -51,7 +52,7 @@ def shown(value: Any, longest: int = _LONGEST) -> str:
 
 
 def clipped(text: str, longest: int = _LONGEST) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return cut(text, longest)
 
 
 def to_json(data: Any) -> str:

@@ -279,12 +279,13 @@ _PAIR_VALUE = Pattern(
     r"""\\{0,2}["']?[ \t]{0,8},?[ \t]{0,8}(?:\#[^\n]{0,100})?(?:\\n"[ \t]{0,8},)?(?:\r?\n[ \t]{0,80})?\\{0,2}["']?"""
     r"""(?:value|Value|default|val|content|data)\\{0,2}["']?[ \t]{0,8}[:=][ \t]{0,8}"""
 )
+_VALUE_NAME = Pattern(r"""(?:\bvalue|\bdefault|\bval|Value)\\{0,2}["']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,2}""")
 _VALUE_BEFORE = Pattern(
-    r"""(?:\bvalue|\bdefault|\bval|Value)\\{0,2}["']?[ \t]{0,8}[:=][ \t]{0,8}"""
-    r"""\\{0,2}(?:(["'])(?P<quoted>[^"'\n\\]{3,400})\\{0,2}\1|(?P<bare>[^\s,"'{}\[\]]{3,400}))"""
+    r"""(?:(["'])(?P<quoted>[^"'\n\\]{3,400})\\{0,2}\1|(?P<bare>[^\s,"'{}\[\]]{3,400})(?=[\s,"']))"""
     r"""[ \t]{0,8},?[ \t]{0,8}(?:\r?\n[ \t]{0,80})?\\{0,2}["']?(?:name|key|Name|Key|variable)\\{0,2}["']?[ \t]{0,8}[:=][ \t]{0,8}"""
     r"""\\{0,2}["']?\Z"""
 )
+_NEAREST = 2  # of the words for a value in front of a name
 _MORE_TARGETS = Pattern(
     r"""(?:[ \t]{0,8},[ \t]{0,8}[\w.*]{1,80}(?:\[[^\]\n]{0,80}\])?){1,8},?[ \t]{0,8}\)?[ \t]{0,8}=(?!=)[ \t]{0,8}"""
 )
@@ -299,8 +300,10 @@ def _apart(text: str, start: int, done: int, name: str, strength: int, language:
         behind = _PAIR_VALUE.match(text, done)
         if behind is not None:
             return _plain_value(text, behind.end(), name, strength)
-        before = _VALUE_BEFORE.search(text, max(0, start - 600), start)
-        if before is not None:
+        for named in list(_VALUE_NAME.finditer(text, max(0, start - 600), start))[-_NEAREST:]:
+            before = _VALUE_BEFORE.match(text, named.end(), start)
+            if before is None:
+                continue
             part = "quoted" if before["quoted"] else "bare"
             if holds_secret(strength, literal(before[part])):
                 return Read([Literal(*before.span(part))], done)

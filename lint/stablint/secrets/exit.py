@@ -46,6 +46,14 @@ def masked(text: str, *, data: bool = False) -> str:
     return mask(text, _known[0], data=data)
 
 
+_BEHIND = 4_096  # characters behind a cut that may belong to what begins in front of it
+
+
+def cut(text: str, longest: int) -> str:
+    """At most `longest` characters of a text, masked before it is cut: half a token has lost the shape by which it is known."""
+    return text if len(text) <= longest else masked(text[: longest + _BEHIND])[: longest - 1] + "…"
+
+
 def _may_tell(text: str) -> bool:
     from stablint.secrets.hints import may_hold_secret
 

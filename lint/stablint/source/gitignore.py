@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left
 from functools import lru_cache
 
 from stablint.record import NamedTuple
@@ -33,7 +34,7 @@ class Repository:
 
     def __init__(self, root: str) -> None:
         self.root = root
-        self._tracked: tuple[set[str], set[str]] | None = None
+        self._tracked: list[str] | None = None
 
     def above(self, folder: str) -> tuple[Rule, ...]:
         """The rules that hold in a folder by the files above it."""
@@ -59,9 +60,8 @@ class Repository:
     def _is_tracked(self, path: str) -> bool:
         if self._tracked is None:
             self._tracked = _index(os.path.join(self.root, ".git", "index"))
-        files, folders = self._tracked
         name = os.path.relpath(path, self.root).replace(os.sep, "/")
-        return name in files or name in folders or "" in files
+        return self._tracked == _EVERYTHING or _begins(self._tracked, name) or _begins(self._tracked, name + "/")
 
 
 def _read(path: str, folder: str) -> tuple[Rule, ...]:
@@ -157,9 +157,9 @@ def _fits(pattern: str, name: str) -> bool:
 @lru_cache(maxsize=2_048)
 def _tokens(pattern: str) -> list[str]:
     tokens: list[str] = []
-    at = 0
+    at, last = 0, pattern.rfind("]")
     while at < len(pattern):
-        found = _CLASS.match(pattern, at) if pattern[at] == "[" else None
+        found = _CLASS.match(pattern, at) if pattern[at] == "[" and at < last else None
         width = found.end() - at if found else 2 if pattern[at] == "\\" and at + 1 < len(pattern) else 1
         token = pattern[at : at + width]
         if token != "*" or not tokens or tokens[-1] != "*":
@@ -187,14 +187,21 @@ def _is_one(token: str, character: str) -> bool:
     return inside != bool(found[1])
 
 
-_EVERYTHING = ({""}, {""})
+_EVERYTHING = [""]
 
 
-def _index(path: str) -> tuple[set[str], set[str]]:
-    """The tracked files, and the folders that they lie in. The name `""` stands for all, where the index is of a kind that is not read."""
+def _begins(files: list[str], name: str) -> bool:
+    """Whether a file of the sorted list has that name, or lies in the folder whose name ends with a slash."""
+    at = bisect_left(files, name)
+    return at < len(files) and (files[at].startswith(name) if name.endswith("/") else files[at] == name)
+
+
+def _index(path: str) -> list[str]:
+    """The tracked files, sorted; a folder that holds one is tracked as well. The name `""` alone stands for all, where the index is of a kind
+    that is not read."""
     try:
         if not os.path.isfile(path):
-            return set(), set()
+            return []
         if os.path.getsize(path) > _LARGEST_INDEX:
             return _EVERYTHING
         with open(path, "rb") as file:
@@ -204,8 +211,7 @@ def _index(path: str) -> tuple[set[str], set[str]]:
     version = int.from_bytes(data[4:8], "big")
     if data[:4] != b"DIRC" or version not in (2, 3):
         return _EVERYTHING
-    files: set[str] = set()
-    folders: set[str] = set()
+    files: list[str] = []
     at = 12
     for _ in range(int.from_bytes(data[8:12], "big")):
         if at + 62 > len(data):
@@ -214,11 +220,6 @@ def _index(path: str) -> tuple[set[str], set[str]]:
         end = data.find(b"\0", start)
         if end < 0:
             return _EVERYTHING
-        name = data[start:end].decode("utf-8", "surrogateescape")
-        files.add(name)
-        folder = name.rpartition("/")[0]
-        while folder and folder not in folders:
-            folders.add(folder)
-            folder = folder.rpartition("/")[0]
+        files.append(data[start:end].decode("utf-8", "surrogateescape"))
         at += (end - at + 8) // 8 * 8
-    return files, folders
+    return sorted(files)

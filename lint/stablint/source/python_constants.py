@@ -48,8 +48,9 @@ class Constants:
         return Scalar(value, self.places.start(node), self.places.end(node), form, editable)
 
     def spelled(self, node: ast.AST) -> str:
+        """At most 40 characters of it, whole words: half a token could not be told from a name any more."""
         text = " ".join(self.source[self.places.start(node) : self.places.end(node)].split())
-        return text if len(text) <= 40 else text[:39] + "…"
+        return text if len(text) <= 40 else text[:39].rpartition(" ")[0] + " …"
 
     def constant(self, node: ast.Constant, scope: Scope) -> Node:
         value = node.value

@@ -61,13 +61,13 @@ class Pieces:
         text = _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), self.source[at + 2 : end])
         return Piece("text", text, at, end + 1, True, False), end + 1
 
-    def double(self, at: int) -> tuple[list[Piece], int]:
+    def double(self, at: int, depth: int = 0) -> tuple[list[Piece], int]:
         source, opened, pieces = self.source, at, []
         at += 1
         while not source.startswith('"', at):
             if at >= len(source):
                 raise Unclosed("a quote", opened)
-            piece, at = self._quoted(at, _IN_QUOTES, '"')
+            piece, at = self._quoted(at, _IN_QUOTES, '"', depth)
             pieces.append(piece)
         return pieces or [Piece("text", "", at, at, True)], at + 1
 
@@ -180,7 +180,7 @@ class Pieces:
                 piece, end = self.single(end)
                 parts.append(piece)
             elif character == '"':
-                more, end = self.double(end)
+                more, end = self.double(end, depth + 1)
                 parts += more
             elif character == "{":
                 break

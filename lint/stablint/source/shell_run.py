@@ -251,13 +251,13 @@ class Runner:
         self.once[name] = entry if fresh else None
 
     def _declare(self, command: str, words: tuple[Word | Array, ...]) -> None:
+        exports = command == "export" or (command in ("declare", "typeset") and _exporting(words))
         for word in words:
             plain = word.plain() if isinstance(word, Word) else ""
             name = assigned_name(word) or (plain if plain.isidentifier() else "")
             if command in ("local", "declare", "typeset") and self.locals and name:
                 self.locals[-1].setdefault(name, self.state.held.get(name))
             entry = self._assignment(word, False)
-            exports = command == "export" or (command in ("declare", "typeset") and _exporting(words))
             if exports and name and len(self.exports) < _MOST_EXPORTS:
                 start = entry.key_start if entry else word.start
                 self.exports[name] = (start, start + len(name))
