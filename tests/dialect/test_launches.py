@@ -340,3 +340,20 @@ def test_several_words_where_one_is_wanted_are_no_task_of_ms_swift(tmp_path):
     """`--task_type a b` is a list to the shell's reader: the command is a fine-tuning all the same."""
     run = only(tmp_path, "swift sft --model Qwen/Qwen2.5-7B --task_type seq_cls b --output_dir o\n")
     assert fact(run, "training.stage") == "sft"
+
+
+ACCELERATED = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_processes: 2\nmixed_precision: bf16\n"
+MODES = [
+    ("", "FSDP"),
+    ("--multi_gpu", "MULTI_GPU"),
+    ("--use_deepspeed", "DEEPSPEED"),
+    ("--use-fsdp", "FSDP"),
+    ("--tpu", "XLA"),
+    ("--multi_gpu --use_fsdp", "FSDP"),  # refused, and told by a rule of its own
+]
+
+
+@pytest.mark.parametrize(("flags", "mode"), MODES)
+def test_a_flag_of_the_launcher_says_how_it_is_distributed(tmp_path, flags, mode):
+    script = f"accelerate launch {flags} --config_file a.yaml train.py {FLAGS}\n"
+    assert fact(only(tmp_path, script, **{"a.yaml": ACCELERATED}), "accelerate.distributed_type") == mode

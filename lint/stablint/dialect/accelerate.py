@@ -21,6 +21,7 @@ _ROWS = (
 _FLAG_ROWS: dict[str, Row] = {key: Row(key, fact, codec) for key, fact, codec in _ROWS}
 # accelerate refuses the file's precision beside a DeepSpeed file, and takes that of a flag (commands/launch.py, mp_from_config_flag).
 PRECISION_IN_FILE = "accelerate.mixed_precision_in_file"
+DYNAMO_IN_FILE = "accelerate.dynamo_config.dynamo_backend"
 ROWS: dict[str, Row | tuple[Row, ...]] = {
     **_FLAG_ROWS,
     "mixed_precision": (_FLAG_ROWS["mixed_precision"], Row("mixed_precision", PRECISION_IN_FILE, "dtype")),

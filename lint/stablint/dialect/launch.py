@@ -57,6 +57,8 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
             links += _link("deepspeed", document, entry) if key == "deepspeed_config_file" else []
             if key == "mixed_precision":
                 statements.append(_said(block, entry, accelerate.PRECISION_IN_FILE, None))
+            if key == "dynamo_backend":
+                statements.append(statement(block, entry, (key,), Row(key, accelerate.DYNAMO_IN_FILE), _LAYER))
         elif name == "deepspeed" and key == "autotuning":
             statements += _tuned(block, entry)
         elif name == "deepspeed" and key == "include":
@@ -64,12 +66,29 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
         elif name == "deepspeed" and key in ("exclude", "hostfile"):
             fact = "launch.processes_per_node" if key == "exclude" else "launch.nodes"
             statements.append(_said(block, entry, fact, Unknown(f"`--{key}` says it")))
+    if accelerated:
+        statements += _mode(block)
     statements.append(_launched_by(block, launcher, name))
     statements += _environment(block, launcher, name, {s.fact for s in statements})
     scopes = {"launch": OPEN if flags.open and own else PRESUMED}
     if accelerated and not any(link.role == "accelerate" for link in links):
         scopes |= {"accelerate": OPEN}  # the user's default config file may say more
     return Fragment("shell", block, _LAYER, tuple(statements), scopes, {}, tuple(links))
+
+
+# What shards or multiplies the run, by the launcher's flags; the file's word counts where none of them is given (accelerate 1.15.0
+# commands/launch.py, _validate_launch_command).
+_MODES = {
+    "multi_gpu": "MULTI_GPU", "use_deepspeed": "DEEPSPEED", "use_fsdp": "FSDP", "use_megatron_lm": "MEGATRON_LM", "tpu": "XLA",
+    "tpu_use_cluster": "XLA",
+}  # fmt: skip
+
+
+def _mode(block: Block) -> Iterator[Statement]:
+    """The distributed type that one flag of `accelerate launch` asks for; it refuses two."""
+    found = [entry for entry in block.mapping.entries if spelled(entry.key) in _MODES]
+    if found and len({_MODES[spelled(entry.key)] for entry in found}) == 1:
+        yield _said(block, found[0], "accelerate.distributed_type", _MODES[spelled(found[0].key)])
 
 
 def name_of(launcher: Command) -> str:
