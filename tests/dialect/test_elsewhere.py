@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stablint.hazard.checked import Checked
+from stablint.pins import commands
 from stablint.run.fact import ABSENT, is_unknown
 from tests.runs import inspected, rules, world
 
@@ -108,6 +109,11 @@ OPTIMIZERS = [
     ("optimizer = torch.optim.AdamW(model.parameters(), lr=rate_of(args))", "?", "adamw_torch"),
     ("optimizer = torch.optim.AdamW([{'params': a, 'lr': 1e-3}, {'params': b}], lr=1e-5)", "?", "adamw_torch"),
     ("optimizer = torch.optim.AdamW(a, lr=1e-5)\nother = torch.optim.AdamW(b, lr=1e-3)", "?", "adamw_torch"),
+    (
+        "optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6)\nplan = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1e-4)",
+        "absent",
+        "adamw_torch",
+    ),
     ("optimizer = mine.Adam(model.parameters(), lr=1e-3)", "absent", "absent"),
 ]
 
@@ -165,3 +171,117 @@ def test_a_program_called_after_another_objective_is_not_presumed_sft(tmp_path, 
         {"run.sh": f"torchrun {name}.py --model_name_or_path a/b --learning_rate 1e-5 --bf16 True --output_dir o\n"},
     )
     assert is_unknown(run.value("derived.objective"))
+
+
+ARGUMENTS = """import argparse
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+parser = argparse.ArgumentParser()
+parser.add_argument("--bs", type=int, default=4)
+parser.add_argument("--lr", type=float, default=2e-5)
+parser.add_argument("--warm", type=int)
+a = parser.parse_args()
+model = AutoModelForCausalLM.from_pretrained("a/b")
+args = TrainingArguments("o", per_device_train_batch_size=a.bs, learning_rate=a.lr, warmup_steps={warmup})
+Trainer(model=model, args=args, train_dataset=rows).train()
+"""
+# The command, how the program says the warm-up, a fact, its value ("?": not known), and whether that is presumed.
+TAKEN = [
+    ("", "a.warm", "training.learning_rate", 2e-5, True),
+    ("--lr 1e-5", "a.warm", "training.learning_rate", 1e-5, False),
+    ("--bs 2", "a.warm", "training.per_device_train_batch_size", 2, False),
+    ("--bs 2", "a.warm", "training.learning_rate", 2e-5, True),
+    ('--bs 2 "$@"', "a.warm", "training.learning_rate", "?", False),
+    ("--lr $LR", "a.warm", "training.learning_rate", "?", False),
+    ("--warm 7", "a.warm", "training.warmup_steps", 7, False),
+    ("--warm 7", "len(rows) // 5", "training.warmup_steps", "?", False),
+    ("--warm 7", "max(2, a.warm)", "training.warmup_steps", "?", False),
+    ("--warm 7", "int(0.1 * steps)", "training.warmup_steps", "?", False),
+]
+
+
+@pytest.mark.parametrize(("flags", "warmup", "fact", "value", "presumed"), TAKEN)
+def test_what_a_program_takes_from_its_own_flags_is_known(tmp_path, flags, warmup, fact, value, presumed):
+    files = {"run.sh": f"python train.py {flags}\n", "train.py": ARGUMENTS.format(warmup=warmup)}
+    found = world(tmp_path, files).fact(fact)
+    assert ("?" if is_unknown(found.value) else found.value) == value
+    assert is_unknown(found.value) or found.presumed is presumed
+
+
+# A program with another head or a loss of its own, and what it is never presumed to train for.
+LOADS = "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n"
+HEADS = [
+    ("from trl import AutoModelForCausalLMWithValueHead as M\nmodel = M.from_pretrained('a/b')\n", "Trainer", "?"),
+    (
+        "from transformers import AutoModelForSequenceClassification as M\nmodel = M.from_pretrained('a/b')\n",
+        "Trainer",
+        "?",
+    ),
+    (
+        "from transformers import AutoModelForTokenClassification as M\nmodel = M.from_pretrained('a/b')\n",
+        "Trainer",
+        "token classification",
+    ),
+    (
+        "model = AutoModelForCausalLM.from_pretrained('a/b')\nclass T(Trainer):\n    def compute_loss(self, model, inputs): return f(model)\n",
+        "T",
+        "?",
+    ),
+    (
+        "model = AutoModelForCausalLM.from_pretrained('a/b')\nclass T(Trainer):\n    def log(self, logs): print(logs)\n",
+        "T",
+        "sft",
+    ),
+    ("model = AutoModelForCausalLM.from_pretrained('a/b')\n", "Trainer", "sft"),
+]
+
+
+@pytest.mark.parametrize(("made", "trainer", "objective"), HEADS)
+def test_the_objective_of_other_heads_and_losses_is_not_presumed(tmp_path, made, trainer, objective):
+    source = LOADS + made + f"{trainer}(model=model, args=TrainingArguments('o'), train_dataset=rows).train()\n"
+    found = world(tmp_path, {"train.py": source}).value("derived.objective")
+    assert ("?" if is_unknown(found) else found) == objective
+
+
+SECTIONS = """model:
+  name: Qwen/Qwen2.5-Coder-1.5B
+  dtype: bfloat16
+  {word}
+optim:
+  lr: 1.0e-6
+  warmup_steps: 20
+train:
+  steps: 1500
+  save_every: 200
+"""
+
+
+@pytest.mark.parametrize(
+    ("word", "read"), [("trust_remote_code: true", True), ("attn_impl: sdpa", True), ("depth: 18", False)]
+)
+def test_sections_of_an_own_program(tmp_path, word, read):
+    found = inspected(tmp_path, {"configs/a.yaml": SECTIONS.format(word=word)}).runs
+    assert bool(found) is read
+    if read:
+        run = Checked(found[0]).newest
+        assert [run.value(f"training.{name}") for name in ("learning_rate", "max_steps", "warmup_steps")] == [
+            1e-6,
+            1500,
+            20,
+        ]
+
+
+# What a README tells to clone; the release of LLaMA-Factory, which it makes presumed.
+CLONES = [
+    ("git clone --depth 1 --branch v0.9.3 https://github.com/hiyouga/LlamaFactory.git", "0.9.3"),
+    ("git clone -b v0.9.2 https://github.com/hiyouga/LLaMA-Factory", "0.9.2"),
+    ("git clone https://github.com/hiyouga/LLaMA-Factory.git --branch=v0.9.1", "0.9.1"),
+    ("git clone --branch main https://github.com/hiyouga/LLaMA-Factory.git", None),
+    ("git clone https://github.com/hiyouga/LLaMA-Factory.git", None),
+    ("git clone --branch v0.9.3 https://github.com/somebody/data.git", None),
+]
+
+
+@pytest.mark.parametrize(("command", "release"), CLONES)
+def test_what_is_cloned_at_a_tag_is_the_release(command, release):
+    found = commands.installed(f"# Install\n\n```\n{command}\n```\n").specifiers
+    assert found == ({"llamafactory": [f"=={release}"]} if release else {})

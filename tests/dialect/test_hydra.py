@@ -151,3 +151,18 @@ def test_numbers_are_read_as_omegaconf_reads_them(tmp_path):
     run = run_of(tmp_path, files, "configs/main.yaml")
     assert run.value("deepspeed.zero_optimization.reduce_bucket_size") == 5e8
     assert not rules(inspected(tmp_path, {"alone.yaml": engine}), "error")
+
+
+UPLOADS = """import hydra
+from huggingface_hub import HfApi
+@hydra.main(version_base=None, config_path="configs", config_name="main")
+def upload(config):
+    HfApi().upload_folder(repo_id=config.repo, folder_path=config.out)
+upload()
+"""
+
+
+def test_a_program_that_uses_the_same_file_and_trains_nothing_is_no_run(tmp_path):
+    files = {**FILES, "upload.py": UPLOADS, "run.sh": "python upload.py lr=1e-5 batch_size=4\n"}
+    (tmp_path / ".git").mkdir()
+    assert not [run for run in inspected(tmp_path, files).runs if run.files[0] == "run.sh"]

@@ -129,7 +129,7 @@ def test_a_command_that_starts_the_program_sets_them(tmp_path):
     files = {"train.py": ARGPARSE, "run.sh": "python train.py --lr 3e-5\n"}
     (run,) = runs(tmp_path, files)
     fact = run.explicit["training.learning_rate"]
-    assert (fact.value, fact.presumed, run.explicit["training.fp16"].presumed) == (3e-5, True, True)
+    assert (fact.value, fact.presumed, run.explicit["training.fp16"].presumed) == (3e-5, False, True)
     assert fact.origin.place.document.text.name == "run.sh"
 
 

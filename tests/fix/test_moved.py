@@ -15,6 +15,7 @@ from tests.runs import rules, written
 OTHER = "from transformers import TrainingArguments as Args\nfrom trl import SFTTrainer\n\nargs = Args(output_dir='out', bf16=True)\n"
 NEW = ["trl==0.24.0", "transformers==4.57.6"]
 HEAD = "from transformers import TrainingArguments\nfrom trl import SFTTrainer\n\n"
+PREFERENCE = "from transformers import TrainingArguments\nfrom trl import DPOTrainer\n\n"
 BOTH = "from trl import SFTConfig, SFTTrainer\n\n"
 
 # The program before and after; the same twice where it can only be told.
@@ -41,6 +42,15 @@ PROGRAMS = {
     "what is gone there as well": (
         BOTH + "args = SFTConfig(output_dir='out')\nSFTTrainer(model=m, args=args, chars_per_token=3.6)\n",
         BOTH + "args = SFTConfig(output_dir='out')\nSFTTrainer(model=m, args=args)\n"),
+    "plain arguments of a trainer that makes no config of them": (
+        PREFERENCE + "args = TrainingArguments(output_dir='out')\nDPOTrainer(model=m, args=args, beta=0.1, max_length=1024)\n",
+        PREFERENCE.replace("DPOTrainer", "DPOTrainer, DPOConfig")
+        + "args = DPOConfig(output_dir='out', beta=0.1)\nDPOTrainer(model=m, args=args)\n"),
+    "the trainer is imported behind the arguments": (
+        "from transformers import TrainingArguments\n\nargs = TrainingArguments(output_dir='out')\nfrom trl import SFTTrainer\n"
+        "SFTTrainer(model=m, args=args, packing=True)\n",
+        "from transformers import TrainingArguments\n\nargs = TrainingArguments(output_dir='out')\nfrom trl import SFTTrainer\n"
+        "SFTTrainer(model=m, args=args, packing=True)\n"),
     "no config to move it into": (
         "from trl import SFTTrainer\n\nSFTTrainer(model=m, max_seq_length=512)\n",
         "from trl import SFTTrainer\n\nSFTTrainer(model=m, max_seq_length=512)\n"),

@@ -166,8 +166,8 @@ def keys_of(mapping: Mapping) -> frozenset[str]:
 
 # Names of programs and classes that tell of another objective than supervised fine-tuning.
 PURPOSE = pattern(
-    r"(?<![a-z])(dpo|kto|orpo|simpo|cpo|ppo|grpo|rloo|rlhf|reward|rm|pretrain\w*|cpt|distil\w*|unlearn\w*|forget\w*|rerank\w*|contrastive"
-    r"|embedding\w*|retriev\w*|classif\w*|ner)(?![a-z])"
+    r"(?<![a-z])(dpo|kto|orpo|simpo|cpo|ppo|grpo|rloo|rlhf|reward|rm|pretrain\w*|cpt|distil\w*|unlearn[a-z]*|forget[a-z]*|rerank[a-z]*|contrastive"
+    r"|embedding[a-z]*|retriev[a-z]*|classif[a-z]*|ner)(?![a-z])"
 )
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from stablint.dialect import huggingface, own, python_kinds
+from stablint.dialect import huggingface, loop, own, python_kinds
 from stablint.dialect.fragment import Block, Fragment, Link, last_word, override
 from stablint.run.fact import Explicit, Place, Statement
-from stablint.source.tree import Command, Document, Entry, Mapping, Scalar, Sequence, Unknown
+from stablint.source.tree import Call, Command, Document, Entry, Mapping, Module, Scalar, Sequence, Unknown
 
 _MOST = 40  # groups of one file
 _NAME = re.compile(r"[\w./-]+\Z")
@@ -78,9 +78,12 @@ _ARGUMENT = r"""\b{}\s*=\s*(?:f?["']([\w./-]+)["'])"""
 
 def of_program(document: Document, command: Fragment) -> Iterator[Link]:
     """The file that the decorator of a program names, or the command instead."""
-    main = _MAIN.search(document.text.text)
-    if main is None:
+    main, module = _MAIN.search(document.text.text), document.root
+    if main is None or not isinstance(module, Module):
         return
+    calls = tuple(call for call in module.calls if call.name != "hydra.main")
+    if not loop.may_train(module._replace(calls=calls)) and not any(map(_makes_anything, calls)):
+        return  # it uploads, converts or measures by the same file
     said = {entry.key.replace("-", "_"): entry.value for entry in command.block.mapping.entries}
     if not said.keys().isdisjoint({"config_path", "cp", "config_dir", "cd"}):
         return  # another folder
@@ -93,6 +96,10 @@ def of_program(document: Document, command: Fragment) -> Iterator[Link]:
     if isinstance(chosen, str) and folder is not None:
         path = f"{folder[1].rstrip('/')}/{chosen.removesuffix('.yaml')}.yaml"
         yield Link("group", path, Place(document, "config_name", main.start(1), main.end(1)))
+
+
+def _makes_anything(call: Call) -> bool:
+    return call.name.startswith("hydra.utils.") or last_word(call.name) == "instantiate"
 
 
 def links(mapping: Mapping, document: Document) -> Iterator[Link]:

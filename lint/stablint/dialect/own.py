@@ -75,6 +75,19 @@ _ADAPTER = {
 }
 _OF_OPTIMIZER = _named("training.optim", "text", "name", "type")
 _QUANTISES = re.compile(r"load_in_[48]bit\Z|bnb_4bit_\w+\Z")
+# A trainer's section says `steps` and `epochs` of the run.
+_OF_TRAIN = _named("training.max_steps", "plain", "steps", "total_steps")
+_SPECIAL = frozenset(
+    [
+        "kl_coef",
+        "group_size",
+        "num_generations",
+        "max_completion_length",
+        "trust_remote_code",
+        "attn_implementation",
+        "attn_impl",
+    ]
+)
 # Sections by what their names say that they are about; the rest are read as of the training.
 _LORA = re.compile(r"lora|peft|adapter", re.IGNORECASE)
 _OPTIMIZER = re.compile(r"optim", re.IGNORECASE)
@@ -130,7 +143,13 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     span = any(name in facts for name in _LENGTHS)
     batch = "training.per_device_train_batch_size" in facts
     names = {path[-1] for path, _, _ in said}
-    special = len(facts & _OF_LANGUAGE_MODELS) + len(names & _OF_A_TRAINER)
+    names |= {
+        inner.key
+        for entry in block.mapping.entries
+        if isinstance(entry.value, Mapping)
+        for inner in entry.value.entries[:_MOST]
+    }
+    special = len(facts & _OF_LANGUAGE_MODELS) + len(names & (_OF_A_TRAINER | _SPECIAL))
     enough = rate + span + batch >= 2 and special >= 1
     if not enough or len(facts) < 4:
         return 0
@@ -178,20 +197,22 @@ def stated(block: Block, layer: str, above: tuple[str, ...] = ()) -> Iterator[St
         one = statement(block, entry, path, row, layer)
         if isinstance(one.origin, Explicit):
             one = one._replace(origin=one.origin._replace(reader=OWN))
-        found.setdefault(row.fact, []).append(_meant(one, entry.value))
+        found.setdefault(row.fact, []).append(meant(one, entry.value))
     for several in found.values():
         first = several[0]
         alike = all(repr(one.value) == repr(first.value) for one in several)
         yield first if alike else first._replace(value=Unknown("several sections say it, each something else"))
 
 
-def _meant(one: Statement, node: Node) -> Statement:
+def meant(one: Statement, node: Node) -> Statement:
+    """A program's own word for a method or an objective as ours; of several only that they are said."""
     if isinstance(node, Sequence) and one.fact != "lora.target_modules":
         return one._replace(value=Unknown("one of several"))
     if one.fact == "training.stage":
-        return one._replace(value=_goal(one.raw))
+        return one._replace(value=_goal(one.raw) or Unknown("the program's own word for what it trains for"))
     if one.fact == "training.finetuning_type":
-        return one._replace(value=_METHODS[spelled(str(one.raw).lower())])
+        word = _METHODS.get(spelled(str(one.raw).lower()))
+        return one._replace(value=word or Unknown("the program's own word for what is trained"))
     return one
 
 
@@ -236,6 +257,8 @@ def _row(entry: Entry, above: tuple[str, ...]) -> Row | None:
         return Row(key, "model.name_or_path", "text")
     if _OPTIMIZER.search(section) and key in _OF_OPTIMIZER:
         return _OF_OPTIMIZER[key]
+    if section in ("train", "training", "trainer") and key in _OF_TRAIN:
+        return _OF_TRAIN[key]
     row = ALIASES.get(key) or huggingface.ROWS.get(key) or huggingface.training_row(key)
     if row is None or (row.fact == "training.amp_dtype" and not _is_dtype(entry.value)):
         return None
@@ -280,7 +303,7 @@ def settable(block: Block, section: str) -> Iterator[Statement]:
         one = statement(block, entry, path[-1:], row, "script-default")
         if isinstance(one.origin, Explicit):
             one = one._replace(origin=one.origin._replace(reader=OWN))
-        yield _meant(one, entry.value)
+        yield meant(one, entry.value)
 
 
 # What a program of one's own alone calls so: where it stands, nothing parses TrainingArguments.
@@ -300,6 +323,6 @@ def of_flags(block: Block, layer: str, known: frozenset[str]) -> tuple[list[Stat
         one = statement(block, entry, (key,), row, layer)
         if isinstance(one.origin, Explicit):
             one = one._replace(origin=one.origin._replace(reader=OWN))
-        found.append(_meant(one, entry.value))
+        found.append(meant(one, entry.value))
         alone = alone or (row.fact in _ALONE and not known_key(key))
     return found, alone

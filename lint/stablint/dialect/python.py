@@ -181,7 +181,7 @@ def _kinds(module: Module) -> list[tuple[Call, str]]:
         # a model of sentence-transformers that nothing here trains makes the rows, or measures
         kinds = [(call, "" if python_kinds.is_encoder(call) else kind) for call, kind in kinds]
     words = {kind for _, kind in kinds}
-    if (
+    if "optimizer" in words and (
         words & {"arguments", "trainer", "fit", "lightning"}
         or (found := loop.of(module)) is None
         or found[0] not in _OWN_LOOPS

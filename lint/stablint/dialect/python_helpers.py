@@ -59,10 +59,13 @@ def links(document: Document, module: Module) -> tuple[Link, ...]:
 def made(link: Link, fragments: Iterable[Fragment], stated: Iterable[Fragment]) -> Iterator[Fragment]:
     """What the function makes that the program does not make itself; nothing where it makes several of a kind."""
     own = {_kind(fragment) for fragment in stated}
+    start, end = 0, -1
     inside: dict[str, list[Fragment]] = {}
     for fragment in fragments:
         kind = _kind(fragment)
-        if kind in _KINDS and kind not in own and fragment.layer == "call" and _is_inside(fragment, link.place.setting):
+        if end < 0:
+            start, end = _span(fragment.block.document.text.text, link.place.setting)
+        if kind in _KINDS and kind not in own and fragment.layer == "call" and start < fragment.block.start < end:
             inside.setdefault(kind, []).append(fragment)
     for several in inside.values():
         if len({fragment.block.start for fragment in several}) == 1:
@@ -77,11 +80,10 @@ def _kind(fragment: Fragment) -> str:
 _NEXT = re.compile(r"\n(?=[^\s#)\]}])")
 
 
-def _is_inside(fragment: Fragment, function: str) -> bool:
-    """Whether the call stands in the function of this name, at the top of its file."""
-    text = fragment.block.document.text.text
+def _span(text: str, function: str) -> tuple[int, int]:
+    """Where the function of this name stands, at the top of its file; nowhere if there is none."""
     begun = re.search(rf"^(?:async +)?def +{re.escape(last_word(function))}\b", text, re.MULTILINE)
     if begun is None:
-        return False
-    ends = _NEXT.search(text, text.find(":", begun.end()))
-    return begun.start() < fragment.block.start < (ends.start() if ends else len(text))
+        return 0, 0
+    ends = _NEXT.search(text, max(begun.end(), text.find(":", begun.end())))
+    return begun.start(), ends.start() if ends else len(text)

@@ -160,6 +160,7 @@ _TEXT_TO_TEXT = (
 # Ends of the names of model classes, and what a model with such a head is trained for.
 _HEADS = (
     (("ForSequenceClassification", "ForTextEncoding"), "classification"),
+    (("WithValueHead",), "value"),
     (("ForTokenClassification",), "token classification"),
     (("ForQuestionAnswering",), "question answering"),
     (("ForMultipleChoice",), "multiple choice"),
@@ -370,6 +371,9 @@ def _optimizer(block: Block, call: Call) -> Fragment:
     from stablint.dialect.words import name_of
 
     statements = list(lower_mapping(block, _OF_OPTIMIZER, "call", lambda key: None))
+    module = block.document.root
+    if isinstance(module, Module) and any(last_word(one.name) in _SETS_THE_RATE for one in module.calls):
+        statements = [one for one in statements if one.fact != "training.learning_rate"]
     groups = [call.arguments.get("params"), *call.positional[:1]]
     if any(isinstance(node, Sequence) and any(map(_has_rate, node.items)) for node in groups):
         statements = [
@@ -382,6 +386,10 @@ def _optimizer(block: Block, call: Call) -> Fragment:
     if word:
         statements.append(_named(block, call, "training.optim", word))
     return Fragment("python", block, "call", tuple(statements), {}, {})
+
+
+# Schedules that have the rate themselves, and take none from the optimizer.
+_SETS_THE_RATE = frozenset({"OneCycleLR", "CyclicLR", "WarmupLR", "WarmupDecayLR", "WarmupCosineLR"})
 
 
 def _has_rate(group: Node) -> bool:

@@ -261,16 +261,33 @@ def launched(fragments: list[Fragment], commands: Iterable[Fragment], sure: bool
     takes from them. `sure`: it is this program, no other one of its name."""
     starts = list(commands)
     blocks = [fragment.block for fragment in starts]
-    said = frozenset(one.fact for fragment in starts for one in fragment.statements)
+    # what a flag is taken for by its name alone yields to what the program makes of it
+    said = frozenset(one.fact for fragment in starts if fragment.dialect != "own" for one in fragment.statements)
     known = any(fragment.framework not in _NO_SCRIPTS for fragment in starts)
     if sure and _says_all(starts) and any(map(_is_trainer, fragments)):
         fragments = [_closed(fragment) for fragment in fragments]
-    return [
-        _launched(fragment, blocks, said, known)
-        if fragment.layer == "script-default"
-        else _given(_filled(fragment, blocks), said, known)
-        for fragment in fragments
-    ]
+    certain = {fragment.block.number for fragment in fragments if fragment.layer == "call" and not fragment.presumed}
+    found: list[Fragment] = []
+    for fragment in fragments:
+        if fragment.layer != "script-default":
+            found.append(_given(_filled(fragment, blocks), said, known))
+            continue
+        one = _launched(fragment, blocks, said, known)
+        found += _flags_apart(one) if sure and fragment.block.number in certain else [one]
+    return found
+
+
+def _flags_apart(fragment: Fragment) -> list[Fragment]:
+    """What the command says of an argument that the program takes from its flag as it is: nobody else says otherwise."""
+    given = tuple(one for one in fragment.statements if _is_of_flags(one))
+    if not given:
+        return [fragment]
+    rest = tuple(one for one in fragment.statements if not _is_of_flags(one))
+    return [fragment._replace(statements=given, presumed=False), fragment._replace(statements=rest)]
+
+
+def _is_of_flags(one: Statement) -> bool:
+    return isinstance(one.origin, Explicit) and one.origin.layer == "flags" and one.origin.reader != OWN
 
 
 def _is_trainer(fragment: Fragment) -> bool:
@@ -392,7 +409,12 @@ def _of_flag(one: Statement, block: Block, flag: Entry) -> Statement:
     passed = isinstance(origin, Explicit) and reader and reader[0] != ":" and not reader.endswith(".options")
     key = origin.place if passed and isinstance(origin, Explicit) else None
     said = Explicit(place, "flags", block.number, reader if passed or reader == OWN else "", key)
-    return Statement(one.fact, CODECS[_CODECS.get(one.fact, "plain")](raw), raw, said)
+    found = Statement(one.fact, CODECS[_CODECS.get(one.fact, "plain")](raw), raw, said)
+    if reader == OWN and one.fact in ("training.finetuning_type", "training.stage"):
+        from stablint.dialect import own
+
+        return own.meant(found, node)
+    return found
 
 
 def defaults_of(node: Node) -> list[str]:

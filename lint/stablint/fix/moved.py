@@ -105,8 +105,13 @@ def _into_class(fact: Fact, place: Place, home: _Home, run: Run) -> Made:
         raise Impossible("an option of the program decides its value, and no release of today reads it")
     yield place.document, _removed(place)
     config = _config(run, place.document)
+    # SFTTrainer alone makes its config of plain TrainingArguments (trl 0.24.0 trainer/sft_trainer.py); for any other they become it first
+    has_default = config is None or home.word in ("SFTConfig", config.reader.rpartition(".")[2])
     if not home.name or (
-        fact.value == home.default and type(fact.value) is type(home.default) and _is_literal(_written(place) or "")
+        has_default
+        and fact.value == home.default
+        and type(fact.value) is type(home.default)
+        and _is_literal(_written(place) or "")
     ):
         return  # it is what the config says anyway, or what no release reads any more
     if config is None:

@@ -1,7 +1,7 @@
 """What the install commands of a notebook, a script, a Dockerfile or a text for readers say, in their order.
 
 `pip install`, `%pip install`, `!pip install`, `python -m pip install`, `uv pip install`, `uv add`, and Databricks' `# MAGIC %pip install`;
-over continued lines.
+over continued lines; and `git clone --branch v1.2.3 https://…`, which is what is installed then.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ _SETS = r"[A-Za-z_][A-Za-z0-9_]*="
 _PYTHON = r"python[0-9.]*\Z"
 _CALLS = r"\b(?:system|run|check_call|check_output|Popen|call|getoutput|run_line_magic)\("
 _UPGRADE = r"--upgrade\Z|-[a-zA-Z]*U[a-zA-Z]*\Z"
+_TELLING = ("install", "uv add", "git clone")
+_CLONE = r"\bgit[ ]+clone[ ]+([^;|&#]{1,500})"
+_TAG_OF_CLONE = r"(?:--branch[ =]|-b[ ])[ ]*[\"']?([\w.-]+)"
+_ADDRESS = r"https?://[^\s\"'<>()`]+"
 _ESCAPE = r"\\(.)"
 _NEXT_LINE = r"\\n\",[ \t]*\r?\n[ \t]*\""
 _ESCAPED = {"n": "\n", "t": "\t", "r": ""}
@@ -38,10 +42,11 @@ class Installed(NamedTuple):
 def installed(text: str, notebook: bool = False) -> Installed:
     """What a text installs. `notebook`: the text is the JSON of one."""
     said: dict[bool, dict[str, list[str]]] = {False: {}, True: {}}
-    if "install" in text or "uv add" in text:
+    if any(word in text for word in _TELLING):
         for line, commented in _lines(_plain(text) if notebook else text):
             for command in _commands(line):
                 _run(command, said[commented])
+            _run(list(_cloned(line)), said[commented])
     commented_only = frozenset(said[True].keys() - said[False].keys())
     return Installed({**said[True], **said[False]}, commented_only)
 
@@ -56,7 +61,7 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
     parts: list[str] = []
     commented = False
     for line in text.splitlines():
-        if not parts and "install" not in line and "uv add" not in line:
+        if not parts and not any(word in line for word in _TELLING):
             continue
         words = line.strip()
         if not parts:
@@ -90,6 +95,14 @@ def _commands(line: str) -> Iterable[list[str]]:
                 break
             words.append((word[1] or word[2] or word[4] or "").strip())
         yield words
+
+
+def _cloned(line: str) -> Iterator[str]:
+    """What is cloned at a tag, as a requirement; a clone of a branch says no release."""
+    for found in re.finditer(_CLONE, line) if "clone" in line else ():
+        tag, address = re.search(_TAG_OF_CLONE, found[1]), re.search(_ADDRESS, found[1])
+        if tag is not None and address is not None and re.match(r"v?[0-9]", tag[1]):
+            yield f"git+{address[0].removesuffix('/')}@{tag[1]}"
 
 
 def _starts(before: str) -> bool:

@@ -24,6 +24,7 @@ _MAKERS = frozenset(
      "openaccess-ai-collective", "modelscope", "openrlhf", "internlm", "lightning-ai", "pytorch", "vllm-project", "autogptq", "panqiwei",
      "casper-hansen", "modelcloud", "linkedin", "dao-ailab", "mobiusml"]
 )  # fmt: skip
+_OTHERWISE = {"llama-factory": "llamafactory"}  # as its repository is called
 ANY, UNREAD = "", "?"
 """What stands for a specifier: no word on the release, and a word that says no release (a commit)."""
 
@@ -38,6 +39,7 @@ class Requirement(NamedTuple):
 def library_of(name: str) -> str:
     """The library's name as stablint writes it; empty for one that it does not know."""
     library = re.sub(r"[-_.]+", "-", name).lower()
+    library = _OTHERWISE.get(library, library)
     return library if library in Releases.known().libraries() else ""
 
 

@@ -131,6 +131,10 @@ def objective(w: World) -> Answer:
     ):  # TRL's older trainers took TrainingArguments
         return Answer(OBJECTIVES[trainer[:-7] + "Config"], ("derived.config_class",))
     head = w.stated("model.head")
+    if head == "value":
+        return Answer(
+            Unknown("a value head is trained, which reinforcement learning and reward models have"), ("model.head",)
+        )
     if isinstance(head, str) and head != "classification":  # which reward models have as well
         return Answer(head, ("model.head",))
     if (
@@ -151,6 +155,9 @@ def objective(w: World) -> Answer:
     purpose = w.stated("launch.purpose")
     if purpose is not ABSENT:
         return Answer(Unknown(f"the program is called after {purpose}, which proves nothing"), ("launch.purpose",))
+    methods = w.stated("launch.trainer_methods")
+    if isinstance(methods, list) and "compute_loss" in methods and not trainer.startswith("SFT"):
+        return Answer(Unknown("the trainer computes a loss of its own"), ("launch.trainer_methods",))
     return Answer("sft", ("derived.config_class",), presumed=True)
 
 

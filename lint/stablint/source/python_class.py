@@ -31,6 +31,8 @@ def imported(document: Document, entry: Entry, package: str, name: str) -> Edit 
     for node in tree.body:
         if not isinstance(node, ast.ImportFrom) or node.module != package or node.level:
             continue
+        if places.start(node) > entry.key_start:
+            return None  # a later cell, or a line behind the call: the name is not there yet
         if any(alias.name in (name, "*") and alias.asname is None for alias in node.names):
             at = places.start(node)
             return Edit(at, at, "")
