@@ -88,7 +88,48 @@ VENDORS: dict[str, tuple[str, str]] = {
     "Grafana": ("GRAFANA_TOKEN", "gl" + "sa_" + _mixed(32, 1) + "_" + _hex(8)),
     "DigitalOcean": ("DIGITALOCEAN_TOKEN", "do" + "p_v1_" + _hex(64)),
     "Mailgun": ("MAILGUN_API_KEY", "ke" + "y-" + _hex(32)),
+    "Hugging Face, OAuth": ("HF_OAUTH_TOKEN", "hf" + "_oauth_" + _mixed(40, 2)),
+    "Google AI Studio": ("GEMINI_API_KEY", "AQ" + ".Ab8" + _mixed(46, 3)),
+    "Google, refresh": ("GOOGLE_REFRESH_TOKEN", "1/" + "/0" + _mixed(50, 4)),
+    "Amazon Bedrock": ("BEDROCK_API_KEY", "AB" + "SK" + _mixed(90, 5)),
+    "Slack, cookie": ("SLACK_COOKIE_TOKEN", "xo" + "xd-" + _mixed(50, 6)),
+    "xAI, token": ("XAI_TOKEN", "xai" + "-token-" + _mixed(60, 7)),
+    "Tavily": ("TAVILY_API_KEY", "tv" + "ly-" + _mixed(32, 8)),
+    "Modal": ("MODAL_TOKEN_SECRET", "a" + "s-" + _mixed(22, 9)),
+    "GitLab, workspace": ("GITLAB_WORKSPACE_TOKEN", "gl" + "wt-" + _mixed(20, 10)),
+    "Atlassian": ("JIRA_API_TOKEN", "ATA" + "TT3xFf" + _mixed(150, 11)),
+    "Bitbucket": ("BITBUCKET_TOKEN", "AT" + "BB" + _mixed(32, 12)),
+    "Azure, OpenAI, newer": ("AZURE_API_KEY", _mixed(52, 13) + "JQ" + "QJ99" + _mixed(20, 14)),
+    "Azure DevOps": ("AZURE_DEVOPS_TOKEN", _mixed(76, 15) + "AZ" + "DO" + _mixed(4, 16)),
+    "Azure, another client": ("ARM_CLIENT_SECRET", "abc" + "7Q~" + _mixed(31, 17)),
+    "Baidu": ("QIANFAN_TOKEN", "bce-v3/" + "ALTAK-" + _mixed(21, 18) + "/" + _hex(40)),
+    "Zhipu": ("ZHIPUAI_API_KEY", _hex(32) + "." + _mixed(16, 19)),
+    "Vercel": ("VERCEL_TOKEN", "vc" + "k_" + _mixed(56, 20)),
+    "Neon": ("NEON_PASSWORD", "np" + "g_" + _mixed(12, 21)),
+    "Fly": ("FLY_API_TOKEN", "fm" + "2_" + _mixed(100, 22)),
+    "Netlify": ("NETLIFY_AUTH_TOKEN", "nf" + "p_" + _mixed(36, 23)),
+    "PlanetScale": ("PLANETSCALE_TOKEN", "pscale" + "_tkn_" + _mixed(43, 24)),
+    "Tailscale": ("TS_AUTH_KEY", "ts" + "key-auth-" + _mixed(12, 25) + "-" + _mixed(32, 26)),
+    "ElevenLabs": ("ELEVENLABS_API_KEY", "s" + "k_" + _hex(48)),
+    "Resend": ("RESEND_API_KEY", "r" + "e_" + _mixed(8, 1) + "_" + _mixed(24, 2)),
+    "Figma": ("FIGMA_TOKEN", "fi" + "gd_" + _mixed(40, 3)),
+    "RubyGems": ("RUBYGEMS_API_KEY", "ruby" + "gems_" + _hex(48)),
+    "Pulumi": ("PULUMI_ACCESS_TOKEN", "pu" + "l-" + _hex(40)),
+    "Terraform": ("TF_TOKEN", _mixed(14, 4) + ".atlas" + "v1." + _mixed(67, 5)),
+    "Brevo": ("BREVO_API_KEY", "xkey" + "sib-" + _hex(64) + "-" + _mixed(16, 6)),
+    "Doppler": ("DOPPLER_TOKEN", "dp" + ".ct." + _mixed(43, 7)),
+    "A key in base64": ("TLS_KEY_B64", "LS0tLS1" + "CRUdJTiBSU0Eg" + _mixed(60, 8)),
 }  # fmt: skip
+
+_BEGIN = "BEGIN " + "RSA PRIVATE" + " KEY"
+PRIVATE_KEYS = {
+    "PEM": f"-----{_BEGIN}-----\nBODY\n-----END RSA",
+    "PEM, small": f"-----{_BEGIN.lower()}-----\nBODY\n",
+    "SSH2": f"---- {_BEGIN.replace('RSA', 'SSH2 ENCRYPTED')} ----\nBODY\n---- END SSH2",
+    "PuTTY": "PuTTY-User-Key-File-3: ssh-rsa\nEncryption: none\nPrivate-Lines: 1\nBODY\nPrivate-MAC: 0",
+    "minisign": "untrusted comment: minisign encrypted secret key\nBODY\n",
+}
+"""How private keys begin; BODY is the secret."""
 
 # Names that hide whatever stands behind them, and values of no shape at all.
 BY_KEY: dict[str, str] = {

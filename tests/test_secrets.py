@@ -20,7 +20,7 @@ from stablint.secrets.hints import MARKS, may_hold_secret
 from stablint.secrets.keys import is_placeholder, is_secret
 from stablint.secrets.masking import mask
 from stablint.secrets.shapes import _SHORTEST, SHAPES
-from tests.planted import ADDRESSES, BY_KEY, FILES, NUMBER, VENDORS
+from tests.planted import ADDRESSES, BY_KEY, FILES, NUMBER, PRIVATE_KEYS, VENDORS
 from tests.written import ORDINARY, WRITTEN
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
@@ -222,6 +222,13 @@ def test_a_shape_is_known_anywhere(vendor):
         assert secret not in mask(text), text
 
 
+@pytest.mark.parametrize("key", PRIVATE_KEYS.values(), ids=PRIVATE_KEYS)
+def test_a_private_key_is_known_by_its_first_line(key):
+    body = "MIIEvQ" + "IBADANBgkqhkiG9w0BAQEF" * 2
+    masked = mask(key.replace("BODY", body) + "\n")
+    assert body not in masked and masked[:12] == key[:12]
+
+
 @pytest.mark.parametrize(("address", "secret"), ADDRESSES.values(), ids=ADDRESSES)
 def test_an_address_keeps_its_host_and_loses_its_secret(address, secret):
     masked = mask(f"clone {address} now")
@@ -231,7 +238,7 @@ def test_an_address_keeps_its_host_and_loses_its_secret(address, secret):
 
 def test_every_shape_has_its_mark_among_the_hints():
     """Where no mark is found no pattern is tried."""
-    assert not [mark for _, marks, _ in SHAPES for mark in marks if not may_hold_secret(f"x {mark} x")]
+    assert not [mark for _, marks, _ in SHAPES for mark in marks if not may_hold_secret(f"x {mark}{'a' * 22} x")]
 
 
 def test_no_shape_is_shorter_than_what_is_looked_at():

@@ -67,4 +67,19 @@ hub_token: "{{ env('HF_TOKEN') }}"
 password: ${DB_PASSWORD:-}
 tokens: {eos: period, pad: filler}
 api_key: file:///run/secrets/key
+run_name: as-good-as-it-gets-with-lora-r16-alpha32
+run_name: re_training_baseline_of_monday_v2
+output_dir: out/sk_learn_reproduction_of_the_baseline_2024
+dataset_name: pa-data-of-physical-activity-2024-03-11
+logging_dir: out/tskey-events-of-the-run
+checkpoint: 0123456789abcdef0123456789abcdef.safetensors
+revision: 0123456789abcdef0123456789abcdef01234567
+train_file: data/npg_portraits.jsonl
+train_file: SEC/10-k/filings_of_2024_q3.jsonl
+eval_file: SEC-edgar-corpus-2024-10-k-filings
+model_name_or_path: ak-research/ak-llama-3-8b-instruct-lora-v2
+model_name_or_path: bigcode/starcoder2-15b-instruct-v0.1
+dataset_name: fc-amf-ocr-finetuning-set-v1
+output_dir: out/rnd_search_of_learning_rates_2024_11
+run_name: pul-mulv2-resnet50-imagenet-2024
 """.strip().splitlines()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from stablint.secrets.patterns import Pattern
+
 IN_OTHER_LANGUAGES = (
     "contrase", "senha", "mot_de_passe", "motdepasse", "mot-de-passe", "kennwort", "wachtwoord", "salasana", "parola",
     "пароль", "密码", "密碼", "密钥", "密鑰", "口令", "令牌", "パスワード", "비밀번호", "şifre", "lösenord", "hasło",
@@ -51,8 +53,17 @@ MARKS = (
     "wandb", "dapi", "r8_", "tgp_v1_", "gsk_", "pplx-", "xai-", "fw_", "esecret_", "nvapi-", "csk-", "jina_", "pcsk_", "lsv2_", "pk-lf-",
     "ms-", "KGAT_", "LTAI", "AKID", "AKLT", "SG.", "key-", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_", "npm_", "pypi-",
     "dckr_", "rpa_", "dop_v1_", "doo_v1_", "dor_v1_", "hvs.", "hvb.", "hvr.", "dp.", "lin_api_", "ntn_", "NRAK-", "PMAK-", "sntry",
-    "shpat_", "shpss_", "shpca_", "sbp_", "sb_secret_", "pnu_", "pnb_", "AGE-SECRET", "eyJ", ":AA", "8Q~", "PRIVATE KEY",
+    "shpat_", "shpss_", "shpca_", "sbp_", "sb_secret_", "pnu_", "pnb_", "AGE-SECRET", "eyJ", ":AA", "7Q~", "8Q~", "PRIVATE KEY",
+    "glffct-", "gloas-", "glwt-", "GR1348941", "JQQJ99", "AZDO", "AStG", "ACDb", "AzSe", "AzFu", "AzCa", ".atlasv1.", "AQ.Ab8", "ABSK",
+    "bedrock-api-key-", "1//0", "tvly-", "ATATT3", "ATCTT3", "ATBB", "bce-v3/", "vck_", "vcp_", "vca_", "npg_", "napi_", "fm2_", "nfp_",
+    "rnd_", "pscale_", "tskey-", "cpk_", "figd_", "lin_oauth_", "rubygems_", "pul-", "xkeysib-", "xsmtpsib-", "sess-", "pylf_v1_", "phx_",
+    "bkua_", "CCIPAT_", "squ_", "sqp_", "sqa_", "AKCp", "cmVmdGtu", "HRKU-", "dbtc_", "dbtu_", "CLOJARS_", "CFPAT-", "LS0tLS1CRUdJTi",
+    "LS0tLSBCRUdJTi", "minisign",
 )  # fmt: skip
+
+SHORT_MARKS = r"(?<![A-Za-z0-9])(?:ak-|as-|sk_|re_|fc-|pa-|SEC|sl\.)[A-Za-z0-9._-]{22}"
+"""Marks that are ends of words as well, and what no word behind them has."""
+_short_mark = Pattern(SHORT_MARKS)
 
 
 def may_hold_key(lowered: str) -> bool:
@@ -66,6 +77,7 @@ def may_hold_secret(text: str) -> bool:
         any(word in lowered for word in IN_TEXT)
         or any(mark in lowered for mark in IN_SHAPES)
         or any(mark in text for mark in MARKS)
+        or _short_mark.search(text) is not None
         or (not text.isascii() and any(word in lowered for word in OTHERS))
         or any(_short_key(lowered, word) for word in SHORT)
         or _long_words(text)

@@ -17,8 +17,10 @@ SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("OpenAI, Anthropic, DeepSeek, Dashscope, OpenRouter and others", ("sk-",), r"[A-Za-z0-9_-]{20,250}"),
     ("GitHub", ("ghp_", "gho_", "ghr_", "ghs_", "ghu_"), r"[A-Za-z0-9]{20,255}"),
     ("GitHub, fine-grained", ("github_pat_",), r"[A-Za-z0-9_]{20,255}"),
-    ("GitLab", ("glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glagent-", "glsoat-", "glimt-", "glcbt-"), r"[A-Za-z0-9_.-]{16,100}"),
-    ("Slack", ("xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"), r"[A-Za-z0-9.-]{10,250}"),
+    ("GitLab", ("glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glagent-", "glsoat-", "glimt-", "glcbt-", "glffct-", "gloas-", "glwt-", "GR1348941"),
+     r"[A-Za-z0-9_.-]{16,100}"),
+    ("Slack", ("xoxa-", "xoxb-", "xoxc-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"), r"[A-Za-z0-9.-]{10,250}"),
+    ("Slack, cookie", ("xoxd-",), r"[A-Za-z0-9%+/=_.-]{20,400}"),
     ("AWS key id", ("AKIA", "ASIA", "ABIA", "ACCA"), r"[0-9A-Z]{16}"),
     ("Google API key", ("AIza",), r"[A-Za-z0-9_-]{30,100}"),
     ("Google OAuth", ("ya29.", "GOCSPX-"), r"[A-Za-z0-9_-]{20,300}"),
@@ -28,7 +30,7 @@ SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("Together", ("tgp_v1_",), r"[A-Za-z0-9_-]{20,100}"),
     ("Groq", ("gsk_",), r"[A-Za-z0-9]{20,100}"),
     ("Perplexity", ("pplx-",), r"[A-Za-z0-9]{20,100}"),
-    ("xAI", ("xai-",), r"[A-Za-z0-9]{20,150}"),
+    ("xAI", ("xai-", "xai-token-"), r"[A-Za-z0-9]{20,150}"),
     ("Fireworks", ("fw_",), r"[A-Za-z0-9]{20,60}"),
     ("Anyscale", ("esecret_",), r"[A-Za-z0-9]{20,60}"),
     ("NVIDIA", ("nvapi-",), r"[A-Za-z0-9_-]{20,150}"),
@@ -51,7 +53,7 @@ SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("RunPod", ("rpa_",), r"[A-Za-z0-9]{20,80}"),
     ("DigitalOcean", ("dop_v1_", "doo_v1_", "dor_v1_"), r"[0-9a-f]{40,80}"),
     ("HashiCorp Vault", ("hvs.", "hvb.", "hvr."), r"[A-Za-z0-9_-]{20,200}"),
-    ("Doppler", ("dp.pt.", "dp.st.", "dp.sa."), r"[A-Za-z0-9.]{30,80}"),
+    ("Doppler", ("dp.pt.", "dp.st.", "dp.sa.", "dp.ct.", "dp.scim.", "dp.audit."), r"[A-Za-z0-9.]{30,80}"),
     ("Linear", ("lin_api_",), r"[A-Za-z0-9]{30,60}"),
     ("Notion", ("ntn_",), r"[A-Za-z0-9]{30,60}"),
     ("Grafana", ("glsa_", "glc_"), r"[A-Za-z0-9_+/=]{20,200}"),
@@ -66,7 +68,56 @@ SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = (
      r"[A-Za-z0-9_-]{8,4000}(?:\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{0,4000}|(?<=[A-Za-z0-9_-]{40})={0,2})"),
     ("Telegram", (), r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
     ("Discord", (), r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,50}"),
-    ("Azure", (), r"[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,37}"),
+    ("Azure", (), r"[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,37}"),
+    ("Azure, OpenAI and DevOps", (), r"[A-Za-z0-9]{40,80}(?:JQQJ99|AZDO)[A-Za-z0-9]{4,40}"),
+    ("Azure, storage and databases", (), r"[A-Za-z0-9+/]{75,77}(?:AStG|ACDb|ARm[A-Za-z0-9])[A-Za-z0-9+/]{4,12}={0,2}"),
+    ("Azure, search and functions", (), r"[A-Za-z0-9_-]{40,46}(?:AzSe|AzFu|AzCa)[A-Za-z0-9_-]{4,12}={0,2}"),
+    ("Hugging Face, of a login", ("hf_oauth_", "hf_jwt_"), r"[A-Za-z0-9._-]{20,4000}"),
+    ("Google AI Studio", ("AQ.Ab8",), r"[A-Za-z0-9_-]{30,100}"),
+    ("Google, refresh", ("1//0",), r"[A-Za-z0-9_-]{40,200}"),
+    ("Amazon Bedrock", ("ABSK", "bedrock-api-key-"), r"[A-Za-z0-9+/]{60,2000}={0,2}"),
+    ("Tavily", ("tvly-",), r"[A-Za-z0-9-]{20,80}"),
+    ("Modal", ("ak-", "as-"), r"[A-Za-z0-9]{22}(?![A-Za-z0-9_-])"),
+    ("Atlassian", ("ATATT3", "ATCTT3"), r"[A-Za-z0-9_=-]{50,300}"),
+    ("Bitbucket", ("ATBB",), r"[A-Za-z0-9]{24,40}"),
+    ("Baidu", ("bce-v3/ALTAK-",), r"[A-Za-z0-9]{15,40}/[0-9a-f]{40}"),
+    ("Zhipu", (), r"[0-9a-f]{32}\.(?=[a-z0-9]{0,15}[A-Z])(?=[A-Z0-9]{0,15}[a-z])[A-Za-z0-9]{16}(?![A-Za-z0-9])"),
+    ("Vercel", ("vck_", "vcp_", "vca_"), r"[A-Za-z0-9]{24,80}"),
+    ("Neon", ("npg_",), r"[A-Za-z0-9]{12,40}"),
+    ("Neon, API", ("napi_",), r"[A-Za-z0-9]{40,80}"),
+    ("Fly", ("fm2_",), r"[A-Za-z0-9+/=]{40,2000}"),
+    ("Netlify", ("nfp_",), r"[A-Za-z0-9]{30,60}"),
+    ("Render", ("rnd_",), r"[A-Za-z0-9]{24,40}"),
+    ("PlanetScale", ("pscale_tkn_", "pscale_pw_", "pscale_oauth_"), r"[A-Za-z0-9_.=-]{30,80}"),
+    ("Tailscale", ("tskey-",), r"(?:auth|api|client|webhook|scim)-[A-Za-z0-9]{8,30}-[A-Za-z0-9]{20,60}"),
+    ("ElevenLabs, Novita", ("sk_",), r"(?:[0-9a-f]{48}|[A-Za-z0-9]{43})(?![A-Za-z0-9_])"),
+    ("Stripe, organisation", ("sk_org_",), r"[A-Za-z0-9]{30,100}"),
+    ("Chutes", ("cpk_",), r"[0-9a-f]{32}\.[0-9a-f]{32}\.[A-Za-z0-9]{32}"),
+    ("Resend", ("re_",), r"[A-Za-z0-9]{8}_[A-Za-z0-9]{20,30}(?![A-Za-z0-9_])"),
+    ("Figma", ("figd_",), r"[A-Za-z0-9_-]{36,60}"),
+    ("Linear, OAuth", ("lin_oauth_",), r"[0-9a-f]{60,70}"),
+    ("RubyGems", ("rubygems_",), r"[0-9a-f]{48}"),
+    ("Pulumi", ("pul-",), r"[0-9a-f]{40}"),
+    ("Terraform", (), r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,80}"),
+    ("Brevo", ("xkeysib-", "xsmtpsib-"), r"[0-9a-f]{64}-[A-Za-z0-9]{16}"),
+    ("DingTalk", ("SEC",), r"[0-9a-f]{64}(?![A-Za-z0-9])"),
+    ("Firecrawl", ("fc-",), r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    ("Voyage", ("pa-",), r"[A-Za-z0-9_]{43}(?![A-Za-z0-9_-])"),
+    ("Notion, older", ("secret_",), r"[A-Za-z0-9]{43}(?![A-Za-z0-9_-])"),
+    ("OpenAI, of a session", ("sess-",), r"[A-Za-z0-9]{40}(?![A-Za-z0-9_-])"),
+    ("Pydantic Logfire", ("pylf_v1_",), r"[a-z]{2}_[A-Za-z0-9]{30,60}"),
+    ("PostHog", ("phx_",), r"[A-Za-z0-9]{40,60}"),
+    ("Buildkite", ("bkua_",), r"[0-9a-f]{40}"),
+    ("CircleCI", ("CCIPAT_",), r"[A-Za-z0-9]{20,30}_[0-9a-f]{40}"),
+    ("SonarQube", ("squ_", "sqp_", "sqa_"), r"[0-9a-f]{40}"),
+    ("Artifactory", ("AKCp", "cmVmdGtu"), r"[A-Za-z0-9]{50,80}(?![A-Za-z0-9])"),
+    ("Heroku", ("HRKU-",), r"[A-Za-z0-9_-]{36,80}"),
+    ("dbt", ("dbtc_", "dbtu_"), r"[A-Za-z0-9_=-]{36,60}"),
+    ("Clojars", ("CLOJARS_",), r"[0-9a-f]{60}"),
+    ("Contentful", ("CFPAT-",), r"[A-Za-z0-9_-]{40,50}"),
+    ("1Password", ("ops_eyJ",), r"[A-Za-z0-9_-]{100,2000}"),
+    ("Dropbox", ("sl.",), r"(?:u\.)?[A-Za-z0-9_-]{120,1500}"),
+    ("A private key in base64", ("LS0tLS1CRUdJTi", "LS0tLSBCRUdJTi"), r"[A-Za-z0-9+/_-]{40,20000}={0,2}"),
 )  # fmt: skip
 
 _LOGIN = r"(?i)(?:\b|(?<=\\[nrt]))login (?!-)([A-Za-z0-9_-]{24,200})(?=[\\\"'\s]|\Z)"
@@ -111,6 +162,8 @@ _BEHIND: tuple[tuple[tuple[str, ...], str], ...] = (
         r"\b(?:echo|printf)[ ]{1,4}(?:-\w{1,4}[ ]{1,4}){0,3}(?:['\"]?%s(?:\\{1,2}n)?['\"]?[ ]{1,4})?\\?[\"']?([^\s\"'|;&\\]{3,400})\\?[\"']?"
         r"[ ]{0,4}\|[ ]{0,4}[^\n|;]{0,120}?\b(?:login|--?pass\w*(?:-stdin|-fd)?|password|passphrase|sudo -S|chpasswd|secret (?:create|set))\b",
     ),
+    # in the address of Telegram's methods
+    ((":aa",), r"bot([0-9]{8,10}:AA[A-Za-z0-9_-]{33})"),
     # "scheme://user:" + "…" + "@host"
     (("://",), r"://[^\s\"'/@]{0,100}:\\?[\"'][ ]{0,4}\+[ ]{0,4}[rbf]?\\?[\"']([^\s\"'\\]{3,200})"),
     (
@@ -124,7 +177,15 @@ _BEHIND: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (("password ",), r"(?i)\blogin[ \t\n\r]{1,8}[^\s]{1,100}[ \t\n\r]{1,8}password[ ]{1,4}([^\s\"'$<\\]{3,200})"),
 )
-_PEM = re.compile(r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
+# What begins a private key, and where it ends that no line says it of.
+_KEY_BEGINS = re.compile(
+    r"(?i)----[ -]BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?[ -]----|^Private-Lines:[ \t]{0,4}[0-9]{1,3}"
+    r"|minisign (?:encrypted )?secret key(?=[\r\n])",
+    re.MULTILINE,
+)
+_KEY_MARKS = ("private key", "private-lines", "minisign")
+_LONGEST_KEY = 20_000
+_KEY_ENDS = re.compile(r"(?i)----[ -]?END|^Private-(?:MAC|Hash):", re.MULTILINE)
 
 _SCHEME_END = "://"
 _ESCAPED_END = r":\/\/"  # as JSON may spell it
@@ -173,7 +234,7 @@ def shaped(text: str) -> Iterator[tuple[int, int]]:
     for marks, pattern in _BEHIND:
         if any(mark in lowered for mark in marks):
             yield from (found.span(1) for found in _behind(pattern).finditer(text) if _is_no_word(found[1], pattern))
-    if "PRIVATE KEY" in text:
+    if any(mark in lowered for mark in _KEY_MARKS):
         yield from _private_keys(text)
     for separator in (_SCHEME_END, _ESCAPED_END):
         if separator in text:
@@ -184,13 +245,14 @@ def _may_hold_tokens(text: str) -> bool:
     long = "\n".join([word for word in text.split() if len(word) >= _SHORTEST])
     return (
         any(mark in long for mark in _MARKS)
-        or ":AA" in long
-        or "8Q~" in long
-        or ("." in long and _DISCORD.search(long) is not None)
+        or any(mark in long for mark in _WITHIN)
+        or ("." in long and _DOTTED.search(long) is not None)
     )
 
 
-_DISCORD = re.compile(r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.")
+_WITHIN = (":AA", "7Q~", "8Q~", "JQQJ99", "AZDO", "AStG", "ACDb", "ARm", "AzSe", "AzFu", "AzCa", ".atlasv1.")
+"""Marks in the midst of tokens."""
+_DOTTED = re.compile(r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.|[0-9a-f]{32}\.[A-Za-z0-9]{16}")
 
 
 def _is_filler(token: str) -> bool:
@@ -233,13 +295,14 @@ def _is_no_word(secret: str, pattern: str = "") -> bool:
 
 
 def _private_keys(text: str) -> Iterator[tuple[int, int]]:
-    """From the first line of a PEM block to its last; the labels stay."""
+    """From the first line of a private key to its last, as PEM, SSH2, PuTTY and minisign write it; the labels stay."""
     at = 0
-    while found := _PEM.search(text, at):
-        end = text.find("-----END", found.end())
-        end = min(found.end() + 20_000, len(text)) if end < 0 else end
+    while found := _KEY_BEGINS.search(text, at):
+        limit = min(found.end() + _LONGEST_KEY, len(text))
+        last = _KEY_ENDS.search(text, found.end(), limit)
+        end = last.start() if last is not None else limit
         yield found.end(), end
-        at = end
+        at = max(end, found.end())
 
 
 def _addresses(text: str, separator: str) -> Iterator[tuple[int, int]]:
