@@ -138,3 +138,56 @@ packing: true
 def test_a_file_that_the_program_loads_itself_is_no_recipe_of_trl(tmp_path, program, own):
     found = inspected(tmp_path, {"c.yaml": TRL, "train.py": program, ".git/HEAD": ""})
     assert bool(rules(found, "error", "warning") & {"setting-renamed", "trl-single-lora-target"}) is not own
+
+
+DS = '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 5}}'
+EDITS = {
+    "a key is set": 'config = json.load(open("ds.json"))\nconfig["gradient_clipping"] = 0.0\ndeepspeed.initialize(config=config)',
+    "a key of a block is set": 'config = json.load(open("ds.json"))\nconfig["zero_optimization"]["stage"] = 2\ndeepspeed.initialize(config=config)',
+    "a key is taken out": 'with open("ds.json") as file: plan: dict = json.load(file)\nplan.pop("zero_optimization")',
+    "a dict is laid over it": 'config = json.load(open("ds.json"))\ndeepspeed.initialize(config={**config, **more})',
+    "the caller names the file": "config = json.load(open(args.ds))\nconfig.update(more)\ndeepspeed.initialize(config=config)",
+}
+LEFT_ALONE = {
+    "nothing is changed": 'config = json.load(open("ds.json"))\ndeepspeed.initialize(config=config)',
+    "another file is changed": 'rows = json.load(open("rows.json"))\nrows["x"] = 2\ndeepspeed.initialize(config="ds.json")',
+    "rows are changed": 'rows = json.load(open(args.rows))\nrows[0]["x"] = 2\nTrainer(model)',
+}
+
+
+@pytest.mark.parametrize("body", EDITS.values(), ids=EDITS)
+def test_what_a_program_changes_before_it_hands_it_on_makes_no_error(tmp_path, body):
+    found = inspected(tmp_path, {"ds.json": DS, "train.py": f"import json, deepspeed\n{body}\n", ".git/HEAD": ""})
+    assert {one.hazard.id: one.severity for one in found.findings}["deepspeed-stage-unknown"] == "warning"
+
+
+@pytest.mark.parametrize("body", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_no_program_changes_stays_an_error(tmp_path, body):
+    found = inspected(tmp_path, {"ds.json": DS, "train.py": f"import json, deepspeed\n{body}\n", ".git/HEAD": ""})
+    assert {one.hazard.id: one.severity for one in found.findings}["deepspeed-stage-unknown"] == "error"
+
+
+def test_a_configuration_that_a_program_changes_is_doubted_for_its_framework_as_well(tmp_path):
+    recipe = RECIPE + "do_train: true\ndataset: d\n"
+    program = "import yaml\nfrom llamafactory.train.tuner import run_exp\nargs = yaml.safe_load(open('c.yaml'))\nargs['val_size'] = 0.1\nrun_exp(args)\n"
+    for files, severity in (({}, "error"), ({"run.py": program}, "warning")):
+        folder = tmp_path / severity
+        folder.mkdir()
+        found = inspected(folder, {"c.yaml": recipe, ".git/HEAD": "", **files})
+        assert {one.hazard.code: one.severity for one in found.findings}["T147"] == severity
+
+
+DICTS = {
+    "a key of a block is set": ('config["zero_optimization"]["stage"] = 2', False),
+    "a block is replaced": ('config["zero_optimization"] = {"stage": 2}', False),
+    "a function is given it": ("fill_in(config)", False),
+    "a block is emptied": ('config["zero_optimization"].clear()', False),
+    "it is printed": ("print(config)", True),
+    "another dict is changed": ('other["zero_optimization"]["stage"] = 2', True),
+}
+
+
+@pytest.mark.parametrize(("line", "told"), DICTS.values(), ids=DICTS)
+def test_a_dict_is_what_the_program_makes_of_it(tmp_path, line, told):
+    program = f"import deepspeed\nconfig = {DS}\n{line}\ndeepspeed.initialize(model=model, optimizer=optimizer, config=config)\nloss.backward()\n"
+    assert ("deepspeed-stage-unknown" in rules(inspected(tmp_path, {"train.py": program}))) is told

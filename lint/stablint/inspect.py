@@ -131,6 +131,10 @@ def inspect(
             findings, undetermined = judge(
                 runs, problems, rules_of(options, files, known), files.faults, files.kept.judged
             )
+    if earlier is None and options.live is None and (changed := _edited(findings, files)):
+        files.edit(changed)
+        runs = tuple(assemble([*entries, *more], files, options))
+        findings, undetermined = judge(runs, problems, rules_of(options, files, known), files.faults, files.kept.judged)
     if more:  # what is wrong with them alone was not asked for
         findings = [finding for finding in findings if _touches(finding, statuses)]
         undetermined = [item for item in undetermined if item.run.anchor.document.text.path in statuses]
@@ -259,6 +263,25 @@ def _own_readers(paths: list[str], files: Files) -> dict[str, Program]:
     from stablint.readers import own_readers
 
     return own_readers(paths, files)
+
+
+def _edited(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]:
+    """The configurations that an error rests on and that a program of the repository loads and changes."""
+    asked = {
+        document.path
+        for finding in findings
+        if finding.severity == "error"
+        for fact in finding.run.explicit.values()
+        for one in fact.sources
+        if isinstance(one.origin, Explicit)
+        and (document := one.origin.place.document).format in ("json", "yaml")
+        and "\0" not in document.path
+    }
+    if not asked:
+        return frozenset()
+    from stablint.readers import edited
+
+    return edited(asked, files)
 
 
 def _referrers(helpers: list[str], known: Container[str]) -> list[str]:

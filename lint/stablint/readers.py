@@ -35,6 +35,16 @@ _HANDS_ON = re.compile(
 )
 _NAMES = re.compile(r"""["']((?:[\w.-]+/)*[\w.-]+\.(?:ya?ml|json|toml))["']""")
 _ATTRIBUTES = re.compile(r"\.([a-z]\w+)\b(?!\s*\()")
+# Names of what a program loads, and others that are called like settings.
+_LOADED = re.compile(
+    r"\b(\w+)(?::[ \t]*(\w+)(?:\[[\w., \[\]]*\])?)?[ \t]*=\s*(?:[\w.]+\(\s*){0,3}(?:json|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\("
+)
+_CALLED = re.compile(
+    r"\b(\w*(?:cfg|conf|param|setting|arg|option)\w*)(?::[ \t]*[\w.\[\], ]+?)?[ \t]*=(?!=)", re.IGNORECASE
+)
+_PARSES_FILE = re.compile(rb"\bparse_(?:yaml|json)_file\(")
+_STEPS = re.compile(r"\bdeepspeed\b|\baccelerate\b|Trainer\b|\brun_exp\b|\bdo_train\b|\btrain\(")
+_MOST_NAMES = 40
 _DIALECTS = frozenset({"llamafactory", "ms-swift", "hf-args", "trl", "axolotl"})
 _ARGUMENTS = "transformers.TrainingArguments"
 _ENOUGH = 3  # keys that a program takes one by one
@@ -72,6 +82,65 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
             if owner is not None:
                 found[path] = owner
     return found
+
+
+def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
+    """Those of the configurations that a program of their repository loads and changes before it hands them on.
+
+    A program that names none of its own is taken for one that loads any that its caller names.
+    """
+    by_root: dict[str, list[str]] = {}
+    for path in paths:
+        root = files.root(path)
+        if os.path.isdir(root):
+            by_root.setdefault(root, []).append(path)
+    found: set[str] = set()
+    for root, several in by_root.items():
+        for text, any_file in _editors(root):
+            named = {os.path.basename(name) for name in _NAMES.findall(text)}
+            for path in several:
+                if os.path.basename(path) in named or (any_file and not named and _STEPS.search(text)):
+                    found.add(path)
+    return frozenset(found)
+
+
+def _editors(root: str) -> Iterable[tuple[str, bool]]:
+    """The programs that load a configuration and change it, and whether what they change is called like settings."""
+    paths = (path for path, _ in islice(discover.files([root], root), _FILES) if path.endswith((".py", ".ipynb")))
+    for path in paths:
+        if _of_a_framework(path[len(root) :]):
+            continue
+        raw = content(path)
+        if path.endswith(".ipynb"):
+            raw = raw.replace(b'\\"', b'"').replace(b"\\n", b"\n")
+        parses = _PARSES_FILE.search(raw) is not None
+        if not (parses or _LOADS.search(raw)):
+            continue
+        text = raw.decode("utf-8", "replace")
+        called = sorted(set(_CALLED.findall(text)))
+        loaded = [] if parses else sorted({name for one in _LOADED.findall(text) for name in one if name} - set(called))
+        attributes = parses or _OBJECTS.search(text) is not None
+        if _edits(text, called, attributes):
+            yield text, True
+        elif _edits(text, loaded, attributes):
+            yield text, False
+
+
+def _edits(text: str, names: list[str], attributes: bool) -> bool:
+    """Whether a dict of one of these names is changed: `config["lr"] = …`, `config.update(…)`, `{**config, …}`, `config.lr = …`."""
+    if not names:
+        return False
+    one = rf"\b(?:{'|'.join(map(re.escape, names[:_MOST_NAMES]))})\b"
+    kinds = [
+        rf"{one}(?:\[[^\]\n]+\])+\s*(?:[-+*/|]|//)?=(?!=)",
+        rf"{one}(?:\[[^\]\n]+\])*\.(?:update|setdefault|pop|popitem|clear)\(",
+        rf"\bdel\s+{one}\s*\[",
+        rf"\{{\s*\*\*\s*{one}|,\s*\*\*\s*{one}|\(\s*\*\*\s*{one}\s*,\s*\w|\bdict\(\s*{one}\s*,",
+        rf"\bsetattr\(\s*{one}|\bOmegaConf\.(?:merge|update|set\w*)\([^)\n]*{one}",
+    ]
+    if attributes:
+        kinds.append(rf"{one}(?:\.\w+)+\s*=(?!=)")
+    return re.search("|".join(kinds), text) is not None
 
 
 def _keys(files: Files, path: str) -> frozenset[str]:

@@ -41,6 +41,7 @@ class Files:
         self._cut: dict[tuple[str, limits.Limit], tuple[Document, Problem]] = {}
         self.linked: set[str] = set()  # files that another one names
         self.owned: dict[str, Program] = {}  # configurations that a program of the repository reads by itself
+        self.edited: frozenset[str] = frozenset()  # configurations that a program changes before it hands them on
         # Configurations that a file names and that are not there, with the first place that does.
         self.not_found: dict[str, Place] = {}
 
@@ -62,7 +63,7 @@ class Files:
         new._fragments = {
             key: value for key, value in self._fragments.items() if key[0].partition("\0")[0] not in changed
         }
-        new.owned = self.owned
+        new.owned, new.edited = self.owned, self.edited
         new._requirements, new.kept = self._requirements, self.kept.without(changed)
         new._cut = {key: cut for key, cut in self._cut.items() if key[0] not in changed}
         if not any(os.path.basename(path) == "config.json" for path in changed):  # of a model's folder
@@ -137,6 +138,10 @@ class Files:
             owner = self.owned.get(path)
             if owner is not None:
                 found = [owner.owns(fragment) if fragment.block.kind == "document" else fragment for fragment in found]
+            if path in self.edited:
+                found = [
+                    one._replace(presumed=True, edited=True) if one.block.kind == "document" else one for one in found
+                ]
             self._fragments[key] = tuple(found)
             for fragment in found:
                 for limit in fragment.cut:
@@ -147,6 +152,11 @@ class Files:
         """These configurations are read by programs of the repository's own from now on."""
         self.owned = {**self.owned, **programs}
         self._fragments = {key: value for key, value in self._fragments.items() if key[0] not in programs}
+
+    def edit(self, paths: frozenset[str]) -> None:
+        """What these configurations say is from now on what a program may have changed."""
+        self.edited |= paths
+        self._fragments = {key: value for key, value in self._fragments.items() if key[0] not in paths}
 
     def written(self, wanted: str, beside: Document) -> str | None:
         """The text in the same file that becomes a file of this name when that one runs."""

@@ -156,6 +156,7 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         classes=classes,
         releases=releases.shared(),
         said=said,
+        edited=frozenset(part.fragment.block.document.path for part in parts if part.fragment.edited),
         by_spelling=by_spelling,
         framework=framework,
         linked=linked | {"deepspeed"} if brought else linked,

@@ -57,6 +57,11 @@ _UNSLOTH_LOADS = ("model_name", "max_seq_length", "dtype", "load_in_4bit")
 _UNSLOTH_ADAPTS = ("model", "r", "target_modules", "lora_alpha", "lora_dropout", "bias")
 
 
+# deepspeed 0.19.8 __init__.py:433; 0.14.4 has the same order up to `config`.
+_ENGINE = ("args", "model", "optimizer", "model_parameters", "training_data", "lr_scheduler", "distributed_port", "mpu", "dist_init_required",
+           "collate_fn", "config")  # fmt: skip
+
+
 ADAPTER_METHODS = frozenset(
     {"load_adapter", "add_adapter", "inject_adapter_in_model"}
 )  # methods of transformers' own models
@@ -136,6 +141,8 @@ def positional(kind: str, name: str) -> tuple[str, ...]:
         return _LOGINS.get(name, ())
     if kind == "kbit":
         return ("model", "use_gradient_checkpointing")
+    if kind == "deepspeed":
+        return _ENGINE
     return _UNSLOTH_ADAPTS if kind == "unsloth-adapter" else ()
 
 

@@ -349,10 +349,21 @@ def _engine(block: Block, call: Call) -> Fragment:
         elif entry.key in keys and isinstance(node, Scalar) and isinstance(node.value, str):
             place = Place(block.document, entry.key, node.start, node.end, entry, (entry.key,))
             links.append(Link("deepspeed", node.value, place))
+        elif entry.key in _OF_ENGINE and call.name == "deepspeed.initialize":
+            statements.append(
+                statement(block, entry, (entry.key,), Row(entry.key, f"launch.engine.{entry.key}"), "call")
+            )
         elif entry.key == "zero_stage":
             row = Row("zero_stage", "deepspeed.zero_optimization.stage")
             statements.append(statement(block, entry, (entry.key,), row, "call"))
+    if call.name == "deepspeed.initialize":
+        made = Unknown("its arguments come from elsewhere", there=True) if block.mapping.open else True
+        statements.append(_named(block, call, "launch.engine.made", made))
     return Fragment("python", block, "call", tuple(statements), {}, {}, tuple(links))
+
+
+# What the program hands the engine beside the file: blocks of the file for the same are not built then.
+_OF_ENGINE = frozenset({"optimizer", "lr_scheduler", "mpu"})
 
 
 def _below_config(key: str) -> Row | None:

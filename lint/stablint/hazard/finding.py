@@ -30,7 +30,7 @@ def finding(
     names = list(dict.fromkeys(name for name in deciding(hazard.when, world) if not name.startswith("item.")))
     facts = tuple(world.fact(name) for name in names)
     decided = (*facts, world.fact(item)) if item and item not in names else facts
-    presumed = [] if _of_one_file(decided) else [fact for fact in decided if fact.presumed]
+    presumed = [] if _of_one_file(decided, world.run) else [fact for fact in decided if fact.presumed]
     severity, notes = hazard.severity, []
     if presumed:
         severity = min(severity, "warning", key=_RANK.__getitem__)
@@ -160,10 +160,12 @@ def _most(world: World, item: str) -> str:
 _NEIGHBOURS = frozenset(["deepspeed-file", "accelerate-file"])
 
 
-def _of_one_file(facts: tuple[Fact, ...]) -> bool:
-    """Whether one DeepSpeed or accelerate file says it all: then it holds for whatever run reads that file."""
+def _of_one_file(facts: tuple[Fact, ...], run: Run) -> bool:
+    """Whether one DeepSpeed or accelerate file says it all: then it holds for whatever run reads that file, unless a program changes it first."""
     origins = [fact.origin for fact in facts]
     stated = [origin for origin in origins if isinstance(origin, Explicit) and origin.layer in _NEIGHBOURS]
+    if any(one.place.document.path in run.edited for one in stated):
+        return False
     return bool(stated) and len(stated) == len(origins) and len({id(one.place.document) for one in stated}) == 1
 
 

@@ -195,6 +195,38 @@ def deepspeed_alone(w: World) -> Answer:
     return Answer(w.run.dialects == ("deepspeed",), (), presumed=True)
 
 
+def deepspeed_builds_optimizer(w: World) -> Answer:
+    """Does the engine build the file's `optimizer` block? Not where the program hands it one, nor for an evaluation (transformers 5.23.0
+    integrations/deepspeed.py, `deepspeed_init`; deepspeed 0.19.8 runtime/engine.py, `_configure_optimizer`)."""
+    return _built(w, "launch.engine.optimizer")
+
+
+def deepspeed_builds_scheduler(w: World) -> Answer:
+    """The same of its `scheduler` block."""
+    return _built(w, "launch.engine.lr_scheduler")
+
+
+def _built(w: World, given: str) -> Answer:
+    made, handed = w.stated("launch.engine.made"), w.stated(given)
+    if made is not ABSENT:
+        sure = made is True and handed in (ABSENT, None)
+        return Answer(handed in (ABSENT, None), (given, "launch.engine.made"), presumed=not sure)
+    if w.value("derived.hf_trainer") is True:
+        trains = w.value("derived.trains")
+        return Answer(trains is not False, ("derived.hf_trainer", "derived.trains"), presumed=trains is not True)
+    return Answer(True, ("derived.hf_trainer",), presumed=True)
+
+
+def deepspeed_trains(w: World) -> Answer:
+    """Is there an optimiser that the engine wraps by its ZeRO stage? An engine for evaluation has none."""
+    made, handed = w.stated("launch.engine.made"), w.stated("launch.engine.optimizer")
+    if made is True and handed in (ABSENT, None) and w.stated("deepspeed.optimizer") in (ABSENT, None, {}):
+        return Answer(False, ("launch.engine.made",))
+    if made is not ABSENT:
+        return Answer(True, ("launch.engine.optimizer", "launch.engine.made"), presumed=is_unknown(made))
+    return _built(w, "launch.engine.optimizer")
+
+
 def deepspeed(w: World) -> Answer:
     return _part(w, "deepspeed", "training.deepspeed", "DEEPSPEED")
 

@@ -53,6 +53,7 @@ class Names:
         self.module = Scope("module")
         self.calls: list[FoundCall] = []
         self.mutated: set[str] = set()
+        self.handed: dict[str, list[ast.Call]] = {}  # calls whose result nobody keeps, by the names that they are given
         self.stores: dict[str, list[Store]] = {}
         self.items: dict[str, list[Item]] = {}
         self.frozen: list[
@@ -140,9 +141,15 @@ class Names:
                 self._changed_within(node.value, scope, conditional)
 
     def _changed_within(self, part: ast.expr, scope: Scope, conditional: bool) -> None:
-        """`args.lr_scheduler_kwargs["min_lr"] = …`, `args.report_to.append(…)`: what the attribute is then is not known."""
-        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
-            self.stores.setdefault(part.value.id, []).append(Store(part, None, scope, conditional))
+        """`args.lr_scheduler_kwargs["min_lr"] = …`, `args.report_to.append(…)`, `settings["zero_optimization"]["stage"] = …`: what the attribute
+        or the dict is then is not known."""
+        root = part
+        while isinstance(root, ast.Subscript):
+            root = root.value
+        if root is not part and isinstance(root, ast.Name):
+            self.mutated.add(root.id)
+        elif isinstance(root, ast.Attribute) and isinstance(root.value, ast.Name):
+            self.stores.setdefault(root.value.id, []).append(Store(root, None, scope, conditional))
 
     def _is_of_a_loop(self, node: ast.Name, scope: Scope) -> bool:
         """Whether the name goes through something: the layers of a model, its named modules."""
@@ -328,6 +335,15 @@ class Names:
             target.end_col_offset = (name.end_col_offset or 1) - 1  # without the quotation mark
             self.stores.setdefault(holder.id, []).append(Store(target, value, scope, conditional))
 
+    def statement(self, node: ast.Expr, scope: Scope, conditional: bool, _: str | None) -> None:
+        """`fill_in(settings)`: whoever is given a dict and whose result nobody keeps may change it."""
+        call = node.value
+        if isinstance(call, ast.Call) and not _only_reads(call.func):
+            for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+                if isinstance(argument, ast.Name):
+                    self.handed.setdefault(argument.id, []).append(call)
+        self._later((node.value,), scope, conditional)
+
     def call(self, node: ast.Call, scope: Scope, conditional: bool, target: str | None) -> None:
         self.calls.append(FoundCall(node, scope, target, conditional))
         function = node.func
@@ -360,8 +376,22 @@ _VISITORS: dict[str, Callable[..., None]] = {
     "AsyncFor": Names.block,
     "While": Names.block, "Try": Names.attempt, "TryStar": Names.attempt, "Match": Names.block, "With": Names.with_, "AsyncWith": Names.with_,
     "ExceptHandler": Names.named, "MatchAs": Names.named, "MatchStar": Names.named, "MatchMapping": Names.named,
-    "Global": Names.global_, "Nonlocal": Names.nonlocal_, "Delete": Names.delete, "Call": Names.call,
+    "Expr": Names.statement, "Global": Names.global_, "Nonlocal": Names.nonlocal_, "Delete": Names.delete, "Call": Names.call,
 }  # fmt: skip
+
+
+_READS = re.compile(
+    r"print|log|warn|info|debug|error|write|dump|save|show|display|assert|check|valid|init|append|add|put|set_defaults|seed",
+    re.IGNORECASE,
+)
+
+
+def _only_reads(function: ast.expr) -> bool:
+    """Whether a call is one that prints, logs or stores what it is given, by its name."""
+    word = (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
+    return _READS.search(word) is not None
 
 
 def _constant_truth(test: ast.expr) -> bool | None:

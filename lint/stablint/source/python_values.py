@@ -251,11 +251,16 @@ class Values(Calls):
             elif not isinstance(value, Call) or binding.at > 0:
                 return self.unknown(node, f"`{spelled}` is set when the program runs")
         if isinstance(binding.node, ast.Name) and isinstance(value, (Sequence, Mapping)):
-            if binding.node.id in self.names.mutated:
+            if binding.node.id in self.names.mutated or self._was_handed(node, binding.node.id, owner, scope):
                 return self.unknown(node, f"`{spelled}` is changed after its definition")
             if binding.node.id in self.names.items:
                 value = self._changed(node, value, binding.node.id, owner, scope)
         return self._named(node, value)
+
+    def _was_handed(self, node: ast.expr, name: str, owner: Scope, scope: Scope) -> bool:
+        """Whether the dict or list was given to a function before this place, which may have changed it."""
+        given = self.names.handed.get(name, ())
+        return any(owner is not scope or end_of(call) < position_of(node) for call in given)
 
     def _filled(self, binding: Binding, owner: Scope) -> Node | None:
         """An object that a parser of command lines fills, with what is stored in it afterwards."""
@@ -300,6 +305,7 @@ class Values(Calls):
                     return self.cut(node, limits.FOLLOWED)
             elif isinstance(item.key, ast.Constant) and isinstance(item.key.value, str):
                 start, end = self.places.start(item.key), self.places.end(item.key)
+                entries = [one for one in entries if one.key != item.key.value]  # of a block nothing is left
                 entries.append(Entry(item.key.value, start, end, more))
             else:
                 return changed
