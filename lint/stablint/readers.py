@@ -43,7 +43,11 @@ _CALLED = re.compile(
     r"\b(\w*(?:cfg|conf|param|setting|arg|option)\w*)(?::[ \t]*[\w.\[\], ]+?)?[ \t]*=(?!=)", re.IGNORECASE
 )
 _PARSES_FILE = re.compile(rb"\bparse_(?:yaml|json)_file\(")
-_STEPS = re.compile(r"\bdeepspeed\b|\baccelerate\b|Trainer\b|\brun_exp\b|\bdo_train\b|\btrain\(")
+# What hands a loaded configuration to whoever trains with it.
+_HANDS_OVER = re.compile(
+    r"(?:Config|Arguments|Args)\([^()]*\*\*|\bparse_(?:yaml_file|json_file|dict)\(|\brun_exp\(|\bdeepspeed\.initialize\(|\bdeepspeed\s*=\s*\w+\s*[,)\n]"
+)
+_TESTS = re.compile(r"(?:^|[/\\])(?:tests?[/\\]|test_|conftest\b)")
 _MOST_NAMES = 40
 _DIALECTS = frozenset({"llamafactory", "ms-swift", "hf-args", "trl", "axolotl"})
 _ARGUMENTS = "transformers.TrainingArguments"
@@ -99,7 +103,7 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
         for text, any_file in _editors(root):
             named = {os.path.basename(name) for name in _NAMES.findall(text)}
             for path in several:
-                if os.path.basename(path) in named or (any_file and not named and _STEPS.search(text)):
+                if os.path.basename(path) in named or (any_file and not named and _HANDS_OVER.search(text)):
                     found.add(path)
     return frozenset(found)
 
@@ -108,7 +112,7 @@ def _editors(root: str) -> Iterable[tuple[str, bool]]:
     """The programs that load a configuration and change it, and whether what they change is called like settings."""
     paths = (path for path, _ in islice(discover.files([root], root), _FILES) if path.endswith((".py", ".ipynb")))
     for path in paths:
-        if _of_a_framework(path[len(root) :]):
+        if _of_a_framework(path[len(root) :]) or _TESTS.search(path[len(root) :]):
             continue
         raw = content(path)
         if path.endswith(".ipynb"):
