@@ -43,7 +43,7 @@ ALLOWED = {
         "knowledge",
     },
     "report": {"source.tree", "run.fact", "stablint", "secrets"},
-    "diagnose": {"source", "faults", "run", "hazard", "fix", "report", "secrets"},
+    "grouping": {"source", "faults", "run", "hazard", "fix", "report", "secrets"},
     "referrers": {"discover"},
     "readers": {"referrers", "discover", "assemble", "dialect", "run", "source"},
     "worth": {"discover", "source.tree"},
@@ -68,7 +68,7 @@ ALLOWED = {
         "run",
         "assemble",
         "hazard",
-        "diagnose",
+        "grouping",
         "report",
         "policy",
         "suppress",
@@ -85,6 +85,7 @@ ALLOWED = {
 # The command line, the library and its live objects: they import what they need, and nothing imports them.
 DOORS = {
     "cli", "arguments", "commands", "checking", "showing", "in_words", "options", "launching", "comparing", "migrating", "forecasting", "diagnosing",
+    "log_repairing", "watching",
     "doctoring", "outputs", "project", "selection",
     "accepting", "repairing", "settings", "conform", "house", "initialise", "audit", "api", "integrate", "__main__", "trust",
 }  # fmt: skip

@@ -54,9 +54,9 @@ STAGES = {
     "joining": "stablint.assemble.runs.join",
     "settling": "stablint.assemble.runs._runs",
     "judging": "stablint.judging.check stablint.judging._sifted",  # one run by itself, and several
-    "grouping findings": "stablint.diagnose._key",
-    "wording a finding": "stablint.diagnose._diagnostic",
-    "repairing a finding": "stablint.diagnose._fix",
+    "grouping findings": "stablint.grouping._key",
+    "wording a finding": "stablint.grouping._diagnostic",
+    "repairing a finding": "stablint.grouping._fix",
 }  # fmt: skip
 
 

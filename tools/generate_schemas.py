@@ -10,10 +10,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from stablint.schema import HazardFile, ReportDocument, Settings
+from stablint.schema import DiagnosisDocument, HazardFile, ReportDocument, Settings
 
 FOLDER = Path(__file__).resolve().parent.parent / "schemas"
-MODELS: dict[str, type[BaseModel]] = {"hazard": HazardFile, "report": ReportDocument, "settings": Settings}
+MODELS: dict[str, type[BaseModel]] = {
+    "diagnosis": DiagnosisDocument, "hazard": HazardFile, "report": ReportDocument, "settings": Settings,
+}  # fmt: skip
 
 
 def schema_text(name: str) -> str:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Cause",
     "Report",
     "TrainingGuard",
     "TrainingStopped",
@@ -14,6 +15,7 @@ __all__ = [
     "__version__",
     "assert_safe",
     "check",
+    "diagnose",
     "fit",
     "to_model",
     "to_text",

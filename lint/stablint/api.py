@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Union
 from stablint.assemble.asked import Live, Options
 from stablint.inspect import inspect
 from stablint.integrate.guard import TrainingGuard, TrainingStopped
+from stablint.log.cause import Cause
 from stablint.options import options
 from stablint.report.model import Diagnostic, Report
 from stablint.secrets import exit
@@ -147,6 +148,40 @@ def fit(
     return [as_fit(one.files, one.told, one.remedies) for one in found]
 
 
+def diagnose(
+    *paths: Path,
+    gpu: str | Iterable[str] = (),
+    model: str | None = None,
+    releases: Iterable[str] = (),
+    facts: Iterable[str] = (),
+    config: Path | None = None,
+    isolated: bool = False,
+) -> list[Cause]:
+    """What made a run fail or its numbers sick: its logs and its files, in any order; the causes in the order in which they should be looked at.
+
+    The list is empty where nothing known matches. The other arguments are those of `check`; nothing is written. Raises FileNotFoundError for a path
+    that does not exist, ValueError where no log is named or one cannot be read, and for a card or specifier that is not known.
+    """
+    from stablint.diagnosing import diagnose as diagnoses
+    from stablint.discover import NoSuchPath
+    from stablint.log.source import Unreadable
+    from stablint.options import Wrong
+    from stablint.project import Asked, Resolver
+
+    named = [_path(path) for path in paths]
+    try:
+        wanted = options([gpu] if isinstance(gpu, str) else gpu, model, releases, facts)
+        asked = Asked(
+            config=None if config is None else os.fspath(config), isolated=isolated, targets=bool(wanted.gpus)
+        )
+        resolver = Resolver(asked, os.getcwd(), named, lambda notice: exit.warn(notice, 3))
+        return [cause for one in diagnoses(named, wanted._replace(policies=resolver)) for cause in one.causes]
+    except NoSuchPath as error:
+        raise FileNotFoundError(str(error)) from error
+    except (Wrong, Unreadable) as error:
+        raise ValueError(str(error)) from error
+
+
 def _live(
     model: Any,
     training_args: Any,
@@ -252,6 +287,7 @@ def to_model(report: Report) -> ReportDocument:
 
 
 __all__ = [
+    "Cause",
     "Diagnostic",
     "Report",
     "TrainingGuard",
@@ -259,6 +295,8 @@ __all__ = [
     "UnsafeConfig",
     "assert_safe",
     "check",
+    "diagnose",
+    "fit",
     "to_model",
     "to_text",
 ]

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 CLEAN, FOUND, WRONG = 0, 1, 2
 INTERRUPTED, PIPE_CLOSED = 130, 141  # as a shell says it of a program that the signal ended
-COMMANDS = ("check", "show", "fit", "diagnose", "explain", "rules", "run", "diff", "migrate", "doctor", "init", "test-hazards", "knowledge")  # fmt: skip
+COMMANDS = (
+    "check", "show", "fit", "diagnose", "watch", "explain", "rules", "run", "diff", "migrate", "doctor", "init", "test-hazards", "knowledge",
+)  # fmt: skip
 SEVERITIES = ("info", "warning", "error")
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 
@@ -137,6 +139,7 @@ def _help(words: list[str]) -> int:
         "  show FILE          every effective setting, and where it comes from\n"
         "  fit FILE --gpu …   how much memory it needs on a card, and what would make it fit\n"
         "  diagnose LOG…      which setting made a run fail or its numbers sick, from its log\n"
+        "  watch LOG          the same while the log grows; ends at the first sign of sickness\n"
         "  explain CODE|ID    why a finding is one, when it is none, and the evidence\n"
         "  rules              all rules\n"
         "  run -- COMMAND…    check what a launch command will read, then start it\n"

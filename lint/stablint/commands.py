@@ -39,18 +39,51 @@ def _diagnose(words: list[str], extra: list[str]) -> int:
     parser = Parser(
         "stablint diagnose",
         description="From the log of a failed or sick run to the setting that causes it: logs and the run's files, in any order. "
-        "Exit code: 0 nothing known matches, 1 a cause is named, 2 wrong usage.",
+        "Exit code: 0 nothing known matches, or --fix has repaired all that is certain or likely; 1 a cause is named; 2 wrong usage.",
     )
     parser.names("paths", nargs="+", metavar="LOG|FILE")
     run_options(parser)
     settings_options(parser)
     parser.add_argument("--output-format", choices=("full", "json", "markdown"), default="full")
     parser.add_argument("--verbose", action="store_true", help="list what looks like trouble and is none")
+    parser.add_argument(
+        "--fix", action="store_true", help="write the safe repair of each cause that is certain or likely"
+    )
+    parser.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: the unsafe ones as well")
+    parser.add_argument("--diff", action="store_true", help="print these repairs as a patch and write nothing")
     given, flags = parser.read(words, extra)
     from stablint.diagnosing import run_diagnose
 
     files = [path for path in given.paths if path != "-"]
     return run_diagnose(given, project_options(given, files or ["."], flags))
+
+
+def _watch(words: list[str], extra: list[str]) -> int:
+    parser = Parser(
+        "stablint watch",
+        description="The same as diagnose while the log grows: it ends with 1 at the first cause that is certain or likely, and with 0 where the log "
+        "stands still for --idle or standard input ends. Exit code: 2 wrong usage, 130 Ctrl-C.",
+    )
+    parser.names("paths", nargs="+", metavar="LOG|FILE")
+    run_options(parser)
+    settings_options(parser)
+    parser.add_argument("--on-sick", metavar="COMMAND", help="what a shell runs then, such as 'scancel $SLURM_JOB_ID'")
+    parser.add_argument(
+        "--at",
+        choices=("certain", "likely"),
+        default="likely",
+        help="how sure a cause must be to end it (default: likely)",
+    )
+    parser.add_argument("--interval", type=float, default=2.0, metavar="SECONDS", help="between two looks (default: 2)")
+    parser.add_argument(
+        "--idle", type=float, metavar="SECONDS", help="end when nothing was written for so long (default: never)"
+    )
+    parser.add_argument("--output-format", choices=("full", "json", "markdown"), default="full")
+    given, flags = parser.read(words, extra)
+    from stablint.watching import run_watch
+
+    files = [path for path in given.paths if path != "-"]
+    return run_watch(given, project_options(given, files or ["."], flags))
 
 
 def _explain(words: list[str], extra: list[str]) -> int:
@@ -234,7 +267,8 @@ _CATEGORIES = (
 
 
 _COMMANDS: dict[str, Callable[[list[str], list[str]], int]] = {
-    "show": _show, "fit": _fit, "diagnose": _diagnose, "explain": _explain, "rules": _rules, "run": _launch, "diff": _diff, "migrate": _migrate,
+    "show": _show, "fit": _fit, "diagnose": _diagnose, "watch": _watch, "explain": _explain,
+    "rules": _rules, "run": _launch, "diff": _diff, "migrate": _migrate,
     "doctor": _doctor, "init": _init, "test-hazards": _test_hazards, "knowledge": _knowledge,
 }  # fmt: skip
 

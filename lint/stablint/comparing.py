@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from stablint.assemble.asked import Options
 from stablint.cli import CLEAN, FOUND, WRONG
-from stablint.diagnose import reported
 from stablint.discover import NoSuchPath
+from stablint.grouping import reported
 from stablint.inspect import effective, inspect
 from stablint.options import Wrong
 from stablint.outputs import tell_faults, wants_color

@@ -34,6 +34,8 @@ class Diagnosis(NamedTuple):
     reading: Reading
     causes: tuple[Cause, ...]
     found: Inspection | None
+    options: Options  # under which the settings were judged: with what the log states
+    files: tuple[str, ...]
 
 
 def run_diagnose(given: argparse.Namespace, options: Options) -> int:
@@ -48,6 +50,10 @@ def run_diagnose(given: argparse.Namespace, options: Options) -> int:
         if one.found is not None:
             tell_faults(one.found)
             exit.learn(one.found.secrets)
+    if given.fix or given.diff:
+        from stablint.log_repairing import repair_causes
+
+        return repair_causes(diagnoses, given)
     causes = [cause for one in diagnoses for cause in one.causes]
     if given.output_format == "json":
         exit.hand_over(to_json(told.data(causes)))
@@ -65,10 +71,15 @@ def run_diagnose(given: argparse.Namespace, options: Options) -> int:
     return FOUND if causes else CLEAN
 
 
+def split(paths: list[str]) -> tuple[list[str], list[str]]:
+    """The logs, and what is read as settings. Raises NoSuchPath, Unreadable."""
+    named = [path for path in paths if path == "-" or _is_log(path)]
+    return named, [path for path in paths if path not in named]
+
+
 def diagnose(paths: list[str], options: Options) -> list[Diagnosis]:
     """Logs and settings in any order: what is read as a configuration is one. Raises NoSuchPath, Unreadable, Wrong where no log is named."""
-    named = [path for path in paths if path == "-" or _is_log(path)]
-    files = [path for path in paths if path not in named]
+    named, files = split(paths)
     if not named:
         raise Wrong(
             "no log is named: a text file, trainer_state.json, a notebook with outputs, a run's folder, or - for standard input"
@@ -78,15 +89,20 @@ def diagnose(paths: list[str], options: Options) -> list[Diagnosis]:
 
 
 def _one(log: str, files: list[str], options: Options, known: Known) -> Diagnosis:
-    reading = _read(log, known)
+    return of_reading(log, _read(log, known), files, options, known)
+
+
+def of_reading(log: str, reading: Reading, files: list[str], options: Options, known: Known) -> Diagnosis:
+    """What was read of a log, beside the settings."""
     rules = wanted(reading, known)
     stated = _with_stated(options, reading)
     found = _inspected(log, files, reading, stated, rules) if rules or files else None
     shown = _shown(reading, known, found)
     if shown:
-        found = _inspected(log, files, reading, stated._replace(sets=(*stated.sets, *shown)), rules)
+        stated = stated._replace(sets=(*stated.sets, *shown))
+        found = _inspected(log, files, reading, stated, rules)
     causes = Join(log, reading, known, settings_of(found)).causes()
-    return Diagnosis(log, reading, tuple(_nameless(cause) for cause in causes), found)
+    return Diagnosis(log, reading, tuple(_nameless(cause) for cause in causes), found, stated, tuple(files))
 
 
 def _read(log: str, known: Known) -> Reading:

@@ -155,11 +155,11 @@ def inspect(
             for item in undetermined
         ]
     if findings or undetermined:
-        from stablint import diagnose  # most files have nothing to tell
+        from stablint import grouping  # most files have nothing to tell
 
         report = report._replace(
-            diagnostics=diagnose.diagnostics(findings, files.faults, files.kept.told, files.kept.reread),
-            undetermined=diagnose.undetermined(undetermined),
+            diagnostics=grouping.diagnostics(findings, files.faults, files.kept.told, files.kept.reread),
+            undetermined=grouping.undetermined(undetermined),
         )
     spoken = {path: files.documents(path) for path in entries if "stablint:" in files.documents(path)[0].text.text}
     if spoken or (policies is not None and any(policy.speaks() for policy in policies.asked())):
@@ -188,7 +188,7 @@ def _settled(
     known: tuple[hazards.Hazard, ...] | None,
 ) -> Report:
     """The report with what is suppressed, and with what is wrong with suppressions."""
-    from stablint import diagnose, suppress
+    from stablint import grouping, suppress
     from stablint.policy import Policies, Policy
 
     policies = options.policies or Policies(Policy())
@@ -214,19 +214,19 @@ def _settled(
             raise error
         outcome = suppress.settle(report, sound, names, policies, known, rules)
     findings, _ = judge((), outcome.problems, rules_of(options, files, known), files.faults)
-    more = (*outcome.report.diagnostics, *diagnose.diagnostics(findings, files.faults))
-    return outcome.report._replace(diagnostics=tuple(sorted(more, key=diagnose.order)))
+    more = (*outcome.report.diagnostics, *grouping.diagnostics(findings, files.faults))
+    return outcome.report._replace(diagnostics=tuple(sorted(more, key=grouping.order)))
 
 
 def told(report: Report, faults: list[Fault]) -> Report:
     """The report with what stablint itself failed at: findings that no setting takes away."""
-    from stablint import diagnose
+    from stablint import grouping
     from stablint.secrets.masking import mask
 
     hazard = next(hazard for hazard in hazards.load() if hazard.id == "internal-fault")
-    more = [diagnose.of_fault(fault, mask(f"{fault.stage}: {fault.error}"), hazard) for fault in faults]
+    more = [grouping.of_fault(fault, mask(f"{fault.stage}: {fault.error}"), hazard) for fault in faults]
     return report._replace(
-        diagnostics=tuple(sorted((*report.diagnostics, *more), key=diagnose.order)),
+        diagnostics=tuple(sorted((*report.diagnostics, *more), key=grouping.order)),
         internal_errors=(*report.internal_errors, *(mask(fault.line()) for fault in faults)),
     )
 

@@ -10,8 +10,8 @@ from typing import Any
 from stablint import knowledge
 from stablint.assemble.asked import Options
 from stablint.cli import CLEAN, WRONG
-from stablint.diagnose import reported
 from stablint.discover import NoSuchPath
+from stablint.grouping import reported
 from stablint.in_words import in_words
 from stablint.inspect import effective, inspect
 from stablint.log.template import printed_by

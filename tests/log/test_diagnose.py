@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
+import stablint
 from stablint.cli import CLEAN, FOUND, WRONG, main
+from stablint.schema import DiagnosisDocument
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))
 
@@ -245,3 +247,87 @@ def test_a_log_that_stays_sick_is_read_in_one_pass() -> None:
     found = {sick.symptom: sick for sick in watch.found()}
     assert found["divergence"].times == 200_000 - 9
     assert found["loss-scale-collapse"].times == 200_000
+
+
+OVERFLOWS = "".join(
+    f"[rank{rank}]: {{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1e-05}}\n" for rank in (0, 1) for _ in range(2)
+)
+TRAIN = """\
+model_name_or_path: Qwen/Qwen2-7B  # the small one
+stage: sft
+do_train: true
+finetuning_type: full
+dataset: mine
+template: qwen
+output_dir: out
+learning_rate: 1.0e-5
+{}
+"""
+
+
+def diagnosed(folder: Path, *words: str, log: str = OVERFLOWS, setting: str = "fp16: true") -> int:
+    (folder / "train.log").write_text(log)
+    if not (folder / "train.yaml").exists():
+        (folder / "train.yaml").write_text(TRAIN.format(setting))
+    return main(["diagnose", "--isolated", "train.log", "train.yaml", *words])
+
+
+def test_fix_writes_the_cause_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the rules of check: an unsafe repair wants its option, and the other faults of the file stay as they are."""
+    monkeypatch.chdir(tmp_path)
+    other = "fp16: true\nsave_steps: 500\neval_steps: 200\nload_best_model_at_end: true\neval_strategy: steps\nsave_strategy: steps"
+    assert diagnosed(tmp_path, "--fix", setting=other) == FOUND
+    assert (tmp_path / "train.yaml").read_text() == TRAIN.format(other)
+    assert "needs --unsafe-fixes" in capsys.readouterr().err
+    assert diagnosed(tmp_path, "--diff", "--unsafe-fixes") == FOUND
+    assert "-fp16: true\n+bf16: true\n" in capsys.readouterr().out
+    assert (tmp_path / "train.yaml").read_text() == TRAIN.format(other)
+    assert diagnosed(tmp_path, "--fix", "--gpu", "A100") == CLEAN  # with the card it is safe
+    assert (tmp_path / "train.yaml").read_text() == TRAIN.format(other.replace("fp16", "bf16"))
+    assert "repaired: 1 of 1" in capsys.readouterr().err
+
+
+def test_what_is_only_possible_is_not_repaired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = "[E321] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE)\n"
+    assert diagnosed(tmp_path, "--fix", "--unsafe-fixes", log=log) == CLEAN
+    assert (tmp_path / "train.yaml").read_text() == TRAIN.format("fp16: true")
+
+
+def test_ranks_that_print_a_message_are_one_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    line = "[rank{}]: RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n"
+    (tmp_path / "train.log").write_text("".join(line.format(rank) for rank in (0, 1, 2, 5)))
+    assert main(["diagnose", "--isolated", "train.log"]) == FOUND
+    assert "ranks 0-2, 5" in capsys.readouterr().out
+    main(["diagnose", "--isolated", "train.log", "--output-format", "json"])
+    (cause,) = json.loads(capsys.readouterr().out)["causes"]
+    assert cause["ranks"] == [0, 1, 2, 5] and cause["count"] == 4
+
+
+def test_the_library_gives_the_same_causes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.log").write_text(OVERFLOWS)
+    (tmp_path / "train.yaml").write_text(TRAIN.format("fp16: true"))
+    (cause,) = stablint.diagnose("train.log", Path("train.yaml"), isolated=True)
+    assert isinstance(cause, stablint.Cause)
+    assert (cause.rule, cause.confidence, cause.file, cause.line) == ("fp16-qwen2-overflow", "likely", "train.yaml", 9)
+    with pytest.raises(FileNotFoundError):
+        stablint.diagnose("nowhere.log")
+    with pytest.raises(ValueError, match="no log is named"):
+        stablint.diagnose("train.yaml")
+
+
+@pytest.mark.parametrize("case", CASES[::3], ids=lambda case: case["name"])
+def test_the_json_is_as_its_schema_says(
+    case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, causes = answer(tmp_path, case, capsys)
+    DiagnosisDocument.model_validate_json(json.dumps({"schema_version": 1, "causes": causes}))

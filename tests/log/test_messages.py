@@ -58,7 +58,7 @@ def test_a_gap_is_what_stands_between(parts: list[str]) -> None:
     [
         ("[rank3]: ValueError: x", "3", "ValueError: x"),
         ("worker-1: step", "1", "step"),
-        ("(WorkerDict pid=812) step", "812", "step"),
+        ("(WorkerDict pid=812) step", "", "step"),
         ("[1,2]<stderr>: step", "2", "step"),
         ("\x1b[0;31mTypeError\x1b[0m: x", "", "TypeError: x"),
         ("│ ❱ 297 │   fire.Fire(train) │", "", "297 │   fire.Fire(train)"),

@@ -194,16 +194,19 @@ def repair(
     known: tuple[Hazard, ...] | None = None,
     closed: Callable[[str], str] = lambda path: "",
     named: Container[str] = (),
+    only: Callable[[Diagnostic], bool] | None = None,
 ) -> Repaired:
     """Apply every applicable fix until nothing is left, in memory. At most ten rounds; what does not help is left out and told.
 
     `closed` says why a file is not to be changed, or nothing; `named` are codes and ids that somebody has asked for one by one, as all of
-    `known` are.
+    `known` are; `only` leaves out what it does not take.
     """
     allowed = ("safe", "unsafe") if unsafe else ("safe",)
 
     def wanted(d: Diagnostic) -> bool:
         if d.suppressed is not None or d.fix is None or d.fix.applicability not in allowed:
+            return False
+        if only is not None and not only(d):
             return False
         return not d.fix.by_name or known is not None or d.code in named or d.rule in named
 

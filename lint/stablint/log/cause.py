@@ -26,3 +26,4 @@ class Cause(NamedTuple):
     times: int = 1
     because: str = ""  # why it is thought so
     numbers: bool = False  # whether the line is the first of sick numbers
+    ranks: tuple[int, ...] = ()  # that print it, where prefixes tell them apart

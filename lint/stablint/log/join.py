@@ -64,7 +64,8 @@ class Join:
         specific = _without_heads(raised)
         found: list[Cause] = []
         for match in specific:
-            found += self._of_match(match)
+            ranks = tuple(sorted(match.ranks))
+            found += [cause._replace(ranks=ranks) for cause in self._of_match(match)]
         explained = {name for sick in self._reading.sick for name in self._known.symptoms[sick.symptom].brings}
         found = [cause for cause in found if cause.rule.removeprefix("symptom:") not in explained]
         for sick in self._reading.sick:

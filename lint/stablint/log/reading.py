@@ -17,7 +17,7 @@ from stablint.log.unwrap import LONGEST, Plain, closed, joined, plain
 
 # Words of lines that tell of trouble, so few that a block is searched for them faster than it is read; what they stand in is looked at closely.
 # A search costs a gigabyte's reading a second each.
-_TROUBLE = (
+TROUBLE = (
     b"rror", b"xception", b"Warning", b"WARN", b"ssert", b" ds ", b"trainable params", b"inf/nan", b"atchdog", b"use_cache", b"Token indices",
 )  # fmt: skip
 _SCALER = "loss scale"
@@ -47,6 +47,7 @@ class Match(NamedTuple):
     text: str
     gaps: dict[str, str]
     times: int = 1
+    ranks: frozenset[int] = frozenset()
 
 
 class Exceptional(NamedTuple):
@@ -64,7 +65,9 @@ class Reading(NamedTuple):
     stated: observed.Stated
 
 
-class _Reader:
+class Reader:
+    """Blocks in their order; `result` is what they have shown so far."""
+
     def __init__(self, known: Known) -> None:
         self._known = known
         self._matches: dict[tuple[int, str], Match] = {}
@@ -78,7 +81,7 @@ class _Reader:
     def block(self, block: Block) -> None:
         data = block.data
         self._lines = max(self._lines, block.first + data.count(b"\n") - 1)
-        trouble, rows, stated = (_at(data, marks, block.first) for marks in (_TROUBLE, metrics.MARKS, observed.MARKS))
+        trouble, rows, stated = (_at(data, marks, block.first) for marks in (TROUBLE, metrics.MARKS, observed.MARKS))
         for number, start in stated.items():
             self._stated(number, _line(data, start))
         for number, start in sorted(rows.items()):
@@ -127,10 +130,12 @@ class _Reader:
                 taken.append((number, said))
                 key = (template.number, repr(sorted(gaps.items())) if template.decides else "")
                 before = self._matches.get(key)
+                rank = lines[number - first].rank
+                ranks = frozenset({int(rank)} if rank else ())
                 if before is not None:
-                    self._matches[key] = before._replace(times=before.times + 1)
+                    self._matches[key] = before._replace(times=before.times + 1, ranks=before.ranks | ranks)
                 elif len(self._matches) < _MOST:
-                    self._matches[key] = Match(template, number, text, gaps)
+                    self._matches[key] = Match(template, number, text, gaps, 1, ranks)
 
     def _broken(self, whole: str, possible: list[Template]) -> Iterator[Template]:
         """Templates whose word a terminal may have broken: only where a frame or a narrow column is."""
@@ -152,7 +157,7 @@ class _Reader:
 
 
 def read(blocks: Iterable[Block], known: Known) -> Reading:
-    reader = _Reader(known)
+    reader = Reader(known)
     for block in blocks:
         reader.block(block)
     return reader.result()

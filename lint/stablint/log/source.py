@@ -11,7 +11,7 @@ from typing import BinaryIO, NamedTuple
 BLOCK = 1 << 20  # bytes that are looked at together
 _LARGEST_JSON = 200 << 20  # bytes of a JSON document, which must be read whole
 _TEXTS = (".log", ".out", ".txt", ".err", ".jsonl")
-_BOMS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"), (codecs.BOM_UTF8, "utf-8-sig"))
+BOMS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"), (codecs.BOM_UTF8, "utf-8-sig"))
 
 
 class Unreadable(Exception):
@@ -56,7 +56,7 @@ def blocks(stream: BinaryIO, name: str) -> Iterator[Block]:
             return
         yield from _numbered(iter((head, rest)))
         return
-    encoding = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), "")
+    encoding = next((encoding for bom, encoding in BOMS if head.startswith(bom)), "")
     pieces = _pieces(head, stream)
     yield from _numbered(_decoded(pieces, encoding) if encoding else pieces)
 

@@ -26,7 +26,7 @@ def _row(cause: Cause) -> dict[str, Any]:
     fix = cause.fix and {"title": cause.fix.title, "applicability": cause.fix.applicability}
     return {
         "rule": cause.rule, "code": cause.code or None, "setting": cause.setting, "file": cause.file, "line": cause.line,
-        "confidence": cause.confidence, "log": cause.log, "matched": {"line": cause.at, "text": cause.text}, "count": cause.times,
+        "confidence": cause.confidence, "log": cause.log, "matched": {"line": cause.at, "text": cause.text}, "count": cause.times, "ranks": list(cause.ranks),
         "message": cause.message, "because": cause.because, "fix": fix, "evidence": list(cause.sources),
     }  # fmt: skip
 
@@ -48,6 +48,7 @@ def render(log: str, reading: Reading, causes: Sequence[Cause], *, color: bool, 
 
 def _block(cause: Cause, style: Style) -> Iterator[str]:
     times = f"     {cause.times} times" if cause.times > 1 else ""
+    times += f"     {_ranks(cause.ranks)}" if cause.ranks else ""
     yield f"{style.paint('bold', f'{named(plain(cause.log))}:{cause.at}')}  {plain(clipped(cause.text.strip(), _SHOWN))}{times}"
     rule = f"{cause.code}  " if cause.code else ""
     head = f"  {style.paint(_COLOUR[cause.confidence], cause.confidence)}  {rule}{cause.rule}"
@@ -62,6 +63,18 @@ def _block(cause: Cause, style: Style) -> Iterator[str]:
         yield from _wrapped(f"fix: {cause.fix.title} ({_by(cause, cause.fix)})", "    ")
     if cause.sources:
         yield from _wrapped(f"evidence: {', '.join(cause.sources[:2])}", "    ")
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    """`rank 3`, `ranks 0-7`, `ranks 0-2, 5`."""
+    spans: list[list[int]] = []
+    for rank in ranks:
+        if spans and rank == spans[-1][1] + 1:
+            spans[-1][1] = rank
+        else:
+            spans.append([rank, rank])
+    words = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+    return f"rank{'s' if len(ranks) > 1 else ''} {words}"
 
 
 def _by(cause: Cause, fix: Fix) -> str:

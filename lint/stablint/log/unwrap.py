@@ -20,7 +20,7 @@ _POINTER = "❱"
 
 
 class Plain(NamedTuple):
-    rank: str  # as the prefix numbers it, empty without one
+    rank: str  # as the prefix numbers it, empty without one; Ray's prefix numbers processes
     text: str
     boxed: bool  # inside a frame that a terminal drew, and therefore broken at its width
 
@@ -35,7 +35,7 @@ def plain(line: str) -> Plain:
     rank = ""
     found = _PREFIXES.match(line)
     if found is not None:
-        rank = next((number for number in found.groups() if number is not None), "")
+        rank = next((found[name] for name in "abce" if found[name] is not None), "")
         line = line[found.end() :]
     stripped = line.strip()
     if len(stripped) > 1 and stripped[0] in _BOX and stripped[-1] in _BOX and stripped[0] != "|":

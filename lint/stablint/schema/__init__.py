@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from stablint.schema.diagnosis import DiagnosisDocument
 from stablint.schema.hazard import HazardFile
 from stablint.schema.report import ReportDocument
 from stablint.schema.settings import Settings
 
-__all__ = ["HazardFile", "ReportDocument", "Settings"]
+__all__ = ["DiagnosisDocument", "HazardFile", "ReportDocument", "Settings"]
