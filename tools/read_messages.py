@@ -16,12 +16,11 @@ import re
 import sys
 from pathlib import Path
 
-from releases.messages import Message, literals, messages
-
 from stablint.audit import sayings
 from stablint.audit.archives import Shelf
 from stablint.audit.citation import Cited, cited
 from stablint.audit.places import Spot, find
+from stablint.audit.statements import Message, literals, messages
 from stablint.run.pep440 import release_key
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -47,6 +47,11 @@ def _diagnose(words: list[str], extra: list[str]) -> int:
     parser.add_argument("--output-format", choices=("full", "json", "markdown"), default="full")
     parser.add_argument("--verbose", action="store_true", help="list what looks like trouble and is none")
     parser.add_argument(
+        "--plot",
+        metavar="FILE.svg",
+        help="draw loss, gradient norm, rate and scale, with the steps of the causes marked",
+    )
+    parser.add_argument(
         "--fix", action="store_true", help="write the safe repair of each cause that is certain or likely"
     )
     parser.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: the unsafe ones as well")

@@ -16,6 +16,7 @@ from stablint.log import told
 from stablint.log.cause import Cause
 from stablint.log.join import Join, settings_of, wanted
 from stablint.log.reading import Reading, read
+from stablint.log.series import Series
 from stablint.log.source import Unreadable, blocks, logs
 from stablint.log.template import Known
 from stablint.options import Wrong
@@ -36,12 +37,13 @@ class Diagnosis(NamedTuple):
     found: Inspection | None
     options: Options  # under which the settings were judged: with what the log states
     files: tuple[str, ...]
+    series: Series | None = None  # of its numbers, where a picture is asked for
 
 
 def run_diagnose(given: argparse.Namespace, options: Options) -> int:
     """0 nothing known, 1 a cause is named, 2 wrong usage."""
     try:
-        diagnoses = diagnose(given.paths, options)
+        diagnoses = diagnose(given.paths, options, pictured=bool(given.plot))
     except NoSuchPath as error:
         raise Wrong(f"`{error}` does not exist") from error
     except Unreadable as error:
@@ -50,6 +52,8 @@ def run_diagnose(given: argparse.Namespace, options: Options) -> int:
         if one.found is not None:
             tell_faults(one.found)
             exit.learn(one.found.secrets)
+    if given.plot:
+        _plot(given.plot, diagnoses)
     if given.fix or given.diff:
         from stablint.log_repairing import repair_causes
 
@@ -77,7 +81,24 @@ def split(paths: list[str]) -> tuple[list[str], list[str]]:
     return named, [path for path in paths if path not in named]
 
 
-def diagnose(paths: list[str], options: Options) -> list[Diagnosis]:
+def _plot(path: str, diagnoses: list[Diagnosis]) -> None:
+    """One picture, of the log with the most numbers. Raises Wrong where none has any."""
+    from stablint.log.picture import draw
+
+    def rows(one: Diagnosis) -> int:
+        return sum(len(curve.points) for curve in one.series.curves.values()) if one.series is not None else 0
+
+    best = max(diagnoses, key=rows)
+    picture = draw(best.log, best.series, best.causes) if best.series is not None else None
+    if picture is None:
+        raise Wrong(f"--plot {path}: no numbers in {', '.join(one.log for one in diagnoses)}")
+    try:
+        exit.write_report(path, picture)
+    except OSError as error:
+        raise Wrong(f"--plot {path}: {error.strerror or error}") from error
+
+
+def diagnose(paths: list[str], options: Options, *, pictured: bool = False) -> list[Diagnosis]:
     """Logs and settings in any order: what is read as a configuration is one. Raises NoSuchPath, Unreadable, Wrong where no log is named."""
     named, files = split(paths)
     if not named:
@@ -85,11 +106,12 @@ def diagnose(paths: list[str], options: Options) -> list[Diagnosis]:
             "no log is named: a text file, trainer_state.json, a notebook with outputs, a run's folder, or - for standard input"
         )
     known = Known()
-    return [_one(log, files, options, known) for path in named for log in logs(path)]
+    return [_one(log, files, options, known, pictured) for path in named for log in logs(path)]
 
 
-def _one(log: str, files: list[str], options: Options, known: Known) -> Diagnosis:
-    return of_reading(log, _read(log, known), files, options, known)
+def _one(log: str, files: list[str], options: Options, known: Known, pictured: bool) -> Diagnosis:
+    series = Series() if pictured else None
+    return of_reading(log, _read(log, known, series), files, options, known)._replace(series=series)
 
 
 def of_reading(log: str, reading: Reading, files: list[str], options: Options, known: Known) -> Diagnosis:
@@ -105,12 +127,12 @@ def of_reading(log: str, reading: Reading, files: list[str], options: Options, k
     return Diagnosis(log, reading, tuple(_nameless(cause) for cause in causes), found, stated, tuple(files))
 
 
-def _read(log: str, known: Known) -> Reading:
+def _read(log: str, known: Known, series: Series | None) -> Reading:
     if log == "-":
-        return read(blocks(sys.stdin.buffer, "-"), known)
+        return read(blocks(sys.stdin.buffer, "-"), known, series)
     try:
         with open(log, "rb") as stream:
-            return read(blocks(stream, log), known)
+            return read(blocks(stream, log), known, series)
     except OSError as error:
         raise Unreadable(f"{log}: {error.strerror or error}") from error
 

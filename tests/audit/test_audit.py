@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 from stablint.audit import opened
+from stablint.audit.archives import Shelf
 from stablint.audit.doubt import Doubt
+from stablint.audit.messages import of_messages
 from stablint.audit.models import of_cards, of_models
 from stablint.audit.ranges import of_ranges
 from stablint.audit.sayings import HazardText, Saying, hazard_texts, of_data, of_hazards
 from stablint.audit.sources import of_sources
 from stablint.cli import main
 from stablint.knowledge import SOURCES
+from stablint.run.releases import Releases
 
 RULE = """\
 id: house-seed
@@ -291,3 +294,43 @@ def test_wrong_use_is_refused(rule: Path, words: list[str], capsys: pytest.Captu
 def test_a_rule_of_our_own_by_its_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["knowledge", "audit", "--rule", "P101", "--output-format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["summary"]["hazards"] == 1
+
+
+RAISED = {
+    "text": "seed must not be negative",
+    "kind": "raise",
+    "library": "trl",
+    "path": "trl/trainer/sft_config.py",
+    "hazards": ["house-seed"],
+}
+
+
+@pytest.mark.parametrize(
+    ("releases", "first", "last", "gone"),
+    [
+        ({"1.15.0": TRL, "1.16.0": TRL}, "1.15.0", "1.16.0", []),
+        ({"1.16.0": TRL.replace("negative", "below 0")}, "1.15.0", "1.16.0", ["1.16.0"]),
+        ({"1.16.0": ""}, "1.16.0", "1.16.0", ["1.16.0"]),
+        ({"1.15.0": TRL, "1.15.2": "", "1.16.0": TRL}, "1.15.0", "1.16.0", []),
+        ({"999.0": TRL.replace("negative", "below 0")}, "1.15.0", "NEWEST", ["999.0"]),  # newer than all that is known
+        ({"999.0": TRL}, "1.15.0", "NEWEST", []),
+        ({"999.0": ""}, "0.20.0", "0.21.0", []),  # it had ended long before
+    ],
+)
+def test_a_message_that_a_release_says_no_more(
+    releases: dict[str, str], first: str, last: str, gone: list[str], tmp_path: Path
+) -> None:
+    for release, text in releases.items():
+        wheel(tmp_path / "wheels", release, text)
+    known = Releases.known()
+    newest = known.newest("trl")
+    assert newest is not None
+    row = RAISED | {"first": first, "last": known.text(newest, "trl") if last == "NEWEST" else last}
+    (tmp_path / "messages").mkdir()
+    (tmp_path / "messages" / "raised.json").write_text(json.dumps({"messages": [row]}))
+    doubts = list(of_messages(tmp_path, Shelf(tmp_path / "wheels"), {"house-seed"}))
+    assert [(one.kind, one.severity, one.subject, one.line) for one in doubts] == [
+        ("unsaid", "error", "house-seed", 2)
+    ] * len(gone)
+    assert all(release in one.text for release, one in zip(gone, doubts, strict=True))
+    assert list(of_messages(tmp_path, Shelf(tmp_path / "wheels"), {"another"})) == []

@@ -15,7 +15,7 @@ from stablint.log.template import Known, Template
 from stablint.log.unwrap import plain
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-from releases.messages import messages
+from stablint.audit.statements import messages
 
 KNOWN = Known()
 RULES = {hazard.id for hazard in hazards.load()}

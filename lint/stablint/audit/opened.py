@@ -31,7 +31,7 @@ class Count(NamedTuple):
 
 class Reader:
     def __init__(self, shelf: Shelf, record: dict[str, Spot]) -> None:
-        self._shelf, self._before = shelf, record
+        self.shelf, self._before = shelf, record
         self.record: dict[str, Spot] = {}
         self.count = Count()
 
@@ -62,10 +62,10 @@ class Reader:
             said = f"{place.path} {around(text, place.line)}".lower()
             if saying.words and not any(word.lower() in said for word in saying.words):
                 yield _doubt("beside", INFO, saying, "nothing around that line speaks of the hazard's settings")
-        elif self._shelf.files(place.library, place.release):
+        elif self.shelf.files(place.library, place.release):
             if any(
                 name.partition("/")[0] == place.path.partition("/")[0]
-                for name in self._shelf.files(place.library, place.release)
+                for name in self.shelf.files(place.library, place.release)
             ):
                 yield _doubt("no-place", ERROR, saying, "the release has no such file")
             return
@@ -75,20 +75,20 @@ class Reader:
                 yield from self._newest(saying, place, known)
 
     def _text(self, place: Cited) -> str | None:
-        text = self._shelf.file(place.library, place.release, place.path) if place.release else None
+        text = self.shelf.file(place.library, place.release, place.path) if place.release else None
         if text is None and place.repository:
-            text = self._shelf.at_commit(place.repository, place.ref, place.inside)
+            text = self.shelf.at_commit(place.repository, place.ref, place.inside)
         return text
 
     def _newest(self, saying: Saying, place: Cited, known: Spot) -> Iterator[Doubt]:
         """The newest release on the shelf that the statement is about, if it is newer than the one that is named."""
         about = set(said_of(place.library, saying.versions))
-        there = [release for release in self._shelf.releases(place.library) if release_key(release) in about]
+        there = [release for release in self.shelf.releases(place.library) if release_key(release) in about]
         if not there or not place.release or release_key(there[-1]) <= release_key(place.release):
             return
         release = there[-1]
         self.count = self.count._replace(newest=self.count.newest + 1)
-        text = self._shelf.file(place.library, release, place.path)
+        text = self.shelf.file(place.library, release, place.path)
         if text is None:
             yield _doubt(
                 "gone",
@@ -111,7 +111,7 @@ class Reader:
 
     def _elsewhere(self, place: Cited, release: str, known: Spot) -> str:
         folder = place.path.rpartition("/")[0] + "/"
-        for name, text in self._shelf.files(place.library, release).items():
+        for name, text in self.shelf.files(place.library, release).items():
             if name.startswith(folder) and "/" not in name[len(folder) :] and name != place.path:
                 line = find(text, known, place.line)
                 if line is not None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from stablint.log import metrics, observed
-from stablint.log.sickness import Sick, Watch
+from stablint.log.series import Series
+from stablint.log.sickness import Sick, Watch, scale_of
 from stablint.log.source import Block
 from stablint.log.template import Known, Template
 from stablint.log.unwrap import LONGEST, Plain, closed, joined, plain
@@ -68,8 +69,8 @@ class Reading(NamedTuple):
 class Reader:
     """Blocks in their order; `result` is what they have shown so far."""
 
-    def __init__(self, known: Known) -> None:
-        self._known = known
+    def __init__(self, known: Known, series: Series | None = None) -> None:
+        self._known, self._series = known, series
         self._matches: dict[tuple[int, str], Match] = {}
         self._watch = Watch()
         self._exceptions: list[Exceptional] = []
@@ -88,9 +89,14 @@ class Reader:
             text = plain(_line(data, start)).text
             if _SCALER in text:
                 self._watch.scale(number, text)
+                value = scale_of(text) if self._series is not None else None
+                if self._series is not None and value is not None:
+                    self._series.scale(number, value)
             found = metrics.row(number, text)
             if found is not None:
                 self._watch.row(found)
+                if self._series is not None:
+                    self._series.row(found)
         if trouble:
             lines = data.split(b"\n")
             for first, last in _regions(sorted(trouble), block.first, block.first + len(lines) - 1):
@@ -156,8 +162,9 @@ class Reader:
         return Reading(self._lines, matches, harmless, tuple(self._watch.found()), first, stated)
 
 
-def read(blocks: Iterable[Block], known: Known) -> Reading:
-    reader = Reader(known)
+def read(blocks: Iterable[Block], known: Known, series: Series | None = None) -> Reading:
+    """`series` takes the numbers, where somebody wants a picture of them."""
+    reader = Reader(known, series)
     for block in blocks:
         reader.block(block)
     return reader.result()

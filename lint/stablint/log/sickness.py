@@ -19,6 +19,12 @@ _STUCK = 5  # logs at exactly that loss
 _SCALE = re.compile(r"[Aa]ttempted loss scale: ?([\d.]+)(?:, reducing to ([\d.]+))?")
 
 
+def scale_of(text: str) -> float | None:
+    """What a scaler's line says that the scale is from now on."""
+    found = _SCALE.search(text)
+    return None if found is None else float(found[2] or found[1])
+
+
 class Sick(NamedTuple):
     symptom: str
     line: int  # of the first sign
@@ -63,10 +69,10 @@ class Watch:
 
     def scale(self, line: int, text: str) -> None:
         """A line of a loss scaler. At the minimum twice running: the scale cannot settle."""
-        found = _SCALE.search(text)
-        if found is None:
+        scale = scale_of(text)
+        if scale is None:
             return
-        if float(found[2] or found[1]) > 1:
+        if scale > 1:
             self._minima = 0
             return
         if not self._minima:

@@ -1,0 +1,54 @@
+"""Messages that hazards are known by: does each release in a folder still say them? (`knowledge/messages/raised.json`)"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterator
+from pathlib import Path
+from typing import Any
+
+from stablint.audit.archives import Shelf
+from stablint.audit.doubt import ERROR, Doubt
+from stablint.audit.statements import literals, messages
+from stablint.run.pep440 import release_key
+from stablint.run.releases import Releases
+
+STORED = "messages/raised.json"
+_WORD = 12  # letters that a file must have to be read for a message: more may be broken over lines
+_HEAD = 2  # line of the first row: a row a line
+
+
+def of_messages(root: Path, shelf: Shelf, hazards: Container[str]) -> Iterator[Doubt]:
+    """A row is looked up in the first and the last release that it was read in, as far as they lie in the folder; where the last was the newest known
+    one, in a newer one as well: there the words have changed, and nobody finds the hazard by them any more."""
+    rows = json.loads((root / STORED).read_text(encoding="utf-8"))["messages"]
+    for line, row in enumerate(rows, _HEAD):
+        if any(hazard in hazards for hazard in row["hazards"]):
+            for release in _asked(row, shelf.releases(row["library"])):
+                if not _says(shelf, row, release):
+                    words = f"{row['library']} {release} says no more: {row['text'][:80]}; run tools/read_messages.py"
+                    yield Doubt("unsaid", ERROR, STORED, line, row["hazards"][0], words)
+
+
+def _says(shelf: Shelf, row: dict[str, Any], release: str) -> bool:
+    """In the file that was cited first, or in another one: several places may say the same, and files move."""
+    text = shelf.file(row["library"], release, row["path"])
+    if text is not None and _is_in(row["text"], text):
+        return True
+    word = max(literals(row["text"]), key=len).strip()[:_WORD]
+    files = shelf.files(row["library"], release)
+    return any(word in text and _is_in(row["text"], text) for name, text in files.items() if name.endswith(".py"))
+
+
+def _is_in(message: str, source: str) -> bool:
+    return any(one.text == message for one in messages(source))
+
+
+def _asked(row: dict[str, Any], releases: list[str]) -> Iterator[str]:
+    last = release_key(row["last"])
+    ends = (release_key(row["first"]), last)  # between them the file may have been elsewhere, and its words others
+    yield from (release for release in releases if release_key(release) in ends)
+    known = Releases.known()
+    newest = known.newest(row["library"])
+    if newest is not None and last >= newest and releases and release_key(releases[-1]) > last:
+        yield releases[-1]
