@@ -393,14 +393,14 @@ def test_trl_sft(tmp_path, action):
 PROGRAM = Path(__file__).parent / "guarded_program.py"
 
 
-def launched(folder, processes: int, *words: str) -> subprocess.CompletedProcess[str]:
+def launched(folder, processes: int, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     base = [sys.executable]
     if processes > 1:
         base += ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
     roots = [str(Path(stablint.__file__).parents[1]), str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     return subprocess.run(
         [*base, str(PROGRAM), str(folder), str(processes), *words], capture_output=True, text=True, timeout=300,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(roots), "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(roots), "OMP_NUM_THREADS": "1", **environment},
     )  # fmt: skip
 
 
@@ -416,6 +416,32 @@ def test_exit_status_and_all_processes_agree(tmp_path, processes, action):
         assert "finite=True" in line
         if action != "skip":
             assert "module=model.layers.1.mlp" in line
+    saved = tiny.checkpoints(tmp_path)
+    assert all(saved.values()) and ("checkpoint-6" in saved if action != "skip" else "checkpoint-8" in saved)
+
+
+@pytest.mark.parametrize(("poison", "action"), [("forward", "raise"), ("forward", "skip"), ("gradient", "raise")])
+@pytest.mark.parametrize("stage", ["0", "2"])
+def test_deepspeed_on_cpu(tmp_path, poison, action, stage):
+    """It steps inside `backward`: a loss that is lost is seen before that; a gradient alone only behind it, and the checkpoint is kept from it."""
+    pytest.importorskip("deepspeed")
+    alone = {
+        "RANK": "0",
+        "LOCAL_RANK": "0",
+        "WORLD_SIZE": "1",
+        "LOCAL_SIZE": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "29563",
+    }
+    done = launched(tmp_path, 1, action, poison, stage, **alone, DS_ACCELERATOR="cpu")
+    assert (done.returncode == 0) == (action != "raise"), done.stderr[-3000:]
+    (said,) = (line for line in done.stdout.splitlines() if line.startswith("RANK"))
+    if poison == "forward":
+        assert "finite=True" in said
+        assert action == "skip" or "module=model.layers.1.mlp" in said
+    else:
+        told = "is not taken" if stage == "0" else "was taken before it could be read"  # 0 calls torch's optimizer
+        assert told in done.stderr, done.stderr[-3000:]
     saved = tiny.checkpoints(tmp_path)
     assert all(saved.values()) and ("checkpoint-6" in saved if action != "skip" else "checkpoint-8" in saved)
 

@@ -94,7 +94,7 @@ def test_story_communication_data_type():
 
 def test_story_a_lora_sized_rate_for_every_weight():
     args = arguments(bf16=True, learning_rate=3e-4, warmup_steps=10, max_grad_norm=1.0)
-    assert found(training_args=args, model=QWEN, gpu=f"{A100} x8")["L101"] == "warning"
+    assert found(training_args=args, model=QWEN, gpu=f"{A100} x8")["L101"] == "info"  # an estimate
     adapter = peft.LoraConfig(r=8, target_modules="all-linear")
     assert "L101" not in found(training_args=args, model=QWEN, peft_config=adapter, gpu=A100)
 

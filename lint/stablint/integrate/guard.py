@@ -30,10 +30,16 @@ class TrainingStopped(Exception):
     """
 
     def __init__(
-        self, step: int, sign: str, module: str | None, where: str, settings: tuple[tuple[str, str, str], ...]
+        self,
+        step: int,
+        sign: str,
+        module: str | None,
+        where: str,
+        settings: tuple[tuple[str, str, str], ...],
+        taken: bool = False,
     ) -> None:
         self.step, self.sign, self.module, self.settings = step, sign, module, settings
-        lines = [f"step {step} is not taken: {sign}"]
+        lines = [f"step {step} {'was taken before it could be read' if taken else 'is not taken'}: {sign}"]
         lines += [f"  {where}"] if where else []
         lines += [f"  suspected: {code} {message}" for code, _, message in settings]
         super().__init__("\n".join(lines))
@@ -412,7 +418,7 @@ class TrainingGuard:
         if self.on_nan == STOP:
             self._stop(sign, self._step, where)
             return
-        stopped = TrainingStopped(self._step, sign.words, self.module, where, self._suspected(sign.name))
+        stopped = TrainingStopped(self._step, sign.words, self.module, where, self._suspected(sign.name), taken)
         self.stopped = str(stopped)
         self._close()
         raise stopped
