@@ -263,6 +263,8 @@ SECRET_KEYS = words("""
     aws_secret_access_key password PASSWORD dbPassword PGPASSWORD MYSQL_PWD passwd pass DB_PASS passphrase credentials access_key ACCESS_KEY
     accessKey private_key auth_token access_token refresh_token session_token bearer_token foo_token MY_KEY X_KEY api_key_2 OPENAI_KEY_PROD
     GITHUB_PAT account_key deepspeed.wandb.api_key training.hub_token storage_key encryption_key comet_api_key NEPTUNE_API_TOKEN
+    dbpass DBPASS mypass userpass pass_ passPhrase pass_phrase pass_word pw db_pw dbpw passw psw authkey appkey private_key_pem api_key_list
+    apikey_list the_token hub_model_token clave heslo passord 秘钥 私钥 凭证 授权码 暗号 秘密鍵 암호 секрет QIANFAN_SK OSS_SK VOLC_SK basic_auth
 """)
 BENIGN_KEYS = words("""
     pool_token pooler_token pad_token eos_token bos_token unk_token mask_token pad_token_id eos_token_id max_new_tokens max_tokens special_tokens
@@ -272,6 +274,8 @@ BENIGN_KEYS = words("""
     password_file secret_name token_type token_path api_key_env forward_pass num_passes author authors path patience compass bypass_checks
     monkey keyboard hotkey passage pass_rate auto_find_batch_size secrets_manager_arn average_tokens_across_devices append_concat_token
     template_thinking_key prng_key lora_key model_author secretary
+    trespass subpass multipass encompass multi_pass_word tokens num_tokens tokens_per_batch max_tokens_per_gpu key_proj q_key_layer tokenizer_class
+    tokenizer_model pretrained_tokenizer hotkeys dataset_keys lambda_keys token_list key_list key_pool allow_list pass_at_k n_pass autopwm
 """)
 
 
@@ -283,6 +287,14 @@ def test_a_key_that_names_a_secret_hides_any_literal(key):
 @pytest.mark.parametrize("key", BENIGN_KEYS)
 def test_a_key_that_names_none_hides_nothing(key):
     assert not is_secret(key, "hunter2horse") and not is_secret(key, 32000)
+
+
+LIKELY_KEYS = words("tokens openai_keys jwt otp sas secret_id wandb_login トークン 토큰 токен mdp cookies")
+
+
+@pytest.mark.parametrize("key", LIKELY_KEYS)
+def test_a_key_that_may_name_one_hides_what_looks_generated(key):
+    assert is_secret(key, "Tz4pLq9Rk2Wm7d") and not is_secret(key, "hunter2horse") and not is_secret(key, 32000)
 
 
 PLACEHOLDERS = words("""
@@ -433,6 +445,7 @@ def test_words_of_keys_are_found_as_a_pattern_finds_them():
     """Case by case and letter by letter, those that only a pattern takes for k, s and i included."""
     pattern = re.compile(
         r"(?i)token|key|secret|pass|pwd|cred|auth|bearer|\bpat\b|_pat\b|cookie|signature|_sk\b|_ak\b|\bsk\b|\bak\b|_sas\b|dsn|webhook|hmac|jwt"
+        r"|pw\b|psw\b|_otp\b|_mdp\b|_login\b|\bsas\b|\botp\b|\bmdp\b|\bclave\b|heslo|lozinka|adgangskode"
         r"|api\b|connection|contrase|senha|kennwort|wachtwoord|salasana|parola"
     )
     dice = random.Random(5)

@@ -16,6 +16,8 @@ PYTHON = (
     "requests.get(u, auth=('ada', '%s'))", "wandb.login('%s')", "HfFolder.save_token('%s')", "flags.DEFINE_string('db_password', '%s', 'x')",
     "headers = {'Authorization': 'token ' + '%s'}", "create_engine('postgresql://ada:' + '%s' + '@h/db')", "V1EnvVar(name='HF_TOKEN', value='%s')",
     "@click.option('--api-key', envvar='K', default='%s')", "api_key = typer.Option('%s', '--api-key')", "x['pass\\u0077ord'] = '%s'",
+    'cfg = {"pass word": "%s"}', 'cfg = {"api key": "%s"}', 'cfg = {"password (db)": "%s"}', 'cfg = {"password ": "%s"}', 'pass_word = "%s"',
+    'login(pw="%s")', 'api_key_list = ["%s"]', 'requests.get(u, auth=HTTPBasicAuth("u", "%s"))',
     "requests.post(u, json={'credentials': {'user': 'ada', 'pass': '%s'}})", "secrets = [\n    '%s',\n]",
 )  # fmt: skip
 SHELL = (
@@ -33,7 +35,9 @@ YAML = (
     "env: [{name: DB_PASSWORD, value: %s}]", "secrets:\n  wandb: %s", "secrets: {wandb: %s}", "credentials:\n  prod:\n    wandb: %s", "tokens:\n  hf: %s",
     "passwords: {admin: %s}", "l: [{password: %s}]", "hub_token: ${oc.env:HF_TOKEN,%s}", "hub_token: '{{ env(\"A\",\"%s\") }}'",
     "x: &p %s\npassword: *p", "password: !!str %s", "contraseña: %s", "密码: %s", "пароль: %s", "mot_de_passe: %s", "senha: %s",
-    "password_root: %s", "token_hf: %s", "hf_token_read: %s", "dbPass : %s", "password: ABCD_%s", "{a: 1, hub_token: zebra [%s",
+    "dbpass: %s", "db_pw: %s", "passPhrase: %s", "api key: %s", "password (prod): %s", "密码：%s", "秘钥: %s", "секрет: %s", "basic_auth: ada:%s",
+    "headers:\n  Authorization: %s", "password_root: %s", "token_hf: %s", "hf_token_read: %s", "dbPass : %s", "password: ABCD_%s",
+    "{a: 1, hub_token: zebra [%s",
     "# hub_token: %s", "args: [--hub_token, %s, --fp16]", "args:\n  - --hub_token\n  - %s", "headers: {Authorization: 'Bearer %s'}", "url: https://ada:%s@h.example.org/x",
 )  # fmt: skip
 JSON = (
@@ -60,6 +64,10 @@ secret: false
 tokens: 1000000
 pad_token: "<|endoftext|>"
 max_tokens: 40960
+tokens: ["<|reserved_special_token_250|>", "<|im_end|>"]
+mdp: gridworld_v2_of_2024
+num_tokens_per_batch: 65536
+target_modules: [q_proj, key_proj, value_proj]
 token_ids: [12000, 13000]
 credentials: {username: adalovelace, type: service}
 hub_token: ${oc.env:HF_TOKEN}

@@ -32,8 +32,8 @@ _LANGUAGES = {
 _MARKS = (
     *((word, False, False) for word in ("token", "key", "secret", "pass", "pwd", "cred", "auth", "bearer", "cookie", "signature", "dsn")),
     *((word, False, False) for word in ("webhook", "hmac", "jwt", "connection")),
-    *((word, False, True) for word in ("_pat", "_sk", "_ak", "_sas", "api")),
-    *((word, True, True) for word in ("pat", "sk", "ak")),
+    *((word, False, True) for word in ("_pat", "_sk", "_ak", "_sas", "api", "pw", "psw", "_otp", "_mdp", "_login")),
+    *((word, True, True) for word in ("pat", "sk", "ak", "sas", "otp", "mdp", "clave")),
     *((word, False, False) for word in PLAIN_OTHERS if "passe" not in word),
 )  # fmt: skip
 # What is an ASCII letter to a reader who makes no difference between capitals and small letters.
@@ -41,7 +41,7 @@ _ALIKE = (("\u212a", "k"), ("\u017f", "s"), ("\u0130", "i"), ("\u0131", "i"))
 # The rest of a key from there on, what closes it, and what stands between it and its value.
 _REST = Pattern(
     r"""(?P<close>\\{0,2}["'`])?(?P<bracket>[ \t]{0,4}\])?(?:
-          (?P<sign>[ \t]{0,400}(?::=|\+=|==|!=|[:=](?!=))[ \t]{0,400}(?:\\\n[ \t]{0,80})?)
+          (?P<sign>[ \t\u00a0\u200b]{0,400}(?::=|\+=|==|!=|[:=\uff1a](?!=))[ \t\u00a0\u200b]{0,400}(?:\\\n[ \t]{0,80})?)
         | (?P<comma>[ \t]{0,4},[ \t]{0,4}(?:\r?\n[ \t]{0,80})?)
         | (?P<gap>[ \t]{1,8}(?:\\\r?\n[ \t]{0,80})?)
     )""",
@@ -74,6 +74,37 @@ _IN_KEY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 _OTHERS = Pattern("|".join(OTHERS))
 
 
+_BREAKS = frozenset(" \t*?")
+_JOINTS = frozenset(" /:")
+_WORDS_BEFORE = Pattern(r"""(?:\A|[\n"'])(?:[ \t]{0,40}(?:-[ \t]{1,4})?)((?:[A-Za-z][A-Za-z0-9]{0,20}[ /:]){1,3})\Z""")
+_WORDS_BEHIND = Pattern(
+    r"""((?:[ \t]{1,2}[(\[]?[\w./-]{1,30}[)\]]?){0,4}[ \t*?]{0,3})(?=["']?[ \t]{0,4}:(?:\s|["']|\Z))"""
+)
+
+
+def _of_several_words(text: str, start: int, done: int, language: str) -> tuple[str, int] | None:
+    """A key with blanks in it, which quotes or the beginning of a line of YAML and a colon hold together: `"password (db)":`, `api key:`. Its
+    words as one, and where it ends."""
+    before = text[start - 1 : start]
+    opened = before if before in ("'", '"') else ""
+    first = ""
+    if not opened and before in _JOINTS:
+        head = _WORDS_BEFORE.search(text, max(0, start - 64), start)
+        if head is None:
+            return None
+        first, opened = head[1], head[0][0] if head[0][0] in "\"'" else ""
+    behind = _WORDS_BEHIND.match(text, done)
+    if behind is None or not (first or behind[1]):
+        return None
+    if opened:
+        if text[behind.end() : behind.end() + 1] != opened:
+            return None
+    elif language != YAML or text[behind.end() : behind.end() + 1] in ("'", '"') or not (first or _begins(text, start)):
+        return None
+    words = re.findall(r"\w+", f"{first}{text[start : behind.end()]}")
+    return "_".join(words), behind.end()
+
+
 def language_of(path: str) -> str:
     return _LANGUAGES.get(path.rpartition(".")[2].lower(), LINE)
 
@@ -97,6 +128,11 @@ def assigned(text: str, language: str = LINE) -> Iterator[Literal]:
         tail = _TAIL.match(text, mark)
         done = max(tail.end() if tail is not None else end, end)
         key = text[start:done].strip(".-")
+        around = None
+        if text[done : done + 1] in _BREAKS or text[start - 1 : start] in _JOINTS:
+            around = _of_several_words(text, start, done, language)
+        if around is not None:
+            key, done = around
         strength = names_secret(key.replace("-", "_"))
         if not strength and not names_section(key):
             continue
@@ -188,7 +224,7 @@ def _values(
     at = rest.end()
     if language == PYTHON and _opens_block(text, rest):
         return _NOTHING
-    if rest["close"] and name.lower() == "authorization":
+    if name == "Authorization" or (rest["close"] and name.lower() == "authorization"):
         strength = SURE
     if rest["comma"] is not None:
         return _behind_comma(text, start, at, name, strength, flag=flag) if strength and rest["close"] else _NOTHING
@@ -196,7 +232,7 @@ def _values(
         if not strength or not (flag or _sets(text, start)):
             return _NOTHING
         return _argument(text, start, at, name, strength, language)
-    sign = rest["sign"].strip()
+    sign = rest["sign"].strip(" \t\r\n\\\u00a0\u200b").replace("\uff1a", ":")
     if sign in ("==", "!="):
         return _compared(text, at, name, strength) if strength == SURE and language in (PYTHON, JSON) else _NOTHING
     if ":" in sign and language in (PYTHON, LINE):
@@ -210,11 +246,15 @@ def _values(
         return flow(text, at, name, strength)
     if language == YAML and sign == ":" and not flag:
         return _yaml(text, start, at, name, strength, closed=bool(rest["close"]))
-    if not strength:
+    if strength != SURE and names_section(name):
         if language == SHELL and text[at : at + 1] == "(":
-            return _named_items(text, at, name)
-        named = language == PYTHON and (text[at : at + 1] == "{" or text.startswith("dict(", at))
-        return expression(text, at, name, 0) if named else _NOTHING
+            items = _named_items(text, at, name)
+            if items.literals or not strength:
+                return items
+        if language == PYTHON and (text[at : at + 1] == "{" or text.startswith("dict(", at)):
+            return expression(text, at, name, strength)
+    if not strength:
+        return _NOTHING
     if language == SHELL and (flag or text[at - 1 : at] in ("=", ":")) and not rest["close"]:
         return _shell(text, at, strength)
     if rest["close"] is None and text[at : at + 1] == "(" and key.rpartition(".")[2] == "auth":

@@ -7,25 +7,33 @@ from stablint.secrets.patterns import Pattern
 IN_OTHER_LANGUAGES = (
     "contrase", "senha", "mot_de_passe", "motdepasse", "mot-de-passe", "kennwort", "wachtwoord", "salasana", "parola",
     "пароль", "密码", "密碼", "密钥", "密鑰", "口令", "令牌", "パスワード", "비밀번호", "şifre", "lösenord", "hasło",
+    "秘钥", "秘鑰", "私钥", "私鑰", "凭证", "憑證", "授权码", "授權碼", "暗号", "暗証番号", "秘密鍵", "アクセスキー", "암호", "비밀키", "секрет", "κωδικό",
+    "jelszó",
+    "heslo", "lozinka", "adgangskode", "كلمة", "סיסמה", "รหัสผ่าน", "mật_khẩu",
 )  # fmt: skip
 """In small letters: words for a password in languages other than English. Every key with one of them names a secret."""
 
+TOKENS_ELSEWHERE = ("トークン", "토큰", "токен")
+"""In small letters: tokens in other languages, those of language models as well."""
+
 PLAIN_OTHERS = tuple(word for word in IN_OTHER_LANGUAGES if word.isascii())
-OTHERS = tuple(word for word in IN_OTHER_LANGUAGES if not word.isascii())
+OTHERS = (*(word for word in IN_OTHER_LANGUAGES if not word.isascii()), *TOKENS_ELSEWHERE)
 
 IN_KEYS = (
     "token", "key", "secret", "pass", "pwd", "cred", "auth", "bearer", "pat", "cookie", "signature", "sk", "ak", "sas", "dsn",
-    "webhook", "hmac", "jwt", "api", "connection", *IN_OTHER_LANGUAGES,
+    "webhook", "hmac", "jwt", "api", "connection", "pw", "psw", "otp", "mdp", "clave", "_login",
+    *IN_OTHER_LANGUAGES, *TOKENS_ELSEWHERE,
 )  # fmt: skip
 """In small letters: a key that names a secret holds one of these."""
 
 IN_TEXT = (
     "token", "key", "secret", "passw", "passphrase", "passcode", "pwd", "cred", "auth", "bearer", "cookie", "signature", "dsn", "webhook", "hmac", "jwt",
-    "connection", "_pass", "_pat ", "\\u00", *PLAIN_OTHERS,
+    "connection", "_pass", "pass_w", "pass_p", "pass_c", "pass w", "pass p", "passord",
+    "_pat ", "_login", "\\u00", *PLAIN_OTHERS,
 )  # fmt: skip
 """The same where text stands around the key: `pass` alone is an English word."""
 
-SHORT = ("pass", "pat", "sk", "ak", "sas", "api")
+SHORT = ("pass", "pat", "sk", "ak", "sas", "api", "pw", "psw", "otp", "mdp", "clave")
 """These count where a sign follows, or where a flag ends in them."""
 
 IN_SHAPES = (
@@ -90,14 +98,14 @@ def _short_key(lowered: str, word: str) -> bool:
     while at >= 0:
         end = at + len(word)
         if not lowered[end : end + 1].isalnum():
-            behind = lowered[end : end + 60].lstrip(" \t\"'\\])`")
+            behind = lowered[end : end + 60].lstrip(" _\t\"'\\])`")
             if behind[:1] in _SIGNS or (lowered[end : end + 1] in " \t" and _in_flag(lowered, at)):
                 return True
         at = lowered.find(word, end)
     return False
 
 
-_SIGNS = frozenset("=:,\r\n")
+_SIGNS = frozenset("=:：,\r\n")
 
 
 def _in_flag(lowered: str, at: int) -> bool:

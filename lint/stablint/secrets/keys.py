@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
-from stablint.secrets.hints import IN_OTHER_LANGUAGES, may_hold_key
+from stablint.secrets.hints import IN_OTHER_LANGUAGES, TOKENS_ELSEWHERE, may_hold_key
 from stablint.secrets.words import (
     ABOUT,
     ALWAYS,
@@ -19,6 +19,7 @@ from stablint.secrets.words import (
     KEYS_OF_DATA,
     NAMES,
     NO_PASS,
+    OWNERS,
     PASSWORDS,
     TAIL,
     TOKENS_OF_PEOPLE,
@@ -54,6 +55,8 @@ def _strength(key: str) -> int:
         return NO
     if any(word in lowered for word in IN_OTHER_LANGUAGES):
         return SURE
+    if any(word in lowered for word in TOKENS_ELSEWHERE):
+        return LIKELY
     words = [word.lower() for word in re.findall(_WORD, name)]
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in TAIL):
         words.pop()
@@ -67,10 +70,14 @@ def _of_last(words: list[str], name: str) -> int:
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     upper = name.isupper()
     if last in ABOUT:
-        return LIKELY if last == "id" and before == "key" and "access" in words else NO
+        if last == "list":
+            return SURE if before == "apikey" or words[-3:-1] == ["api", "key"] else NO
+        return LIKELY if last == "id" and (before == "secret" or (before == "key" and "access" in words)) else NO
     if before in ("num", "n", "max", "min", "has", "is", "no", "count", "mask", "masked", "redacted", "hide"):
         return NO
     if last in ("token", "tokens"):
+        if before == "model" and words[-3:-2] in (["hub"], ["hf"]):
+            return SURE
         return _of_token(last, before)
     if last in ("key", "keys"):
         return _of_key(last, before, upper)
@@ -80,6 +87,14 @@ def _of_last(words: list[str], name: str) -> int:
         return LIKELY if name in ("PWD", "OLDPWD", "pwd") else SURE
     if last == "pat":
         return SURE if before in VENDORS else LIKELY if upper else NO
+    if last in ("ak", "sk", "api") and before in VENDORS:
+        return SURE if last != "api" else LIKELY
+    if last == "auth" and before == "basic":
+        return SURE
+    if last == "login":
+        return LIKELY if before in VENDORS else NO
+    if before == "pass" and last in ("word", "phrase", "code"):
+        return NO if words[-3:-2] and words[-3] in NO_PASS else SURE
     if last in ALWAYS or (last[-1] == "s" and last[:-1] in ALWAYS):
         return SURE
     if last in BY_LOOKS:
@@ -88,6 +103,9 @@ def _of_last(words: list[str], name: str) -> int:
         return LIKELY
     for end in ("password", "passwords", "passwd", "passphrase", "apikey", "secret"):
         if last.endswith(end):
+            return SURE
+    for end in ("pass", "pw"):
+        if last.endswith(end) and (last[: -len(end)] in VENDORS or last[: -len(end)] in OWNERS):
             return SURE
     for end in ("token", "key"):
         if last.endswith(end) and last[: -len(end)] in VENDORS:
@@ -132,6 +150,8 @@ def names_section(key: str) -> bool:
 
 def _of_token(last: str, before: str) -> int:
     if last == "tokens":
+        if not before:
+            return LIKELY
         return SURE if before in VENDORS or before in ("api", "auth", "access", "secret", "bearer", "refresh") else NO
     if before in TOKENS_OF_PEOPLE:
         return SURE
@@ -140,7 +160,9 @@ def _of_token(last: str, before: str) -> int:
 
 def _of_key(last: str, before: str, upper: bool) -> int:
     if last == "keys":
-        return SURE if before in ("api", "access", "secret", "private") else NO
+        if before in ("api", "access", "secret", "private"):
+            return SURE
+        return LIKELY if before in VENDORS else NO
     if before in VENDORS or before in KEYS_OF:
         return SURE
     if before in KEYS_OF_DATA:

@@ -8,8 +8,8 @@ def _set(words: str) -> frozenset[str]:
 
 
 ALWAYS = _set("""
-    accesskey accesstoken apikey apikeys apitoken authtoken bearer bearertoken credential credentials passcode passphrase passwd password
-    passwort pat privatekey pwd refreshtoken secret secretkey secrets
+    accesskey accesstoken apikey apikeys apitoken appkey authkey authtoken bearer bearertoken clave credential credentials passcode passkey
+    passord passphrase passw passwd password passwort pat privatekey psw pw pwd refreshtoken secret secretkey secrets
 """)
 """Keys that end in one of these name a secret."""
 
@@ -22,7 +22,7 @@ ABOUT = _set("""
 """Where the last word is one of these, the key is of what it is called after: `password_file`, `secret_name`, `token_type`."""
 
 TAIL = _set("""
-    b64 backup base64 default dev live main new old plain primary prod production raw read ro rw secondary staging str string test value
+    b64 backup base64 default dev live main new old pem plain primary prod production raw read ro rw secondary staging str string test value
     write
 """)
 """Words behind the one that counts, which do not change what it is: `OPENAI_KEY_PROD`, `api_key_2`."""
@@ -63,7 +63,7 @@ TOKENS_OF_TEXT = _set("""
     observe of on only output pad padding patch per pixel placeholder point pool pooled pooler pooling pos positive predict predicted prefix
     prev previous prob process prompt python quad query question rand random reason reasoning ref register repo reserved response reward
     role score self sep separator single sink skip slow soi some sos sot sound source space span special speech split src start state step
-    stop sub suffix sum summary system tab tail target task text tgt the think thinking thought time timestamp tool total trainable trigger
+    stop sub suffix sum summary system tab tail target task text tgt think thinking thought time timestamp tool total trainable trigger
     true turn unk unused use user value vid video virtual vision visual vq whitespace word yes
 """)
 """Tokens of language models: `pad_token`, `max_new_tokens`."""
@@ -91,8 +91,14 @@ NO_PASS = _set("""
 """)
 """Passes that open nothing: `forward_pass`."""
 
+OWNERS = _set("""
+    admin bind ca cert cifs db docker file ftp http https imap jks key ldap login mail mongo my mysql pg postgres proxy redis registry root sa
+    server smtp sql ssh sshkey sudo svn truststore keystore user vnc vpn web wifi zip
+""")
+"""In front of `pass` and `pw`, as one word, whose password it is: `dbpass`, `mypw`."""
+
 BY_LOOKS = _set("""
-    ak api auth authentication authorization connectionstring cookie cookies cred creds dsn hmac otp sas session sig signature sk webhook
+    ak api auth authentication authorization connectionstring cookie cookies cred creds dsn hmac jwt mdp otp sas session sig signature sk webhook
 """)
 """Behind these only what looks generated is a secret: `auth: basic` is none."""
 
