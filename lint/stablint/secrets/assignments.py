@@ -69,6 +69,7 @@ _CALL = Pattern(r"\(*[^\W\d][\w.]{0,200}[ \t]{0,2}\(")
 _TYPE = Pattern(
     r"(?:str|int|bool|float|bytes|Any|None|Optional|Union|List|Dict|list|dict|Sequence|SecretStr|string|boolean)\b"
 )
+_LOOKED_AT = 300  # characters of a word that are looked at for a digit
 _LEFT = 80  # characters of a key that are looked at in front of the word that made it one
 _IN_KEY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 _OTHERS = Pattern("|".join(OTHERS))
@@ -542,7 +543,7 @@ def _telling(value: str) -> bool:
     """Not what a name or an English word looks like."""
     if _CODE.match(value) or _TYPE.match(value):
         return False
-    return any(c.isdigit() for c in value) and len(value) >= 4 and not value.replace("_", "").isalpha()
+    return len(value) >= 4 and any(c.isdigit() for c in value[:_LOOKED_AT])
 
 
 _ARRAY_WORD = Pattern(r"""[^\s()]{1,4096}""")

@@ -34,6 +34,7 @@ NO, LIKELY, SURE = 0, 1, 2
 
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _LONGEST_KEY = 200
+_LOOKED_AT = 300  # characters of a value that are looked at for what it is: a line of text may have a key in every word
 
 _strengths: dict[str, int] = {}
 
@@ -218,7 +219,7 @@ def is_placeholder(value: str) -> bool:
     text = value.strip().strip("\"'")
     if not text:
         return True
-    short = text if len(text) <= 300 else text[:300]
+    short = text if len(text) <= _LOOKED_AT else text[:_LOOKED_AT]
     if any(sign in short for sign in ("${", "$(", "{{", "{%", "%(", "<")):
         rest = _without_variables(short)
         if rest is None:
@@ -272,12 +273,14 @@ def _stands_for_one(text: str) -> bool:
 
 def looks_generated(value: str) -> bool:
     """Letters and digits without blanks, in an order that nobody would think of: `4b9d0c7e5a1f`, not `eval_loss_2024`."""
-    if not 12 <= len(value) <= 4096 or any(character.isspace() for character in value):
+    if not 12 <= len(value) <= 4096 or len(value.split(None, 1)) != 1 or value[0].isspace() or value[-1].isspace():
         return False
-    for piece in re.split(_PIECE, value):
+    for piece in re.split(_PIECE, value[:_LOOKED_AT]):
+        if len(piece) < 8:
+            continue
         digits = sum(character.isdigit() for character in piece)
         turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(piece))
-        if len(piece) >= 8 and digits and (turns >= 3 or len(piece) >= 20) and digits < len(piece):
+        if digits and (turns >= 3 or len(piece) >= 20) and digits < len(piece):
             return True
         if len(piece) >= 20 and any(c.islower() for c in piece) and sum(c.isupper() for c in piece[1:]) >= 4:
             return True
@@ -297,11 +300,9 @@ def holds_secret(strength: int, value: Any) -> bool:
         return strength == SURE and value >= 1000
     if isinstance(value, float):
         return strength == SURE and value >= 1000
-    if not isinstance(value, str) or is_placeholder(value):
+    if not isinstance(value, str) or (strength == LIKELY and not looks_generated(value)):
         return False
-    if strength == LIKELY:
-        return looks_generated(value)
-    return len(value) >= 3
+    return (strength == LIKELY or len(value) >= 3) and not is_placeholder(value)
 
 
 def conceal(key: str, value: Any, hidden: Any) -> Any:
