@@ -21,7 +21,7 @@ from stablint.secrets.keys import is_placeholder, is_secret
 from stablint.secrets.masking import mask
 from stablint.secrets.shapes import _SHORTEST, SHAPES
 from tests.planted import ADDRESSES, BY_KEY, FILES, NUMBER, PRIVATE_KEYS, VENDORS
-from tests.written import ORDINARY, WRITTEN
+from tests.written import LOGGED, ORDINARY, SAID, WRITTEN
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 NAMES = [file.name for file in FILES]
@@ -377,6 +377,26 @@ def test_whatever_is_literal_behind_a_key_that_names_a_secret_is_hidden(language
         text = form.replace("%%", "\0").replace("%s", secret).replace("\0", "%") + "\n"
         clean = covered(text, language)
         assert secret not in mask(clean, known(text, language)) and len(clean) == len(text), text
+
+
+@pytest.mark.parametrize("form", LOGGED)
+def test_a_log_s_own_spellings_of_a_key_and_its_value_are_known(form):
+    secret = GENERATED + "x7Yb"
+    assert secret not in mask(form.replace("%%", "\0").replace("%s", secret).replace("\0", "%"))
+
+
+@pytest.mark.parametrize("line", SAID)
+def test_what_a_log_says_of_tokens_stays(line):
+    assert mask(line) == line
+
+
+def test_what_a_log_tells_with_its_key_is_hidden_in_its_other_lines(tmp_path, capsys):
+    secret = GENERATED + "x7Yb"
+    log = tmp_path / "train.log"
+    log.write_text(f"hub_token = {secret}\nRuntimeError: FlashAttention only supports Ampere GPUs or newer. {secret}\n")
+    main(["diagnose", str(log)])
+    output = "".join(capsys.readouterr())
+    assert "FlashAttention" in output and secret not in output
 
 
 ESCAPES = (r"\n", r"\t", r"\r", r"\x0a", r"\u000a", r"\\n", r"\033[31m", "%20")

@@ -49,6 +49,32 @@ JSON = (
 
 WRITTEN = {"python": PYTHON, "shell": SHELL, "yaml": YAML, "json": JSON}
 
+LOGGED = (
+    "hub_token ................ %s", "hub_token........%s", "hub_token -> %s", "hub_token => %s", "hub_token    %s", "hub_token\t%s", "| hub_token | %s |",
+    "hub_token\u00a0=\u00a0%s", "hub_token：%s", "\x1b[1mhub_token\x1b[0m=\x1b[32m%s\x1b[0m", "'hub_token': \x1b[32m'%s'\x1b[0m", "hub_token%%3D%s",
+    "password is %s", "password was '%s'", "using password %s", "invalid token: %s", "Invalid API key provided: %s.", "hub_token: Some(%s)",
+    "['hub_token', '%s']", "--password PASSWORD (default: %s)", "password [%s]:", "password (from env): %s", "&quot;hub_token&quot;: &quot;%s&quot;",
+    "<password>%s</password>", '<entry key="hub_token">%s</entry>', "CREATE USER ada IDENTIFIED BY '%s'",
+)  # fmt: skip
+"""How logs and messages put a key and what looks generated beside each other."""
+
+SAID = """
+the password is required and was not given
+password is wrong, the token is 512 characters long
+using token classification with 8192 tokens
+| token | count |
+token    loss
+eos_token ....... 151645
+pad_token -> <|endoftext|>
+max_new_tokens => 512
+num_tokens is 4096000
+Adding special token <|im_start|> to the vocabulary
+the secret is in the learning rate 3.0e-4
+hub_token ....................................... None
+hub_token -> ${HF_TOKEN}
+""".strip().splitlines()
+"""What logs say of tokens and passwords, and holds none."""
+
 ORDINARY = """
 model_name_or_path: sk-learn/sk-transformers-baseline-large
 output_dir: out/basic hyperparameter_configuration

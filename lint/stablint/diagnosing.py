@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from stablint.assemble.asked import Options
@@ -17,7 +18,7 @@ from stablint.log.cause import Cause
 from stablint.log.join import Join, settings_of, wanted
 from stablint.log.reading import Reading, read
 from stablint.log.series import Series
-from stablint.log.source import Unreadable, blocks, logs
+from stablint.log.source import Block, Unreadable, blocks, logs
 from stablint.log.template import Known
 from stablint.options import Wrong
 from stablint.options import options as asked
@@ -25,6 +26,7 @@ from stablint.outputs import tell_faults, wants_color
 from stablint.report.plain import to_json
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.secrets import exit
+from stablint.secrets.masking import known as secrets_of
 from stablint.source.tree import Text
 
 _ECHO = "command in the log"  # a file that is none: the echoed command, where no settings were named
@@ -127,12 +129,25 @@ def of_reading(log: str, reading: Reading, files: list[str], options: Options, k
     return Diagnosis(log, reading, tuple(_nameless(cause) for cause in causes), found, stated, tuple(files))
 
 
+_MOST_LEARNT = 8_000_000  # bytes of a log whose secrets are looked for everywhere in what is told of it
+
+
+def _learning(blocks: Iterator[Block]) -> Iterator[Block]:
+    """What a log tells of a secret in one line, with its key, is hidden in every other as well."""
+    left = _MOST_LEARNT
+    for block in blocks:
+        if left > 0:
+            left -= len(block.data)
+            exit.learn(secrets_of(block.data.decode("utf-8", "replace")))
+        yield block
+
+
 def _read(log: str, known: Known, series: Series | None) -> Reading:
     if log == "-":
-        return read(blocks(sys.stdin.buffer, "-"), known, series)
+        return read(_learning(blocks(sys.stdin.buffer, "-")), known, series)
     try:
         with open(log, "rb") as stream:
-            return read(blocks(stream, log), known, series)
+            return read(_learning(blocks(stream, log)), known, series)
     except OSError as error:
         raise Unreadable(f"{log}: {error.strerror or error}") from error
 

@@ -11,7 +11,15 @@ import re
 from collections.abc import Iterator
 
 from stablint.secrets.hints import OTHERS, PLAIN_OTHERS
-from stablint.secrets.keys import SURE, holds_secret, inherited, looks_generated, names_secret, names_section
+from stablint.secrets.keys import (
+    SURE,
+    holds_secret,
+    inherited,
+    is_placeholder,
+    looks_generated,
+    names_secret,
+    names_section,
+)
 from stablint.secrets.literals import Literal, Read, call_frame, closing, expression, flow, literal, shell_word
 from stablint.secrets.patterns import Pattern
 from stablint.secrets.words import DEFAULTS, READERS, SAVERS, SETTING
@@ -128,6 +136,8 @@ def assigned(text: str, language: str = LINE) -> Iterator[Literal]:
             start = min(escape.end(), mark) if escape is not None else start
         tail = _TAIL.match(text, mark)
         done = max(tail.end() if tail is not None else end, end)
+        dots = text.find("...", end, done) if language == LINE else -1
+        done = dots if dots >= 0 else done
         key = text[start:done].strip(".-")
         around = None
         if text[done : done + 1] in _BREAKS or text[start - 1 : start] in _JOINTS:
@@ -206,12 +216,43 @@ def _behind_escaped_keys(text: str) -> Iterator[Literal]:
 
 _NOTHING = Read([], 0)
 
+_COLOUR = r"(?:\x1b\[[0-9;]{0,12}m)?"
+# How logs and tables put a key and its value beside each other. Where a blank alone stands between them (`weak`) only what looks generated is a value.
+_LOGGED = Pattern(
+    rf"""["']?{_COLOUR}(?:
+          [ \t]{{0,4}}\.{{3,200}}[ \t]{{0,4}} | [ \t]{{0,40}}(?:->|=>|\u2192|[|\u2502])[ \t]{{0,40}} | [ \t]{{2,60}} | \t
+        | [ \t]{{1,4}}(?:(?:is|was|provided|given|set\ to)[:=]?)[ \t]{{1,4}}
+        | [ \t]{{0,2}}[(\[][^()\[\]\n]{{0,40}}[)\]][ \t]{{0,4}}[:=][ \t]{{1,4}}
+        | (?:[ \t][A-Z_]{{1,40}})?[ \t]{{1,2}}[(\[](?:(?:default|current)[:=][ \t]{{0,4}})?
+        | [ \t]{{0,40}}[:=]{_COLOUR}[ \t]{{0,40}}{_COLOUR}(?:Some\()? | {_COLOUR}[:=]
+        | %3[Dd] | %22%3A%22 | &\#61; | (?:&quot;|&\#34;)[ ]?[:=][ ]?(?:&quot;|&\#34;) | >
+        | (?P<weak>[ \t])
+    ){_COLOUR}["']?(?P<value>[^\s"'<>|\u2502,;&()\[\]\x1b]{{6,400}})""",
+    re.VERBOSE,
+)
+
+
+def _logged(text: str, done: int) -> Read | None:
+    found = _LOGGED.match(text, done)
+    if found is None:
+        return None
+    value = found["value"].rstrip(".:!?")
+    surely = looks_generated(value) or (not found["weak"] and _telling(value) and not value.isdigit())
+    if not surely or _CODE.match(value) or text[found.end() : found.end() + 1] in ("(", "[") or is_placeholder(value):
+        return None
+    start = found.start("value")
+    return Read([Literal(start, start + len(value))], found.end())
+
 
 def _values(
     text: str, start: int, done: int, key: str, strength: int, rest: re.Match[str] | None, language: str
 ) -> Read:
     flag = text[start : start + 1] == "-" or text[max(0, start - 2) : start] == "--"
     name = key.replace("-", "_")
+    if language == LINE and (strength == SURE or (strength and text[start - 4 : start].lower() == "api ")):
+        read = _logged(text, done)
+        if read is not None:
+            return read
     if strength == SURE and not flag:
         read = _apart(text, start, done, name, strength, language)
         if read is not None:
@@ -402,7 +443,7 @@ def _compared(text: str, at: int, name: str, strength: int) -> Read:
     return _pieces(text, strength, quoted, PYTHON)
 
 
-_CALLEE = Pattern(r"""([\w.]{0,80})\((?:[\w.\[\]"' \t-]{0,80},[ \t]{0,8})?\\{0,2}["']?\Z""")
+_CALLEE = Pattern(r"""([\w.]{0,80})[(\[](?:[\w.\[\]"' \t-]{0,80},[ \t]{0,8})?\\{0,2}["']?\Z""")
 _OPTION = Pattern(
     r"(?:add_argument|option|Option|argument|Argument|add_option|DEFINE_\w{1,20}|parameter|Field|field|config)\Z"
 )
@@ -433,9 +474,12 @@ def _behind_comma(text: str, start: int, at: int, name: str, strength: int, *, f
         return _NOTHING
     end = closing(text, quoted.end(), quoted["mark"])
     value = text[quoted.end() : end]
+    listed = called[0][len(called[1])] == "["  # `["token", "label"]` may be columns
     surely = name.isupper() or looks_generated(value)
     # `Textbox("api_key", "its title")` may be anything
-    if (surely or (not callee and not any(c.isspace() for c in value))) and holds_secret(strength, value):
+    if (surely or (not callee and not listed and not any(c.isspace() for c in value))) and holds_secret(
+        strength, value
+    ):
         return Read([Literal(quoted.end(), end, surely)], end)
     return _NOTHING
 

@@ -52,6 +52,7 @@ IN_SHAPES = (
     "printf ",
     "<<<",
     "basic ",
+    "identified by",
 )
 """In small letters: what stands beside secrets that are known by their surroundings."""
 

@@ -162,6 +162,8 @@ _BEHIND: tuple[tuple[tuple[str, ...], str], ...] = (
         r"\b(?:echo|printf)[ ]{1,4}(?:-\w{1,4}[ ]{1,4}){0,3}(?:['\"]?%s(?:\\{1,2}n)?['\"]?[ ]{1,4})?\\?[\"']?([^\s\"'|;&\\]{3,400})\\?[\"']?"
         r"[ ]{0,4}\|[ ]{0,4}[^\n|;]{0,120}?\b(?:login|--?pass\w*(?:-stdin|-fd)?|password|passphrase|sudo -S|chpasswd|secret (?:create|set))\b",
     ),
+    # SQL
+    (("identified by",), r"(?i)\bidentified (?:with \w{1,40} )?by [\"']([^\"'\s]{3,200})"),
     # in the address of Telegram's methods
     ((":aa",), r"bot([0-9]{8,10}:AA[A-Za-z0-9_-]{33})"),
     # "scheme://user:" + "…" + "@host"
