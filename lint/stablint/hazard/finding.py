@@ -123,6 +123,10 @@ def _divided(run: Run, turning: frozenset[str], partly: bool) -> frozenset[str]:
     )
 
 
+# What a program hands on to a library, where it does: a launcher's own flags speak of other things.
+_HANDED_ON = ("training.", "lora.", "quantization.", "trainer.")
+
+
 def _of_flags_of_anybody(facts: tuple[Fact, ...], world: World) -> bool:
     """Whether it rests on flags of a program that is not seen to hand them to a library's arguments: it may read them itself."""
     if world.run.framework not in ("", "transformers", "trl"):
@@ -130,7 +134,7 @@ def _of_flags_of_anybody(facts: tuple[Fact, ...], world: World) -> bool:
     if world.run.classes.get("training") and world.scope("training") != PRESUMED:
         return False
     return any(
-        fact.name.startswith("training.") and isinstance(fact.origin, Explicit) and fact.origin.layer == "flags"
+        fact.name.startswith(_HANDED_ON) and isinstance(fact.origin, Explicit) and fact.origin.layer == "flags"
         for fact in facts
     )
 
