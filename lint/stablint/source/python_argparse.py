@@ -64,5 +64,8 @@ def _declared(methods: list[tuple[FoundCall, ast.Attribute]]) -> Iterator[str | 
             continue
         for node in found.node.args:
             yield node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
-        if not found.node.args or any(keyword.arg is None for keyword in found.node.keywords):
-            yield None
+        if not found.node.args or any(
+            keyword.arg is None or (keyword.arg == "nargs" and not isinstance(keyword.value, ast.Constant))
+            for keyword in found.node.keywords
+        ):
+            yield None  # `nargs=argparse.REMAINDER` takes any flag

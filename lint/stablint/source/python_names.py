@@ -305,6 +305,7 @@ class Names:
                 self._target(item.optional_vars, None, "other", end_of(item.context_expr), scope, conditional)
             if isinstance(item.context_expr, ast.Call) and (dotted(item.context_expr.func) or [""])[-1] == "suppress":
                 self.attempts.append((position_of(node), end_of(node)))
+                conditional = True
         self._later((*(item.context_expr for item in node.items), *node.body), scope, conditional)
 
     def named(self, node: ast.AST, scope: Scope, conditional: bool, _: str | None) -> None:
