@@ -3,6 +3,8 @@ TrainingArguments."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN, is_unknown
@@ -118,6 +120,15 @@ def _flag(key: str) -> Row | None:
     return None if key in _OF_THE_COMMAND or key.startswith("no_") else row(key)
 
 
+def _left_out(said: dict[str, Any]) -> frozenset[str]:
+    """Switches that it leaves out beside others: fp16 beside bf16 (0.19.0 core/builders/base.py:271), four bits of an `adapter: lora` beside eight
+    (loaders/model.py:829)."""
+    found = {"training.fp16"} if said.get("training.bf16") is True and said.get("training.fp16") is True else set()
+    if said.get("training.adapter") == "lora" and said.get("quantization.load_in_8bit") is True:
+        found.add("quantization.load_in_4bit")
+    return frozenset(found)
+
+
 def lower(block: Block, layer: str = "file") -> Fragment:
     """A file, or the flags of `axolotl train FILE --learning-rate 1e-4`: `load_cfg` puts them over the file's keys (cli/config.py)."""
     flags = block.kind == "flags"
@@ -125,6 +136,8 @@ def lower(block: Block, layer: str = "file") -> Fragment:
         block = block._replace(mapping=block.mapping._replace(open=True))
     statements = tuple(lower_mapping(block, ROWS, layer, _flag if flags else row, flags=flags))
     said = {one.fact: one.value for one in statements}
+    left_out = _left_out(said)
+    statements = tuple(one._replace(value=False) if one.fact in left_out else one for one in statements)
     classes: dict[str, tuple[str, ...]] = {}
     adapter = said.get("training.adapter")
     if not is_unknown(adapter) and adapter:
