@@ -340,6 +340,14 @@ special_tokens: {pad_token: <pad>, eos_token: </s>}
 secret: WANDB_API_KEY
 wandb_project: my-project-2026
 output_dir: runs/2026-11-22T08-29-36
+if "<pad>" == pad_token: tokens.append("<pad>")
+for token in ("<s>", "</s>"): tokenizer.add_tokens(token)
+special_tokens.append("<|im_start|>")
+def get_tokenizer(): return "qwen"
+columns = ["token", "label"]
+echo done > out/tokenizer.txt
+if token in ("<s>", "</s>"): pass
+passes.append("first_pass_of_two")
 """.strip().splitlines()
 
 

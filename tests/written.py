@@ -18,6 +18,8 @@ PYTHON = (
     "@click.option('--api-key', envvar='K', default='%s')", "api_key = typer.Option('%s', '--api-key')", "x['pass\\u0077ord'] = '%s'",
     'cfg = {"pass word": "%s"}', 'cfg = {"api key": "%s"}', 'cfg = {"password (db)": "%s"}', 'cfg = {"password ": "%s"}', 'pass_word = "%s"',
     'login(pw="%s")', 'api_key_list = ["%s"]', 'requests.get(u, auth=HTTPBasicAuth("u", "%s"))',
+    'for api_key in ("%s",): pass', 'if password in ("%s", "b"): pass', 'if "%s" == password: pass', 'passwords.append("%s")', 'passwords.extend(["%s"])',
+    'def get_password():\n    return "%s"', 'def get_password(): return "%s"', 'cfg = {"password": None or "%s"}', 'cfg = {"password": lambda: "%s"}',
     "requests.post(u, json={'credentials': {'user': 'ada', 'pass': '%s'}})", "secrets = [\n    '%s',\n]",
 )  # fmt: skip
 SHELL = (
@@ -27,6 +29,10 @@ SHELL = (
     "curl --user ada:'%s' h", "curl -H 'X-Api-Key: %s' h", "curl -H 'Authorization: token %s' h", "echo %s | hf auth login",
     "echo %s | docker login -u a --password-stdin", "git clone 'https://ada:pa|%s@h/x'", "git clone https://ada:pa$%s@h/x", "sshpass -p '%s' ssh a",
     "mysql -uroot -p'%s' db", "redis-cli -a %s", "declare -A TOKENS=([hf]=%s)",
+    "export HF_TOKEN=`echo %s`", "HF_TOKEN=${HF_TOKEN/x/%s}", 'printf "%s\\n" | wandb login', "cat <<EOF | hf auth login\n%s\nEOF", "curl -u :%s h",
+    "wandb login --host https://h.example.org %s", "modelscope login -t %s", "npm config set //r.example.org/:_authToken %s", "jq --arg password %s .x y",
+    'gh secret set HF_TOKEN --body "%s"', "gh secret set HF_TOKEN -b %s", "echo %s > ~/.cache/huggingface/token", "t trainer.secrets.wandb=%s",
+    "[[ $DB_PASSWORD == %s ]] && x", "setx HF_TOKEN %s",
     "DB_PASSWORD=here-%s", "DB_PASSWORD='pa...%s'", "DB_PASSWORD=\"$A%s\"", "local api_key='%s'", "kubectl create secret generic hf --from-literal=token=%s",
 )  # fmt: skip
 YAML = (
@@ -35,6 +41,8 @@ YAML = (
     "env: [{name: DB_PASSWORD, value: %s}]", "secrets:\n  wandb: %s", "secrets: {wandb: %s}", "credentials:\n  prod:\n    wandb: %s", "tokens:\n  hf: %s",
     "passwords: {admin: %s}", "l: [{password: %s}]", "hub_token: ${oc.env:HF_TOKEN,%s}", "hub_token: '{{ env(\"A\",\"%s\") }}'",
     "x: &p %s\npassword: *p", "password: !!str %s", "contraseña: %s", "密码: %s", "пароль: %s", "mot_de_passe: %s", "senha: %s",
+    "secrets: &s\n  wandb: %s", "secrets: !x\n  wandb: %s", "secrets:\n# of the team\n  wandb: %s", "hub_token: ${oc.decode:'%s'}", "env:\n  - [HF_TOKEN, %s]",
+    "env:\n  - name: HF_TOKEN\n    # mine\n    value: %s", "url: jdbc:oracle:thin:ada/%s@//h:1521/x", "url: git+https://%s:x-oauth-basic@h.example.org/x.git",
     "dbpass: %s", "db_pw: %s", "passPhrase: %s", "api key: %s", "password (prod): %s", "密码：%s", "秘钥: %s", "секрет: %s", "basic_auth: ada:%s",
     "headers:\n  Authorization: %s", "password_root: %s", "token_hf: %s", "hf_token_read: %s", "dbPass : %s", "password: ABCD_%s",
     "{a: 1, hub_token: zebra [%s",

@@ -68,7 +68,7 @@ _NUMBER = Pattern(r"-?(?:[0-9][0-9_]{3,100}(?:\.[0-9]{1,40})?|0[xX][0-9a-fA-F_]{
 _WORD = Pattern(r"""[^\s"'`,;&|<>()\[\]{}\\]{1,4096}""")
 _FLOW_REST = Pattern(r"(?:[^,}\]\n\r#]|(?<![ \t])#){1,4096}")
 _YAML_REST = Pattern(r"""[^\n\r]{1,4096}?(?=[ \t]{1,40}\#|[ \t]{0,40}(?:\r|\n|\Z))""")
-_YAML_HEAD = Pattern(r"(?:[&!][^\s]{0,100}[ \t]{1,8}){0,3}")
+_YAML_HEAD = Pattern(r"(?:[&!][^\s]{0,100}(?:[ \t]{1,8}|(?=[\r\n]))){0,3}")
 _BLOCK = Pattern(r"[|>][-+0-9]{0,2}[ \t]{0,20}(?:\#[^\n]{0,200})?\r?\n")
 _ITEM = Pattern(r"[ \t]{0,40}-[ \t]{1,20}")
 _CHILD = Pattern(r"""["']?([\w.-]{1,80})["']?[ \t]{0,8}:(?:[ \t]{1,40}|\Z)""")
@@ -145,6 +145,19 @@ def assigned(text: str, language: str = LINE) -> Iterator[Literal]:
         if around is not None:
             key, done = around
         strength = names_secret(key.replace("-", "_"))
+        if (
+            not strength
+            and text[done : done + 1] == "("
+            and language in (PYTHON, JSON)
+            and key.rpartition(".")[2] in _APPENDED
+        ):
+            owner = key.rpartition(".")[0]
+            strength = names_secret(owner)
+            if strength:
+                read = expression(text, done + 1, owner, strength, within=call_frame(owner, strength, ""))
+                yield from read.literals
+                done = max(done, read.end)
+            continue
         if not strength and not names_section(key):
             continue
         rest = _REST.match(text, done)
@@ -215,6 +228,12 @@ def _behind_escaped_keys(text: str) -> Iterator[Literal]:
 
 
 _NOTHING = Read([], 0)
+_AMONG = Pattern(r"""[ \t]{1,4}(?:not[ \t])?in[ \t]{1,4}(?=[(\[{])""")
+_APPENDED = ("append", "extend", "insert", "add")
+_RETURNED = Pattern(
+    r"""\([^()\n]{0,100}\)[^\n:]{0,60}:[ \t]{0,8}(?:\n(?:[^\n]{0,200}\n){0,3}?[ \t]{1,40})?return[ \t]{1,8}(?=[rbfuRBFU]{0,2}["'])"""
+)
+_TURNED = Pattern(r"""["']([^"'\n]{3,200})["'][ \t]{0,4}[!=]=[ \t]{0,4}(?:[A-Za-z_]\w{0,40}\.){0,3}\Z""")
 
 _COLOUR = r"(?:\x1b\[[0-9;]{0,12}m)?"
 # How logs and tables put a key and its value beside each other. Where a blank alone stands between them (`weak`) only what looks generated is a value.
@@ -268,13 +287,27 @@ def _values(
         return _NOTHING
     if name == "Authorization" or (rest["close"] and name.lower() == "authorization"):
         strength = SURE
+    if (
+        rest["comma"] is not None
+        and language == YAML
+        and not rest["close"]
+        and text[start - 1 : start] == "["
+        and strength == SURE
+    ):
+        return _plain_value(text, at, name, strength) if name.isupper() else _NOTHING
     if rest["comma"] is not None:
         return _behind_comma(text, start, at, name, strength, flag=flag) if strength and rest["close"] else _NOTHING
+    if rest["gap"] is not None and strength == SURE and language == PYTHON and not flag:
+        among = _AMONG.match(text, done)
+        if among is not None:
+            return expression(text, among.end(), name, strength)
     if rest["gap"] is not None:
         if not strength or not (flag or _sets(text, start)):
             return _NOTHING
         return _argument(text, start, at, name, strength, language)
     sign = rest["sign"].strip(" \t\r\n\\\u00a0\u200b").replace("\uff1a", ":")
+    if sign in ("==", "!=") and language == SHELL and strength == SURE:
+        return _shell(text, at, strength)
     if sign in ("==", "!="):
         return _compared(text, at, name, strength) if strength == SURE and language in (PYTHON, JSON) else _NOTHING
     if ":" in sign and language in (PYTHON, LINE):
@@ -326,6 +359,8 @@ def _opens_block(text: str, rest: re.Match[str]) -> bool:
 def _is_program(text: str, start: int, at: int, close: str | None, sign: str, language: str) -> bool:
     """Whether an expression of a program stands there, and not a value alone."""
     if language == PYTHON:
+        if close and text[start - 1 : start] == close and sign == ":":
+            return True  # of a dictionary
         return not (_BARE_WORD.match(text, at) is not None and _in_words(text, start))
     if language == JSON:
         return close != '"' and _BARE_WORD.match(text, at) is None
@@ -358,7 +393,8 @@ _PAIR_NAME = Pattern(
     r"""[ \t]{0,8}\\{0,2}["']?\Z"""
 )
 _PAIR_VALUE = Pattern(
-    r"""\\{0,2}["']?[ \t]{0,8},?[ \t]{0,8}(?:\#[^\n]{0,100})?(?:\\n"[ \t]{0,8},)?(?:\r?\n[ \t]{0,80})?\\{0,2}["']?"""
+    r"""\\{0,2}["']?[ \t]{0,8},?[ \t]{0,8}(?:\#[^\n]{0,100})?(?:\\n"[ \t]{0,8},)?"""
+    r"""(?:\r?\n[ \t]{0,80}(?:(?:\#|type:|required:)[^\n]{0,100})?){0,3}\\{0,2}["']?"""
     r"""(?:value|Value|default|val|content|data)\\{0,2}["']?[ \t]{0,8}[:=][ \t]{0,8}"""
 )
 _VALUE_NAME = Pattern(r"""(?:\bvalue|\bdefault|\bval|Value)\\{0,2}["']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,2}""")
@@ -390,6 +426,15 @@ def _apart(text: str, start: int, done: int, name: str, strength: int, language:
             if holds_secret(strength, literal(before[part])):
                 return Read([Literal(*before.span(part))], done)
     following = text[done : done + 1]
+    if language in (PYTHON, JSON) and head[-3:] in ("== ", "!= "):
+        turned = _TURNED.search(head)
+        if turned is not None and name.lower() != "token" and holds_secret(strength, turned[1]):
+            begin = max(0, start - 60)
+            return Read([Literal(begin + turned.start(1), begin + turned.end(1))], done)
+    if following == "(" and head.endswith("def "):
+        returned = _RETURNED.match(text, done)
+        if returned is not None:
+            return expression(text, returned.end(), name, strength)
     if following == "(":
         return _called_with(text, start, done, name, strength)
     if following in (" ", "\t", "<") and language != PYTHON:
@@ -485,7 +530,8 @@ def _behind_comma(text: str, start: int, at: int, name: str, strength: int, *, f
 
 
 _SETTERS = Pattern(
-    r"(?:(?:setenv|env|set_env|set|config|export|ENV|ARG)[ \t]{1,8}(?:--?\w{1,20}[ \t]{1,4})?|printf[ \t]{1,4}-v[ \t]{1,4})\Z"
+    r"(?:(?:setenv|env|set_env|set|config|export|ENV|ARG)[ \t]{1,8}(?:--?\w{1,20}[ \t]{1,4})?|--arg[ \t]{1,4}|setx[ \t]{1,4}|"
+    r"config[ \t]{1,4}set[ \t]{1,4}[^\s]{1,60}|printf[ \t]{1,4}-v[ \t]{1,4})\Z"
 )
 
 
@@ -494,7 +540,7 @@ def _sets(text: str, start: int) -> bool:
     return _SETTERS.search(text, max(0, start - 40), start) is not None
 
 
-_PRINTED = Pattern(r"""["']?%[sb](?:\\n)?["']?[ \t]{1,8}""")
+_PRINTED = Pattern(r"""(?:-b|--body)[ \t=]{1,4}|["']?%[sb](?:\\n)?["']?[ \t]{1,8}""")
 
 
 def _argument(text: str, start: int, at: int, name: str, strength: int, language: str) -> Read:
@@ -602,6 +648,8 @@ def _shell(text: str, at: int, strength: int) -> Read:
     if value[0] == "(":
         words = _ARRAY_WORD.finditer(text, at + 1, end)
         return Read([Literal(*word.span()) for word in words if holds_secret(strength, word[0].strip("\"'"))], end)
+    if value[0] == value[-1] == "`":
+        value = f"$({value[1:-1]})"
     bare = value[1:] if value[:2] in ("$'", '$"') else value
     if not bare.startswith("$("):
         bare = bare.replace('"', "").replace("'", "")
@@ -718,7 +766,7 @@ def _below(text: str, at: int, indent: int, name: str, strength: int, *, block: 
         body = line.strip()
         depth = len(line) - len(line.lstrip())
         item = _ITEM.match(line)
-        if body and not (depth > indent or (not block and item is not None and depth >= indent)):
+        if body and body[0] != "#" and not (depth > indent or (not block and item is not None and depth >= indent)):
             end = at
             break
         begin = item.end() if item is not None and not block else depth

@@ -53,6 +53,7 @@ IN_SHAPES = (
     "<<<",
     "basic ",
     "identified by",
+    "jdbc:oracle:",
 )
 """In small letters: what stands beside secrets that are known by their surroundings."""
 

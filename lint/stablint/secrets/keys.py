@@ -50,8 +50,11 @@ def names_secret(key: str) -> int:
 
 
 def _strength(key: str) -> int:
-    name = key.rpartition(".")[2]
+    above, _, name = key.rpartition(".")
     lowered = name.lower()
+    section = above.rpartition(".")[2].lower()
+    if section in ("secrets", "credentials", "passwords", "tokens", "api_keys") and lowered in VENDORS:
+        return SURE  # `trainer.secrets.wandb`
     if len(name) > _LONGEST_KEY or not may_hold_key(lowered):
         return NO
     if any(word in lowered for word in IN_OTHER_LANGUAGES):
@@ -63,8 +66,7 @@ def _strength(key: str) -> int:
         words.pop()
     if not words:
         return NO
-    strength = _of_last(words, name)
-    return strength or _of_earlier(words)
+    return _of_last(words, name) or _of_earlier(words)
 
 
 def _of_last(words: list[str], name: str) -> int:
@@ -199,6 +201,7 @@ _VARIABLE = r"\$?\{\{[^\n]{0,200}?\}\}|\{%[^\n]{0,200}?%\}|\$\{[^{}]{0,200}\}|\$
 # What stands in for a variable that is not set: `${A:-…}`, `${oc.env:A,…}`, `{{ env("A", "…") }}`, `$(echo …)`.
 _STAND_IN = (
     r"\$\{[\w.#!]{1,100}:?[-=+?](?P<shell>[^{}]*)\}|\$\{[\w.]{1,40}:[^,{}]{0,100},(?P<resolver>[^{}]*)\}"
+    r"|\$\{[\w.]{1,100}//?[^/{}]{0,100}/(?P<replaced>[^{}]*)\}|\$\{(?:oc\.decode|decode|b64|base64):(?P<decoded>[^{}]*)\}"
     r"|\$\((?:.*<<|(?:.*\|)?\s*(?:echo|printf|base64)\s)(?P<printed>.*)\)"
 )
 _TEMPLATE_TEXT = r"""(?:,|default\(|\bor\b|\belse\b|\{\{)\s*\\?["']([^"'\\]{1,200})"""

@@ -159,9 +159,23 @@ _BEHIND: tuple[tuple[tuple[str, ...], str], ...] = (
     # echo … | docker login --password-stdin
     (
         ("echo ", "printf "),
-        r"\b(?:echo|printf)[ ]{1,4}(?:-\w{1,4}[ ]{1,4}){0,3}(?:['\"]?%s(?:\\{1,2}n)?['\"]?[ ]{1,4})?\\?[\"']?([^\s\"'|;&\\]{3,400})\\?[\"']?"
+        r"\b(?:echo|printf)[ ]{1,4}(?:-\w{1,4}[ ]{1,4}){0,3}(?:['\"]?%s(?:\\{1,2}n)?['\"]?[ ]{1,4})?\\?[\"']?([^\s\"'|;&\\]{3,400})(?:\\{1,2}n)?\\?[\"']?"
         r"[ ]{0,4}\|[ ]{0,4}[^\n|;]{0,120}?\b(?:login|--?pass\w*(?:-stdin|-fd)?|password|passphrase|sudo -S|chpasswd|secret (?:create|set))\b",
     ),
+    (
+        ("login",),
+        r"\b(?:wandb|swanlab|modelscope|podman|az) login\b[^\n|;]{0,120}? (?:-[tp]|--(?:api-)?(?:token|key|password)|--host[ =][^\s]{1,100})[ =]{1,3}"
+        r"[\"']?(?!-)([^\s\"'\\;&|<>]{6,200})",
+    ),
+    (("login",), r"<<-?[ ]?[\"']?\w{1,40}[\"']?[ ]?\|[^\n|;]{0,80}\blogin\b[^\n|;]{0,80}\n([^\s]{3,400})(?=\n)"),
+    # into a file that holds a secret
+    (
+        ("echo ", "printf "),
+        r"\b(?:echo|printf)[ ]{1,4}(?:-\w{1,4}[ ]{1,4}){0,3}[\"']?([^\s\"'|;&<>\\]{3,400})(?:\\{1,2}n)?[\"']?[ ]{0,4}>{1,2}[ ]{0,4}"
+        r"[\"']?(?:[^\s;&|]{0,120}[/._])?(?:token|password|passwd|pgpass|netrc|secret|vault_pass|credentials)(?:\.txt)?(?=[\s\"';&]|\Z)",
+    ),
+    (("jdbc:oracle:",), r"jdbc:oracle:\w{1,10}:[^\s/@\"']{1,60}/([^\s@\"']{3,200})@"),
+    (("x-oauth-basic@",), r"://([^\s:/@\"']{8,300}):x-oauth-basic@"),
     # SQL
     (("identified by",), r"(?i)\bidentified (?:with \w{1,40} )?by [\"']([^\"'\s]{3,200})"),
     # in the address of Telegram's methods
@@ -174,7 +188,7 @@ _BEHIND: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("curl ", "wget ", "sshpass", "mysql", "docker ", "redis-cli "),
-        r"(?:curl[^\n|;]{0,200}? (?:-\w{0,8}u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,100}:[\"']?|sshpass[ ]-p[ ]?[\"']?"
+        r"(?:curl[^\n|;]{0,200}? (?:-\w{0,8}u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{0,100}:[\"']?|sshpass[ ]-p[ ]?[\"']?"
         r"|docker[ ]login[^\n|;]{0,200}? -p[ ]?[\"']?|mysql[^\n|;]{0,200}? -p[\"']?|redis-cli[^\n|;]{0,200}? -a[ ][\"']?)([^\s\"']{3,200})",
     ),
     (("password ",), r"(?i)\blogin[ \t\n\r]{1,8}[^\s]{1,100}[ \t\n\r]{1,8}password[ ]{1,4}([^\s\"'$<\\]{3,200})"),
