@@ -110,6 +110,10 @@ GROWING_TEXT: dict[str, Attack] = {
     "shell a declaration of many words": lambda size: {"run.sh": LAUNCH + "o\ndeclare" + " declare -A" * (size // 11) + "\n"},
     "shell an export of many words": lambda size: {"run.sh": LAUNCH + "o\ntypeset -x" + " a=1" * (size // 4) + "\n"},
     "values before their names": lambda size: {"train.yaml": RECIPE + "# " + "val:id:pass;" * (size // 12) + "\n"},
+    "values of keys in values of keys": lambda size: {"train.yaml": RECIPE + "# " + "sk-=" * (size // 4) + "\n"},
+    "values of sure keys in values of keys": lambda size: {"train.yaml": RECIPE + "# " + "password=" * (size // 9) + "\n"},
+    "longer values of keys in values of keys": lambda size: {"train.yaml": RECIPE + "# " + "sk-=abcdef12" * (size // 12) + "\n"},
+    "git patterns of stars and brackets": lambda size: {".git/HEAD": "ref: x\n", ".gitignore": "* [" * (size // 3) + "\n", "train.yaml": RECIPE},
     "git patterns of open brackets": lambda size: {".git/HEAD": "ref: x\n", ".gitignore": "[" * size + "\n", "train.yaml": RECIPE},
     "git patterns of stars": lambda size: {".git/HEAD": "ref: x\n", ".gitignore": "**/" * (size // 3) + "x\n", "a/b/c/d/e/f/g/h/i/train.yaml": RECIPE},
     "git patterns with stars between": lambda size: {
