@@ -136,6 +136,20 @@ def test_what_is_no_baseline_is_refused(here, text):
     assert main([".", "--baseline", "broken.json"]) == 2
 
 
+def test_on_a_full_disk_the_old_one_stays(here, monkeypatch, capsys):
+    before = (here / "base.json").read_bytes()
+    (here / "configs" / "b.yaml").write_text(BAD)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    assert main([".", "--write-baseline", "--baseline", "base.json"]) == 2
+    assert "No space left" in capsys.readouterr().err
+    assert (here / "base.json").read_bytes() == before
+    assert sorted(path.name for path in here.iterdir()) == ["base.json", "configs"]
+
+
 def test_the_settings_may_name_it(here):
     (here / "stablint.toml").write_text('baseline = "base.json"\n')
     assert main(["."]) == 0

@@ -70,6 +70,22 @@ def test_a_symbolic_link_out_of_the_tree_is_not_followed(tmp_path: Path) -> None
     assert not any(name.startswith("deepspeed.") for name in run.explicit)
 
 
+@pytest.mark.parametrize("words", [("check",), ("show",), ("check", "--fix", "--unsafe-fixes")])
+def test_a_link_out_of_the_repository_is_not_followed_where_it_is_named(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Names come from lists of changed files as well as from people."""
+    written(tmp_path / "home", {"x.yaml": "model_name_or_path: PRIVATE/model\nfp16: true\nbf16: true\n" + RECIPE})
+    written(tmp_path / "project", {".git/HEAD": "ref: x\n"})
+    (tmp_path / "project/t.yaml").symlink_to(tmp_path / "home/x.yaml")
+    monkeypatch.chdir(tmp_path / "project")
+    assert main([*words, "t.yaml"]) != 1
+    said = capsys.readouterr()
+    assert "link out of the repository" in said.err and "PRIVATE" not in said.out + said.err
+    assert main(["show", "--allow-outside", "t.yaml"]) == 0
+    assert "PRIVATE" in capsys.readouterr().out
+
+
 def test_a_folder_that_links_to_itself_ends(tmp_path: Path) -> None:
     written(tmp_path, {"train.yaml": RECIPE})
     (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)

@@ -214,7 +214,7 @@ def test_settings_of_a_repository_let_nothing_be_written_outside_of_it(here, tmp
     (here / "train.yaml").symlink_to(outside)
     put(here, stablint__toml="allow-outside = true\n")
     main(["train.yaml", "--fix", "--unsafe-fixes", "--gpu", "A100-80GB"])
-    assert "train.yaml: not written" in capsys.readouterr().err
+    assert "train.yaml: not read: it is a link out of the repository" in capsys.readouterr().err
     assert outside.read_text() == FIXABLE
 
 

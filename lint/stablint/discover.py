@@ -148,6 +148,13 @@ def repository(folder: str) -> str | None:
         folder = parent
 
 
+def is_link_out(path: str) -> bool:
+    """Whether a link leads the path out of the repository in which it is named; a checkout may hold a link under any name."""
+    absolute = os.path.abspath(path)
+    root = repository(os.path.dirname(absolute))
+    return root is not None and absolute != root and not source_text.is_inside(absolute, root)
+
+
 def leads_out(path: str, base: str) -> str | None:
     """Where a file that is to be written would really lie, if a link leads it out of the repository that it is named in (else out of
     `base`); None where no link does that. A checkout may hold a link under any name that a report usually has.

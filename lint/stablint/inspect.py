@@ -78,7 +78,7 @@ def inspect(
     if earlier is not None:
         listed, files = list(earlier.listed), earlier.files.renewed(texts)
     else:
-        listed = _listed(paths, base, texts, missed)
+        listed = _listed(paths, base, texts, missed, lambda path: _everywhere(path, options))
         if policies is not None:
             listed = [(path, named) for path, named in listed if not policies.at(path).excludes(path) or named]
         files = Files(_roots(paths, base, options), base)
@@ -240,14 +240,29 @@ def _roots(paths: list[str], base: str, options: Options) -> Callable[[str], str
     return lambda path: os.path.abspath(os.sep) if policies.at(path).allow_outside else roots.of(path)
 
 
-def _listed(paths: list[str], base: str, texts: Table[str, Text], missed: discover.Missed) -> list[tuple[str, bool]]:
+def _everywhere(path: str, options: Options) -> bool:
+    return options.root is not None or (options.policies is not None and options.policies.at(path).allow_outside)
+
+
+def _listed(
+    paths: list[str], base: str, texts: Table[str, Text], missed: discover.Missed, everywhere: Callable[[str], bool]
+) -> list[tuple[str, bool]]:
+    """What is to be checked. A link that leads out of the repository is not followed where its name comes from a list of changed files either."""
     inner = [
         path
         for path in paths
         if os.path.normpath(os.path.join(base, path)) not in texts or os.path.lexists(os.path.join(base, path))
     ]
     given = [(path, True) for path in texts if not os.path.lexists(path)]
-    return sorted([*discover.files(inner, base, missed), *given])
+    outside = [path for path in inner if discover.is_link_out(os.path.join(base, path)) and not everywhere(path)]
+    missed += [
+        (
+            os.path.normpath(os.path.join(base, path)),
+            "not read: it is a link out of the repository, which --allow-outside follows",
+        )
+        for path in outside
+    ]
+    return sorted([*discover.files([path for path in inner if path not in outside], base, missed), *given])
 
 
 def _may_be_own(path: str, files: Files, options: Options) -> bool:

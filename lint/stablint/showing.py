@@ -18,6 +18,7 @@ from stablint.log.template import printed_by
 from stablint.options import Wrong
 from stablint.outputs import tell_faults, wants_color
 from stablint.report import explain, rules, show
+from stablint.report.plain import plain
 from stablint.report.show import RunShow
 from stablint.run.derived import RULES
 from stablint.run.fact import ABSENT, is_unknown
@@ -32,6 +33,8 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
     except NoSuchPath as error:
         raise Wrong(f"`{error}` does not exist") from error
     tell_faults(found)
+    for name, why in found.unread:
+        exit.tell(f"{plain(name)}: {plain(why)}")
     if not found.runs:
         raise Wrong("no training configuration: nothing to show")
     runs = [shown(run) for run in found.runs]

@@ -57,6 +57,15 @@ def test_an_edit_since_it_was_read_stays(together: bool, tmp_path: Path) -> None
     assert there(tmp_path) == {"a.yaml": OLD if together else NEW, "b.yaml": "b: 3\n"}
 
 
+def pair(folder: Path) -> list[Path]:
+    """Two files that stand in nobody's way."""
+    (folder / "pair").mkdir()
+    paths = [folder / "pair" / name for name in ("one", "other")]
+    for path in paths:
+        path.touch()
+    return paths
+
+
 # Somebody does this at the worst moment: between the comparison and the exchange of the last file.
 def append(path: Path) -> None:
     with path.open("a") as file:
@@ -69,13 +78,17 @@ def replace(path: Path) -> None:
 
 
 @pytest.mark.parametrize("edit", [append, replace])
-@pytest.mark.parametrize("moment", ["link", "_same", "replace"])
+@pytest.mark.parametrize("moment", ["link", "_same", "_exchanged", "replace"])
 def test_an_edit_at_the_worst_moment_stays(
     moment: str, edit: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if (moment, edit) == ("replace", replace):
-        pytest.skip("two calls of the system apart: nobody can tell")
-    module = exchange if moment == "_same" else os
+        pytest.skip("two calls of the system apart: where it cannot exchange two names nobody can tell")
+    module = os if moment in ("link", "replace") else exchange
+    if moment == "replace":
+        monkeypatch.setattr(exchange, "_exchanged", lambda one, other: False)
+    if moment == "_exchanged" and not exchange._exchanged(*(str(path) for path in pair(tmp_path))):
+        pytest.skip("this file system cannot exchange two names")
     original = getattr(module, moment)
     typed = []
 
@@ -107,6 +120,7 @@ def test_a_disk_that_fails_leaves_every_file_as_it_was(
         return original(*arguments, **named)
 
     monkeypatch.setattr(os, call, fail)
+    monkeypatch.setattr(exchange, "_exchanged", lambda one, other: False)
     if call == "link":  # there are file systems without a second name; a copy does as well
         assert not put(tmp_path, "a.yaml", "b.yaml", "c.yaml").refused
         assert there(tmp_path) == dict.fromkeys(("a.yaml", "b.yaml", "c.yaml"), NEW)
@@ -207,12 +221,12 @@ def killed(folder: Path, *names: str, after: int) -> None:
         "from stablint.fix import exchange\n"
         "from stablint.fix.write import write_all\n"
         "from stablint.source.tree import Text\n"
-        f"replace, left = os.replace, [{after}]\n"
-        "def slow(a, b):\n"
+        f"take, left = exchange._take_place, [{after}]\n"
+        "def slow(part, old):\n"
         "    if not left[0]: os._exit(9)\n"
         "    left[0] -= 1\n"
-        "    replace(a, b)\n"
-        "os.replace = slow\n"
+        "    take(part, old)\n"
+        "exchange._take_place = slow\n"
         f"new = {{p: Text(p, p, {NEW!r}) for p in sys.argv[1:]}}\n"
         f"old = {{p: Text(p, p, {OLD!r}) for p in sys.argv[1:]}}\n"
         f"write_all(new, old, lambda p: {str(folder)!r}, [list(new)])\n"
@@ -313,14 +327,14 @@ def test_a_signal_in_the_middle_waits_until_the_files_are_whole(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     new, old = texts(tmp_path, "a.yaml", "b.yaml", "c.yaml")
-    original, written_ = os.replace, []
+    original, written_ = exchange._take_place, []
 
-    def interrupted(source: str, target: str) -> None:
-        original(source, target)
-        if target.endswith("b.yaml"):
+    def interrupted(part: exchange.Part, before: str) -> None:
+        original(part, before)
+        if part.target.endswith("b.yaml"):
             os.kill(os.getpid(), number)
 
-    monkeypatch.setattr(os, "replace", interrupted)
+    monkeypatch.setattr(exchange, "_take_place", interrupted)
     with pytest.raises(KeyboardInterrupt) as stopped:
         write_all(new, old, lambda path: str(tmp_path), [], written_)
     assert stopped.value.number == number and len(written_) == 3
@@ -420,3 +434,18 @@ def test_typed_while_it_runs(finished: tuple[dict[str, str], float], tmp_path: P
         child.communicate(timeout=60)
         assert (folder / name).read_text().endswith("typed: 1\n")
         assert not list(folder.rglob(".stablint-*"))
+
+
+def test_a_journal_that_git_tracks_came_with_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no repair's: nothing is put back, and nothing of it removed."""
+    old, new = tmp_path / ".stablint-1-00000000-1.old", tmp_path / "train.yaml"
+    old.write_text("evil: 1\n")
+    new.write_text(OLD)
+    journal = tmp_path / ".stablint-1-00000000-2.journal"
+    step = strays.Step(str(new), str(old), strays.digest(old.read_bytes()), strays.digest(new.read_bytes()))
+    journal.write_bytes(strays.journal([step], str(journal)))
+    subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+    monkeypatch.setattr(strays, "_at_work", lambda path: False)
+    assert not list(strays.recover([str(tmp_path)], str(tmp_path)))
+    assert new.read_text() == OLD and old.exists() and journal.exists()

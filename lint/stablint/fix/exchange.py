@@ -7,9 +7,11 @@ read, byte by byte, and the new one takes its place; what was written into the o
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import shutil
 import stat
+import sys
 from typing import NamedTuple
 
 from stablint.fix import strays
@@ -166,7 +168,7 @@ class Repair:
             shutil.copy2(part.target, old)
         _compare(old, part.before, part.path)
         _same(old, part)
-        os.replace(part.new, part.target)
+        _take_place(part, old)
         self._done.append(part)
 
     def _write_journal(self) -> None:
@@ -198,6 +200,31 @@ def _compare(place: str, before: bytes, path: str) -> None:
         same = False
     if not same:
         raise Changed(path)
+
+
+_EXCHANGE = 2  # renameat2(2), RENAME_EXCHANGE
+_HERE = -100  # fcntl(2), AT_FDCWD
+
+
+def _take_place(part: Part, old: str) -> None:
+    """The new file in the place of the old one. Where the system can exchange two names, what an editor has put there in the last moment is seen,
+    and put back."""
+    if not _exchanged(part.new, part.target):
+        os.replace(part.new, part.target)
+        return
+    try:
+        if not os.path.samestat(os.lstat(part.new), os.lstat(old)):
+            _compare(part.new, part.before, part.path)
+    except Changed:
+        _exchanged(part.new, part.target)
+        raise
+    os.unlink(part.new)
+
+
+def _exchanged(one: str, other: str) -> bool:
+    """Whether the system could exchange the two names in one step: Linux, on most file systems."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
+    return rename is not None and rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0
 
 
 def _same(old: str, part: Part) -> None:

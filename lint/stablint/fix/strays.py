@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import NamedTuple
 
+from stablint.source import gitignore
 from stablint.source.text import bytes_of, is_inside
 
 _NAME = re.compile(r"\.stablint-(?P<process>\d+)-(?P<host>[0-9a-f]{8})-\d+\.(?P<kind>tmp|old|journal)")
@@ -68,7 +69,10 @@ def recover(folders: Iterable[str], root: str) -> Iterator[tuple[str, str]]:
     Nothing outside of `root` is touched, whatever a journal says: it may have come with the repository.
     """
     left = [os.path.join(folder, name) for folder in sorted(set(folders)) for name in _names(folder)]
-    dead = [path for path in left if not _at_work(path)]
+    git = gitignore.Repository(root)
+    dead = [
+        path for path in left if not (_at_work(path) or git.tracks(path, unsure=False))
+    ]  # no repair has left what git tracks
     for path in dead:
         if path.endswith(".journal") and is_inside(path, root):
             yield from _undo(path, root)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -180,10 +181,24 @@ def hand_back(data: bytes) -> None:
 
 
 def write_report(path: str, text: str) -> None:
-    """A report's file. Raises OSError."""
-    text = masked(text, data=text[:1] in ("{", "["))
-    with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-        file.write(text)
+    """A report's file, whole or not at all: on a full disk the old one stays. Raises OSError."""
+    data = masked(text, data=text[:1] in ("{", "[")).encode("utf-8", "backslashreplace")
+    target = os.path.realpath(path)
+    if os.path.lexists(target) and not os.path.isfile(target):  # a pipe, a terminal, /dev/stdout
+        with open(target, "wb") as file:
+            file.write(data)
+        return
+    new = f"{target}.{os.getpid()}.new"
+    try:
+        with open(new, "xb") as file:
+            file.write(data)
+        if os.path.exists(target):
+            os.chmod(new, stat.S_IMODE(os.stat(target).st_mode))
+        os.replace(new, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(new)
+        raise
 
 
 def is_terminal(*, error: bool = False) -> bool:

@@ -54,14 +54,17 @@ class Repository:
     def ignores(self, path: str, is_folder: bool, rules: tuple[Rule, ...]) -> bool:
         for rule in reversed(rules):
             if (is_folder or not rule.only_folders) and _matches(rule, path):
-                return not rule.keeps and not self._is_tracked(path)
+                return not rule.keeps and not self.tracks(path)
         return False
 
-    def _is_tracked(self, path: str) -> bool:
+    def tracks(self, path: str, unsure: bool = True) -> bool:
+        """Whether git has the file, or a file in the folder; `unsure` where the index is of a kind that is not read."""
         if self._tracked is None:
             self._tracked = _index(os.path.join(self.root, ".git", "index"))
         name = os.path.relpath(path, self.root).replace(os.sep, "/")
-        return self._tracked == _EVERYTHING or _begins(self._tracked, name) or _begins(self._tracked, name + "/")
+        if self._tracked == _EVERYTHING:
+            return unsure
+        return _begins(self._tracked, name) or _begins(self._tracked, name + "/")
 
 
 def _read(path: str, folder: str) -> tuple[Rule, ...]:
