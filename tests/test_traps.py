@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -219,11 +220,11 @@ def assert_kept_apart(
 
 
 def changes_only(event: str, said: list[Any], checkout: Checkout, may: set[str]) -> bool:
-    """Whether only these files are changed (with the new text of a fix beside them), or what lies in a temporary folder of our own."""
+    """Whether only these files are changed (with their new text beside them until it is whole), or what lies in a temporary folder of our own."""
     place = str(said[0])
     path = os.path.normpath(os.path.join(checkout.folder, place))
     ours = path.startswith(str(checkout.scratch))
-    beside = path in may or (
+    beside = re.sub(r"\.\d+\.new\Z", "", path) in may or (
         bool(may) and os.path.dirname(path) in map(os.path.dirname, may) and strays.ours(os.path.basename(path))
     )
     return event.partition(".")[0] in ("open", "os", "tempfile", "shutil") and (beside or ours or place == os.devnull)
