@@ -191,3 +191,87 @@ DICTS = {
 def test_a_dict_is_what_the_program_makes_of_it(tmp_path, line, told):
     program = f"import deepspeed\nconfig = {DS}\n{line}\ndeepspeed.initialize(model=model, optimizer=optimizer, config=config)\nloss.backward()\n"
     assert ("deepspeed-stage-unknown" in rules(inspected(tmp_path, {"train.py": program}))) is told
+
+
+CARRIED_PARSER = """import argparse
+from openrlhf.trainer import PPOTrainer
+def train(args):
+    PPOTrainer(args).fit()
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pretrain", type=str)
+    parser.add_argument("--train_batch_size", type=int, default=128)
+    parser.add_argument("--colocate_all", action="store_true")
+    parser.add_argument("--length_bonus", type=float, default=0)
+    train(parser.parse_args())
+"""
+PPO = "--pretrain Qwen/Qwen3-8B --train_batch_size 128 --colocate_all --length_bonus 2\n"
+CARRIED = {
+    "a module that the repository holds": ("python -m openrlhf.cli.train_ppo_ray ", True, False),
+    "the same behind ray": ("ray job submit --address $RAY -- python3 -m openrlhf.cli.train_ppo_ray ", True, False),
+    "the same behind deepspeed": ("deepspeed --module openrlhf.cli.train_ppo_ray ", True, False),
+    "a module that is installed": ("python -m openrlhf.cli.train_ppo_ray ", False, True),
+}
+
+
+@pytest.mark.parametrize(("start", "carried", "told"), CARRIED.values(), ids=CARRIED)
+def test_a_framework_that_the_repository_carries_is_of_no_release(tmp_path, start, carried, told):
+    source = {"fork/openrlhf/__init__.py": "", "fork/openrlhf/cli/train_ppo_ray.py": CARRIED_PARSER}
+    found = inspected(tmp_path, {"fork/scripts/run.sh": start + PPO, ".git/HEAD": "", **(source if carried else {})})
+    unknown = {"framework-argument-unfamiliar", "openrlhf-unknown-flag"}
+    assert bool(rules(found) & unknown) is told
+
+
+RERANKER = """base_model: a/b
+train_triples: t.parquet
+num_epochs: 1
+learning_rate: 2.0e-5
+optimizer: adamw
+gradient_checkpointing: false
+keep_top_k: 2
+wandb_project: p
+"""
+ITS_PROGRAM = """import argparse
+import yaml
+from sentence_transformers import CrossEncoder
+parser = argparse.ArgumentParser()
+parser.add_argument("--config")
+config = yaml.safe_load(open(parser.parse_args().config))
+CrossEncoder(config["base_model"]).fit(config["train_triples"], epochs=config["num_epochs"], lr=config["learning_rate"])
+"""
+STARTS_AXOLOTL = """import subprocess
+import sys
+subprocess.run(["accelerate", "launch", "-m", "axolotl.cli.train", sys.argv[-1]])
+"""
+HANDED = {
+    "to a program of one's own": (ITS_PROGRAM, 'python src/train.py --config "$CONFIG"\n', False),
+    "to a program that starts axolotl": (STARTS_AXOLOTL, 'python src/train.py --config "$CONFIG"\n', True),
+    "to axolotl": (ITS_PROGRAM, 'axolotl train "$CONFIG"\n', True),
+}
+
+
+@pytest.mark.parametrize(("program", "command", "told"), HANDED.values(), ids=HANDED)
+def test_the_program_that_a_command_hands_a_file_to_decides_whose_keys_it_has(tmp_path, program, command, told):
+    files = {"configs/c.yaml": RERANKER, "src/train.py": program, "run.sh": f"CONFIG=configs/c.yaml\n{command}"}
+    found = inspected(tmp_path, {".git/HEAD": "", **files})
+    assert ("axolotl-unread-key" in rules(found)) is told
+
+
+TAKES = """import argparse
+import yaml
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", required=True)
+config = yaml.safe_load(open(parser.parse_args().config))
+train(length=config["max_seq_length"], rate=config["learning_rate"], warm=config.get("warmup_ratio"), every=config["evaluation_strategy"])
+"""
+LINKED = {
+    "to what takes its keys one by one": (TAKES, "python train.py --config c.json\n", False),
+    "to what hands them on": (HANDS_ON, "python train.py --config c.json\n", True),
+    "to a command of the library": (TAKES, "trl sft --config c.json\n", True),
+}
+
+
+@pytest.mark.parametrize(("program", "command", "told"), LINKED.values(), ids=LINKED)
+def test_a_file_that_a_command_hands_over_is_read_by_its_program(tmp_path, program, command, told):
+    found = inspected(tmp_path, {"c.json": JSON, "train.py": program, "run.sh": command, ".git/HEAD": ""})
+    assert bool(rules(found) & {"setting-renamed"}) is told

@@ -266,8 +266,8 @@ def _listed(
 
 
 def _may_be_own(path: str, files: Files, options: Options) -> bool:
-    """Whether it is a configuration that no command at hand names, of a form that programs of one's own have as well."""
-    if path in files.linked:
+    """Whether it is a configuration of a form that programs of one's own have as well, and that no command hands to anybody else's."""
+    if path in files.linked and path not in files.handed:
         return False
     from stablint.readers import asks
 

@@ -75,18 +75,26 @@ def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
 
 
 # Libraries that repositories carry a copy of, to change it: what a program imports then is of no release.
-_CARRIED = ("accelerate", "deepspeed", "peft", "transformers", "trl")
+_CARRIED = (
+    *("accelerate", "deepspeed", "peft", "transformers", "trl"),
+    *("llamafactory", "axolotl", "openrlhf", "ms-swift"),
+)
+_PACKAGES = {
+    "llamafactory": ("llamafactory", "llmtuner"),
+    "ms-swift": ("swift",),
+}  # what is imported is called otherwise
 
 
 def _carried(folder: str, names: list[str]) -> Iterator[tuple[str, str]]:
     """Libraries whose package lies in the folder, or in `src` or a folder of the library's name there."""
     for library in _CARRIED:
-        for inner in ("", library, "src", f"{library}/src"):
-            first = (inner or library).partition("/")[0]
-            path = os.path.join(folder, *filter(None, inner.split("/")), library, "__init__.py")
-            if first in names and os.path.isfile(path):
-                yield library, path
-                break
+        for package in _PACKAGES.get(library, (library,)):
+            for inner in ("", package, "src", f"{package}/src"):
+                first = (inner or package).partition("/")[0]
+                path = os.path.join(folder, *filter(None, inner.split("/")), package, "__init__.py")
+                if first in names and os.path.isfile(path):
+                    yield library, path
+                    break
 
 
 def _included(text: str, path: str, inside: str, seen: set[str]) -> Iterator[tuple[str, Pin]]:

@@ -40,6 +40,7 @@ class Files:
         self._put: dict[str, Text] = {}
         self._cut: dict[tuple[str, limits.Limit], tuple[Document, Problem]] = {}
         self.linked: set[str] = set()  # files that another one names
+        self.handed: set[str] = set()  # of them, configurations that commands hand to programs of the repository alone
         self.owned: dict[str, Program] = {}  # configurations that a program of the repository reads by itself
         self.edited: frozenset[str] = frozenset()  # configurations that a program changes before it hands them on
         # Configurations that a file names and that are not there, with the first place that does.

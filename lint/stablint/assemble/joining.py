@@ -71,11 +71,14 @@ class Followed(NamedTuple):
     consulted: set[str]
     linked: set[str]
     not_found: dict[str, Place]
+    handed: set[str]  # configurations that a command hands to a program of one's own
 
 
 def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], Followed]:
     """Follow the links of every part, and of what they lead to."""
-    followed = Followed(set(), set(), {})
+    followed = Followed(set(), set(), {}, set())
+    of_anybody = parts[0].fragment.block.kind == "flags" and parts[0].fragment.framework in ("", "transformers", "trl")
+    named: set[str] = set()
     linked: set[str] = set()
     pending = [link for part in parts for link in part.fragment.links]
     pending.sort(key=lambda link: link.role == "deepspeed")  # the program may hand it where nothing reads it
@@ -143,6 +146,8 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
             continue
         if path != document.path:
             followed.linked.add(path)
+            if link.role == "config" and not link.reader:
+                named.add(path)
         if link.role == "script" and found[0].block.kind == "call":
             from stablint.dialect.python_runs import groups, launched
 
@@ -158,6 +163,8 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
             linked.add(found[0].dialect)
         parts = [*parts, *(Part(f, f.presumed) for f in found)]
         pending += [inner for f in found for inner in f.links]
+    if of_anybody and programs and not any(program.names_a_framework for program in programs):
+        followed.handed.update(named)
     for program in programs[:1]:
         parts = [_as_read(part, program) for part in parts]
         if program.tells:

@@ -21,6 +21,7 @@ PACKAGES = {
     "openrlhf": ("openrlhf",),
     "litgpt": ("litgpt", "lit_gpt"),
     "llama-cookbook": ("llama_cookbook", "llama_recipes"),
+    "axolotl": ("axolotl",),
 }
 # Programs that everybody copies; the copy declares what the original does.
 _COPIED = frozenset({"llava", "qwen-finetune", "fastchat", "qlora"})
@@ -50,6 +51,8 @@ class Program(NamedTuple):
         if fragment.framework and self._contradicts(fragment):
             fragment = _plain(fragment)
         fragment = self._without_late(fragment)
+        if fragment.layer == "flags":
+            fragment = fragment._replace(statements=tuple(filter(self._may_lack, fragment.statements)))
         fragment = fragment._replace(statements=tuple(self._declares(one) for one in fragment.statements))
         if self.adapts and "lora" in fragment.scopes and fragment.framework in ("", "transformers", "trl"):
             fragment = fragment._replace(scopes={**fragment.scopes, "lora": OPEN})
@@ -120,6 +123,13 @@ class Program(NamedTuple):
             bool(self.loop) or (self.parser and not self.library) or self.counts or not (self.trainer and self.trains)
         )
 
+    def _may_lack(self, one: Statement) -> bool:
+        """False for a flag that no release of a framework may have, and that this copy of it declares."""
+        origin = one.origin
+        if not one.fact.startswith("keys.") or not isinstance(origin, Explicit) or not origin.place.path:
+            return True
+        return spelled(origin.place.path[0]) not in self.declared
+
     def _declares(self, one: Statement) -> Statement:
         origin = one.origin
         if not isinstance(origin, Explicit) or len(origin.place.path) != 1 or origin.reader == OWN:
@@ -127,11 +137,16 @@ class Program(NamedTuple):
         owner = self.declared.get(spelled(origin.place.path[0]))
         return one if owner is None else one._replace(origin=origin._replace(reader=f":{owner}"))
 
+    @property
+    def names_a_framework(self) -> bool:
+        """Whether it imports one of the frameworks, or starts it."""
+        return any(_names(self.document, packages) for packages in PACKAGES.values())
+
     def _contradicts(self, fragment: Fragment) -> bool:
         packages = PACKAGES.get(fragment.framework)
         if packages is not None:
             # settings alone are no program: they may be an excerpt of the framework's own
-            return _imports(self.document, (r"[\w.]+",)) and not _imports(self.document, packages)
+            return _imports(self.document, (r"[\w.]+",)) and not _names(self.document, packages)
         if fragment.framework == _LIGHTNING:
             return bool(self.loop) and self.loop != "lightning"
         if fragment.framework in _COPIED and self.counts:
@@ -259,6 +274,13 @@ def _arguments(name: str) -> bool:
 def _imports(document: Document, packages: tuple[str, ...]) -> bool:
     words = "|".join(packages)
     return re.search(rf"^\s*(?:from|import)\s+(?:{words})\b", document.text.text, re.MULTILINE) is not None
+
+
+def _names(document: Document, packages: tuple[str, ...]) -> bool:
+    """Whether a program imports one of these, or starts it: `["accelerate", "launch", "-m", "axolotl.cli.train", path]`."""
+    words = "|".join(packages)
+    started = re.search(rf"""["'](?:[^"'\n]*[ ])?(?:{words})(?:[.][\w.]+|-cli|[ ][^"'\n]*)?["']""", document.text.text)
+    return started is not None or _imports(document, packages)
 
 
 def _plain(fragment: Fragment) -> Fragment:
