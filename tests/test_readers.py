@@ -264,8 +264,18 @@ parser.add_argument("--config", required=True)
 config = yaml.safe_load(open(parser.parse_args().config))
 train(length=config["max_seq_length"], rate=config["learning_rate"], warm=config.get("warmup_ratio"), every=config["evaluation_strategy"])
 """
+IS_GIVEN = """from trl import SFTTrainer
+def run(config: dict):
+    SFTTrainer(max_seq_length=config["max_seq_length"], rate=config["learning_rate"], warm=config["warmup_ratio"])
+"""
 LINKED = {
     "to what takes its keys one by one": (TAKES, "python train.py --config c.json\n", False),
+    "to what takes its keys one by one, named by a default": (
+        TAKES,
+        "CONFIG=${1:-c.json}\npython train.py --config $CONFIG\n",
+        False,
+    ),
+    "to what is given them by a module that is not at hand": (IS_GIVEN, "python train.py --config c.json\n", False),
     "to what hands them on": (HANDS_ON, "python train.py --config c.json\n", True),
     "to a command of the library": (TAKES, "trl sft --config c.json\n", True),
 }

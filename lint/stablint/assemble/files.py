@@ -40,7 +40,9 @@ class Files:
         self._put: dict[str, Text] = {}
         self._cut: dict[tuple[str, limits.Limit], tuple[Document, Problem]] = {}
         self.linked: set[str] = set()  # files that another one names
-        self.handed: set[str] = set()  # of them, configurations that commands hand to programs of the repository alone
+        self.handed: dict[
+            str, Program
+        ] = {}  # of them, configurations that commands hand to programs of the repository alone
         self.owned: dict[str, Program] = {}  # configurations that a program of the repository reads by itself
         self.edited: frozenset[str] = frozenset()  # configurations that a program changes before it hands them on
         # Configurations that a file names and that are not there, with the first place that does.
@@ -153,6 +155,7 @@ class Files:
         """These configurations are read by programs of the repository's own from now on."""
         self.owned = {**self.owned, **programs}
         self._fragments = {key: value for key, value in self._fragments.items() if key[0] not in programs}
+        self.kept = self.kept.without(set(programs))
 
     def edit(self, paths: frozenset[str]) -> None:
         """What these configurations say is from now on what a program may have changed."""

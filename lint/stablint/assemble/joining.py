@@ -71,12 +71,12 @@ class Followed(NamedTuple):
     consulted: set[str]
     linked: set[str]
     not_found: dict[str, Place]
-    handed: set[str]  # configurations that a command hands to a program of one's own
+    handed: dict[str, Program]  # configurations that a command hands to a program of one's own
 
 
 def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], Followed]:
     """Follow the links of every part, and of what they lead to."""
-    followed = Followed(set(), set(), {}, set())
+    followed = Followed(set(), set(), {}, {})
     of_anybody = parts[0].fragment.block.kind == "flags" and parts[0].fragment.framework in ("", "transformers", "trl")
     named: set[str] = set()
     linked: set[str] = set()
@@ -164,7 +164,7 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
         parts = [*parts, *(Part(f, f.presumed) for f in found)]
         pending += [inner for f in found for inner in f.links]
     if of_anybody and programs and not any(program.names_a_framework for program in programs):
-        followed.handed.update(named)
+        followed.handed.update(dict.fromkeys(named, programs[0]))
     for program in programs[:1]:
         parts = [_as_read(part, program) for part in parts]
         if program.tells:

@@ -50,10 +50,10 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
     if options.live is not None:
         seeds = with_live(seeds, options.live.fragments)
     found = [one for parts in seeds if (one := faults.guard(JOINING, _text(parts), None, _joined, parts, files))]
-    others = {path for one in found for path in one.followed.linked - one.followed.handed}
+    others = {path for one in found for path in one.followed.linked - one.followed.handed.keys()}
     for one in found:
         files.linked |= one.followed.linked
-        files.handed |= one.followed.handed - others
+        files.handed |= {path: program for path, program in one.followed.handed.items() if path not in others}
         for name, place in one.followed.not_found.items():
             files.not_found.setdefault(name, place)
     joined = [
