@@ -82,9 +82,9 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
             if text and not _HANDS_ON.search(text):
                 namers.append((frozenset(_NAMES.findall(text)), program))
         for path, keys in several:
-            program = files.handed.get(path)
-            text = program.document.text.text if program is not None else ""
-            started = [(path, _taken(text), program)] if program is not None and not _HANDS_ON.search(text) else []
+            given = files.handed.get(path)
+            text = given.document.text.text if given is not None else ""
+            started = [(path, _taken(text), given)] if given is not None and not _HANDS_ON.search(text) else []
             owner = _declares(keys, declared) or _takes(keys, [*takers, *started]) or _loads(path, keys, root, namers)
             if owner is not None:
                 found[path] = owner
