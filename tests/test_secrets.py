@@ -348,6 +348,9 @@ columns = ["token", "label"]
 echo done > out/tokenizer.txt
 if token in ("<s>", "</s>"): pass
 passes.append("first_pass_of_two")
+if coll_token in ("list", "sequence"): pass
+{"SomeZeroConfig": ["unknown-zero-key"], "OtherZeroConfig2": ["unknown-zero-key"]}
+``password``: a text of the documentation
 """.strip().splitlines()
 
 

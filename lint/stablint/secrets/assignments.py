@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from stablint.secrets.hints import OTHERS, PLAIN_OTHERS
 from stablint.secrets.keys import (
+    LIKELY,
     SURE,
     holds_secret,
     inherited,
@@ -296,11 +297,17 @@ def _values(
     ):
         return _plain_value(text, at, name, strength) if name.isupper() else _NOTHING
     if rest["comma"] is not None:
-        return _behind_comma(text, start, at, name, strength, flag=flag) if strength and rest["close"] else _NOTHING
+        if not strength or not rest["close"]:
+            return _NOTHING
+        if rest["bracket"]:
+            more = _MORE_TARGETS.match(text, rest.end("bracket")) if language == PYTHON else None
+            return expression(text, more.end(), name, strength, commas=True) if more is not None else _NOTHING
+        return _behind_comma(text, start, at, name, strength, flag=flag)
     if rest["gap"] is not None and strength == SURE and language == PYTHON and not flag:
         among = _AMONG.match(text, done)
         if among is not None:
-            return expression(text, among.end(), name, strength)
+            of_text = name.lower().endswith("token")  # `if token in ("the", "a")`
+            return expression(text, among.end(), name, LIKELY if of_text else strength)
     if rest["gap"] is not None:
         if not strength or not (flag or _sets(text, start)):
             return _NOTHING
@@ -359,7 +366,7 @@ def _opens_block(text: str, rest: re.Match[str]) -> bool:
 def _is_program(text: str, start: int, at: int, close: str | None, sign: str, language: str) -> bool:
     """Whether an expression of a program stands there, and not a value alone."""
     if language == PYTHON:
-        if close and text[start - 1 : start] == close and sign == ":":
+        if close in ("'", '"') and text[start - 1 : start] == close and sign == ":":
             return True  # of a dictionary
         return not (_BARE_WORD.match(text, at) is not None and _in_words(text, start))
     if language == JSON:
