@@ -351,6 +351,7 @@ passes.append("first_pass_of_two")
 if coll_token in ("list", "sequence"): pass
 {"SomeZeroConfig": ["unknown-zero-key"], "OtherZeroConfig2": ["unknown-zero-key"]}
 ``password``: a text of the documentation
+# a buffer to pass in (instead of "NULL", which "char[]" is not)
 """.strip().splitlines()
 
 
@@ -510,3 +511,17 @@ def test_secrets_in_files_are_reported_where_they_stand(project, capsys):
     main(["check", ".", "--output-format", "concise", "--select", "S101"])
     names = {line.split(":")[0] for line in capsys.readouterr().out.splitlines()}
     assert names >= {"hf.yaml", "factory.yaml", "axolotl.yaml", "ds.json", "accelerate.yaml", "run.sh", "train.py"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'x = 1  # pass in ("char[]", size)\n',
+        '# the password in ("docs" of it\n',
+        'while x: pass\ny = "text"\n',
+    ],
+)
+def test_a_statement_or_a_comment_begins_no_expression(text):
+    from stablint.secrets.masking import covered
+
+    assert covered(text, PYTHON) == text

@@ -303,7 +303,13 @@ def _values(
             more = _MORE_TARGETS.match(text, rest.end("bracket")) if language == PYTHON else None
             return expression(text, more.end(), name, strength, commas=True) if more is not None else _NOTHING
         return _behind_comma(text, start, at, name, strength, flag=flag)
-    if rest["gap"] is not None and strength == SURE and language == PYTHON and not flag:
+    if (
+        rest["gap"] is not None
+        and strength == SURE
+        and language == PYTHON
+        and name != "pass"
+        and not _in_comment(text, start)
+    ):
         among = _AMONG.match(text, done)
         if among is not None:
             of_text = name.lower().endswith("token")  # `if token in ("the", "a")`
@@ -361,6 +367,11 @@ def _opens_block(text: str, rest: re.Match[str]) -> bool:
     return (
         not rest["close"] and (rest["sign"] or "").strip() == ":" and text[rest.end() : rest.end() + 1] in ("\r", "\n")
     )
+
+
+def _in_comment(text: str, start: int) -> bool:
+    line = max(text.rfind("\n", max(0, start - 200), start) + 1, start - 200, 0)
+    return "#" in text[line:start]
 
 
 def _is_program(text: str, start: int, at: int, close: str | None, sign: str, language: str) -> bool:
