@@ -128,12 +128,12 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
         {"run.sh": f"args=({_RUN} --learning_rate 2e-5)\nif [ $GC -ne 0 ]; then args+=(--gradient_checkpointing); fi\n"
                    'for d in a b; do args+=(--extra "$d"); done\nif [ $N -gt 1 ]; then h="srun torchrun train.py"; else h="torchrun train.py"; fi\n'
                    'echo "$h ${args[@]}"\n$h "${args[@]}"\n'},
-        {"learning rate": "2e-05", "steps": "2 epochs", "precision": "bfloat16", "method": "unknown"},
+        {"learning rate": "2e-05 (presumed)", "steps": "2 epochs", "precision": "bfloat16 (presumed)", "method": "unknown"},
     ),
     "a text that grows": (
         {"run.sh": f'ARGS="{_RUN} --learning_rate 2e-5"\nif [ "$1" = x ]; then ARGS="$ARGS --weight_decay 0.1"; fi\n'
                    'for d in a b; do ARGS+=" --extra $d"; done\npython train.py $ARGS\n'},
-        {"learning rate": "2e-05", "steps": "2 epochs",
+        {"learning rate": "2e-05 (presumed)", "steps": "2 epochs",
          "effective batch": "not known: batch size, accumulation and processes are not all known (4 a device, 1 processes)"},
     ),
     "a number of steps that a branch decides is not the default of three epochs": (
@@ -187,7 +187,7 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
     "verl, a command": (
         {"run.sh": 'python3 -m verl.trainer.main_ppo data.train_batch_size=1024 actor_rollout_ref.model.path=Qwen/Qwen2.5-7B '
                    'actor_rollout_ref.actor.optim.lr=1e-6 actor_rollout_ref.actor.ppo_mini_batch_size=256 +trainer.total_epochs=3 "$@"\n'},
-        {"framework": "verl, torch (presumed)", "objective": "ppo (presumed from the program's name)", "learning rate": "1e-06", "steps": "3 epochs"},
+        {"framework": "verl, torch (presumed)", "objective": "ppo (presumed from the program's name)", "learning rate": "1e-06 (presumed)", "steps": "3 epochs"},
     ),
     "verl's supervised fine-tuning": (
         {"run.sh": "torchrun --nproc_per_node 8 -m verl.trainer.fsdp_sft_trainer data.train_batch_size=256 data.micro_batch_size_per_gpu=4 "

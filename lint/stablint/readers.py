@@ -40,7 +40,8 @@ _LOADED = re.compile(
     r"\b(\w+)(?::[ \t]*(\w+)(?:\[[\w., \[\]]*\])?)?[ \t]*=\s*(?:[\w.]+\(\s*){0,3}(?:json|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\("
 )
 _CALLED = re.compile(
-    r"\b(\w*(?:cfg|conf|param|setting|arg|option)\w*)(?::[ \t]*[\w.\[\], ]+?)?[ \t]*=(?!=)", re.IGNORECASE
+    r"\b(\w{0,60}(?:cfg|conf|param|setting|arg|option)\w{0,60})(?::[ \t]*[\w.\[\], ]{1,100}?)?[ \t]*=(?!=)",
+    re.IGNORECASE,
 )
 _PARSES_FILE = re.compile(rb"\bparse_(?:yaml|json)_file\(")
 # What hands a loaded configuration to whoever trains with it.

@@ -22,7 +22,7 @@ eval_steps: 50
 BOTH_BITS = """base_model: NousResearch/Llama-3.2-1B
 datasets:
   - {path: mhenrichsen/alpaca_2k_test, type: alpaca}
-adapter: lora
+adapter: qlora
 sequence_len: 512
 micro_batch_size: 2
 learning_rate: 2e-4

@@ -13,9 +13,8 @@ RUN = """\
 model_name_or_path: {name}
 output_dir: out
 learning_rate: 1.0e-5
-fsdp: full_shard auto_wrap
-fsdp_config:
-  transformer_layer_cls_to_wrap: LlamaDecoderLayer
+use_peft: true
+lora_target_modules: [W_pack]
 """
 
 
@@ -54,9 +53,9 @@ def test_a_published_name_and_a_line_with_its_size_are_none(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name, severity", [("Qwen/Qwen3-8B", "error"), ("me/my-qwen3", "warning"), ("me/qwen3-like-ours", None)]
+    "name, severity", [("Qwen/Qwen3-8B", "error"), ("me/my-qwen3", "warning"), ("me/qwen3-like-ours", "warning")]
 )
 def test_what_is_concluded_from_a_guess_is_a_warning_at_most(name: str, severity: str | None, tmp_path: Path) -> None:
-    told = {"with": ["transformers==5.23.0"], "dialect": "hf-args"}
+    told = {"with": ["transformers==5.23.0", "trl==1.16.0", "peft==0.21.2"], "dialect": "trl"}
     found = look({"train.yaml": RUN.format(name=name)}, str(tmp_path), told)
-    assert {d.severity for d in found if d.code == "D155"} == ({severity} if severity else set())
+    assert {d.severity for d in found if d.code == "A101"} == ({severity} if severity else set())
