@@ -187,7 +187,8 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
     "verl, a command": (
         {"run.sh": 'python3 -m verl.trainer.main_ppo data.train_batch_size=1024 actor_rollout_ref.model.path=Qwen/Qwen2.5-7B '
                    'actor_rollout_ref.actor.optim.lr=1e-6 actor_rollout_ref.actor.ppo_mini_batch_size=256 +trainer.total_epochs=3 "$@"\n'},
-        {"framework": "verl, torch (presumed)", "objective": "ppo (presumed from the program's name)", "learning rate": "1e-06 (presumed)", "steps": "3 epochs"},
+        {"framework": "verl, torch (presumed)", "objective": "ppo (presumed from the program's name)", "learning rate": "1e-06 (presumed)",
+         "steps": "3 epochs"},
     ),
     "verl's supervised fine-tuning": (
         {"run.sh": "torchrun --nproc_per_node 8 -m verl.trainer.fsdp_sft_trainer data.train_batch_size=256 data.micro_batch_size_per_gpu=4 "
