@@ -524,6 +524,52 @@ RELEASES = [
         {"trl": "==0.8.6 (presumed)"},
     ),
     ({"README.md": "pip install trl==0.8.6\n", "requirements.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6"}),
+    # … or of which it names the very release within another file's range
+    (
+        {
+            "README.md": '> uv pip install --python .venv/bin/python "transformers==4.57.6" peft\n',
+            "requirements.txt": "transformers>=4.49\n",
+        },
+        {"transformers": "==4.57.6 (presumed)"},
+    ),
+    ({"README.md": "pip install trl==0.8.6\n", "requirements.txt": "trl>=0.9\n"}, {"trl": ">=0.9"}),
+    ({"README.md": "pip install 'trl>=0.8.6'\n", "requirements.txt": "trl<1\n"}, {"trl": "<1"}),
+    # a nearer range gives way to the very release above it, a nearer release does not
+    (
+        {"requirements.txt": "trl==0.12.1\n", "configs/setup.py": 'setup(install_requires=["trl>=0.9"])\n'},
+        {"trl": "==0.12.1"},
+    ),
+    (
+        {"requirements.txt": "trl==0.12.1\n", "configs/setup.py": 'setup(install_requires=["trl>=0.13"])\n'},
+        {"trl": ">=0.13"},
+    ),
+    (
+        {"requirements.txt": "trl==0.12.1\n", "configs/setup.py": 'setup(install_requires=["trl==0.9.6"])\n'},
+        {"trl": "==0.9.6"},
+    ),
+    # scripts that set the machine up lie among others
+    (
+        {
+            "scripts/setup_node.sh": "pip install transformers==4.52.3 trl==0.19.1\n",
+            "scripts/train.sh": "pip install trl==0.9.6\n",
+        },
+        {"transformers": "==4.52.3 (presumed)", "trl": "==0.19.1 (presumed)"},
+    ),
+    (
+        {"scripts/bootstrap.sh": "pip install trl==0.19.1\n", "requirements.txt": "trl==0.9.6\n"},
+        {"trl": "==0.9.6"},
+    ),
+    # a clone is what is checked out of it behind
+    (
+        {"README.md": "git clone https://example.com/huggingface/trl\ncd trl\ngit checkout v0.9.6\npip install -e .\n"},
+        {"trl": "==0.9.6 (presumed)"},
+    ),
+    (
+        {"README.md": "git clone https://example.com/huggingface/trl.git\ncd trl && git checkout 55cc214c767741e8\n"},
+        {"trl": "? (presumed)"},
+    ),
+    ({"README.md": "git clone https://example.com/huggingface/trl\ngit checkout main\n"}, {}),
+    ({"README.md": "git checkout v0.9.6\n"}, {}),
 ]
 
 

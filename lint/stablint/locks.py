@@ -1,7 +1,8 @@
 """Releases that a project has pinned, from a config's folder up to the root: by lock files, by the files that say what it requires, by what
 its Dockerfile and install scripts install, and, as a presumption, by what its README tells to install.
 
-Within a folder a lock file knows better than a requirement; a nearer folder knows better than one above.
+Within a folder a lock file knows better than a requirement; a nearer folder knows better than one above, unless the one above names the very
+release, and the nearer one only a range that holds it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _MOST_PINS = 50  # of one library: no release satisfies so many that differ
 _BESIDE = frozenset(
     ["requirements", "docker", "env", "envs", "environment", "environments", "conda", "install", "installation"]
 )
+# Folders beside the code where the scripts that set a machine up may lie among others: what they install is presumed.
+_SCRIPTS = frozenset(["scripts", "script", "setup", "tools", "bin"])
 _REQUIRES = r"\brequire_version\(\s*[\"']([^\"'\n]+)[\"']"
 
 
@@ -49,7 +52,10 @@ def stated(folder: str, root: str, read: dict[str, dict[str, Pin]]) -> dict[str,
         else:
             parent = os.path.dirname(folder)
             above = {} if here == inside or parent == folder else stated(parent, root, read)
-            read[folder] = {**above, **_of_folder(folder, inside)}
+            read[folder] = dict(above)
+            for library, pin in _of_folder(folder, inside).items():
+                if library not in above or not _is_named_within(above[library], pin, library):
+                    read[folder][library] = pin
     return read[folder]
 
 
@@ -70,8 +76,26 @@ def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
         for library, pin in _agreeing(said[kind]).items():
             found.setdefault(library, pin)
     for library, pin in _agreeing(said["text"]).items():
-        found.setdefault(library, pin._replace(presumed=True))
+        if library not in found or _is_named_within(pin, found[library], library):
+            found[library] = pin._replace(presumed=True)
     return found
+
+
+def _is_named_within(one: Pin, other: Pin, library: str) -> bool:
+    """Whether the first names the very release, and the other only a range that holds it."""
+    if not _is_exact(one.specifier) or _is_exact(other.specifier) or {ANY, UNREAD} & {other.specifier}:
+        return False
+    try:
+        Releases.known().restrict(library, f"{one.specifier},{other.specifier}")
+    except ValueError:
+        return False
+    return EITHER not in other.specifier
+
+
+def _is_exact(specifier: str) -> bool:
+    return EITHER not in specifier and any(
+        part.strip().startswith("==") and "*" not in part for part in specifier.split(",")
+    )
 
 
 # Libraries that repositories carry a copy of, to change it: what a program imports then is of no release.
@@ -118,6 +142,10 @@ def _files(folder: str, names: list[str]) -> Iterator[tuple[str, str, Any]]:
             kind, read = reader_of(name, os.path.basename(place))
             if kind:
                 yield os.path.join(place, name), kind, read
+    for place in (os.path.join(folder, name) for name in names if name.lower() in _SCRIPTS):
+        for name in _names(place):
+            if name.lower().endswith((".sh", ".bash")) and reader_of(name, "")[0] == "command":
+                yield os.path.join(place, name), "text", None
 
 
 def _names(folder: str) -> list[str]:

@@ -1,7 +1,7 @@
 """What the install commands of a notebook, a script, a Dockerfile or a text for readers say, in their order.
 
 `pip install`, `%pip install`, `!pip install`, `python -m pip install`, `uv pip install`, `uv add`, and Databricks' `# MAGIC %pip install`;
-over continued lines; and `git clone --branch v1.2.3 https://…`, which is what is installed then.
+over continued lines; and `git clone --branch v1.2.3 https://…`, or a clone that `git checkout v1.2.3` follows, which is what is installed then.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ _SETS = r"[A-Za-z_][A-Za-z0-9_]*="
 _PYTHON = r"python[0-9.]*\Z"
 _CALLS = r"\b(?:system|run|check_call|check_output|Popen|call|getoutput|run_line_magic)\("
 _UPGRADE = r"--upgrade\Z|-[a-zA-Z]*U[a-zA-Z]*\Z"
-_TELLING = ("install", "uv add", "git clone")
+_TELLING = ("install", "uv add", "git clone", "checkout")
 _CLONE = r"\bgit[ ]+clone[ ]+([^;|&#]{1,500})"
+# Behind a clone: a tag, or a commit, which is of no release that can be told from here. A branch says nothing.
+_CHECKOUT = r"\bgit[ ]+(?:-C[ ]+[^ ]+[ ]+)?checkout[ ]+(?:-q[ ]+|--quiet[ ]+|--detach[ ]+)?(?:tags/)?(v?[0-9][\w.-]*|[0-9a-f]{7,40})(?![\w./-])"
 _TAG_OF_CLONE = r"(?:--branch[ =]|-b[ ])[ ]*[\"']?([\w.-]+)"
 _ADDRESS = r"https?://[^\s\"'<>()`]+"
 _ESCAPE = r"\\(.)"
@@ -43,10 +45,15 @@ def installed(text: str, notebook: bool = False) -> Installed:
     """What a text installs. `notebook`: the text is the JSON of one."""
     said: dict[bool, dict[str, list[str]]] = {False: {}, True: {}}
     if any(word in text for word in _TELLING):
+        clone = ""
         for line, commented in _lines(_plain(text) if notebook else text):
             for command in _commands(line):
                 _run(command, said[commented])
             _run(list(_cloned(line)), said[commented])
+            clone = _last_cloned(line) or clone
+            checkout = re.search(_CHECKOUT, line) if clone and "checkout" in line else None
+            if checkout is not None:
+                _run([f"git+{clone}@{checkout[1]}"], said[commented])
     commented_only = frozenset(said[True].keys() - said[False].keys())
     return Installed({**said[True], **said[False]}, commented_only)
 
@@ -103,6 +110,12 @@ def _cloned(line: str) -> Iterator[str]:
         tag, address = re.search(_TAG_OF_CLONE, found[1]), re.search(_ADDRESS, found[1])
         if tag is not None and address is not None and re.match(r"v?[0-9]", tag[1]):
             yield f"git+{address[0].removesuffix('/')}@{tag[1]}"
+
+
+def _last_cloned(line: str) -> str:
+    """The address that a line clones last; empty for none."""
+    clones = [re.search(_ADDRESS, found[1]) for found in re.finditer(_CLONE, line)] if "clone" in line else []
+    return clones[-1][0].removesuffix("/") if clones and clones[-1] is not None else ""
 
 
 def _starts(before: str) -> bool:

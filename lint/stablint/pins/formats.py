@@ -220,7 +220,9 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
     if "dockerfile" in lower or lower == "containerfile":
         return "command", images
     if ending in ("sh", "bash"):
-        return ("command", None) if any(word in stem for word in ("install", "setup", "env")) else ("", None)
+        return (
+            ("command", None) if any(word in stem for word in ("install", "setup", "bootstrap", "env")) else ("", None)
+        )
     if lower in ("makefile", "requirements"):
         return ("command", None) if lower == "makefile" else ("wish", required)
     return ("text", None) if stem.startswith("readme") and ending in ("md", "rst") else ("", None)

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from stablint.source.python_once import Once, constant_truth, once_assigned
 from stablint.source.python_scope import (
     Binding,
     Branch,
@@ -70,6 +71,8 @@ class Names:
         ] = []  # those of them for which the program has something else in store
         self.scopes: list[Scope] = [self.module]
         self._by_name: dict[str, list[FoundCall]] = {}
+        self._tree = tree
+        self._constants: Once | None = None  # looked for when a test asks for them
         self._waiting: list[tuple[ast.AST, Scope, bool, str | None]] = []
         self._later(tree.body, self.module, False)
         while self._waiting:
@@ -248,7 +251,7 @@ class Names:
 
     def branch(self, node: ast.If, scope: Scope, conditional: bool, _: str | None) -> None:
         self._later((node.test,), scope, conditional)
-        truth = _constant_truth(node.test)
+        truth = self._constant_truth(node.test)
         if truth is not None:
             self._later(node.body if truth else node.orelse, scope, conditional)
         else:
@@ -256,6 +259,21 @@ class Names:
             if asks_release(node.test):
                 self.attempts.append((position_of(node), end_of(node)))
             self._later((*node.body, *node.orelse), scope, True)
+
+    def _constant_truth(self, test: ast.expr) -> bool | None:
+        """`if False:` is never run, nor is `if SHARDED == True:` behind the only `SHARDED = False`, and `if __name__ == "__main__"` is where the
+        file is run; None for what is not known."""
+        if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
+            return True
+        return constant_truth(test, self._constant_before)
+
+    def _constant_before(self, name: ast.Name) -> ast.Constant | None:
+        """What a name of the module is, which is bound once, to a constant, in a line that always runs before this one."""
+        if self._constants is None:
+            self._constants = once_assigned(self._tree)
+        found = self._constants.assigned.get(name.id) if name.lineno < self._constants.until else None
+        before = found is not None and position_of(found) < position_of(name)
+        return found.value if before and found is not None and isinstance(found.value, ast.Constant) else None
 
     def attempt(self, node: ast.Try, scope: Scope, conditional: bool, _: str | None) -> None:
         if any(map(goes_on, node.handlers)):
@@ -393,13 +411,6 @@ def _only_reads(function: ast.expr) -> bool:
         function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
     )
     return _READS.search(word) is not None
-
-
-def _constant_truth(test: ast.expr) -> bool | None:
-    """`if False:` is never run, and `if __name__ == "__main__"` is where the file is run; None for what is not known."""
-    if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
-        return True
-    return bool(test.value) if isinstance(test, ast.Constant) else None
 
 
 # What a refusal of a library's is raised as.
