@@ -181,7 +181,7 @@ _FILLED = r"""(?ix)
     | [\[{(]\s*[\w.-]{0,3}\s*[\]})]\Z    # [a], {}
     | [\[{(](?=[^_.]*[_.]|(?-i:[A-Z ]*)[\]})])[^0-9]*[\]})]\Z  # {hf_login}, [PAD]
     | \$(?-i:[A-Z_][A-Z0-9_]*|[a-z_][A-Za-z_]*[0-9]{0,2})\Z | %\w+%\Z | @\w+@\Z | `.*
-    | [-x*.…#_?=]+\Z | [0]+\Z | token-abc123\Z  # vLLM's documentation has that one
+    | [-x*.…#_?=]+\Z | [0]+\Z | token-abc(?:123)?\Z  # vLLM's documentation has that one
     | (?:hf_|sk-|sk-proj-|sk-ant-|sk-or-|gh[a-z]_|r8_|gsk_|pk-|key-|token-|glpat-)?[-x*.…#_]{3,}\Z
     | .{0,10}(?:\*{3,}|x{5,}|\.{3,}|…).{0,6}\Z
     | (?:.*[-_ ])?(?:no|not|without)[-_ ]?(?:api|auth|key|token|secret|password|login|needed|necessary|required)(?:[-_ ].*)?\Z
