@@ -42,6 +42,8 @@ COMMANDS = [
     (BOTH_BITS, "axolotl train t.yaml --sweep sweep.yaml", "warning"),
     (BOTH_BITS, 'axolotl train t.yaml "$@"', "warning"),
     (BOTH_BITS, "axolotl train t.yaml --load-in-8bit $EIGHT", ""),
+    (BOTH_BITS, "axolotl train t.yaml --no-load-in-8bit", ""),
+    (BOTH_BITS, "axolotl train t.yaml --no-sample-packing", "error"),
 ]
 RULES = {"evaluation-without-split", "load-4bit-and-8bit"}
 

@@ -60,3 +60,21 @@ def test_a_name_of_a_library_is_not_what_it_holds(tmp_path: Path) -> None:
     for release in ("4.40.2", "5.23.0"):
         found = look({"train.py": HEAD + code + TAIL}, str(tmp_path), {"with": [f"transformers=={release}"]})
         assert not [d for d in found if d.code in ("V101", "V252")]
+
+
+# Where a class of a library's name comes from, and how heavy it is that the library refuses the call.
+IMPORTS = {
+    "from transformers import TrainingArguments": "error",
+    "from transformers.training_args import TrainingArguments": "error",
+    "import transformers\nTrainingArguments = transformers.TrainingArguments": "error",
+    "from args import TrainingArguments": "warning",
+    "from .args import TrainingArguments": "warning",
+    "from project.training import TrainingArguments": "warning",
+}
+
+
+@pytest.mark.parametrize(("line", "weight"), IMPORTS.items())
+def test_a_class_of_the_projects_own_may_take_what_the_librarys_refuses(line: str, weight: str, tmp_path: Path) -> None:
+    code = f"{line}\nargs = TrainingArguments('out', fp16=True, bf16=True)\n"
+    found = look({"train.py": code}, str(tmp_path), {"with": ["transformers==5.23.0"]})
+    assert {d.severity for d in found if d.code == "P143"} == {weight}

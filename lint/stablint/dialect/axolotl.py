@@ -8,6 +8,7 @@ from typing import Any
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN, is_unknown
+from stablint.source.tree import Entry, Scalar
 
 _OWN = (
     ("base_model", "model.name_or_path", "text"),
@@ -120,6 +121,14 @@ def _flag(key: str) -> Row | None:
     return None if key in _OF_THE_COMMAND or key.startswith("no_") else row(key)
 
 
+def _switched_off(entry: Entry) -> Entry:
+    """`--no-load-in-4bit`: each truth value has such a flag beside its own (axolotl 0.19.0, cli/generate_config_options.py:41)."""
+    value = entry.value
+    if not entry.key.replace("-", "_").startswith("no_") or not isinstance(value, Scalar) or value.value is not True:
+        return entry
+    return entry._replace(key=entry.key[3:], value=value._replace(value=False, editable=False))
+
+
 def _left_out(said: dict[str, Any]) -> frozenset[str]:
     """Switches that it leaves out beside others: fp16 beside bf16 (0.19.0 core/builders/base.py:271), four bits of an `adapter: lora` beside eight
     (loaders/model.py:829)."""
@@ -134,6 +143,8 @@ def lower(block: Block, layer: str = "file") -> Fragment:
     flags = block.kind == "flags"
     if flags and any(entry.key == "sweep" for entry in block.mapping.entries):  # each run takes other keys of that file
         block = block._replace(mapping=block.mapping._replace(open=True))
+    if flags:
+        block = block._replace(mapping=block.mapping._replace(entries=tuple(map(_switched_off, block.mapping.entries))))
     statements = tuple(lower_mapping(block, ROWS, layer, _flag if flags else row, flags=flags))
     said = {one.fact: one.value for one in statements}
     left_out = _left_out(said)

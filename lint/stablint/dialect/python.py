@@ -137,11 +137,21 @@ _MADE = frozenset({"arguments", "adapter", "quantiser"})
 _CONSTRUCTORS = frozenset(["__init__", "__new__", "__post_init__"])
 
 
+# Packages that have these classes, or hand them on.
+_HOMES = (
+    "transformers.", "trl.", "peft.", "unsloth.", "optimum.", "sentence_transformers.", "accelerate.", "swift.", "modelscope.", "diffusers.",
+    "setfit.", "llamafactory.", "llmtuner.", "axolotl.",
+)  # fmt: skip
+
+
 def _is_uncertain(call: Call, kind: str) -> bool:
     """Whether the library may never see the arguments, or its refusal ends nothing: the program catches it, takes another branch with another
-    release, or hands them to the library by a constructor of its own."""
+    release, or hands them to the library by a constructor of its own. A class counts as a library's by its import alone: one from a module of
+    the project may be another of that name."""
     if kind in _SILENT:
         return False
+    if kind in _MADE and "." in call.name and not call.name.startswith(_HOMES):
+        return True
     return call.attempt or (kind in _MADE and not _CONSTRUCTORS.isdisjoint(call.methods))
 
 
