@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz import grammar, judge
@@ -46,11 +46,20 @@ def test_no_project_breaks_anything(kind: str, tmp_path_factory: pytest.TempPath
         derandomize=True,  # a new find belongs into benchmarks/fuzzing.py's runs and then into past.yaml, not into somebody's red build
         suppress_health_check=list(HealthCheck),
         database=None,
+        phases=[
+            Phase.explicit,
+            Phase.generate,
+        ],  # a find is a case by its number; making it smaller takes minutes where it is a matter of time
     )
     @given(st.randoms(use_true_random=False))
     def law(generator: Any) -> None:
         case = grammar.KINDS[kind](Choices(Randomness(generator)))
-        assert judge.run(case, folder).faults == (), case
+        faults = judge.run(case, folder).faults
+        if any(
+            "s of CPU" in fault for fault in faults
+        ):  # in a process that holds the objects of twenty thousand tests, on a shared machine
+            faults = judge.run(case, folder).faults
+        assert faults == (), case
 
     law()
 
