@@ -220,7 +220,7 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
         {"t.py": _GUARDED.replace("use_lora: bool = False", "use_lora: bool")},
         {"method": "not known: `settings.use_lora is False` decides when the program runs"},
     ),
-    "one of two adapters": ({"t.py": _EITHER}, {"method": "(IA)³ (presumed)"}),
+    "one of two adapters, which a constant decides": ({"t.py": _EITHER}, {"method": "(IA)³"}),
     "one of two adapters, which the caller decides": (
         {"t.py": _EITHER.replace("SHORT = True", "import sys\nSHORT = 'short' in sys.argv")},
         {"method": "unknown"},
