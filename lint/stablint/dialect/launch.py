@@ -24,6 +24,12 @@ _BY_ENVIRONMENT = frozenset({"swift", "llamafactory-cli", "xtuner"})
 _VARIABLES = {"NPROC_PER_NODE": "launch.processes_per_node", "NNODES": "launch.nodes"}
 # trl/accelerate_configs/*.yaml: what the names behind `trl … --accelerate_config` stand for.
 _ZERO = {"zero1": 1, "zero2": 2, "zero3": 3}
+# Flags that the launchers hold against each other, and refuse together or apart (deepspeed 0.19.8 launcher/runner.py, torch distributed/run.py).
+_COMPARED = {
+    "deepspeed": frozenset({"include", "exclude", "num_gpus", "num_nodes", "no_ssh", "node_rank", "hostfile"}),
+    "torchrun": frozenset({"nnodes", "node_rank", "rdzv_backend", "rdzv_endpoint", "standalone", "master_addr", "module", "no_python"}),
+    "accelerate": frozenset({"machine_rank", "main_process_ip", "main_process_port", "same_network", "rdzv_backend", "module", "no_python"}),
+}  # fmt: skip
 _PYTHON = re.compile(r"python[0-9.]*\Z")
 _SLOTS = re.compile(r"[0-9]+(?:,[0-9]+)*\Z")
 _RANGE = re.compile(r"([0-9]+):([0-9]+)\Z")
@@ -44,6 +50,8 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
     links: list[Link] = []
     for entry in flags.entries:
         key = spelled(entry.key)
+        if key in _COMPARED.get(name, ()):
+            statements.append(statement(block, entry, (key,), Row(key, f"launch.flags.{key}"), _LAYER))
         if key in _PROCESS_FLAGS and not (key == "num_processes" and name == "torchrun"):
             statements.append(_counted(block, entry, _PROCESS_FLAGS[key]))
         elif key == "standalone" and name == "torchrun":

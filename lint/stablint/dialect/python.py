@@ -12,6 +12,7 @@ from stablint.dialect import (
     huggingface,
     loop,
     python_adapted,
+    python_called,
     python_cast,
     python_done,
     python_helpers,
@@ -98,6 +99,7 @@ def lower(document: Document) -> Iterator[Fragment]:
                 *(steps if kind == ("arguments" if "arguments" in words else "trainer") or index == told else ()),
                 *((_handed_over(document, given),) if given is not None and kind in _ADAPTERS else ()),
                 *python_done.told(document, module, call, kind),
+                *python_called.told(document, module, call, kind),
             ),
         )
         if helpers:
