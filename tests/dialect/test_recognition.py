@@ -13,6 +13,7 @@ from stablint.source.tree import Text
 from stablint.source.yaml import documents as yaml_documents
 
 OURS = {
+    "LLaMA-Factory's table of data sets": ("llamafactory-data", '{"ours": {"file_name": "ours.json", "columns": {"prompt": "instruction"}}}'),
     "a TRL recipe": ("trl", "model_name_or_path: Qwen/Qwen3-8B\ndataset_name: trl-lib/Capybara\nlearning_rate: 2.0e-5\nuse_peft: true\n"),
     "GRPO by its own fields": ("trl", "num_generations: 8\nlearning_rate: 1.0e-6\nper_device_train_batch_size: 8\n"),
     "plain TrainingArguments": ("hf-args", "output_dir: out\nper_device_train_batch_size: 4\nnum_train_epochs: 3\n"),
@@ -46,7 +47,6 @@ OTHERS = {
     "package.json": '{"name": "ui", "version": "1.0.0", "scripts": {"test": "jest"}, "dependencies": {"react": "^18"}}',
     "tsconfig": '{"compilerOptions": {"target": "es2020", "strict": true}, "include": ["src"]}',
     "dataset_info of datasets": '{"description": "", "features": {"text": {"dtype": "string"}}, "splits": {"train": {"num_examples": 10}}}',
-    "dataset_info of LLaMA-Factory": '{"alpaca": {"file_name": "alpaca.json", "columns": {"prompt": "instruction"}}}',
     "tokenizer_config": '{"tokenizer_class": "LlamaTokenizer", "model_max_length": 4096, "padding_side": "left", "pad_token": "<pad>"}',
     "special_tokens_map": '{"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}',
     "generation_config": '{"max_length": 4096, "do_sample": true, "temperature": 0.7, "top_p": 0.9, "bos_token_id": 1}',

@@ -317,9 +317,9 @@ def test_flags_of_a_command_are_the_same_table(key: str, row: Row, spelling: str
 
 
 def test_every_dialect_of_documents_has_a_table_or_says_its_keys_by_rule() -> None:
-    """`model` has the only key that matters of a config.json, `fsdp` strips a prefix."""
+    """`model` has the only key that matters of a config.json, `fsdp` strips a prefix, `llamafactory-data` says what several keys come to together."""
     modules = {"ms-swift": "swift", "hf-args": "huggingface"}
     without = {
         name for name in DOCUMENTS if not any(table.startswith(modules.get(name, name) + ".") for table in TABLES)
     }
-    assert without == {"model", "fsdp"}
+    assert without == {"model", "fsdp", "llamafactory-data"}

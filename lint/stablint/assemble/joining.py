@@ -128,7 +128,8 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
         found = [
             f
             for f in files.fragments(path, ROLE_DIALECT.get(link.role))
-            if f.dialect not in ("model", "peft") or link.role != "config"
+            if (f.dialect not in ("model", "peft") or link.role != "config")
+            and (f.dialect == "llamafactory-data") == (link.role == "rows")
         ]
         if link.role == "group":
             from stablint.dialect import hydra

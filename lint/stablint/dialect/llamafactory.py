@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stablint.dialect import huggingface
-from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping, spelled
+from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, spelled
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
 from stablint.source.tree import Mapping
 
@@ -195,13 +195,24 @@ def lower(block: Block, layer: str = "file") -> Fragment:
     if block.kind == "flags" and not block.mapping.entries:  # the file says of which generation it is
         return Fragment("llamafactory", block, layer, (), {}, {}, (), entry=True)
     statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=block.kind == "flags"))
+    sets, tables = _rows(block, statements)
     no_training = bool(keys & _NO_TRAINING) and "stage" not in keys
     state = OPEN if block.mapping.open or no_training else CLOSED
     return Fragment(
-        "llamafactory", block, layer, statements,
+        "llamafactory", block, layer, (*statements, *sets),
         dict.fromkeys(("training", "lora", "quantization", "model", "data", "fsdp"), state) | {"trainer": CLOSED, "tokenizer": OPEN},
-        {"training": (huggingface.BASE,), **_switched_on(statements)}, huggingface.links(statements), entry=True, framework="llamafactory",
+        {"training": (huggingface.BASE,), **_switched_on(statements)}, (*huggingface.links(statements), *tables), entry=True,
+        framework="llamafactory",
     )  # fmt: skip
+
+
+def _rows(block: Block, statements: tuple[Statement, ...]) -> tuple[tuple[Statement, ...], tuple[Link, ...]]:
+    """The sets that are trained on, and the table that says what they are."""
+    if not any(one.fact == "data.dataset" for one in statements):
+        return (), ()
+    from stablint.dialect import llamafactory_data
+
+    return llamafactory_data.used(block, statements)
 
 
 # Commands of the second generation's command line (src/llamafactory/v1/launcher.py).

@@ -87,6 +87,21 @@ def _lower_verl(block: Block) -> Fragment:
     return verl.lower(block)
 
 
+def _llamafactory_data(keys: frozenset[str], block: Block) -> int:
+    """LLaMA-Factory's table of data sets is JSON alone, and holds nothing but tables."""
+    if block.document.format != "json" or any(type(entry.value) is not Mapping for entry in block.mapping.entries):
+        return 0
+    from stablint.dialect import llamafactory_data
+
+    return llamafactory_data.recognise(keys, block)
+
+
+def _lower_llamafactory_data(block: Block) -> Fragment:
+    from stablint.dialect import llamafactory_data
+
+    return llamafactory_data.lower(block)
+
+
 # Documents with keys. `trl` is lowered by huggingface.py, which tells the two apart by their keys.
 DOCUMENTS: dict[str, Dialect] = {
     "model": Dialect(model.recognise, model.lower),
@@ -101,6 +116,7 @@ DOCUMENTS: dict[str, Dialect] = {
     "fsdp": Dialect(fsdp.recognise, fsdp.lower),
     "hf-args": Dialect(huggingface.recognise, huggingface.lower),
     "verl": Dialect(_verl, _lower_verl),
+    "llamafactory-data": Dialect(_llamafactory_data, _lower_llamafactory_data),
     "own": Dialect(_own, _lower_own),
 }
 _HF = DOCUMENTS["hf-args"]
