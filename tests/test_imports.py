@@ -10,7 +10,7 @@ from stablint import knowledge
 HEAVY = (
     "dataclasses", "importlib.metadata", "importlib.resources", "inspect", "jsonschema", "packaging", "pydantic",
     "rich", "ruamel", "ruamel.yaml", "stablint.schema", "stablint.compile", "stablint.forecasting", "stablint.fitting", "stablint.memory.predict",
-    "stablint.creating", "stablint.proposing", "tomllib", "tomli", "torch", "typing_extensions", "difflib", "unittest",
+    "stablint.creating", "stablint.proposing", "stablint.dividing", "tomllib", "tomli", "torch", "typing_extensions", "difflib", "unittest",
 )  # fmt: skip
 
 PROGRAM = """

@@ -30,7 +30,9 @@ _RANK = {"info": 0, "warning": 1, "error": 2}
 def run_check(given: Given, options: Options) -> int:
     base = os.getcwd()
     where = outputs(given.outputs)
-    options = options._replace(skip_unrecognised=given.skip_unrecognised)
+    if given.jobs < 0:
+        raise Wrong(f"--jobs {given.jobs}: a number from 1 on, or 0 for the default")
+    options = options._replace(skip_unrecognised=given.skip_unrecognised, jobs=given.jobs)
     policies = options.policies
     assert policies is not None
     paths, texts = _stdin(given, base)

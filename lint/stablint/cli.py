@@ -269,7 +269,15 @@ CHECK_OPTIONS: Table = (
         "--write-baseline",
         {"action": "store_true", "help": "accept all that is found now: write the file of --baseline"},
     ),
-    ("--jobs", {"type": int, "default": 1, "metavar": "N", "help": "accepted for scripts; one process is enough"}),
+    (
+        "--jobs",
+        {
+            "type": int,
+            "default": 0,
+            "metavar": "N",
+            "help": "processes; the report is the same (default: by the size of the work)",
+        },
+    ),
     (
         "--skip-unrecognised",
         {"action": "store_true", "help": "no error if nothing that was named is a training configuration"},

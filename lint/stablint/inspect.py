@@ -45,10 +45,13 @@ class Inspection(NamedTuple):
     unread: tuple[tuple[str, str], ...] = ()  # files and folders that the system did not give out, and why
     listed: tuple[tuple[str, bool], ...] = ()  # what was checked, and whether it was named
     referring: tuple[str, ...] = ()  # what was read beside that, because it names what was checked
+    hidden: frozenset[str] | None = None  # `secrets`, where other processes have read the files
 
     @property
     def secrets(self) -> frozenset[str]:
         """What must be hidden in all that is printed: the secrets of every file that was read, parsed or not."""
+        if self.hidden is not None:
+            return self.hidden
         from stablint.secrets.assignments import language_of  # only where something is printed
         from stablint.secrets.masking import known
 
@@ -87,6 +90,28 @@ def inspect(
         files = Files(_roots(paths, base, options), base) if read is None else read.afresh(texts)
         for text in texts.values() if read is None else ():
             files.put(text)
+        if options.jobs != 1 and len(listed) > 1 and read is None and known is None and not texts:
+            from stablint.dividing import inspected as divided  # only where there may be work for several processes
+
+            several = divided(listed, missed, files.root, base, options, watch)
+            if several is not None:
+                return several
+    return inspected(listed, missed, files, options, texts, known, watch, earlier, len(listed) == 1)
+
+
+def inspected(
+    listed: list[tuple[str, bool]],
+    missed: discover.Missed,
+    files: Files,
+    options: Options,
+    texts: Table[str, Text],
+    known: tuple[hazards.Hazard, ...] | None = None,
+    watch: Watch | None = None,
+    earlier: Inspection | None = None,
+    alone: bool = False,
+) -> Inspection:
+    """The same for files that are listed already. `alone`: one was asked for, and nothing else."""
+    policies = options.policies
     statuses: dict[str, FileStatus] = {}
     problems: list[tuple[Document, Problem]] = []
     entries: list[str] = []
@@ -124,7 +149,6 @@ def inspect(
         names = {status.file for status in statuses.values()}
         runs = tuple(run for run in runs if not names.isdisjoint(run.files))
     problems += files.cuts()
-    alone = len(listed) == 1
     findings, undetermined = judge(
         runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, alone
     )
@@ -154,7 +178,7 @@ def inspect(
         (),
         (),
         (),
-        tuple(_not_found(files, runs)) if files.not_found else (),
+        tuple(lacking(*unfound(files, runs))) if files.not_found else (),
         tuple(_notes(options, files)) if options.model is not None else (),
     )
     if options.model is not None:  # who has named it cannot be asked to name it
@@ -375,17 +399,24 @@ def _status(path: str, files: Files, documents: tuple[Document, ...], fragments:
     return FileStatus(name, None, "skipped", _NONE)
 
 
-def _not_found(files: Files, runs: tuple[Run, ...]) -> Iterator[str]:
-    """What a run names and nobody could read, but for what its framework is known to ship."""
+def unfound(files: Files, runs: tuple[Run, ...]) -> tuple[dict[str, str], set[str]]:
+    """What a run names and nobody could read, with the words for it, and the frameworks of all runs."""
+    words = {}
+    for path, place in sorted(files.not_found.items()):
+        name, line, cell = _point(place)
+        where = f"{name}:{line}" if cell is None else f"{name}:cell {cell}:{line}"
+        beside = place.document.text.path
+        words[path] = f"`{path}` ({where}{discover.hint(path, beside, files.root(beside))})"
+    return words, {run.framework for run in runs if run.framework}
+
+
+def lacking(words: dict[str, str], frameworks: set[str]) -> Iterator[str]:
+    """Those of them that no framework is known to ship."""
     from stablint.run.shipped import shipped
 
-    frameworks = {run.framework for run in runs if run.framework}
-    for path, place in sorted(files.not_found.items()):
+    for path in sorted(words):
         if not any(shipped(framework, path) for framework in frameworks):
-            name, line, cell = _point(place)
-            where = f"{name}:{line}" if cell is None else f"{name}:cell {cell}:{line}"
-            beside = place.document.text.path
-            yield f"`{path}` ({where}{discover.hint(path, beside, files.root(beside))})"
+            yield words[path]
 
 
 def _notes(options: Options, files: Files) -> Iterator[str]:

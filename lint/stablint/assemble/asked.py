@@ -35,3 +35,4 @@ class Options(NamedTuple):
     live: Live | None = None
     policies: Policies | None = None  # what settings files and baselines say
     said: dict[str, str] = {}  # noqa: RUF012  library, or "gpu" → where it was said, if not by --with and --gpu
+    jobs: int = 1  # processes that share the repositories among them; 0 is by the size of the work

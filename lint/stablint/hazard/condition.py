@@ -283,9 +283,16 @@ def _matches_in_one_pass(value: Any, operand: Any) -> Verdict:
 _steps = [0]  # of all searches in this check
 
 
-def refill() -> None:
-    """A check begins."""
-    _steps[0] = 0
+def refill(steps: int = 0) -> None:
+    """A check begins, or goes back to where it had taken so many steps."""
+    _steps[0] = steps
+    if steps:
+        _found.cache_clear()
+
+
+def searched() -> int:
+    """The steps of this check so far."""
+    return _steps[0]
 
 
 @lru_cache(maxsize=4_096)

@@ -50,6 +50,11 @@ def masked(text: str, *, data: bool = False) -> str:
 _BEHIND = 4_096  # characters behind a cut that may belong to what begins in front of it
 
 
+def silence() -> None:
+    """From now on nothing of this process reaches its standard error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
 def cut(text: str, longest: int) -> str:
     """At most `longest` characters of a text, masked before it is cut: half a token has lost the shape by which it is known."""
     return text if len(text) <= longest else masked(text[: longest + _BEHIND])[: longest - 1] + "…"
