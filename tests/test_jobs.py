@@ -184,9 +184,10 @@ def test_descriptors_and_children_are_given_back(fleet, monkeypatch):
 
 
 SLOW = """
-import sys, time
+import signal, sys, time
 from stablint import inspect
 from stablint.cli import script
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what was started in the background
 inspected = inspect.inspected
 def slow(*words):
     time.sleep(3)
