@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+os.environ["LC_ALL"] = "C.UTF-8"  # stablint speaks the language of the locale, and the tests expect English
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 

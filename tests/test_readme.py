@@ -46,14 +46,16 @@ def test_examples_have_faults_but_for_the_healthy_one(folder):
     assert bool(serious) is not folder.name.startswith("healthy"), serious
 
 
-def test_the_output_shown_is_the_output(capsys, monkeypatch, request):
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+def test_the_output_shown_is_the_output(name, capsys, monkeypatch, request):
     """`pytest --update` writes it anew."""
     monkeypatch.chdir(ROOT)
-    shown, command = re.search(r"```text\n(\$ stablint ([^\n]*)\n.*?)```", README, re.S).groups()
+    text = (ROOT / name).read_text(encoding="utf-8")
+    shown, command = re.search(r"```text\n(\$ stablint ([^\n]*)\n.*?)```", text, re.S).groups()
     main(shlex.split(command))
     output = f"$ stablint {command}\n{capsys.readouterr().out}"
     if request.config.getoption("--update"):
-        (ROOT / "README.md").write_text(README.replace(shown, output), encoding="utf-8")
+        (ROOT / name).write_text(text.replace(shown, output), encoding="utf-8")
     else:
         assert shown == output
 

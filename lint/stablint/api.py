@@ -361,13 +361,13 @@ def _errors(report: Report) -> list[Diagnostic]:
 
 def to_text(report: Report) -> str:
     """The report as the command line prints it, for people: `print(stablint.to_text(report))`."""
-    from stablint import knowledge
+    from stablint import language
     from stablint.report import full
     from stablint.report.hidden import secrets_of
     from stablint.secrets.masking import mask
 
     secrets = secrets_of(report)
-    return mask(full.render(report, knowledge.load("texts") if report.diagnostics else {}, secrets=secrets), secrets)
+    return mask(full.render(report, language.texts() if report.diagnostics else {}, secrets=secrets), secrets)
 
 
 def to_model(report: Report) -> ReportDocument:

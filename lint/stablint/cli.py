@@ -7,7 +7,7 @@ import io
 import os
 import sys
 
-from stablint import __version__
+from stablint import __version__, language
 from stablint.faults import attempt, debug, said
 from stablint.secrets import exit
 
@@ -78,6 +78,10 @@ def _run(words: list[str]) -> int:
     debug("--debug" in words)
     words = [word for word in words if word != "--debug"]
     try:
+        words = _speaking(words, command)
+    except ValueError as wrong:
+        return _refuse(str(wrong))
+    try:
         code, error = attempt(_command, command, words, extra)
     except KeyboardInterrupt as interrupt:
         exit.tell(f"interrupted: {str(interrupt) or 'nothing was written'}")
@@ -90,6 +94,28 @@ def _run(words: list[str]) -> int:
         f"internal error, and no report: {said(error or Exception())}. This is a fault of stablint: please report it with what --debug prints. "
         "To go on without the file that it fails on, check the files one by one"
     )
+
+
+def _speaking(words: list[str], command: str) -> list[str]:
+    """The words without `--lang`, in whose language the command speaks: else in the locale's, where only people read it. What programs read stays
+    English, so that a report is the same on every machine. Raises ValueError for a language that has no catalogue."""
+    said, rest = "", []
+    place = iter(words)
+    for word in place:
+        if word == "--lang":
+            said = next(place, "")
+        elif word.startswith("--lang="):
+            said = word.partition("=")[2]
+        else:
+            rest.append(word)
+            continue
+        if said not in language.LANGUAGES:
+            raise ValueError(f"--lang {said}: one of {', '.join(language.LANGUAGES)}")
+    for_programs = command == "server" or any(word.startswith("--output-format") for word in rest)
+    wanted = said or (language.ENGLISH if for_programs else language.by_locale())
+    if wanted != language.spoken():
+        language.speak(wanted)
+    return rest
 
 
 def _name_of_a_file(words: list[str]) -> str | None:
@@ -157,6 +183,7 @@ def _help(words: list[str]) -> int:
         "  test-hazards DIR   run the examples of rules of your own\n"
         "  knowledge audit    what of the rules' sources and examples must be looked at again\n\n"
         "`stablint COMMAND --help` lists the options of a command. With --debug a fault of stablint itself prints where it happened.\n"
+        "With --lang zh it speaks Chinese, as it does where the locale (LC_ALL, LC_MESSAGES, LANG) is Chinese and people read.\n"
     )
     return CLEAN if words else WRONG
 

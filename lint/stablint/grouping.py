@@ -8,6 +8,7 @@ from stablint.faults import Fault, Faults
 from stablint.hazard.model import Finding, Hazard, Open
 from stablint.hazard.news import asks_news
 from stablint.hazard.wording import value_text
+from stablint.language import gettext
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
 from stablint.report.place import locate
 from stablint.run.fact import ABSENT, HIDDEN, LIVE, Default, Derived, Explicit, Fact, Place, Supplied, is_unknown
@@ -51,7 +52,7 @@ def _whole(told: list[tuple[Finding, Diagnostic]]) -> list[Diagnostic]:
         if id(made) in outgoing and made.severity != "info" and made.text and not _is_written(made.fix)
     }
     return [
-        made._replace(fix=Fix("manual", made.fix.title, (), _BY_HAND))
+        made._replace(fix=Fix("manual", made.fix.title, (), gettext(_BY_HAND)))
         if id(made) in outgoing and made.fix and _is_written(made.fix) and made.text and made.text.path in half
         else made
         for _, made in told
@@ -192,7 +193,7 @@ def _fix(group: list[Finding], purse: limits.Purse) -> Fix | None:
     if first is None or any(fix is None for fix in fixes):
         return None
     if any((fix.title, fix.files) != (first.title, first.files) for fix in fixes if fix is not None):
-        return Fix("manual", first.title, (), "the targets need different repairs")
+        return Fix("manual", first.title, (), gettext("the targets need different repairs"))
     strictest = max(
         (fix for fix in fixes if fix is not None), key=lambda fix: (fix.applicability == "unsafe", fix.by_name)
     )

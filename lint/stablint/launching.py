@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stablint import knowledge
+from stablint import language
 from stablint.assemble.asked import Options
 from stablint.cli import FOUND, WRONG
 from stablint.inspect import Inspection, inspect
@@ -172,7 +172,7 @@ def _tell(found: Inspection, given: argparse.Namespace, house_texts: Mapping[str
     if not found.runs:
         exit.tell("nothing in this command is a training configuration that stablint reads")
     elif report.diagnostics or not given.quiet:
-        texts = {**knowledge.load("texts"), **house_texts} if report.diagnostics else {}
+        texts = language.texts(house_texts) if report.diagnostics else {}
         secrets = found.secrets
         exit.learn(secrets)
         exit.say(full.render(report, texts, color=wants_color(given.color, error=True), secrets=secrets), error=True)

@@ -6,7 +6,7 @@ import os
 from importlib import import_module
 from typing import Any
 
-from stablint import knowledge
+from stablint import language
 from stablint.discover import leads_out
 from stablint.faults import Faults, attempt
 from stablint.inspect import Inspection, told
@@ -158,7 +158,7 @@ def _render(
         from stablint.report import concise
 
         return concise.render(report, color=colored, fixed=fixed, tail=tail)
-    texts = {**knowledge.load("texts"), **house_texts} if report.diagnostics else {}
+    texts = language.texts(house_texts) if report.diagnostics else {}
     if output.format == "full":
         from stablint.report import full
 

@@ -7,7 +7,7 @@ import os
 import re
 from typing import Any
 
-from stablint import knowledge
+from stablint import knowledge, language
 from stablint.assemble.asked import Options
 from stablint.cli import CLEAN, WRONG
 from stablint.discover import NoSuchPath
@@ -108,7 +108,7 @@ def _every_text(given: argparse.Namespace) -> tuple[dict[str, Any], dict[str, An
     resolver = Resolver(Asked(config=given.config, isolated=given.isolated, targets=True), os.getcwd())
     resolver.at(os.path.join(os.getcwd(), ""))
     house = {name: rows for one in resolver.houses() for name, rows in one.examples.items()}
-    return {**knowledge.load("texts"), **resolver.texts()}, {**knowledge.load("examples"), **house}
+    return language.texts(resolver.texts()), {**knowledge.load("examples"), **house}
 
 
 def _meant(word: str, texts: dict[str, Any]) -> str:

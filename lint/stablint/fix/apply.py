@@ -17,6 +17,7 @@ from stablint.faults import Faults, attempt
 from stablint.fix.confirm import objection
 from stablint.hazard.model import Hazard
 from stablint.inspect import Inspection, inspect, told
+from stablint.language import gettext
 from stablint.report.model import Diagnostic, Fix, Report
 from stablint.source import limits
 from stablint.source.edit import apply
@@ -266,7 +267,7 @@ def _by_hand(diagnostic: Diagnostic) -> Diagnostic:
     return (
         diagnostic
         if fix is None
-        else diagnostic._replace(fix=Fix("manual", fix.title, (), "another error would come of it"))
+        else diagnostic._replace(fix=Fix("manual", fix.title, (), gettext("another error would come of it")))
     )
 
 

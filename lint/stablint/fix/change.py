@@ -13,6 +13,7 @@ from stablint.fix.values import resolved
 from stablint.fix.wording import Insertion, insertion, row_of, said
 from stablint.fix.writing import Change, Impossible, Made, required, writer
 from stablint.hazard.model import Finding, Remedy
+from stablint.language import gettext
 from stablint.report.model import FileEdits, Fix
 from stablint.run.fact import ABSENT, CLOSED, Default, Explicit, Fact, Place, Statement, Supplied, is_unknown
 from stablint.run.world import Run
@@ -30,26 +31,30 @@ def propose(finding: Finding, purse: limits.Purse) -> Fix | None:
         if remedy.safety == "manual":
             return named or advice or Fix("manual", remedy.title, (), remedy.because)
         if remedy.set and is_of_saved_adapter(finding):
-            advice = advice or Fix("manual", remedy.title, (), "the file says what the saved weights are")
+            advice = advice or Fix("manual", remedy.title, (), gettext("the file says what the saved weights are"))
             continue
         if (remedy.swap or remedy.unset or remedy.move) and is_passed_on(finding):
-            advice = advice or Fix("manual", remedy.title, (), "the call that passes the flag on is to be changed")
+            advice = advice or Fix(
+                "manual", remedy.title, (), gettext("the call that passes the flag on is to be changed")
+            )
             continue
         if remedy.swap and wants_a_value(finding, remedy):
-            advice = advice or Fix("manual", remedy.title, (), "the flag stands alone, and the other may want a value")
+            advice = advice or Fix(
+                "manual", remedy.title, (), gettext("the flag stands alone, and the other may want a value")
+            )
             continue
         try:
             changed, files = _written(finding, remedy, purse)
         except Impossible as why:
-            advice = advice or Fix("manual", remedy.title, (), str(why))
+            advice = advice or Fix("manual", remedy.title, (), gettext(str(why)))
             continue
         other = of_other_releases(finding, remedy) if finding.divided or finding.releases else ""
         if not files:
-            advice = advice or Fix("manual", remedy.title, (), "the text has no place to write it")
+            advice = advice or Fix("manual", remedy.title, (), gettext("the text has no place to write it"))
         elif other == "manual":
-            advice = advice or Fix("manual", remedy.title, (), "not every release that may run takes it")
+            advice = advice or Fix("manual", remedy.title, (), gettext("not every release that may run takes it"))
         elif other and remedy.safety == "safe":
-            return Fix("unsafe", remedy.title, files, "an older release that is allowed may not take it")
+            return Fix("unsafe", remedy.title, files, gettext("an older release that is allowed may not take it"))
         else:
             fix = graded(finding, remedy, changed, files)
             if not fix.by_name or finding.severity == "info":

@@ -17,6 +17,7 @@ from stablint.hazard.hints import A_SLIP
 from stablint.hazard.model import Finding, Remedy
 from stablint.hazard.nearest import nearest
 from stablint.hazard.news import asks_news
+from stablint.language import gettext
 from stablint.record import NamedTuple
 from stablint.report.model import FileEdits, Fix
 from stablint.run.derived import RULES
@@ -57,13 +58,13 @@ def graded(finding: Finding, remedy: Remedy, changed: Changed, files: tuple[File
     by_name = finding.severity == "info" or (bool(finding.notes) and _is_estimate(finding))
     if finding.severity != "error":
         for words, was, is_now in _altered(finding, changed):
-            why = why or f"it changes the {words}"
+            why = why or gettext("it changes the {what}").format(what=gettext(words))
             fitting = (was, is_now) in _WIDER or (
                 is_now == "float16" and finding.world.value("model.fp16_training") == "fine"
             )
             by_name = by_name or not fitting or _is_estimate(finding)
     if why and fix.applicability == "safe":
-        fix = fix._replace(applicability="unsafe", because=why)
+        fix = fix._replace(applicability="unsafe", because=gettext(why))
     return _as_trusted(fix._replace(by_name=by_name), finding)
 
 
@@ -71,7 +72,7 @@ def _as_trusted(fix: Fix, finding: Finding) -> Fix:
     """As the settings want the rule's repairs. What is written only by name stays so: the settings name rules, and not that training."""
     trust = finding.hazard.trust
     if trust == "demote" and fix.applicability == "safe":
-        return fix._replace(applicability="unsafe", because="the settings want somebody to look at it")
+        return fix._replace(applicability="unsafe", because=gettext("the settings want somebody to look at it"))
     if trust == "promote" and fix.applicability == "unsafe" and not fix.by_name:
         return fix._replace(applicability="safe", because="")
     return fix

@@ -9,6 +9,7 @@ from stablint.hazard.condition import deciding, evaluate
 from stablint.hazard.model import Finding, Hazard, Remedy
 from stablint.hazard.news import asks_news
 from stablint.hazard.wording import fill
+from stablint.language import gettext
 from stablint.run.fact import ABSENT, OWN, PRESUMED, Default, Derived, Explicit, Fact, Place
 from stablint.run.provenance import defaults, leaves
 from stablint.run.world import Run, World
@@ -188,10 +189,10 @@ def _presumption(facts: list[Fact], world: World) -> str:
     taken = {fact.name for fact in facts if fact.name != "derived.method" or fact.value == "full"}
     said = next((words for name, words in _TAKEN_FOR_GRANTED.items() if name in taken), None)
     if said is not None:
-        return said
+        return gettext(said)
     behind = [[leaf.name for leaf in leaves(world, fact.name) if leaf.presumed] or [fact.name] for fact in facts]
     names = list(dict.fromkeys(name for several in behind for name in several))
-    return "unless set elsewhere: " + ", ".join(f"`{name}`" for name in names[:3])
+    return gettext("unless set elsewhere: {names}").format(names=gettext(", ").join(f"`{name}`" for name in names[:3]))
 
 
 def _leaf_facts(world: World, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stablint import knowledge
+from stablint import knowledge, language
 from stablint.record import NamedTuple
 from stablint.run.fact import Fact, Place
 from stablint.run.world import Run, World
@@ -52,7 +52,7 @@ class Hazard(NamedTuple):
 
     @property
     def message(self) -> str:
-        return str(self._told()["message"])
+        return language.of_hazard(self.id, str(self._told()["message"]))
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -61,7 +61,12 @@ class Hazard(NamedTuple):
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
-        return tuple(Remedy(**remedy) for remedy in self._told()["remedies"])
+        remedies = tuple(Remedy(**remedy) for remedy in self._told()["remedies"])
+        return remedies if language.spoken() == language.ENGLISH else tuple(map(self._translated, remedies))
+
+    def _translated(self, remedy: Remedy) -> Remedy:
+        because = remedy.because and language.of_hazard(self.id, remedy.because)
+        return remedy._replace(title=language.of_hazard(self.id, remedy.title), because=because)
 
 
 class Finding(NamedTuple):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from stablint import knowledge
+from stablint import knowledge, language
 from stablint.hazard import model as hazards
 from stablint.hazard.condition import facts_read
 from stablint.inspect import Inspection, effective
@@ -218,7 +218,7 @@ class Join:
         return names[0], None, None
 
     def _title(self, rule: str) -> str:
-        return str(knowledge.load("texts")[rule]["title"])
+        return language.of_hazard(rule, str(knowledge.load("texts")[rule]["title"]))
 
     def _place(self, facts: tuple[str, ...]) -> tuple[str | None, str | None, int | None]:
         """Where the first of these facts is stated; else its usual name, beside the run where it would stand."""

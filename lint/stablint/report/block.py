@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stablint.language import gettext
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact
 from stablint.report.origin import releases, sentence
 from stablint.report.place import header, locate
@@ -12,10 +13,21 @@ from stablint.report.plain import plain, shown
 from stablint.report.said import how
 from stablint.report.snippet import snippet
 from stablint.report.style import Style
-from stablint.report.words import first_sentences, message, wrapped
+from stablint.report.words import columns, first_sentences, message, wrapped
 from stablint.secrets.assignments import PYTHON, language_of
 
 _WIDTH = 108
+_LABELS = [
+    "with",
+    "because",
+    "see",
+    "why",
+    "fix",
+    "releases",
+    "targets",
+    "runs",
+    "evidence",
+]  # what stands before the notes
 _FACTS = 5  # shown of a finding's; the JSON report has them all
 
 
@@ -31,7 +43,8 @@ def _lines(diagnostic: Diagnostic, text: Mapping[str, Any], style: Style, secret
     yield from _excerpt(diagnostic, style, secrets)
     for label, words in _notes(diagnostic, text):
         first, *rest = wrapped(words, _WIDTH - 13) or [""]
-        yield f"  {style.paint('dim', f'{label:>9}:')} {first}"
+        name = gettext(label)
+        yield f"  {style.paint('dim', ' ' * (9 - columns(name)) + name + ':')} {first}"
         yield from (f"{' ' * 13}{line}" for line in rest)
 
 
@@ -47,15 +60,15 @@ def _excerpt(diagnostic: Diagnostic, style: Style, secrets: frozenset[str]) -> I
     yield f"  {margin} {bar}"
     yield f"  {style.paint('dim', str(part.line))} {bar} {part.source}".rstrip()
     carets = style.paint(diagnostic.severity, "^" * part.carets)
-    more = f" … to line {part.last_line}" if part.last_line > part.line else ""
-    absent = " this is where it is missing" if diagnostic.absent else ""
+    more = gettext(" … to line {line}").format(line=part.last_line) if part.last_line > part.line else ""
+    absent = gettext(" this is where it is missing") if diagnostic.absent else ""
     yield f"  {margin} {bar} {' ' * part.before}{carets}{more}{absent}"
 
 
 def _notes(diagnostic: Diagnostic, text: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     beside = [fact for fact in diagnostic.facts if _stands_in(diagnostic, fact) not in (None, _line(diagnostic))]
     if beside:
-        yield "with", ", ".join(_beside(fact) for fact in beside[:_FACTS])
+        yield "with", gettext(", ").join(_beside(fact) for fact in beside[:_FACTS])
     elsewhere = [fact for fact in diagnostic.facts if _elsewhere(diagnostic, fact)]
     yield from (("because", sentence(fact)) for fact in elsewhere[:_FACTS])
     told = {(fact.origin.get("file"), _place(fact.origin)) for fact in (*beside, *elsewhere)}
@@ -65,20 +78,28 @@ def _notes(diagnostic: Diagnostic, text: Mapping[str, Any]) -> Iterator[tuple[st
             continue
         cell = f":cell {where[0]}" if where and where[0] else ""
         line = f"{cell}:{where[1]}" if where else ""
-        yield "see", f"`{plain(related.setting)}` in {plain(related.file)}{line}"
+        yield (
+            "see",
+            gettext("`{setting}` in {place}").format(
+                setting=plain(related.setting), place=f"{plain(related.file)}{line}"
+            ),
+        )
     if text.get("why"):
         yield "why", plain(first_sentences(text["why"]))
     if diagnostic.fix:
         yield "fix", _fix(diagnostic.fix, how(diagnostic))
     if diagnostic.releases:
-        yield "releases", ", ".join(releases(library, which) for library, which in diagnostic.releases.items())
+        yield "releases", gettext(", ").join(releases(library, which) for library, which in diagnostic.releases.items())
     if len(diagnostic.targets) > 1:
         yield "targets", ", ".join(plain(target) for target in diagnostic.targets)
     if len(diagnostic.runs) > 1:
         yield (
             "runs",
-            f"{len(diagnostic.runs)} runs read this: {', '.join(plain(run) for run in diagnostic.runs[:3])}"
-            + (", …" if len(diagnostic.runs) > 3 else ""),
+            gettext("{number} runs read this: {names}").format(
+                number=len(diagnostic.runs),
+                names=", ".join(plain(run) for run in diagnostic.runs[:3])
+                + (", …" if len(diagnostic.runs) > 3 else ""),
+            ),
         )
     sources = diagnostic.evidence.get("sources") or ()
     yield "evidence", ", ".join(plain(str(item)) for item in (diagnostic.evidence.get("grade"), *sources[:1]) if item)
@@ -110,8 +131,9 @@ def _stands_in(diagnostic: Diagnostic, fact: ReportedFact) -> _Place | None:
 
 
 def _beside(fact: ReportedFact) -> str:
-    cell = f"cell {fact.origin['cell']}, " if fact.origin.get("cell") else ""
-    return f"`{plain(fact.origin['setting'])}: {shown(fact.value)}` ({cell}line {fact.origin['line']})"
+    stated = f"`{plain(fact.origin['setting'])}: {shown(fact.value)}`"
+    where = gettext("cell {cell}, line {line}") if fact.origin.get("cell") else gettext("line {line}")
+    return f"{stated} ({where.format(cell=fact.origin.get('cell'), line=fact.origin['line'])})"
 
 
 def _elsewhere(diagnostic: Diagnostic, fact: ReportedFact) -> bool:
@@ -120,6 +142,9 @@ def _elsewhere(diagnostic: Diagnostic, fact: ReportedFact) -> bool:
 
 
 def _fix(fix: Fix, flags: str) -> str:
-    words = {"unsafe": "; not safe: ", "manual": ": "}.get(fix.applicability, "")
-    because = f"{words}{fix.because}" if fix.because and words else ""
-    return plain(f"{fix.title} ({flags}{because})")
+    told = {
+        "unsafe": gettext("{title} ({flags}; not safe: {because})"),
+        "manual": gettext("{title} ({flags}: {because})"),
+    }
+    words = told.get(fix.applicability) if fix.because else None
+    return plain((words or gettext("{title} ({flags})")).format(title=fix.title, flags=flags, because=fix.because))

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from stablint.language import gettext
 from stablint.report.plain import plain, shown
 from stablint.report.style import Style
 from stablint.report.words import wrapped
@@ -69,12 +70,17 @@ def render(
     lines = [
         f"{style.paint('bold', hazard['title'])}",
         f"{style.paint(hazard['severity'], hazard['severity'])} {hazard['code']} {hazard['id']}"
-        + (", off unless `select` or `severity` names it" if hazard.get("quiet") else ""),
-        f"bites {BITES.get(hazard['bites_at'], hazard['bites_at'])}",
+        + (gettext(", off unless `select` or `severity` names it") if hazard.get("quiet") else ""),
+        bites(hazard),
     ]
     for title, body in sections(hazard, recipes, says):
         lines += ["", style.paint("bold", title), *(f"  {line}".rstrip() for line in body)]
     return "".join(f"{line}\n" for line in lines)
+
+
+def bites(hazard: Mapping[str, Any]) -> str:
+    """When it shows: `bites hours into the run`."""
+    return gettext("bites {when}").format(when=gettext(BITES.get(hazard["bites_at"], hazard["bites_at"])))
 
 
 _SHOWN = (
@@ -105,16 +111,19 @@ def sections(
     hazard: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]], says: Sequence[str] = ()
 ) -> Iterator[tuple[str, list[str]]]:
     """Headings and lines. Lists are written as Markdown writes them, examples are indented as code."""
-    yield "Why", _paragraphs(hazard["why"])
+    yield gettext("Why"), _paragraphs(hazard["why"])
     if says:
-        yield "What is printed", [line for text in says for line in _bullet(text)]
-    yield "Reported when", [*_conditions(hazard["when"]), *_loop(hazard), *_versions(hazard.get("versions") or {})]
-    yield "Fine when", _paragraphs(hazard["fine_when"])
+        yield gettext("What is printed"), [line for text in says for line in _bullet(text)]
+    yield (
+        gettext("Reported when"),
+        [*_conditions(hazard["when"]), *_loop(hazard), *_versions(hazard.get("versions") or {})],
+    )
+    yield gettext("Fine when"), _paragraphs(hazard["fine_when"])
     if hazard.get("remedies"):
-        yield "What to do", [line for remedy in hazard["remedies"] for line in _remedy(remedy)]
+        yield gettext("What to do"), [line for remedy in hazard["remedies"] for line in _remedy(remedy)]
     if recipes:
-        yield f"Learning rates of {len(recipes)} published runs", _recipes(recipes)
-    yield "Evidence", _evidence(hazard["evidence"])
+        yield gettext("Learning rates of {number} published runs").format(number=len(recipes)), _recipes(recipes)
+    yield gettext("Evidence"), _evidence(hazard["evidence"])
     for example in (hazard.get("examples") or [])[:1]:
         yield _example_title(example), list(_example(example))
 
@@ -138,19 +147,20 @@ def _conditions(conditions: Sequence[Any], indent: str = "") -> Iterator[str]:
             yield f"{indent}- {in_words(condition)}"
         else:
             for group, inner in condition.items():
-                yield f"{indent}- {_GROUPS[group]}:"
+                yield gettext("{indent}- {group}:").format(indent=indent, group=gettext(_GROUPS[group]))
                 yield from _conditions(inner if isinstance(inner, list) else [inner], indent + "  ")
 
 
 def in_words(condition: str) -> str:
     """`training.save_steps not-multiple-of training.eval_steps` as a sentence; facts in backquotes."""
     fact, operator, *operand = plain(condition).split(" ", 2)
-    verb = _OPERATORS.get(operator, operator)
+    verb = gettext(_OPERATORS.get(operator, operator))
     return " ".join([f"`{fact}`", verb, *operand])
 
 
 def _loop(hazard: Mapping[str, Any]) -> list[str]:
-    return [_LOOPS[hazard["loop"]]] if hazard.get("loop") else []
+    said = _LOOPS.get(hazard.get("loop", ""))
+    return [gettext(said)] if said else []
 
 
 _LOOPS = {
@@ -160,26 +170,35 @@ _LOOPS = {
 
 
 def _versions(versions: Mapping[str, str]) -> list[str]:
-    return [f"- with {library} {specifier}" for library, specifier in versions.items()]
+    return [
+        gettext("- with {releases}").format(releases=f"{library} {specifier}")
+        for library, specifier in versions.items()
+    ]
 
 
 def _remedy(remedy: Mapping[str, Any]) -> Iterator[str]:
-    yield f"- {remedy['title']} ({_SAFETY[remedy.get('safety', 'manual')]})"
+    yield gettext("- {title} ({safety})").format(
+        title=remedy["title"], safety=gettext(_SAFETY[remedy.get("safety", "manual")])
+    )
     if remedy.get("because"):
-        first, *rest = wrapped(plain(f"not safe: {remedy['because']}"), _WIDTH - 2)
+        first, *rest = wrapped(plain(gettext("not safe: {because}").format(because=remedy["because"])), _WIDTH - 2)
         yield from (f"  {line}" for line in (first, *rest))
     for condition in _conditions(remedy.get("when") or []):
-        yield f"  if {condition.removeprefix('- ')}" if condition.startswith("- ") else f"  {condition}"
+        yield (
+            gettext("  if {condition}").format(condition=condition.removeprefix("- "))
+            if condition.startswith("- ")
+            else f"  {condition}"
+        )
     for fact, value in (remedy.get("set") or {}).items():
-        yield f"  set `{fact}` to {shown(value)}"
+        yield gettext("  set `{fact}` to {value}").format(fact=fact, value=shown(value))
     for fact in remedy.get("unset") or ():
-        yield f"  remove `{fact}`"
+        yield gettext("  remove `{fact}`").format(fact=fact)
     for old, new in (remedy.get("swap") or {}).items():
-        yield f"  rename `{old}` to `{new}`"
+        yield gettext("  rename `{old}` to `{new}`").format(old=old, new=new)
     for fact in remedy.get("respell") or ():
-        yield f"  write `{fact}` as the type that its library takes"
+        yield gettext("  write `{fact}` as the type that its library takes").format(fact=fact)
     for fact in remedy.get("move") or ():
-        yield f"  say `{fact}` where the newer release has it"
+        yield gettext("  say `{fact}` where the newer release has it").format(fact=fact)
 
 
 def _recipes(recipes: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -199,14 +218,14 @@ def _place(recipe: Mapping[str, Any]) -> str:
 
 
 def _evidence(evidence: Mapping[str, Any]) -> list[str]:
-    lines = [_GRADES.get(evidence["grade"], evidence["grade"])]
+    lines = [gettext(_GRADES.get(evidence["grade"], evidence["grade"]))]
     lines += wrapped(plain(" ".join(str(evidence.get("note") or "").split())), _WIDTH)
     return [*lines, *(plain(str(source)) for source in evidence.get("sources") or ())]
 
 
 def _example_title(example: Mapping[str, Any]) -> str:
     options = " ".join(_options(example.get("options") or {}))
-    return f"For example, with {options}" if options else "For example"
+    return gettext("For example, with {options}").format(options=options) if options else gettext("For example")
 
 
 def _options(given: Mapping[str, Any]) -> Iterator[str]:

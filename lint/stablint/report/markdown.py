@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stablint.language import gettext
 from stablint.report.model import Diagnostic, Report
 from stablint.report.place import header
 from stablint.report.said import clean, finding, repair
@@ -27,13 +28,13 @@ def _lines(report: Report, texts: Mapping[str, Mapping[str, Any]], secrets: froz
     yield "### stablint"
     if findings:
         yield ""
-        yield "| | Place | Finding | Fix |"
+        yield gettext("| | Place | Finding | Fix |")
         yield "|---|---|---|---|"
         for diagnostic in findings[:_ROWS]:
             yield _row(diagnostic, texts.get(diagnostic.rule, {}), secrets)
     if len(findings) > _ROWS:
         yield ""
-        yield f"… and {len(findings) - _ROWS:,} more."
+        yield gettext("… and {number} more.").format(number=f"{len(findings) - _ROWS:,}")
     for line in summary(report):
         yield ""
         yield prose(clean(line, secrets))

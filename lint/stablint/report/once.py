@@ -5,6 +5,7 @@ Only for what is printed: baselines, comments and repairs know every place.
 
 from __future__ import annotations
 
+from stablint.language import gettext
 from stablint.report.model import Diagnostic, Location, Related, Report
 from stablint.report.place import locate
 
@@ -30,8 +31,9 @@ def _head(group: list[Diagnostic]) -> Diagnostic:
     places = tuple(dict.fromkeys(_place(one) for one in others))
     here = _place(first).location
     words = [f"`{one.setting}`{_line(one, here)}" for one in places]
-    more = len(words) - _NAMED
-    note = f"likewise {', '.join(words[:_NAMED])}{f' and {more} more' if more > 0 else ''}"
+    more, names = len(words) - _NAMED, gettext(", ").join(words[:_NAMED])
+    named = gettext("{names} and {number} more").format(names=names, number=more) if more > 0 else names
+    note = gettext("likewise {names}").format(names=named)
     return first._replace(
         notes=(*first.notes, note),
         related=(*first.related, *(place for place in places if place not in first.related)),
@@ -42,7 +44,7 @@ def _head(group: list[Diagnostic]) -> Diagnostic:
 
 def _line(place: Related, head: Location | None) -> str:
     same = place.location is None or head is None or place.location.line == head.line
-    return "" if same or place.location is None else f" in line {place.location.line}"
+    return "" if same or place.location is None else gettext(" in line {line}").format(line=place.location.line)
 
 
 def _place(diagnostic: Diagnostic) -> Related:

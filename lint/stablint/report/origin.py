@@ -5,26 +5,36 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from stablint.language import gettext
 from stablint.report.model import ReportedFact
 from stablint.report.plain import plain, shown
 
 _SINCE = re.compile(r">=([\w.]+)")
 _UNTIL = re.compile(r"<([\w.]+)")
+_SAID = ["since {library} {release}", "before {library} {release}"]
 
 
 def sentence(fact: ReportedFact) -> str:
     """`` `bf16` is true by default since trl 0.19.1 ``"""
     origin = fact.origin
-    value = f"is {shown(fact.value)}"
+    value = shown(fact.value)
     if origin["kind"] == "explicit":
-        return f"`{plain(origin['setting'])}` {value} in {plain(origin['file'])}{_line(origin)}"
+        place = f"{plain(origin['file'])}{_line(origin)}"
+        return gettext("`{name}` is {value} in {place}").format(name=plain(origin["setting"]), value=value, place=place)
     if origin["kind"] == "default":
-        return f"`{plain(_last(fact.name))}` {value} by default {releases(origin['library'], origin['releases'])}"
+        since = releases(origin["library"], origin["releases"])
+        return gettext("`{name}` is {value} by default {releases}").format(
+            name=plain(_last(fact.name)), value=value, releases=since
+        )
     if origin["kind"] == "derived":
-        return f"`{plain(fact.name)}` {value}, from {_names(origin)}"
+        return gettext("`{name}` is {value}, from {facts}").format(
+            name=plain(fact.name), value=value, facts=_names(origin)
+        )
     if origin["kind"] == "supplied":
-        return f"`{plain(fact.name)}` {value} ({plain(origin['option'])})"
-    return f"`{plain(fact.name)}` is unknown: {plain(origin.get('reason') or 'nothing states it')}"
+        return gettext("`{name}` is {value} ({option})").format(
+            name=plain(fact.name), value=value, option=plain(origin["option"])
+        )
+    return gettext("`{name}` is unknown: {why}").format(name=plain(fact.name), why=_why(origin))
 
 
 def reference(fact: ReportedFact) -> str:
@@ -33,12 +43,17 @@ def reference(fact: ReportedFact) -> str:
     if origin["kind"] == "explicit":
         return f"{plain(origin['file'])}{_line(origin)}"
     if origin["kind"] == "default":
-        return f"(default, {plain(origin['library'])} {plain(origin['releases'])})".replace(" )", ")")
+        whose = f"{plain(origin['library'])} {plain(origin['releases'])}".rstrip()
+        return gettext("(default, {whose})").format(whose=whose)
     if origin["kind"] == "derived":
-        return f"(from {_names(origin)})"
+        return gettext("(from {facts})").format(facts=_names(origin))
     if origin["kind"] == "supplied":
         return f"({plain(origin['option'])})"
-    return f"(unknown: {plain(origin.get('reason') or 'nothing states it')})"
+    return gettext("(unknown: {why})").format(why=_why(origin))
+
+
+def _why(origin: dict[str, Any]) -> str:
+    return plain(gettext(origin.get("reason") or "nothing states it"))
 
 
 def _line(origin: dict[str, Any]) -> str:
@@ -50,15 +65,19 @@ def _line(origin: dict[str, Any]) -> str:
 def releases(library: str, specifier: str) -> str:
     """`since trl 0.19.1`, `before trl 0.12`, `in trl >=0.7,<0.9`; the library alone where all its releases are meant."""
     library, specifier = plain(library), plain(specifier)
-    for pattern, word in ((_SINCE, "since"), (_UNTIL, "before")):
+    for pattern, words in zip((_SINCE, _UNTIL), _SAID, strict=True):
         if found := pattern.fullmatch(specifier):
-            return f"{word} {library} {found[1]}"
-    return f"in {library} {specifier}".rstrip()
+            return gettext(words).format(library=library, release=found[1])
+    return gettext("in {library}").format(library=f"{library} {specifier}".rstrip())
 
 
 def _names(origin: dict[str, object]) -> str:
     facts = origin.get("facts")
-    return ", ".join(plain(str(name)) for name in facts) if isinstance(facts, (list, tuple)) and facts else "the run"
+    return (
+        ", ".join(plain(str(name)) for name in facts)
+        if isinstance(facts, (list, tuple)) and facts
+        else gettext("the run")
+    )
 
 
 def _last(name: str) -> str:

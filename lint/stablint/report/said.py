@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stablint.language import gettext
 from stablint.report.model import Diagnostic
 from stablint.report.plain import plain
 from stablint.report.words import first_sentences, message
@@ -17,7 +18,7 @@ def how(diagnostic: Diagnostic) -> str:
     """Which options write its repair: `--fix --unsafe-fixes`."""
     if diagnostic.fix is None:
         return ""
-    flags = _FLAGS[diagnostic.fix.applicability]
+    flags = gettext(_FLAGS[diagnostic.fix.applicability])
     return f"--select {diagnostic.code} {flags}" if diagnostic.fix.by_name else flags
 
 
@@ -39,4 +40,4 @@ def repair(diagnostic: Diagnostic, secrets: frozenset[str]) -> str:
     """`train in bf16 (--fix)`; empty where nothing is known to help."""
     if diagnostic.fix is None:
         return ""
-    return f"{clean(diagnostic.fix.title, secrets)} ({how(diagnostic)})"
+    return gettext("{title} ({flags})").format(title=clean(diagnostic.fix.title, secrets), flags=how(diagnostic))

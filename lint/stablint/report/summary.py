@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stablint.language import gettext, ngettext
 from stablint.report.model import SEVERITIES, Diagnostic, Report
 from stablint.report.plain import plain
 
 _NAMED = 3  # files that are not there, and checks that wait for a release, by name
+_COUNTED = {
+    "error": ("{number} error", "{number} errors"),
+    "warning": ("{number} warning", "{number} warnings"),
+    "info": ("{number} info", "{number} infos"),
+}
 # What supplies a fact that no file states, by the start of the fact's name.
 _SUPPLIERS = (
     ("target", "the GPU", "--gpu NAME"),
@@ -34,19 +40,27 @@ def fixable(report: Report, applicability: str) -> int:
 def summary(report: Report, *, fixed: int = 0, named: bool = False) -> Iterator[str]:
     """`fixed` is how many findings were repaired in the files before this report was made. `named`: checks that wait are all named."""
     if fixed:
-        yield f"Fixed {_some(fixed, 'finding')}."
+        yield ngettext("Fixed {number} finding.", "Fixed {number} findings.", fixed).format(number=f"{fixed:,}")
     checked = sum(file.status == "checked" for file in report.files)
     hidden = len(report.diagnostics) - len(active(report))
-    accepted = f"; {hidden:,} accepted" if hidden else ""
+    accepted = gettext("; {number} accepted").format(number=f"{hidden:,}") if hidden else ""
     if active(report):
-        counts = ", ".join(_some(n, severity) for severity in reversed(SEVERITIES) if (n := count(report, severity)))
-        yield f"Found {counts} in {_where(report, checked)}{accepted}."
+        counts = gettext(", ").join(
+            _severity(n, severity) for severity in reversed(SEVERITIES) if (n := count(report, severity))
+        )
+        yield gettext("Found {counts} in {where}{accepted}.").format(
+            counts=counts, where=_where(report, checked), accepted=accepted
+        )
         yield from _repairs(report)
     elif not checked and not report.runs:
-        yield "No training configuration found: nothing was checked."
+        yield gettext("No training configuration found: nothing was checked.")
     else:
-        new = "new " if accepted else ""
-        yield f"No {new}findings in {_where(report, checked)}{accepted}."
+        none = (
+            gettext("No new findings in {where}{accepted}.")
+            if accepted
+            else gettext("No findings in {where}{accepted}.")
+        )
+        yield none.format(where=_where(report, checked), accepted=accepted)
     yield from _undetermined(report, named)
     yield from (plain(note) for note in notes(report, _NAMED))
 
@@ -61,50 +75,76 @@ def notes(report: Report, most: int | None = None) -> Iterator[str]:
     """What was not checked, and why; of the files that are not there up to `most` by name."""
     if report.not_found:
         named = report.not_found[:most]
-        more = len(report.not_found) - len(named)
-        yield f"Not found, so not checked: {', '.join(named)}{f' and {more} more' if more else ''}"
+        names = _with_more(gettext(", ").join(named), len(report.not_found) - len(named))
+        yield gettext("Not found, so not checked: {names}").format(names=names)
     yield from report.notes
+
+
+def _with_more(names: str, more: int) -> str:
+    return gettext("{names} and {number} more").format(names=names, number=more) if more else names
 
 
 def _where(report: Report, checked: int) -> str:
     """Live objects are a run without a file."""
-    runs, files = _some(len(report.runs), "run"), checked or len(report.files)
-    return f"{_some(files, 'file')} ({runs})" if files or not report.runs else runs
+    runs = _some("{number} run", "{number} runs", len(report.runs))
+    files = checked or len(report.files)
+    if not files and report.runs:
+        return runs
+    return gettext("{files} ({runs})").format(files=_some("{number} file", "{number} files", files), runs=runs)
 
 
 def _repairs(report: Report) -> Iterator[str]:
     safe, unsafe = fixable(report, "safe"), fixable(report, "unsafe")
     if safe and unsafe:
-        yield f"{safe} fixable with --fix, {unsafe} more with --fix --unsafe-fixes; --diff shows the changes."
+        said = gettext("{safe} fixable with --fix, {unsafe} more with --fix --unsafe-fixes; --diff shows the changes.")
     elif safe:
-        yield f"{safe} fixable with --fix; --diff shows the changes."
+        said = gettext("{safe} fixable with --fix; --diff shows the changes.")
     elif unsafe:
-        yield f"{unsafe} fixable with --fix --unsafe-fixes; --diff --unsafe-fixes shows the changes."
+        said = gettext("{unsafe} fixable with --fix --unsafe-fixes; --diff --unsafe-fixes shows the changes.")
+    else:
+        return
+    yield said.format(safe=safe, unsafe=unsafe)
 
 
 def _undetermined(report: Report, named: bool) -> Iterator[str]:
     """One line a set of options, the most wanted first: `4 checks need the GPU: pass --gpu NAME`."""
     waiting: dict[tuple[tuple[str, str], ...], set[str]] = {}
+    of_releases: dict[tuple[tuple[str, str], ...], bool] = {}
     for item in report.undetermined:
         needs = tuple(dict.fromkeys(_supplier(need) for need in item.needs))
         waiting.setdefault(needs, set()).add(item.rule)
+        of_releases[needs] = all(need.startswith("versions.") for need in item.needs)
     for needs, rules in sorted(waiting.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-        what, options = " and ".join(need for need, _ in needs), " ".join(option for _, option in needs)
+        what, options = gettext(" and ").join(need for need, _ in needs), " ".join(option for _, option in needs)
         # A fault of some releases only has a name: who runs such a release can look it up.
-        of_releases = all(what.startswith("the release of ") for what, _ in needs)
-        first = sorted(rules)[: None if named else _NAMED if of_releases else 0]
-        more = f" and {len(rules) - len(first)} more, which --verbose names" if len(first) < len(rules) else ""
-        names = f" ({', '.join(first)}{more})" if first else ""
-        yield f"{_some(len(rules), 'check')}{names} {'needs' if len(rules) == 1 else 'need'} {what}: pass {options}"
+        first = sorted(rules)[: None if named else _NAMED if of_releases[needs] else 0]
+        names = f" ({_unnamed(', '.join(first), len(rules) - len(first))})" if first else ""
+        said = _some(
+            "{number} check{names} needs {what}: pass {options}",
+            "{number} checks{names} need {what}: pass {options}",
+            len(rules),
+        )
+        yield said.format(names=names, what=what, options=options)
+
+
+def _unnamed(names: str, more: int) -> str:
+    return (
+        gettext("{names} and {number} more, which --verbose names").format(names=names, number=more) if more else names
+    )
 
 
 def _supplier(need: str) -> tuple[str, str]:
     for start, what, option in _SUPPLIERS:
         if need.startswith(start):
             name = need[len(start) :]
-            return what.format(name), option.format(name)
+            return gettext(what).format(name), option.format(name)
     return f"`{need}`", f"--set {need}=VALUE"
 
 
-def _some(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _severity(number: int, severity: str) -> str:
+    return _some(*_COUNTED[severity], number)
+
+
+def _some(one: str, several: str, number: int) -> str:
+    """The sentence with its number; other holes stay."""
+    return ngettext(one, several, number).replace("{number}", f"{number:,}")

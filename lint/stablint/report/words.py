@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from stablint.report.model import Diagnostic
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`0-9])")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`0-9])|(?<=[。！？])")
+# What stays with the word before it, and what with the word behind it.
+_CLOSING, _OPENING = frozenset("，。：；！？、）》」』】”’"), frozenset("（《「『【“‘")
 
 
 def message(diagnostic: Diagnostic) -> str:
@@ -15,18 +18,20 @@ def message(diagnostic: Diagnostic) -> str:
 
 
 def first_sentences(text: str, longest: int = 240) -> str:
-    """As many whole sentences of a paragraph as fit into `longest` characters; at least one."""
-    sentences = _SENTENCE_END.split(" ".join(text.split()))
+    """As many whole sentences of a paragraph as fit into `longest` columns; at least one."""
+    sentences = [one for one in _SENTENCE_END.split(" ".join(text.split())) if one] or [""]
     kept = sentences[0]
     for sentence in sentences[1:]:
-        if len(kept) + len(sentence) + 1 > longest:
+        if columns(kept) + columns(sentence) + 1 > longest:
             break
-        kept = f"{kept} {sentence}"
+        kept = f"{kept}{'' if kept[-1] in _CLOSING else ' '}{sentence}"
     return kept
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The paragraph broken at blanks; `textwrap` does more and costs more."""
+    """The paragraph broken at blanks, and between Chinese characters; `width` in columns. `textwrap` does more and costs more."""
+    if not text.isascii():
+        return _wrapped(text, width)
     lines, line = [], ""
     for word in text.split():
         if line and len(line) + 1 + len(word) > width:
@@ -35,3 +40,37 @@ def wrapped(text: str, width: int) -> list[str]:
         else:
             line = f"{line} {word}" if line else word
     return [*lines, line] if line else lines
+
+
+def columns(text: str) -> int:
+    """How wide a terminal shows it: Chinese characters take two columns (Unicode Standard Annex 11)."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    lines, line, used = [], "", 0
+    for blank, piece in _pieces(text):
+        wide = columns(piece)
+        if line and used + blank + wide > width:
+            lines.append(line)
+            line, used = piece, wide
+        else:
+            line, used = f"{line}{' ' if blank and line else ''}{piece}", used + (blank if line else 0) + wide
+    return [*lines, line] if line else lines
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """What a line can be broken before, each with whether a blank stands there: words, and single wide characters with their punctuation."""
+    for word in text.split():
+        blank, piece = 1, ""
+        for character in word:
+            breaks = piece and character not in _CLOSING and piece[-1] not in _OPENING
+            if breaks and (columns(character) == 2 or columns(piece[-1]) == 2):
+                yield blank, piece
+                blank, piece = 0, ""
+            piece += character
+        yield blank, piece

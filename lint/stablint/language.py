@@ -1,0 +1,79 @@
+"""The language that a command speaks: English, or one that has catalogues under knowledge/locale.
+
+Like gettext, and with its catalogues (compiling/locale.py reads them): a text without a translation, or whose English has changed since, is
+told in English. A process speaks one language.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from stablint import knowledge
+
+ENGLISH = "en"
+LANGUAGES = (ENGLISH, "zh")
+
+_spoken = ENGLISH
+_words: Mapping[str, str] = {}
+
+
+def speak(language: str) -> None:
+    """From here on; one of LANGUAGES."""
+    global _spoken, _words
+    _spoken = language
+    _words = {} if language == ENGLISH else knowledge.load(f"locale/{language}")
+
+
+def spoken() -> str:
+    return _spoken
+
+
+def by_locale(environment: Mapping[str, str] = os.environ) -> str:
+    """The language of the messages' locale, as POSIX has it: the first of LC_ALL, LC_MESSAGES and LANG that says something."""
+    said = next((word for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (word := environment.get(name))), "")
+    language = said.replace("-", "_").partition("_")[0].partition(".")[0].lower()
+    return language if language in LANGUAGES else ENGLISH
+
+
+def gettext(text: str) -> str:
+    """A sentence of the program's own; what it is filled with comes after it."""
+    return _words.get(text, text) if _words else text
+
+
+def ngettext(one: str, several: str, number: int) -> str:
+    """`one` where the number is one. The languages at hand besides English have one form, which stands beside `several`."""
+    if _words and several in _words:
+        return _words[several]
+    return one if number == 1 else several
+
+
+def of_hazard(hazard: str, text: str) -> str:
+    """A text of a hazard's file: its title, message, reason, exemption, or the words of a remedy."""
+    return text if _spoken == ENGLISH else _of(hazard).get(text.strip(), text)
+
+
+def _of(hazard: str) -> Mapping[str, str]:
+    found: Mapping[str, str] = knowledge.rows(f"locale/{_spoken}").get(hazard, {})
+    return found
+
+
+def texts(house: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What findings show of the hazards' files, by id, `house` hazards among them; in the language that is spoken."""
+    ours: dict[str, Any] = knowledge.load("texts")
+    if _spoken != ENGLISH:
+        ours = {name: _translated(name, text) for name, text in ours.items()}
+    return {**ours, **(house or {})}
+
+
+def _translated(hazard: str, text: dict[str, Any]) -> dict[str, Any]:
+    words = _of(hazard)
+
+    def told(part: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+        return part | {name: words.get(part[name].strip(), part[name]) for name in names if name in part}
+
+    whole = told(text, ("title", "message", "why", "fine_when"))
+    if "remedies" in text:
+        whole["remedies"] = [told(remedy, ("title", "because")) for remedy in text["remedies"]]
+    return whole

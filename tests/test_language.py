@@ -1,0 +1,111 @@
+"""`--lang zh`: reports, reasons and repairs in Chinese; every text has a translation with the same holes and code spans."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from stablint import cli, language
+from stablint.report.words import columns, first_sentences, wrapped
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+import catalogues
+
+CONFIG = "model_name_or_path: Qwen/Qwen2-7B-Instruct\nfp16: true\nattn_implementation: eager\nlearning_rate: 1.0e-5\noutput_dir: out\n"
+
+
+@pytest.fixture(autouse=True)
+def english_again():
+    yield
+    language.speak(language.ENGLISH)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """`run(words…)` checks the configuration above on a card that has bf16: exit code, output."""
+    (tmp_path / "train.yaml").write_text(CONFIG)
+    monkeypatch.chdir(tmp_path)
+
+    def called(*words: str) -> tuple[int, str]:
+        code = cli.main(list(words) or ["train.yaml", "--gpu", "A100-80GB"])
+        return code, capsys.readouterr().out
+
+    return called
+
+
+def test_a_report_in_chinese(run):
+    code, told = run("train.yaml", "--gpu", "A100-80GB", "--lang", "zh")
+    assert code == 0
+    assert "warning P101 fp16-qwen2-overflow" in told  # codes and ids are the same in every language
+    assert "`fp16: true`" in told
+    assert "发现 1 个警告" in told and "修复:" in told and "原因:" in told
+    assert "Found" not in told and "why:" not in told
+
+
+@pytest.mark.parametrize("word", ["P101", "fp16-qwen2-overflow"])
+def test_explain_in_chinese(run, word):
+    _, told = run("explain", word, "--lang=zh")
+    assert "何时没有问题" in told and "如何处理" in told and "示例" in told
+
+
+@pytest.mark.parametrize(
+    ("environment", "spoken"),
+    [
+        ({"LANG": "zh_CN.UTF-8"}, "zh"),
+        ({"LC_ALL": "zh_CN.GBK"}, "zh"),
+        ({"LC_MESSAGES": "zh_TW", "LANG": "en_US.UTF-8"}, "zh"),
+        ({"LC_ALL": "C", "LANG": "zh_CN.UTF-8"}, "en"),
+        ({"LANG": "de_DE.UTF-8"}, "en"),
+        ({}, "en"),
+    ],
+)
+def test_the_language_of_the_locale(environment, spoken):
+    assert language.by_locale(environment) == spoken
+
+
+def test_what_programs_read_is_english_unless_chinese_is_asked_for(run, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert "发现" in run()[1]
+    english = json.loads(run("train.yaml", "--gpu", "A100-80GB", "--output-format", "json")[1])
+    chinese = json.loads(run("train.yaml", "--gpu", "A100-80GB", "--output-format", "json", "--lang", "zh")[1])
+    [one], [other] = english["diagnostics"], chinese["diagnostics"]
+    assert one["message"] != other["message"]
+    assert {key for key in one if one[key] != other[key]} <= {"message", "fix", "facts"}
+
+
+def test_an_unknown_language_is_refused(run, capsys):
+    assert cli.main(["train.yaml", "--lang", "tlh"]) == 2
+    assert "--lang tlh: one of en, zh" in capsys.readouterr().err
+
+
+def test_the_next_command_speaks_english_again(run):
+    run("train.yaml", "--lang", "zh")
+    assert "Found" in run()[1]
+
+
+@pytest.mark.parametrize("name", sorted(catalogues.sources()))
+def test_every_text_has_a_translation(name):
+    path = catalogues.LOCALE / "zh" / f"{name}.po"
+    assert list(catalogues.faults(name, catalogues.sources()[name], catalogues.read(path))) == []
+
+
+TEXT = (
+    "`fp16: true` 会使 Qwen2-7B 溢出：部分 token 变为 NaN，损失显示为 0（见 https://example.org/issue）。此后不再恢复。"
+)
+
+
+@pytest.mark.parametrize("width", [10, 20, 40, 100])
+def test_chinese_is_broken_between_characters(width):
+    lines = wrapped(TEXT, width)
+    assert "".join(lines).replace(" ", "") == TEXT.replace(" ", "")
+    assert not any(line[0] in "，。：）" for line in lines)
+    words = [word for line in lines for word in line.split()]
+    assert all(columns(line) <= width + 2 or max(map(columns, words)) > width for line in lines)
+
+
+def test_sentences_end_as_chinese_ends_them():
+    assert first_sentences(TEXT, longest=100).endswith("。")
+    assert first_sentences(TEXT, longest=300) == TEXT

@@ -1,0 +1,158 @@
+"""The catalogues of translations, knowledge/locale/LANGUAGE/*.po: one for each folder of hazards, and program.po for the program's own sentences.
+
+python tools/catalogues.py            what is new in the sources is added without a translation, what is gone is dropped
+python tools/catalogues.py --check    exit code 1 unless every text has a translation with the same holes and code spans
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.pofile import write_po
+
+from stablint.compiling.locale import read
+from stablint.language import ENGLISH, LANGUAGES
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCALE = ROOT / "knowledge/locale"
+KEYWORDS: dict[str, Any] = {"gettext": None, "ngettext": (1, 2), "_some": (1, 2), "Impossible": None}
+"""Functions that take a sentence as it stands in the source; the last two hand it on."""
+
+TABLES = {
+    "report.explain": ("BITES", "_SAFETY", "_GRADES", "_OPERATORS", "_GROUPS", "_LOOPS"),
+    "report.summary": ("_SUPPLIERS", "_COUNTED"),
+    "report.origin": ("_SAID",),
+    "report.said": ("_FLAGS",),
+    "report.block": ("_LABELS",),
+    "hazard.finding": ("_TAKEN_FOR_GRANTED",),
+    "fix.grade": ("_TRAINING", "_OWN_NAME", "_PRESUMED", "_OLDER"),
+    "grouping": ("_BY_HAND",),
+}
+"""Tables and constants of the program's modules whose sentences are looked up when they are told."""
+
+# What programs for translators ask for; without days and names, so that it is the same whoever writes it.
+_HEADER = r"""# Translations of stablint.
+msgid ""
+msgstr ""
+"Language: {language}\n"
+"MIME-Version: 1.0\n"
+"Content-Type: text/plain; charset=utf-8\n"
+"Content-Transfer-Encoding: 8bit\n"
+"Plural-Forms: {plurals}\n"
+
+"""
+_HOLE = re.compile(r"\{[^{}]*\}")
+_CODE = re.compile(r"`[^`]+`")
+
+
+def of_hazards(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Id, field and text of everything in a folder of hazards that people read."""
+    for path in sorted(folder.glob("*.yaml")):
+        hazard = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for field in ("title", "message", "why", "fine_when"):
+            yield hazard["id"], field, hazard[field].strip()
+        for remedy in hazard.get("remedies") or []:
+            for field in ("title", "because"):
+                if remedy.get(field):
+                    yield hazard["id"], f"remedies.{field}", remedy[field].strip()
+
+
+def _words(value: object) -> Iterator[str]:
+    """The sentences in a table: its values, not its keys; of the forms of a number the last."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _words(one[-1] if isinstance(one, tuple) else one)
+    elif isinstance(value, (tuple, list)):
+        for one in value:
+            yield from _words(one[1] if isinstance(one, tuple) else one)
+
+
+def sources() -> dict[str, Catalog]:
+    """By the catalogue's name, what it has to translate."""
+    found = {}
+    for folder in sorted((ROOT / "knowledge/hazards").iterdir()):
+        catalogue = Catalog()
+        for hazard, field, text in of_hazards(folder):
+            catalogue.add(text, context=hazard, auto_comments=[field] if not catalogue.get(text, hazard) else [])
+        found[folder.name] = catalogue
+    program = Catalog()
+    for name, _, message, _, _ in extract_from_dir(ROOT / "lint/stablint", [("**.py", "python")], keywords=KEYWORDS):
+        if not isinstance(message, tuple) or all(message):
+            program.add(message, auto_comments=[name])
+    for module, names in TABLES.items():
+        for name in names:
+            for words in _words(getattr(import_module(f"stablint.{module}"), name)):
+                program.add(words, auto_comments=[f"{module.replace('.', '/')}.py"])
+    found["program"] = program
+    return found
+
+
+def faults(name: str, wanted: Catalog, stands: Catalog) -> Iterator[str]:
+    """What is missing or wrong in a catalogue."""
+    for message in wanted:
+        if not message.id:
+            continue
+        told = stands.get(message.id, message.context)
+        where = f"{name}.po: {message.context or ''} {message.id!r}"
+        if told is None or not told.string or not any(told.string):
+            yield f"{where}: not translated"
+            continue
+        english = message.id[1] if isinstance(message.id, tuple) else message.id
+        other = told.string[0] if isinstance(told.string, tuple) else told.string
+        for what, pattern in (("holes", _HOLE), ("code spans", _CODE)):
+            if Counter(pattern.findall(english)) != Counter(pattern.findall(other)):
+                yield f"{where}: other {what}: {other}"
+    for message in stands:
+        if message.id and wanted.get(message.id, message.context) is None:
+            yield f"{name}.po: {message.context or ''} {message.id!r}: nothing in the sources says this"
+
+
+def languages() -> list[str]:
+    return [language for language in LANGUAGES if language != ENGLISH]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args()
+    wrong = []
+    for language in languages():
+        for name, wanted in sources().items():
+            path = LOCALE / language / f"{name}.po"
+            stands = read(path) if path.exists() else Catalog(locale=language)
+            if given.check:
+                wrong += list(faults(f"{language}/{name}", wanted, stands))
+            else:
+                write(path, wanted, stands, language)
+    print("".join(f"{line}\n" for line in wrong), end="")
+    return 1 if wrong else 0
+
+
+def write(path: Path, wanted: Catalog, stands: Catalog, language: str) -> None:
+    """The catalogue of the wanted messages with the translations that stand."""
+    made = Catalog(locale=language)
+    for message in wanted:
+        if message.id:
+            known = stands.get(message.id, message.context)
+            string = known.string if known is not None else None
+            made.add(message.id, string, context=message.context, auto_comments=message.auto_comments)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.write(_HEADER.format(language=language, plurals=made.plural_forms).encode())
+        write_po(file, made, width=0, omit_header=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
