@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 # `'loss': 5.5`, `"train/loss": NaN`, `loss=0.3`, `grad_norm: nan`; transformers 5 prints figures as texts.
@@ -18,31 +19,60 @@ _SAME = {
 MARKS = (b"loss", b"reward", b"grad")
 
 
+class Shape(NamedTuple):
+    """What the names of a row say of it. A run logs millions of rows and has a few shapes."""
+
+    counts: bool  # it holds a loss, a reward or a norm
+    rewards: bool
+    policy: bool  # what a policy's row has: rewards or completions
+    ratios: tuple[str, ...]  # shares of completions that were cut
+    others: tuple[str, ...]  # beside the loss and its norm
+
+
 class Row(NamedTuple):
     line: int
     text: str
     values: dict[str, float]
     evaluation: bool
 
+    @property
+    def shape(self) -> Shape:
+        return _shape(tuple(self.values))
+
 
 def row(line: int, text: str) -> Row | None:
     """None where the line holds no loss, no reward and no norm with a number."""
     values: dict[str, float] = {}
     evaluation = False
-    for found in _PAIR.finditer(text):
-        name = found["name"].lower()
-        if name.startswith(("eval_", "eval/", "validation/", "val_")):
-            evaluation = True
-            name = "eval_" + re.split(r"[_/]", name, maxsplit=1)[1]
-        else:
-            for part in _PARTS:
-                if name.startswith(part) and name not in ("train_loss", "train_runtime"):
-                    name = name[len(part) :]
-                    break
-        values.setdefault(_SAME.get(name, name), float(found["value"]))
-    if not any(_counts(name) for name in values):
-        return None
-    return Row(line, text, values, evaluation and "loss" not in values)
+    for raw, value in _PAIR.findall(text):
+        name, evaluates = _name(raw)
+        evaluation = evaluation or evaluates
+        if name not in values:
+            values[name] = float(value)
+    made = Row(line, text, values, evaluation and "loss" not in values)
+    return made if made.shape.counts else None
+
+
+@lru_cache(maxsize=1024)
+def _name(raw: str) -> tuple[str, bool]:
+    """The Trainer's name for it, and whether it is of an evaluation."""
+    name, evaluates = raw.lower(), False
+    if name.startswith(("eval_", "eval/", "validation/", "val_")):
+        name, evaluates = "eval_" + re.split(r"[_/]", name, maxsplit=1)[1], True
+    elif name not in ("train_loss", "train_runtime"):
+        name = next((name[len(part) :] for part in _PARTS if name.startswith(part)), name)
+    return _SAME.get(name, name), evaluates
+
+
+@lru_cache(maxsize=256)
+def _shape(names: tuple[str, ...]) -> Shape:
+    return Shape(
+        any(map(_counts, names)),
+        any(name.startswith("reward") for name in names),
+        any(name.startswith(("reward", "completion")) for name in names),
+        tuple(name for name in names if name.endswith("clipped_ratio")),
+        tuple(name for name in names if name not in ("loss", "grad_norm")),
+    )
 
 
 def _counts(name: str) -> bool:

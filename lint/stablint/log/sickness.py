@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, insort
 from collections import deque
-from statistics import median
 from typing import NamedTuple
 
 from stablint.log.metrics import Row
@@ -49,12 +49,32 @@ class _Sign:
             self.worst = row
 
 
+class _Window:
+    """The last _WINDOW values, with their median."""
+
+    def __init__(self) -> None:
+        self._in_order: deque[float] = deque()
+        self._sorted: list[float] = []
+
+    def add(self, value: float) -> None:
+        self._in_order.append(value)
+        insort(self._sorted, value)
+        if len(self._sorted) > _WINDOW:
+            del self._sorted[bisect_left(self._sorted, self._in_order.popleft())]
+
+    def median(self) -> float | None:
+        half, odd = divmod(len(self._sorted), 2)
+        if not self._sorted:
+            return None
+        return self._sorted[half] if odd else (self._sorted[half - 1] + self._sorted[half]) / 2
+
+
 class Watch:
     """Feed it rows and lines in their order; `found` is what they show."""
 
     def __init__(self) -> None:
         self._signs: dict[str, _Sign] = {}
-        self._losses: deque[float] = deque(maxlen=_WINDOW)
+        self._losses = _Window()
         self._jumped = _Sign()
         self._zeros = 0
         self._first_zero: Row | None = None
@@ -94,8 +114,7 @@ class Watch:
     def _reinforcement(self, row: Row) -> None:
         if math.isnan(row.values.get("reward_std", 0.0)):
             self._tell("group-of-one", row.line, row.text)
-        ratios = [value for name, value in row.values.items() if name.endswith("clipped_ratio")]
-        if ratios and all(value == 1.0 for value in ratios):
+        if row.shape.ratios and all(row.values[name] == 1.0 for name in row.shape.ratios):
             sign = self._seen("truncated-completions", row)
             if sign.times >= _STUCK and sign.first is not None:
                 self._tell("truncated-completions", sign.first.line, sign.first.text)
@@ -106,10 +125,9 @@ class Watch:
             return
         values = row.values
         loss, norm = values.get("loss"), values.get("grad_norm")
-        others = [value for name, value in values.items() if name not in ("loss", "grad_norm") and math.isnan(value)]
         nan_norm = norm is not None and math.isnan(norm)
         nan_loss = loss is not None and not math.isfinite(loss)
-        if nan_norm or nan_loss or (loss == 0.0 and others):
+        if nan_norm or nan_loss or (loss == 0.0 and any(math.isnan(values[name]) for name in row.shape.others)):
             self._nans += 1
             self._first_nan = self._first_nan or row
             if loss == 0.0 or (nan_loss and nan_norm) or self._nans > 1:
@@ -119,7 +137,7 @@ class Watch:
 
     def _still(self, row: Row) -> None:
         values = row.values
-        if "grad_norm" not in values or any(name.startswith("reward") for name in values):
+        if "grad_norm" not in values or row.shape.rewards:
             return
         first = self._first_zero
         if values.get("loss") == 0.0 and (first is None or first.values["grad_norm"] == values["grad_norm"]):
@@ -150,9 +168,9 @@ class Watch:
                 if sign.times >= _STUCK and sign.first is not None:
                     self._tell("no-signal", sign.first.line, sign.first.text, sign.times)
             return
-        if any(name.startswith(("reward", "completion")) for name in row.values):
+        if row.shape.policy:
             return  # a policy's loss has no level
-        usual = median(self._losses) if self._losses else None
+        usual = self._losses.median()
         if usual is not None and usual > 0 and loss > _JUMP * usual:
             sign = self._jumped
             sign.see(row, far=loss > _FAR * usual)
@@ -160,7 +178,7 @@ class Watch:
                 self._tell("divergence", sign.worst.line, sign.worst.text, sign.times, renew=True)
             return
         self._jumped = _Sign()
-        self._losses.append(loss)
+        self._losses.add(loss)
 
     def _seen(self, name: str, row: Row) -> _Sign:
         sign = self._signs.setdefault(name, _Sign())
