@@ -8,7 +8,7 @@ from __future__ import annotations
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Row, Rows, lower_mapping
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Place, Statement
-from stablint.source.tree import Command
+from stablint.source.tree import Command, Unknown
 
 _DOTTED = (
     ("model.model_name_or_path", "model.name_or_path", "text"),
@@ -64,6 +64,15 @@ _DOTTED = (
     ("rollout.temperature", "training.temperature", "plain"),
     ("algo.kl.init_coef", "training.kl_coef", "plain"),
     ("algo.advantage.estimator", "training.advantage_estimator", "plain"),
+    ("actor.num_nodes", "launch.nodes", "plain"),
+    ("actor.num_gpus_per_node", "launch.processes_per_node", "plain"),
+    ("vllm.num_engines", "training.vllm_num_engines", "plain"),
+    ("vllm.tensor_parallel_size", "training.vllm_tensor_parallel_size", "plain"),
+)  # fmt: skip
+# What the entry points hold against other flags, by the names of 0.9 (openrlhf 0.9.0 cli/train_*.py).
+_CHECKED = (
+    ("colocate_all_models", "flag"), ("async_train", "flag"), ("remote_rm_url", "text"), ("agent_func_path", "text"),
+    ("dynamic_filtering", "flag"), ("ring_attn_size", "plain"), ("multiturn", "flag"), ("apply_chat_template", "flag"),
 )  # fmt: skip
 _FLAT = (
     ("pretrain", "model.name_or_path", "text"),
@@ -112,6 +121,13 @@ _FLAT = (
     ("temperature", "training.temperature", "plain"),
     ("init_kl_coef", "training.kl_coef", "plain"),
     ("advantage_estimator", "training.advantage_estimator", "plain"),
+    ("actor_num_nodes", "launch.nodes", "plain"),
+    ("actor_num_gpus_per_node", "launch.processes_per_node", "plain"),
+    ("vllm_num_engines", "training.vllm_num_engines", "plain"),
+    ("vllm_tensor_parallel_size", "training.vllm_tensor_parallel_size", "plain"),
+    ("vllm_enable_sleep", "training.vllm_enable_sleep_mode", "flag"),
+    ("eval_dataset", "data.eval_dataset", "words"),
+    *((key, f"training.{key}", codec) for key, codec in _CHECKED),
 )  # fmt: skip
 
 
@@ -186,6 +202,10 @@ def lower(block: Block, layer: str = "flags") -> Fragment:
     if stage:
         place = Place(block.document, entry, block.start, block.end, None, (entry,))
         statements += (Statement("training.stage", stage, entry, Explicit(place, layer, block.number)),)
+    if entry.endswith("_ray") and not any(s.fact == "launch.processes_per_node" for s in statements):
+        place = Place(block.document, entry, block.start, block.end, None, (entry,))
+        rays = Unknown("Ray starts as many as the entry point's default says")
+        statements += (Statement("launch.processes_per_node", rays, entry, Explicit(place, layer, block.number)),)
     state = OPEN if block.mapping.open else CLOSED if entry else PRESUMED
     owned = ("training", "deepspeed", "lora", "quantization", "model", "data", "fsdp")
     return Fragment(
