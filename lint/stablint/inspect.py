@@ -358,6 +358,7 @@ def _referrers(helpers: list[str], known: Container[str], files: Files) -> list[
     found = (
         several
         for root, paths in by_root.items()
+        if os.path.isdir(root)  # a text from elsewhere may be called anything
         for several in _one_by_one(
             "looking for the files that name it",
             lambda wanted, _, root=root: referrers(list(wanted), root, known),  # type: ignore[misc]

@@ -1,0 +1,384 @@
+"""What MkDocs does beyond docs/ when it builds the site (a hook of mkdocs.yml): the reference from the knowledge, what users see on each
+rule's page, and pages that stand outside docs/.
+
+Nothing of it is written into the checkout: a page of the reference is as true as the code that the site is built from.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import yaml
+from mkdocs.structure.files import File
+
+from stablint import house, knowledge
+from stablint.cli import COMMANDS, FORMATS, main
+from stablint.fix.apply import repair
+from stablint.fix.patch import patch
+from stablint.hazard.model import Hazard, load
+from stablint.inspect import inspect
+from stablint.keyschema import FORMS
+from stablint.options import options
+from stablint.report import full
+
+ROOT = Path(__file__).resolve().parent.parent
+OUTSIDE = {
+    "changelog.md": "CHANGELOG.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "benchmarks.md": "benchmarks/README.md",
+    "releasing.md": "RELEASING.md",
+}
+_LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s]+)\)")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    made = {**reference(), **{name: (ROOT / source).read_text(encoding="utf-8") for name, source in OUTSIDE.items()}}
+    for name, text in made.items():
+        files.append(File.generated(config, name, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    name = page.file.src_uri
+    markdown = _LINK.sub(lambda link: _of_the_site(link, name), markdown)
+    if name == "rules/README.md":
+        return with_filter(markdown)
+    if name.startswith("rules/"):
+        return with_what_is_seen(markdown, name[len("rules/") : -len(".md")])
+    return markdown
+
+
+def _of_the_site(link: re.Match[str], page: str) -> str:
+    """A link to a file of the repository becomes one to its page; one to what has none becomes its name. A pattern that only looks like a
+    link (`^[fb](sdp)`) is text."""
+    if page.startswith("rules/") and not link[1].partition("#")[0].endswith(".md"):
+        return "]\\" + link[0][1:]
+    source = OUTSIDE.get(page)
+    folder = (ROOT / source).parent if source else (ROOT / "docs" / page).parent
+    target, _, anchor = link[1].partition("#")
+    path = (folder / target).resolve()
+    back = "../" * page.count("/")
+    for name, other in OUTSIDE.items():
+        if path == ROOT / other:
+            return f"]({back}{name}{'#' + anchor if anchor else ''})"
+    if source and path.is_relative_to(ROOT / "docs"):
+        return f"]({path.relative_to(ROOT / 'docs').as_posix()}{'#' + anchor if anchor else ''})"
+    if path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / "docs"):
+        return f'](index.md "{path.relative_to(ROOT).as_posix()} of the repository")'
+    return link[0]
+
+
+# A rule's page.
+
+_SEEN = "## As you see it"
+
+
+@cache
+def rules() -> dict[str, Hazard]:
+    return {hazard.code: hazard for hazard in load()}
+
+
+def with_what_is_seen(markdown: str, code: str) -> str:
+    """The page with its message and its repair as the command line shows them, and how to silence it, in front of its why."""
+    hazard = rules()[code]
+    blocks = [silenced(hazard)]
+    examples = knowledge.load("examples").get(hazard.id, [])
+    if examples:
+        report, diff = seen(hazard, examples[0])
+        told = [_SEEN, "", "```text", report, "```", ""]
+        blocks = [
+            "\n".join([*told, *(("## Before and after", "", "```diff", diff, "```", "") if diff else ())]),
+            *blocks,
+        ]
+    head, mark, rest = markdown.partition("\n## Why\n")
+    return "\n\n".join((head, *blocks)) + mark + rest
+
+
+def seen(hazard: Hazard, example: dict[str, Any]) -> tuple[str, str]:
+    """What `check` says of the rule's first example, and the repair as a patch."""
+    with tempfile.TemporaryDirectory(prefix="stablint-site-") as scratch:
+        folder = str(Path(scratch).resolve())
+        house.write(example["files"], folder)
+        asked = house.told(example.get("options"))
+        found = inspect([folder], asked, base=folder, known=(hazard,))
+        report = found.report._replace(undetermined=(), notes=(), not_found=())
+        text = full.render(report, knowledge.load("texts"), tail="none").strip()
+        done = repair([folder], asked, unsafe=True, base=folder, known=(hazard,), named=frozenset({hazard.code}))
+        return text, patch(done.texts, done.before, lambda _: False).data.decode("utf-8", "replace").strip()
+
+
+def silenced(hazard: Hazard) -> str:
+    return f"""## Silence it
+
+Where it is fine, say so with your reason. In YAML, Python and shell beside the line, or alone on the line above it:
+
+```yaml
+# stablint: ignore[{hazard.code}] -- why it is fine here
+```
+
+In `stablint.toml`, for JSON or for several files:
+
+```toml
+[[accept]]
+file = "configs/*.json"
+rules = ["{hazard.code}"]
+reason = "why it is fine here"
+```
+
+`ignore = ["{hazard.code}"]` there turns it off, `severity = {{ {hazard.code} = "info" }}` makes it quieter, and a baseline accepts what is there today
+([settings](../settings.md)).
+"""
+
+
+def with_filter(markdown: str) -> str:
+    """The list of rules with a filter, and each rule's name, which the search finds as well."""
+    grades = sorted({str(hazard.evidence["grade"]) for hazard in rules().values()})
+    choices = "".join(f"<option>{grade}</option>" for grade in grades)
+    bar = (
+        '<div class="rule-filter"><input type="search" placeholder="Filter: words, codes" aria-label="Filter the rules">'
+        '<select aria-label="Severity"><option value="">any severity</option><option>error</option><option>warning</option><option>info</option></select>'
+        f'<select aria-label="Evidence"><option value="">any evidence</option>{choices}</select><span id="rule-count"></span></div>\n'
+    )
+    head, mark, rest = markdown.partition("\n## ")
+    return f"{head}\n{bar}\n{mark.lstrip(chr(10))}{rest}"
+
+
+# The reference.
+
+
+def reference() -> dict[str, str]:
+    made = {
+        "commands": commands(), "settings": settings(), "formats": formats(), "dialects": dialects(), "gpus": gpus(), "models": models(),
+        "learning-rates": learning_rates(),
+    }  # fmt: skip
+    return {f"reference/{name}.md": text for name, text in made.items()}
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return (
+        "\n".join(
+            "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in lines
+        )
+        + "\n"
+    )
+
+
+def commands() -> str:
+    parts = ["# Commands\n\nAs `stablint COMMAND --help` prints them.\n"]
+    for command in COMMANDS:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+            main([command, "--help"])
+        parts.append(f"## {command}\n\n```text\n{out.getvalue().strip()}\n```\n")
+    return "\n".join(parts)
+
+
+def settings() -> str:
+    schema = json.loads((ROOT / "schemas" / "settings.schema.json").read_text(encoding="utf-8"))
+    parts = [
+        "# Settings\n\nWhat `stablint.toml`, or `[tool.stablint]` of a `pyproject.toml`, may say; [the guide](../settings.md) shows each in use. "
+        "`stablint config FILE` tells which hold for a file and which line says so.\n",
+        table(("setting", "kind", "default", "what"), _settings(schema, schema["$defs"])),
+    ]
+    for name, definition in schema["$defs"].items():
+        if "properties" in definition:
+            rows = _settings(definition, schema["$defs"])
+            parts += [
+                f"## {name}\n\n{definition.get('description', '')}\n",
+                table(("key", "kind", "default", "what"), rows),
+            ]
+    return "\n".join(parts)
+
+
+def _settings(schema: dict[str, Any], parts: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, one in schema["properties"].items():
+        default = (
+            json.dumps(one["default"])
+            if "default" in one
+            else "*required*"
+            if name in schema.get("required", ())
+            else ""
+        )
+        yield (
+            f"`{name}`",
+            _kind(one, parts),
+            f"`{default}`" if default and default[0] != "*" else default,
+            one.get("description", ""),
+        )
+
+
+def _kind(one: dict[str, Any], parts: dict[str, Any]) -> str:
+    if "anyOf" in one:
+        return " or ".join(kind for kind in (_kind(other, parts) for other in one["anyOf"]) if kind != "null")
+    if "$ref" in one:
+        name = one["$ref"].rpartition("/")[2]
+        return (
+            f"[{name}](#{name.lower()})" if "properties" in parts.get(name, {}) else _kind(parts.get(name, {}), parts)
+        )
+    if "enum" in one:
+        return ", ".join(f"`{value}`" for value in one["enum"])
+    if one.get("type") == "array":
+        return f"list of {_kind(one.get('items', {}), parts)}"
+    return str(one.get("type", "any"))
+
+
+def formats() -> str:
+    rows = []
+    for name in FORMATS:
+        if name in ("full", "concise"):
+            rows.append((f"`{name}`", "people", "a block a finding" if name == "full" else "a line a finding"))
+            continue
+        module = __import__(f"stablint.report.{name}", fromlist=[name])
+        rows.append((f"`{name}`", "programs", " ".join((module.__doc__ or "").split("\n\n")[0].split())))
+    return (
+        "# Output formats\n\n`--output-format NAMES` and `--output-file FILE` pair in order: [in CI](../ci.md). The JSON report is described by "
+        "`schemas/report.schema.json`; its `schema_version` changes where a reader of it would notice.\n\n"
+        + table(("format", "for", "what"), rows)
+    )
+
+
+def dialects() -> str:
+    parts = [
+        "# Frameworks\n\nWhat each framework's configuration is read with, and the releases whose keys are known. "
+        "`stablint schema NAME --with LIBRARY==RELEASE` prints the JSON Schema for an editor.\n"
+    ]
+    rows = [
+        (f"`{name}`", form.title, ", ".join(f"`{one}`" for one in (*form.readers, *form.classes)))
+        for name, form in FORMS.items()
+    ]
+    parts.append(table(("schema", "of", "read by"), rows))
+    parts.append("## Releases whose keys are known\n")
+    known = []
+    for path in sorted((ROOT / "knowledge" / "keys").glob("*.json")):
+        data = json.loads(path.read_text(encoding="utf-8"))
+        keys = {key for one in data["classes"].values() for key in one.get("fields", {})}
+        known.append(
+            (data["library"], len(data["releases"]), f"{data['releases'][0]} to {data['releases'][-1]}", len(keys))
+        )
+    parts.append(table(("library", "releases", "from, to", "keys"), known))
+    return "\n".join(parts)
+
+
+def gpus() -> str:
+    rows = []
+    for card in knowledge.load("gpus")["cards"]:
+        facts = options([card[0]]).gpus[0][1].facts()
+        memory = facts.get("target.gpu.memory_gib")
+        rows.append((
+            card[0], facts.get("target.gpu.vendor"), facts.get("target.gpu.arch"), facts.get("target.gpu.compute_capability") or "",
+            memory if isinstance(memory, int | float) else "shared", _mark(facts.get("target.gpu.native_bf16")), _mark(facts.get("target.gpu.fp8")),
+            _mark(facts.get("target.gpu.flash_attention_2")),
+        ))  # fmt: skip
+    return (
+        "# GPUs\n\nNames that `--gpu` takes; `x8` behind one is how many. Instance types of clouds (`p4d.24xlarge`) work as well.\n\n"
+        + table(
+            ("GPU", "maker", "generation", "compute capability", "GiB", "bf16 in hardware", "fp8", "FlashAttention 2"),
+            rows,
+        )
+    )
+
+
+def _mark(value: object) -> str:
+    return "yes" if value is True else "no" if value is False else "?"
+
+
+def models() -> str:
+    parts = [
+        "# Models\n\nProduct lines whose sizes are known; another model's own `config.json` is read where it lies at hand (`--model FOLDER`).\n"
+    ]
+    for path in sorted((ROOT / "knowledge" / "models").glob("*.yaml")):
+        data = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        rows = [
+            (
+                line["name"],
+                f"`{line.get('type', '')}`",
+                line.get("dtype", ""),
+                ", ".join(map(str, line.get("sizes", {}))),
+            )
+            for line in (data.get("lines", ()) if isinstance(data, dict) else ())
+        ]
+        if rows:
+            parts += [f"## {path.stem}\n", table(("line", "type", "published in", "sizes"), rows)]
+    return "\n".join(parts)
+
+
+# Learning rates.
+
+_WIDTH, _LEFT, _ROW, _LOWEST, _HIGHEST = 720, 190, 26, -8.5, -1.5
+
+
+def learning_rates() -> str:
+    parts = [
+        "# Learning rates\n\nCounted from published recipes ([how](../how-we-know.md)). The thick bar is the middle half of the recipes, the stroke "
+        "their median; a rate in the shaded ends draws a finding, which is a warning at most.\n"
+    ]
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for band in yaml.load((ROOT / "knowledge" / "lr_bands.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)[
+        "bands"
+    ]:
+        groups.setdefault(band["objective"], []).append(band)
+    for objective, bands in groups.items():
+        parts += [f"## {objective}\n", plot(objective, bands), ""]
+        rows = [
+            (
+                _cell(band),
+                f"{band['typical_low']:g} to {band['typical_high']:g}",
+                f"{band['median']:g}",
+                band["recipes"],
+                band["projects"],
+            )
+            for band in bands
+        ]
+        parts.append(table(("method and size", "middle half", "median", "recipes", "projects"), rows))
+    return "\n".join(parts)
+
+
+def _cell(band: dict[str, Any]) -> str:
+    size = ""
+    if band.get("below"):
+        size = f", {band.get('from', 0)} to {band['below']}B"
+    elif band.get("from"):
+        size = f", from {band['from']}B"
+    return f"{band['method']}{size}"
+
+
+def _x(rate: float) -> float:
+    return _LEFT + (math.log10(rate) - _LOWEST) / (_HIGHEST - _LOWEST) * (_WIDTH - _LEFT - 10)
+
+
+def plot(title: str, bands: list[dict[str, Any]]) -> str:
+    """One row a band on a logarithmic scale, as SVG."""
+    height = _ROW * len(bands) + 30
+    out = [
+        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="Learning rates of {escape(title)}" '
+        'xmlns="http://www.w3.org/2000/svg" font-size="12" fill="currentColor">'
+    ]
+    for power in range(-8, -1):
+        x = _x(10.0**power)
+        out.append(f'<line x1="{x:.1f}" y1="4" x2="{x:.1f}" y2="{height - 24}" stroke="currentColor" opacity=".2"/>')
+        out.append(f'<text x="{x:.1f}" y="{height - 8}" text-anchor="middle">1e{power}</text>')
+    for number, band in enumerate(bands):
+        y = 8 + number * _ROW
+        out.append(f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(_cell(band))}</text>')
+        for start, end in ((10.0**_LOWEST, band.get("alarm_below")), (band.get("alarm_above"), 10.0**_HIGHEST)):
+            if start and end:
+                out.append(
+                    f'<rect x="{_x(start):.1f}" y="{y}" width="{_x(end) - _x(start):.1f}" height="18" fill="#e53935" opacity=".18"/>'
+                )
+        low, high = _x(band["typical_low"]), _x(band["typical_high"])
+        out.append(f'<rect x="{low - 1:.1f}" y="{y + 4}" width="{high - low + 2:.1f}" height="10" fill="#3f51b5"/>')
+        out.append(
+            f'<line x1="{_x(band["median"]):.1f}" y1="{y}" x2="{_x(band["median"]):.1f}" y2="{y + 18}" stroke="#ff9800" stroke-width="3"/>'
+        )
+    return "\n".join(out) + "\n</svg>"
