@@ -81,6 +81,8 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
     statements += _unexported(document, block, launcher)
     if name == "llamafactory-cli" and len(launcher.words) > 1:
         statements.append(_launched_by(block, launcher, launcher.words[1])._replace(fact="launch.command"))
+    if launcher.words[:1] == ("megatron",):  # ms-swift's second command, whose arguments are Megatron's
+        statements.append(_launched_by(block, launcher, "megatron")._replace(fact="launch.command"))
     statements += _environment(block, launcher, name, {s.fact for s in statements})
     scopes = {"launch": OPEN if flags.open and own else PRESUMED}
     if accelerated and not any(link.role == "accelerate" for link in links):

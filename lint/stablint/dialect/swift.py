@@ -45,6 +45,18 @@ _OWN = (
     ("clip_grad", "training.max_grad_norm", "plain"),
     ("zero_hpz_partition_size", "deepspeed.zero_optimization.zero_hpz_partition_size", "plain"),
     ("deepspeed_autotp_size", "deepspeed.tensor_parallel.autotp_size", "plain"),
+    ("lazy_tokenize", "training.lazy_tokenize", "flag"),
+    ("sequence_parallel_size", "training.sequence_parallel_size", "plain"),
+    ("ref_model", "training.ref_model", "text"),
+    ("advantage_estimator", "training.advantage_estimator", "text"),
+    ("log_entropy", "training.log_entropy", "flag"),
+    ("top_entropy_quantile", "training.top_entropy_quantile", "plain"),
+    ("pipeline_model_parallel_size", "launch.megatron.pipeline_model_parallel_size", "plain"),
+    ("tensor_model_parallel_size", "launch.megatron.tensor_model_parallel_size", "plain"),
+    ("virtual_pipeline_model_parallel_size", "launch.megatron.virtual_pipeline_model_parallel_size", "plain"),
+    ("decoder_first_pipeline_num_layers", "launch.megatron.decoder_first_pipeline_num_layers", "plain"),
+    ("decoder_last_pipeline_num_layers", "launch.megatron.decoder_last_pipeline_num_layers", "plain"),
+    ("pipeline_model_parallel_layout", "launch.megatron.pipeline_model_parallel_layout", "text"),
 )  # fmt: skip
 # 2.x (argument.py at v2.6.1). `model_type` names a model by ms-swift's own word, which says nothing here.
 _SECOND = (
