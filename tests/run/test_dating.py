@@ -52,6 +52,29 @@ def test_of_a_time_before_all_that_is_known_of_a_library_nothing_is_known() -> N
     assert releases.is_unread("trl") and not releases.stated("trl")
 
 
+@pytest.mark.parametrize(
+    ("framework", "other", "oldest", "newest"),
+    [
+        # TRL 0.12 asks for less than 4.47, 0.13 for 4.46 and 0.18 for 4.50
+        (("trl", ">=0.7.4"), ("transformers", ">=4.31.0,<4.35.0"), "0.7.11", "0.12.2"),
+        (("trl", ">=0.7.4"), ("transformers", "==4.40.2"), "0.7.11", "0.12.2"),
+        (("trl", ">=0.7.4"), ("transformers", "==4.46.3"), "0.7.11", "0.17.0"),
+        (("trl", ">=0.12"), ("transformers", "==4.47.1"), "0.13.0", "0.17.0"),
+        (("trl", ">=0.7.4"), ("transformers", ">=4.31.0"), "0.7.11", "1.16.0"),
+        (("trl", ">=0.7.4"), ("accelerate", "==0.21.0"), "0.7.11", "0.11.4"),
+        (("trl", "==0.15.2"), ("transformers", "==4.34.1"), "0.15.2", "0.15.2"),  # stated is stated
+        (("trl", ">=0.15.2"), ("transformers", "==4.34.1"), "0.15.2", "1.16.0"),  # they do not fit at all: another rule's business
+        (("llamafactory", ">=0.7.1"), ("trl", "==0.16.1"), "0.7.1", "0.8.3"),
+    ],
+)
+def test_the_pin_of_one_library_bounds_the_framework_that_is_built_on_it(framework, other, oldest, newest) -> None:
+    releases = dated(KNOWN.restrict(*framework).restrict(*other))
+    allowed = [releases.text(key, framework[0]) for key in releases.allowed(framework[0])]
+    assert (allowed[0], allowed[-1]) == (oldest, newest)
+    assert releases.stated(framework[0])
+    assert releases.allowed(other[0]) == KNOWN.restrict(*other).allowed(other[0])
+
+
 def test_nothing_stated_dates_nothing() -> None:
     assert dated(KNOWN) is KNOWN
     assert dated(KNOWN.restrict("trl", ">=0.0.1")).allowed("transformers") == known_keys("transformers")

@@ -32,7 +32,7 @@ def dated(releases: Releases) -> Releases:
         return releases
     name = repr(releases)
     if name not in _dated:
-        _dated[name] = _of_the_time(releases)
+        _dated[name] = _of_the_time(_fitting(releases))
     return _dated[name]
 
 
@@ -55,6 +55,36 @@ def _of_the_time(releases: Releases) -> Releases:
         elif days[0] > last:
             releases = releases.unread(library)  # of that time none is known
     return releases
+
+
+def _fitting(releases: Releases) -> Releases:
+    """Of several releases of a framework that are stated (`trl>=0.7.4`), those that take some release of each other library that is stated
+    (`transformers<4.35`): an installer resolves both together. Where none does, nothing is left out."""
+    for framework, rows in load("release-bounds").items():
+        if not releases.stated(framework) or len(releases.allowed(framework)) == 1:
+            continue
+        minors = [minor_of(release_key(release)) for release in rows]
+        taken = list(rows.values())
+        left = tuple(
+            key
+            for key in releases.allowed(framework)
+            if minor_of(key) > minors[-1]  # newer than all that was read
+            or all(
+                _takes(library, specifier, releases)
+                for library, specifier in taken[max(bisect_right(minors, minor_of(key)) - 1, 0)].items()
+            )
+        )
+        if left and len(left) < len(releases.allowed(framework)):
+            releases = releases.narrow(framework, left)
+    return releases
+
+
+def _takes(library: str, specifier: str, releases: Releases) -> bool:
+    """Whether some release that is left of a library satisfies what is asked of it; patch releases are not told apart."""
+    if not releases.stated(library):
+        return True
+    minors, test = _minors(library, specifier), matcher(specifier)
+    return any(minor_of(key) in minors or test(key) for key in releases.allowed(library))
 
 
 def bounded(releases: Releases, framework: str) -> Releases:
