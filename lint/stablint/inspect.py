@@ -449,7 +449,10 @@ def _secrets(runs: tuple[Run, ...]) -> frozenset[str]:
     """The texts of the values that were recognised as secrets, to be masked in everything that is printed."""
     found = set()
     suspects = [
-        fact for run in runs for fact in run.explicit.values() if type(fact.value) is Secret or len(fact.sources) > 1
+        fact
+        for run in runs
+        for fact in run.explicit.values()
+        if isinstance(fact.value, Secret) or len(fact.sources) > 1
     ]
     for fact in suspects:
         for statement in fact.sources:

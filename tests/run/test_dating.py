@@ -63,7 +63,12 @@ def test_of_a_time_before_all_that_is_known_of_a_library_nothing_is_known() -> N
         (("trl", ">=0.7.4"), ("transformers", ">=4.31.0"), "0.7.11", "1.16.0"),
         (("trl", ">=0.7.4"), ("accelerate", "==0.21.0"), "0.7.11", "0.11.4"),
         (("trl", "==0.15.2"), ("transformers", "==4.34.1"), "0.15.2", "0.15.2"),  # stated is stated
-        (("trl", ">=0.15.2"), ("transformers", "==4.34.1"), "0.15.2", "1.16.0"),  # they do not fit at all: another rule's business
+        (
+            ("trl", ">=0.15.2"),
+            ("transformers", "==4.34.1"),
+            "0.15.2",
+            "1.16.0",
+        ),  # they do not fit at all: another rule's business
         (("llamafactory", ">=0.7.1"), ("trl", "==0.16.1"), "0.7.1", "0.8.3"),
     ],
 )

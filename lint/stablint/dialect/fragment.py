@@ -10,8 +10,8 @@ from typing import Any
 from stablint.dialect.codec import CODECS
 from stablint.pattern import pattern
 from stablint.record import NamedTuple
-from stablint.run.fact import HIDDEN, Explicit, Place, Secret, Statement
-from stablint.secrets.keys import conceal, names_secret
+from stablint.run.fact import HIDDEN, MAYBE_HIDDEN, Explicit, Place, Secret, Statement
+from stablint.secrets.keys import conceal, may_be_none, names_secret
 from stablint.source.limits import Limit
 from stablint.source.tree import Call, Command, Document, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
@@ -153,8 +153,9 @@ def _statement(
     if kind is str and raw in _HOLES:
         raw = Unknown("somebody fills it in")
     if kind is dict or kind is list or (kind is not bool and names_secret(path[-1])):
-        raw = conceal(path[-1], raw, HIDDEN)
-    value = raw if type(raw) is Secret else CODECS[row[2]](raw)
+        concealed = conceal(path[-1], raw, HIDDEN)
+        raw = MAYBE_HIDDEN if concealed is HIDDEN and may_be_none(raw, document.text.name) else concealed
+    value = raw if isinstance(raw, Secret) else CODECS[row[2]](raw)
     start, end = (node[1], node[2]) if type(node) is Scalar else (node.start, node.end)
     place = _new(Place, (document, ".".join(path) if len(path) > 1 else entry[0], start, end, entry, path))
     return _new(Statement, (row[1], value, raw, _new(Explicit, (place, layer, number, reader, None))))

@@ -18,7 +18,7 @@ def with_secrets(fragment: Fragment) -> Fragment:
     stated = {
         one.origin.place.start
         for one in fragment.statements
-        if type(one.value) is Secret and isinstance(one.origin, Explicit)
+        if isinstance(one.value, Secret) and isinstance(one.origin, Explicit)
     }
     more: tuple[Statement, ...] = tuple(
         statement(fragment.block, entry, path, Row(entry.key, "keys.secret." + ".".join(path)), fragment.layer)

@@ -332,7 +332,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "list": lambda v: isinstance(v, list),
     "dict": lambda v: isinstance(v, dict),
     "null": lambda v: v is None,
-    "secret": lambda v: isinstance(v, Secret),
+    "secret": lambda v: type(v) is Secret,
 }
 _TYPES |= {"boolean": _TYPES["bool"], "integer": _TYPES["int"], "string": _TYPES["str"], "mapping": _TYPES["dict"]}
 

@@ -94,7 +94,12 @@ class Secret(str):
     """Stands for a secret's value, which is never kept: only where it stands is known."""
 
 
+class MaybeSecret(Secret):
+    """Stands for a value that is hidden like a secret, and may well be none: words in a test, the first letters of a key."""
+
+
 HIDDEN = Secret("*" * 8)
+MAYBE_HIDDEN = MaybeSecret(HIDDEN)
 
 
 def is_unknown(value: Value) -> bool:

@@ -67,8 +67,8 @@ TOKENS_OF_TEXT = _set("""
     instance instruct instruction ipython is keep label lang language last latent local logit loss marker mask max maximum mean media memory
     mention middle min minimum mm modality model multi n neg negative new newline next no noise null num number object obs observation
     observe of on only output pad padding patch per pixel placeholder point pool pooled pooler pooling pos positive predict predicted prefix
-    prev previous prob process prompt python quad query question rand random reason reasoning ref register repo reserved response reward
-    role score self sep separator single sink skip slow soi some sos sot sound source space span special speech split src start state step
+    prev previous prob process prompt python quad query question rand random reason reasoning ref refusal refuse register repo reserved response
+    reward role score self sep separator single sink skip slow soi some sos sot sound source space span special speech split src start state step
     stop sub suffix sum summary system tab tail target task text tgt think thinking thought time timestamp tool total trainable trigger
     true turn unk unused use user value vid video virtual vision visual vq whitespace word yes
 """)
