@@ -11,6 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,7 @@ def _words(value: object) -> Iterator[str]:
             yield from _words(one[1] if isinstance(one, tuple) else one)
 
 
+@cache
 def sources() -> dict[str, Catalog]:
     """By the catalogue's name, what it has to translate."""
     found = {}
