@@ -295,6 +295,22 @@ def test_an_evaluation_is_no_training(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    "server",
+    [
+        "python -m vllm.entrypoints.openai.api_server",
+        "vllm serve",
+        "python -m sglang.launch_server",
+        "lmdeploy serve api_server",
+        "lm_eval",
+    ],
+)
+def test_a_server_is_no_training(server, tmp_path):
+    flags = "--model $MODEL --dtype float16 --trust-remote-code --per_device_train_batch_size 1 --seed 1"
+    assert inspected(tmp_path, {"run.sh": f"{server} {flags}\n"}).report.runs == ()
+    assert len(inspected(tmp_path, {"run.sh": f"python train.py {flags}\n"}).report.runs) == 1
+
+
 def test_who_spells_the_adapter_otherwise_is_not_trl(tmp_path):
     run = only(tmp_path, f"python train.py {FLAGS} --max_seq_length 512 --lora_rank 8 --packing true\n")
     assert run.framework == "transformers" and not any(one.startswith("trl.") for one in run.classes["training"])

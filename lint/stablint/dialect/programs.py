@@ -37,8 +37,27 @@ _TRAIN: dict[str, frozenset[str]] = {
 }
 
 
+# Programs and modules that serve or measure models, and share flags with trainers (`--dtype float16`, `--model`).
+_SERVE = frozenset(
+    {
+        "vllm",
+        "sglang",
+        "lmdeploy",
+        "lm_eval",
+        "text-generation-launcher",
+        "text_generation_server",
+        "tritonserver",
+        "mii",
+        "fastchat",
+    }
+)
+
+
 def trains(target: Command) -> bool:
-    """False for `swift infer`, `axolotl merge-lora`, whatever flags they have."""
+    """False for `swift infer`, `axolotl merge-lora`, `python -m vllm.entrypoints.openai.api_server`, whatever flags they have."""
+    module = next((word for word in target.words[:1]), "").rpartition("/")[2]
+    if module.partition(".")[0] in _SERVE and ".train" not in module:
+        return False
     name, command = (*(word.rpartition("/")[2] for word in target.words[:2]), "", "")[:2]
     return not command or name not in _TRAIN or command in _TRAIN[name]
 

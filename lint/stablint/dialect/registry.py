@@ -188,6 +188,8 @@ def _best(block: Block, named: str | None) -> Dialect | None:
     flat = Mapping not in {type(entry[3]) for entry in block.mapping.entries}
     if flat and keys in _flat:  # keys alone decide where nothing is nested
         return _settings(_flat[keys], block)
+    if swift.is_record(keys):
+        return None
     best, score = None, _ENOUGH - 1
     for dialect in DOCUMENTS.values():
         found = dialect.recognise(keys, block)
