@@ -1,0 +1,94 @@
+"""Rows a second of a table of configurations: one process, Ray and Spark with one and with two workers on this machine.
+
+pip install -e '.[ray,spark]' && python benchmarks/many.py 4000
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from stablint import knowledge
+from stablint.integrate.texts import asked_of, columns
+
+GPU = "A100-80GB x8"
+
+
+def rows(count: int) -> list[tuple[str, str]]:
+    """Examples of the rules that are one file, each with another output folder, so that no two are equal."""
+    texts = [
+        (name, text)
+        for found in knowledge.load("examples").values()
+        for one in found[:1]
+        for name, text in one["files"].items()
+    ]
+    texts = [(name, text) for name, text in texts if name.endswith((".yaml", ".py", ".sh"))]
+    return [
+        (texts[number % len(texts)][0], f"{texts[number % len(texts)][1]}\n# {number}\n") for number in range(count)
+    ]
+
+
+def alone(table: list[tuple[str, str]]) -> int:
+    return sum(columns([path for path, _ in table], [text for _, text in table], asked_of(GPU, None, ()))["errors"])
+
+
+def by_ray(workers: int) -> Callable[[list[tuple[str, str]]], int]:
+    import ray
+
+    from stablint.integrate.ray import check
+
+    ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
+
+    def run(table: list[tuple[str, str]]) -> int:
+        dataset = ray.data.from_items([{"path": path, "text": text} for path, text in table]).repartition(4 * workers)
+        return int(check(dataset, gpu=GPU).sum("errors"))
+
+    return run
+
+
+def by_spark(workers: int) -> Callable[[list[tuple[str, str]]], int]:
+    from pyspark.sql import SparkSession
+
+    from stablint.integrate.spark import check
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    spark = SparkSession.builder.master(f"local[{workers}]").config("spark.ui.enabled", "false").getOrCreate()
+
+    def run(table: list[tuple[str, str]]) -> int:
+        frame = spark.createDataFrame(table, "path string, text string").repartition(4 * workers)
+        return int(check(frame, gpu=GPU).groupBy().sum("errors").collect()[0][0])
+
+    return run
+
+
+ENGINES: dict[str, Callable[[], Callable[[list[tuple[str, str]]], int]]] = {
+    "one process": lambda: alone,
+    "ray, 1 worker": lambda: by_ray(1),
+    "ray, 2 workers": lambda: by_ray(2),
+    "spark, 1 worker": lambda: by_spark(1),
+    "spark, 2 workers": lambda: by_spark(2),
+}
+
+
+def main(count: int, engine: str | None = None) -> int:
+    """Each engine in a process of its own; the first run of a few rows is not counted, since it starts the workers."""
+    if engine is None:
+        return max(
+            os.spawnv(os.P_WAIT, sys.executable, [sys.executable, str(Path(__file__)), str(count), name])
+            for name in ENGINES
+        )
+    table, run = rows(count), ENGINES[engine]()
+    run(table[:200])
+    begin = time.perf_counter()
+    errors = run(table)
+    seconds = time.perf_counter() - begin
+    print(f"{engine:<18} {seconds:7.1f} s  {count / seconds:7.0f} rows a second  {errors} errors", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(int(sys.argv[1]), *sys.argv[2:]))
