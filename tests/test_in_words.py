@@ -312,3 +312,31 @@ def test_at_first_sight(files: Files, said: dict[str, str], tmp_path: Path) -> N
     (run,) = runs(tmp_path, files)
     words = in_words(Checked(run).newest)
     assert {label: words.get(label, "") for label in said} == said
+
+
+# A program with arguments and an adapter of its own, started with a flag that TRL's scripts have as well.
+_OWN_ADAPTER = """
+from dataclasses import dataclass
+from peft import LoraConfig
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, HfArgumentParser, TrainingArguments
+from trl import SFTTrainer
+@dataclass
+class ScriptArguments:
+    model_name: str = "org/base"
+    dataset_name: str = "x"
+    rank: int = 8
+script, args = HfArgumentParser((ScriptArguments, TrainingArguments)).parse_args_into_dataclasses()
+adapter = LoraConfig(r=script.rank, target_modules=["q_proj"], task_type="CAUSAL_LM")
+model = AutoModelForCausalLM.from_pretrained(script.model_name, quantization_config=BitsAndBytesConfig(load_in_4bit=True))
+SFTTrainer(model=model, train_dataset=rows(script.dataset_name), peft_config=adapter, args=args).train()
+"""
+
+
+@pytest.mark.parametrize("flag", ["--dataset_name=rows ", ""])
+def test_the_adapter_that_a_program_builds_is_its_method(tmp_path, flag):
+    files = {
+        "train.py": _OWN_ADAPTER,
+        "run.sh": f"python train.py {flag}--output_dir=o --per_device_train_batch_size=2\n",
+    }
+    (run,) = runs(tmp_path, files)
+    assert in_words(Checked(run).newest)["method"] == "qlora"

@@ -37,6 +37,12 @@ def method(w: World) -> Answer:
     return found
 
 
+def _is_made(w: World) -> bool:
+    """Whether a program at hand builds the adapter's configuration itself: it decides, whatever flags it shares with TRL's scripts."""
+    origin = w.fact("lora.peft_type").origin
+    return isinstance(origin, Explicit) and origin.layer == "call"
+
+
 def _method(w: World) -> Answer:
     """Bare arguments without a word on adapters do not prove full fine-tuning: then it is presumed."""
     if w.stated("training.projector_only") is True:  # LLaVA's first stage
@@ -81,7 +87,7 @@ def _method(w: World) -> Answer:
     if rank.value == 0 and rank.presumed:  # a program's own option, whose default switches the adapter off
         return Answer("full", ("lora.r",), presumed=True)
     # TRL's ModelConfig switches adapters on by use_peft alone, where TRL certainly reads the file.
-    owner = "trl" in w.run.dialects and w.run.scopes.get("lora") == CLOSED
+    owner = "trl" in w.run.dialects and w.run.scopes.get("lora") == CLOSED and not _is_made(w)
     if not owner:
         for name in ("lora.peft_type", "lora.r", "lora.target_modules"):
             if w.is_stated(name):
