@@ -29,11 +29,12 @@ HAZARDS = ROOT / "knowledge" / "hazards"
 def read(library: str, release: str, archives: Path | None) -> list[checks.Check]:
     wanted = (LIBRARIES | FRAMEWORKS)[library]
     path = archive.stored(library, release, archives) if archives else None
+    package = wanted.package or library
     if path is not None:
-        return checks.read(library, archive.sources(path, library, wanted.skip))
+        return checks.read(library, archive.sources(path, package, wanted.skip))
     with tempfile.TemporaryDirectory() as folder:
         path = archive.fetch(library, release, Path(folder), wanted.source)
-        return checks.read(library, archive.sources(path, library, wanted.skip))
+        return checks.read(library, archive.sources(path, package, wanted.skip))
 
 
 def store(library: str, release: str, found: list[checks.Check], folder: Path) -> Path:

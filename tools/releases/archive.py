@@ -81,7 +81,7 @@ def sources(path: Path, package: str, skip: tuple[str, ...] = ()) -> dict[str, s
     """Path inside the import package → text, without the files that match a pattern of `skip`."""
     found: dict[str, str] = {}
     for name, data in members(path):
-        top, _, inner = name.partition("/")
+        top, _, inner = name.removeprefix("src/").partition("/")
         if top == package and inner and not any(fnmatch.fnmatch(inner, pattern) for pattern in skip):
             found[inner] = data.decode("utf-8", errors="replace")
     # some wheels carry modules of an older layout; a folder of the same name is what Python imports

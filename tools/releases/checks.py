@@ -43,6 +43,16 @@ WHERE: dict[str, dict[str, tuple[str, ...]]] = {
         "workers/engine_workers.py": ("__init__", "init_model"),
     },
     "llamafactory": {"hparams/*_args.py": ("__post_init__",), "hparams/parser.py": ()},
+    "axolotl": {"utils/schemas/*.py": (), "utils/schemas/internal/*.py": (), "core/builders/*.py": ()},
+    "ms-swift": {
+        "arguments/sft_args.py": (),
+        "arguments/rlhf_args.py": (),
+        "arguments/pretrain_args.py": (),
+        "arguments/tuner_args.py": (),
+        "arguments/base_args/*.py": (),
+    },
+    "openrlhf": {"cli/train_*.py": ()},
+    "litgpt": {"finetune/*.py": ("setup", "validate_args"), "args.py": ()},
 }
 _WARNINGS = ("warn", "warning", "warning_once")
 
@@ -70,10 +80,14 @@ def read(library: str, files: dict[str, str]) -> list[Check]:
         functions = _functions(library, path)
         if functions is None:
             continue
-        for owner, function in _owners(ast.parse(files[path])):
+        module = ast.parse(files[path])
+        for owner, function in _owners(module):
             if not functions or function.name in functions:
                 for check in _walk(path, owner, function.body, (), (function.lineno, function.lineno)):
                     found.setdefault(check.identity, check)
+        if not functions:  # a program looks at its arguments below its functions
+            for check in _walk(path, "module", module.body, (), (1, 1)):
+                found.setdefault(check.identity, check)
     return list(found.values())
 
 

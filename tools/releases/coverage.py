@@ -17,7 +17,7 @@ _WORD = re.compile(r"[a-z][a-z0-9_]*")
 
 class Cited(NamedTuple):
     library: str
-    release: str
+    release: str  # or the commit
     file: str
     line: int
 
@@ -42,9 +42,9 @@ def hazards(folder: Path) -> list[Known]:
 
 def _cited(source: str) -> Cited | None:
     place = cited(source)
-    if place is None or not place.release:
+    if place is None or place.moves:
         return None
-    return Cited(place.library, place.release, place.path.partition("/")[2], place.line)
+    return Cited(place.library, place.release or place.ref, place.path.partition("/")[2], place.line)
 
 
 def covering(check: Check, library: str, release: str, known: list[Known]) -> list[str]:

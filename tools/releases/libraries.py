@@ -21,6 +21,7 @@ class Library(NamedTuple):
     constructors: tuple[str, ...] = ()  # patterns of classes of which only __init__ is read
     skip: tuple[str, ...] = ()  # never opened
     source: bool = False  # the index has no wheels
+    package: str = ""  # that is imported, where it is called otherwise
 
 
 def _named(*patterns: str) -> Callable[[Package, Found], bool]:
@@ -65,8 +66,12 @@ LIBRARIES = {
 }  # fmt: skip
 # Of these only the checks are read (read_checks.py), which name settings of a framework and no class of a library's.
 FRAMEWORKS = {
-    name: Library(name, oldest, ("*.py",), _named()) for name, oldest in (("verl", "0.2"), ("llamafactory", "0.8"))
-}
+    name: Library(name, oldest, ("*.py",), _named(), package=package, source=source)
+    for name, oldest, package, source in (
+        ("verl", "0.2", "", False), ("llamafactory", "0.8", "", False), ("axolotl", "0.8", "", True), ("ms-swift", "3.0", "swift", False),
+        ("openrlhf", "0.6", "", True), ("litgpt", "0.5", "", False),
+    )
+}  # fmt: skip
 
 
 def _experimental(path: str) -> bool:

@@ -75,6 +75,7 @@ _OWN = (
     ("video_min_pixels", "data.video_min_pixels", "plain"),
     ("interleave_probs", "data.interleave_probs", "plain"),
     ("mix_strategy", "data.mix_strategy", "plain"),
+    ("infer_backend", "training.infer_backend", "text"),
 )  # fmt: skip
 _BITS = (Row("quantization_bit", "quantization.bits"), Row("quantization_bit", "quantization.load_in_4bit", "is-4"),
          Row("quantization_bit", "quantization.load_in_8bit", "is-8"))  # fmt: skip
