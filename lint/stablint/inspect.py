@@ -17,7 +17,7 @@ from stablint.hazard import model as hazards
 from stablint.hazard.condition import refill
 from stablint.judging import judge, rules_of
 from stablint.record import NamedTuple
-from stablint.report.model import FileStatus, Report, RunSummary
+from stablint.report.model import Diagnostic, FileStatus, Report, RunSummary
 from stablint.report.place import locate
 from stablint.run.fact import Explicit, Place, Secret
 from stablint.run.world import Run
@@ -26,6 +26,7 @@ from stablint.worth import is_program_too_large, is_told
 
 if TYPE_CHECKING:  # only where a repository reads its configurations itself
     from stablint.dialect.at_hand import Program
+    from stablint.policy import Policies
 
 T = TypeVar("T")
 _NONE = "no training configuration"
@@ -198,6 +199,8 @@ def inspected(
         report = _settled(report, spoken, entries, files, options, known)
     if files.faults.found:
         report = told(report, files.faults.found)
+    if policies is not None and any(policy.pages for policy in policies.asked()):
+        report = report._replace(diagnostics=tuple(_with_page(one, policies) for one in report.diagnostics))
     return Inspection(
         report,
         findings,
@@ -209,6 +212,12 @@ def inspected(
         tuple(listed),
         tuple(more),
     )
+
+
+def _with_page(diagnostic: Diagnostic, policies: Policies) -> Diagnostic:
+    """With the address of its rule's page, as the settings of its file make it."""
+    pages = policies.at(diagnostic.text.path if diagnostic.text is not None else "").pages
+    return diagnostic._replace(url=pages.replace("{code}", diagnostic.code)) if pages else diagnostic
 
 
 def _settled(

@@ -37,6 +37,7 @@ class Policy(NamedTuple):
     baseline_file: str | None = None
     fail_on: str = "error"
     allow_outside: bool = False
+    pages: str = ""  # the address of a rule's page, with {code} in it
     rules: tuple[Hazard, ...] | None = None  # with their severities; None: those of the knowledge
     # Of a run that begins in such a file.
     gpus: tuple[tuple[str, Gpu], ...] = ()

@@ -159,7 +159,7 @@ class Resolver(Policies):
         policy = Policy(
             settings.folder, tuple(_accepted(settings, number, row) for number, row in enumerate(settings.get("accept", []))),
             tuple(settings.get("extra-keys", [])), tuple(settings.get("exclude", [])), settings.get("require-reasons", False),
-            fail_on=self.given.fail_on or settings.get("fail-on", "error"), allow_outside=self._may_leave(settings),
+            fail_on=self.given.fail_on or settings.get("fail-on", "error"), allow_outside=self._may_leave(settings), pages=settings.get("pages") or "",
             rules=self._rules(settings, rows),
         )  # fmt: skip
         baseline = self.given.baseline

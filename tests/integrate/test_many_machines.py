@@ -12,7 +12,7 @@ import pytest
 
 from stablint import knowledge
 from stablint.cli import main
-from stablint.integrate.texts import Checked, asked_of, check_text, columns
+from stablint.integrate.texts import Checked, asked_of, check_text, check_texts, columns
 
 GPU = "V100-32GB"
 
@@ -87,6 +87,17 @@ def same(found: dict[str, str], alone: dict[str, list[tuple[str, str, int]]]) ->
 def test_rows_are_what_files_are(rows, alone):
     asked = asked_of(GPU, None, ())
     same({path: check_text(path, text, asked).findings for path, text in rows}, alone)
+
+
+def test_a_row_is_what_it_is_in_whatever_batch(rows):
+    asked = asked_of(GPU, None, ())
+    twice = [
+        *rows,
+        *reversed(rows),
+        ("ds.json", '{"zero_optimization": {"stage": 3}}'),
+        ("train.yaml", "deepspeed: ds.json\noutput_dir: out\n"),
+    ]
+    assert check_texts(twice, asked) == [check_text(path, text, asked) for path, text in twice]
 
 
 def test_a_row_says_what_became_of_it(rows):

@@ -101,6 +101,8 @@ def _notes(diagnostic: Diagnostic, text: Mapping[str, Any]) -> Iterator[tuple[st
                 + (", …" if len(diagnostic.runs) > 3 else ""),
             ),
         )
+    if diagnostic.url:
+        yield "see", plain(diagnostic.url)
     sources = diagnostic.evidence.get("sources") or ()
     yield "evidence", ", ".join(plain(str(item)) for item in (diagnostic.evidence.get("grade"), *sources[:1]) if item)
 

@@ -83,7 +83,7 @@ def diagnostic_object(diagnostic: Diagnostic) -> dict[str, Any]:
         ],
         "fix": diagnostic.fix and _fix(diagnostic.fix),
         "evidence": jsonable(diagnostic.evidence),
-        "url": None,
+        "url": diagnostic.url or None,
         "fingerprint": diagnostic.fingerprint,
         "suppressed": diagnostic.suppressed,
     }

@@ -71,6 +71,7 @@ class Diagnostic(NamedTuple):
     seen: Seen | None = None  # in a notebook: the place in its cell
     suppressed_by: str = ""  # comment | settings | baseline
     once: bool = False  # one cause in several places: report/once.py
+    url: str = ""  # of the rule's page, where the settings say how it is made
 
 
 class Undetermined(NamedTuple):

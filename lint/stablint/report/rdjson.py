@@ -27,7 +27,7 @@ def _diagnostic(diagnostic: Diagnostic, secrets: frozenset[str]) -> dict[str, An
     told: dict[str, Any] = {
         "message": finding(diagnostic, secrets),
         "severity": _SEVERITIES[diagnostic.severity],
-        "code": {"value": diagnostic.code},
+        "code": {"value": diagnostic.code, **({"url": diagnostic.url} if diagnostic.url else {})},
     }
     if text is not None:
         told["location"] = {"path": text.name, "range": _range(text.text, diagnostic.start, diagnostic.end)}

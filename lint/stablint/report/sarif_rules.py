@@ -29,6 +29,7 @@ def _rule(diagnostic: Diagnostic, text: Mapping[str, Any]) -> dict[str, Any]:
             "text": "\n\n".join(_help(text, title, bold="")),
             "markdown": "\n\n".join(_help(text, title, bold="**")),
         },
+        **({"helpUri": diagnostic.url} if diagnostic.url else {}),
         "defaultConfiguration": {"level": _LEVELS[severity]},
         "properties": {
             "tags": [tag for tag in (text.get("category"), "fine-tuning") if tag],

@@ -118,5 +118,11 @@ class Settings(_Kebab):
     house: OfHouse = Field(OfHouse(prefix=None, packages=()), description="rules of your own")
     baseline: str | None = Field(None, description="the file of accepted findings that --write-baseline writes")
     fix: Fixes = Field(Fixes(promote=(), demote=()), description="which repairs --fix writes by itself")
+    pages: str | None = Field(
+        None,
+        max_length=300,
+        pattern=r"^https?://[^\s{}]+\{code\}[^\s{}]*$",
+        description="the address of a rule's page, with {code} in it: findings carry it",
+    )
     require_reasons: bool = Field(False, description="suppressions without a reason are reported")
     allow_outside: bool = Field(False, description="follow links to files outside the repository")

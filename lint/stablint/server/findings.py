@@ -77,7 +77,9 @@ def _diagnostic(one: Finding, text: Text, checked: Checked, secrets: frozenset[s
 
 
 def _described(one: Finding) -> CodeDescription | None:
-    """A page about the finding: the first source of its evidence that is an address."""
+    """A page about the finding: the rule's own, or the first source of its evidence that is an address."""
+    if one.url:
+        return CodeDescription(one.url)
     sources: list[Any] = one.evidence.get("sources", [])
     urls = [source["url"] for source in sources if isinstance(source, dict) and str(source.get("url", "")).startswith("https://")]  # fmt: skip
     return CodeDescription(urls[0]) if urls else None
