@@ -30,6 +30,8 @@ from stablint.inspect import inspect
 from stablint.keyschema import FORMS
 from stablint.options import options
 from stablint.report import full
+from stablint.report.model import Report
+from stablint.report.words import message
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = {
@@ -93,9 +95,10 @@ def with_what_is_seen(markdown: str, code: str) -> str:
     hazard = rules()[code]
     blocks = [silenced(hazard)]
     examples = knowledge.load("examples").get(hazard.id, [])
-    if examples:
-        report, diff = seen(hazard, examples[0])
-        told = [_SEEN, "", "```text", report, "```", ""]
+    if examples and (shown := seen(hazard, examples[0])) is not None:
+        words, report, diff = shown
+        # The message stands in a heading: the search weighs headings, and it is what somebody pastes into it.
+        told = [_SEEN, "", f"### {hazard.code} {hazard.id}: {words}", "", "```text", report, "```", ""]
         blocks = [
             "\n".join([*told, *(("## Before and after", "", "```diff", diff, "```", "") if diff else ())]),
             *blocks,
@@ -104,17 +107,34 @@ def with_what_is_seen(markdown: str, code: str) -> str:
     return "\n\n".join((head, *blocks)) + mark + rest
 
 
-def seen(hazard: Hazard, example: dict[str, Any]) -> tuple[str, str]:
-    """What `check` says of the rule's first example, and the repair as a patch."""
+def seen(hazard: Hazard, example: dict[str, Any]) -> tuple[str, str, str] | None:
+    """Of the rule's first example: the message, all that `check` says, and the repair as a patch. None where it is told of live objects alone."""
     with tempfile.TemporaryDirectory(prefix="stablint-site-") as scratch:
         folder = str(Path(scratch).resolve())
         house.write(example["files"], folder)
         asked = house.told(example.get("options"))
-        found = inspect([folder], asked, base=folder, known=(hazard,))
-        report = found.report._replace(undetermined=(), notes=(), not_found=())
+        every = (
+            one
+            for known in ((hazard,), None)  # what is wrong with suppressions shows among all rules only
+            for one in inspect([folder], asked, base=folder, known=known).report.diagnostics
+            if one.code == hazard.code
+        )
+        told = next(every, None)
+        if told is None:
+            return None
+        report = Report((), (), (told,), ())
         text = full.render(report, knowledge.load("texts"), tail="none").strip()
         done = repair([folder], asked, unsafe=True, base=folder, known=(hazard,), named=frozenset({hazard.code}))
-        return text, patch(done.texts, done.before, lambda _: False).data.decode("utf-8", "replace").strip()
+        return (
+            _plain(message(told)),
+            text,
+            patch(done.texts, done.before, lambda _: False).data.decode("utf-8", "replace").strip(),
+        )
+
+
+def _plain(words: str) -> str:
+    """A message as the text of a heading: one line, and nothing of it a link or a tag."""
+    return re.sub(r"[\[\]<>*_]", lambda sign: "\\" + sign[0], " ".join(words.replace("`", "").split()))
 
 
 def silenced(hazard: Hazard) -> str:
@@ -361,7 +381,7 @@ def plot(title: str, bands: list[dict[str, Any]]) -> str:
     """One row a band on a logarithmic scale, as SVG."""
     height = _ROW * len(bands) + 30
     out = [
-        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="Learning rates of {escape(title)}" '
+        f'<div class="plot"><svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="Learning rates of {escape(title)}" '
         'xmlns="http://www.w3.org/2000/svg" font-size="12" fill="currentColor">'
     ]
     for power in range(-8, -1):
@@ -381,4 +401,4 @@ def plot(title: str, bands: list[dict[str, Any]]) -> str:
         out.append(
             f'<line x1="{_x(band["median"]):.1f}" y1="{y}" x2="{_x(band["median"]):.1f}" y2="{y + 18}" stroke="#ff9800" stroke-width="3"/>'
         )
-    return "\n".join(out) + "\n</svg>"
+    return "\n".join(out) + "\n</svg></div>"

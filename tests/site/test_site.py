@@ -87,7 +87,7 @@ def wait(until: Any, seconds: float = 60) -> Any:
             "rules/P101.html",
         ),
         ("`load_best_model_at_end` is refused, since a checkpoint would have no metric", "rules/T103.html"),
-        ("fp16-and-bf16", "rules/P143.html"),
+        ("P143", "rules/P143.html"),
     ],
 )
 def test_search_finds_a_rule_by_its_message(browser, address, words, page):
