@@ -42,6 +42,7 @@ ALLOWED = {
         "hazard",
         "inspect",
         "report.model",
+        "target.gpu",
         "knowledge",
         "language",
     },

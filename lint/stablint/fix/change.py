@@ -45,6 +45,10 @@ def propose(finding: Finding, purse: limits.Purse) -> Fix | None:
             continue
         try:
             changed, files = _written(finding, remedy, purse)
+            if changed.facts:
+                from stablint.fix.forbidden import refuse
+
+                refuse(finding, changed.facts)
         except Impossible as why:
             advice = advice or Fix("manual", remedy.title, (), gettext(str(why)))
             continue
