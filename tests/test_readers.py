@@ -124,6 +124,29 @@ def test_a_program_that_takes_axolotls_keys_one_by_one_owns_them(tmp_path, files
     assert ("axolotl-unread-key" in rules(found, "warning")) is told
 
 
+TAKES_FIVE = TAKER.replace('open("cfg.yaml")', "{opened}")
+
+
+@pytest.mark.parametrize(
+    ("opened", "own"),
+    [
+        ('open("cfg.yaml")', True),
+        ('open("conf/cfg.yaml", encoding="utf-8")', True),
+        ('open("other.yaml")', False),
+        ('load_text("other.yaml")', False),
+        ("open(sys.argv[1])", True),
+        ('open(sys.argv[1])), json.dump({}, open("metrics.json", "w")', True),  # written, not read
+        ('open(parsed("--config", default="cfg.yaml"))', True),
+        ('open(parsed("--config", default="conf/base.yaml"))', True),  # another of its folder
+        ('open(parsed("--config", default="other/base.yaml"))', False),
+    ],
+)
+def test_a_program_that_names_its_files_reads_no_others(tmp_path, opened, own):
+    program = TAKES_FIVE.replace("{opened}", opened)
+    found = inspected(tmp_path, {"conf/cfg.yaml": AXOLOTL, ".git/HEAD": "", "run.py": program})
+    assert ("axolotl-unread-key" in rules(found, "warning")) is not own
+
+
 TRL = """model_name_or_path: meta-llama/Llama-2-7b-hf
 dataset_name: org/data
 use_peft: true
@@ -138,7 +161,9 @@ packing: true
     ("program", "own"),
     [
         ("import sys, yaml\nfrom types import SimpleNamespace\nc = SimpleNamespace(**yaml.safe_load(open(sys.argv[1])))\n"
-         "train(c.model_name_or_path, c.learning_rate, c.packing)\n", True),
+         "train(c.model_name_or_path, c.learning_rate, c.packing, c.use_peft)\n", True),
+        ("import sys, yaml\nfrom types import SimpleNamespace\nc = SimpleNamespace(**yaml.safe_load(open(sys.argv[1])))\n"
+         "train(c.model_name_or_path, c.learning_rate, c.packing)\n", False),  # three of seven: another file's, more likely
         ("import yaml\nfrom easydict import EasyDict\nc = EasyDict(yaml.safe_load(open('c.yaml')))\ntrain(c.use_peft, c.packing, c.dataset_name)\n", True),
         ("from omegaconf import OmegaConf\nfrom ours import build\nbuild(OmegaConf.load('c.yaml')).run()\n", True),
         ("import yaml\nfrom ours import build\nbuild(yaml.safe_load(open('other.yaml'))).run()\n", False),

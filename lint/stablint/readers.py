@@ -35,6 +35,16 @@ _HANDS_ON = re.compile(
     re.MULTILINE,
 )
 _NAMES = re.compile(r"""["']((?:[\w.-]+/)*[\w.-]+\.(?:ya?ml|json|toml))["']""")
+_CONFIG = r"""(?:[\w.@:-]*/)*[\w.-]+\.(?:ya?ml|json|toml)"""
+# Files that a program says it loads: `open("c.yaml")` but for writing, `load_config("c.yaml")`, and those that a caller may replace by another one
+# of their folder: `add_argument("--config", default="configs/c.yaml")`, `CONFIG = "configs/c.yaml"`.
+_LOADS_THIS = re.compile(
+    rf"""\b(?:open|load\w*|read\w*|from_file|Path)\(\s*[rf]?["']({_CONFIG})["'](?!\s*,\s*(?:mode\s*=\s*)?["'][wax])(?!\)\.(?:write|open\(["'][wax]))"""
+)
+_LOADS_BY_DEFAULT = re.compile(
+    rf"""(?:\bdefault\s*=|\b\w*(?:cfg|conf|setting|recipe|yaml)\w*(?:\s*:\s*\w+)?\s*=)\s*(?:Path\(\s*)?[rf]?["']({_CONFIG})["']""",
+    re.IGNORECASE,
+)
 _ATTRIBUTES = re.compile(r"\.([a-z]\w+)\b(?!\s*\()")
 # Names of what a program loads, and others that are called like settings.
 _LOADED = re.compile(
@@ -76,7 +86,7 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
         called = frozenset(os.path.basename(path) for path, _ in several)
         candidates = list(_candidates(root, every, called, files))
         declared = _declared(candidates, every, files)
-        takers = [(one.path, taken) for one in candidates if (taken := _taken(one.text))]
+        takers = [_Taker(one.path, taken, *_named(one.text)) for one in candidates if (taken := _taken(one.text))]
         namers = [
             (one.path, frozenset(_NAMES.findall(one.text)))
             for one in candidates
@@ -86,9 +96,11 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
             given = files.handed.get(path)
             text = given.document.text.text if given is not None else ""
             started = (
-                [(given.document.text.path, _taken(text))] if given is not None and not _HANDS_ON.search(text) else []
+                [_Taker(given.document.text.path, _taken(text), frozenset([os.path.basename(path)]))]
+                if given is not None and not _HANDS_ON.search(text)
+                else []
             )
-            owner = _declares(keys, declared) or _takes(keys, [*takers, *started], files) or _loads(path, keys, root, namers, files)  # fmt: skip
+            owner = _declares(keys, declared) or _takes(path, keys, [*takers, *started], files) or _loads(path, keys, root, namers, files)  # fmt: skip
             if owner is not None:
                 found[path] = owner
     return found
@@ -373,12 +385,37 @@ def _declares(keys: frozenset[str], declared: dict[str, tuple[str, Program]]) ->
     return declared[own[0]][1]._replace(declared={key: declared[key][0] for key in own}, loop="", parser=False)
 
 
-def _takes(keys: frozenset[str], takers: list[tuple[str, frozenset[str]]], files: Files) -> Program | None:
+class _Taker(NamedTuple):
+    """A program that takes keys one by one. It reads the files of these names and others in the folders of its defaults; one that names none
+    may be given any."""
+
+    path: str
+    keys: frozenset[str]
+    names: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
+
+    def may_read(self, path: str, keys: frozenset[str]) -> bool:
+        """Whether it is a reader of this file, by the names that it has for its files, else by how much of it it takes."""
+        taken = len(self.keys & keys)
+        if taken < _ENOUGH:
+            return False
+        if self.names or self.folders:
+            folder = os.path.basename(os.path.dirname(path))
+            return os.path.basename(path) in self.names or folder in self.folders
+        return 2 * taken >= len(keys)
+
+
+def _named(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of the files that a program loads, and of the folders that its defaults stand in."""
+    defaults = _LOADS_BY_DEFAULT.findall(text)
+    names = frozenset(os.path.basename(name) for name in (*_LOADS_THIS.findall(text), *defaults))
+    return names, frozenset(folder for name in defaults if (folder := os.path.basename(os.path.dirname(name))))
+
+
+def _takes(path: str, keys: frozenset[str], takers: list[_Taker], files: Files) -> Program | None:
     """The program that takes the keys one by one; what is handed on whole (`SFTConfig(**config)`) it does not name."""
-    able = sorted(
-        (taker for taker in takers if len(taker[1] & keys) >= _ENOUGH), key=lambda taker: -len(taker[1] & keys)
-    )
-    programs = (read(files.documents(path)) for path, _ in able)
+    able = sorted((one for one in takers if one.may_read(path, keys)), key=lambda one: -len(one.keys & keys))
+    programs = (read(files.documents(one.path)) for one in able)
     best = next((program for program in programs if program is not None), None)
     return best and best._replace(declared=dict.fromkeys(keys, "dict"), loop="", parser=True, library=False)
 
