@@ -375,3 +375,24 @@ MODES = [
 def test_a_flag_of_the_launcher_says_how_it_is_distributed(tmp_path, flags, mode):
     script = f"accelerate launch {flags} --config_file a.yaml train.py {FLAGS}\n"
     assert fact(only(tmp_path, script, **{"a.yaml": ACCELERATED}), "accelerate.distributed_type") == mode
+
+
+_ALIASED = """
+from own.trainer import GRPOConfig
+from trl import GRPOConfig, ModelConfig, ScriptArguments, TrlParser
+from own.trainer import OwnGRPOTrainer, OwnVLLMTrainer
+script, args, model = TrlParser((ScriptArguments, GRPOConfig, ModelConfig)).parse_args_and_config()
+trainer_cls = OwnGRPOTrainer if not args.use_vllm else OwnVLLMTrainer
+trainer = trainer_cls(model=model.model_name_or_path, reward_funcs=[reward], args=args, train_dataset=rows)
+trainer.train()
+"""
+
+
+def test_a_name_that_stands_for_a_trainer_is_that_trainer(tmp_path):
+    """And of two imports of one name the later holds: the arguments are TRL's, the trainer is not."""
+    flags = "--output_dir o --per_device_train_batch_size 1 --num_generations 8 --loss_type own"
+    files = {"train.sh": f"torchrun --nproc_per_node 2 train.py {flags}\n", "train.py": _ALIASED}
+    found = world(tmp_path, files)
+    assert found.value("derived.own_trainer") is True
+    assert is_unknown(found.value("derived.trl_trainer"))
+    assert "python" in found.run.dialects

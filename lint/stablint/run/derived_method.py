@@ -228,6 +228,8 @@ def trl_trainer(w: World) -> Answer:
         return Answer(loop, ("derived.trainer",))
     if loop.startswith("trl."):
         return Answer(loop != "trl.PPOTrainer.step", ("derived.trainer",))
+    if w.stated("launch.own_trainer") is True and w.stated("launch.loop") is ABSENT:
+        return Answer(Unknown("what the program's own trainer extends is not at hand"), ("launch.own_trainer",))
     named = w.stated("launch.loop") is not ABSENT or bool(w.run.classes.get("trainer"))
     plain = w.run.classes.get("training", ())[:1] == (_BASE,)
     return Answer(not (named or plain), ("derived.trainer",))

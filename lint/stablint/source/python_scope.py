@@ -103,10 +103,30 @@ def called_name(function: ast.expr, scope: Scope) -> str:
         function = function.value if isinstance(function, ast.Attribute) else function.func
     if not isinstance(function, ast.Name):
         return ".".join(reversed(attributes)).replace(".()", "()").lstrip("().")
-    found = scope.find(function.id)
-    imported = found is not None and all(binding.kind == "import" for binding in found[1])
-    root = found[1][0].path if found and imported else function.id
-    return ".".join([root, *reversed(attributes)]).replace(".()", "()")
+    return ".".join([_root(function, scope), *reversed(attributes)]).replace(".()", "()")
+
+
+def _root(name: ast.Name, scope: Scope, depth: int = 0) -> str:
+    """The full name of a name: of what it is imported as, or stands for (`trainer_cls = Trainer`)."""
+    found = scope.find(name.id)
+    if found is None:
+        return name.id
+    owner, bindings = found
+    if all(binding.kind == "import" for binding in bindings):
+        # Of two imports of one name the later holds; of those in branches (`try:` … `except ImportError:`) the first is the wanted one.
+        return next((one for one in reversed(bindings) if not one.conditional), bindings[0]).path
+    value = bindings[0].value
+    if len(bindings) > 1 or bindings[0].kind != "value" or bindings[0].conditional or depth > _ALIASES:
+        return name.id
+    # One of two classes, `A if large else B`, is known by its package where both are of one.
+    stands_for = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+    named = [_root(one, owner, depth + 1) for one in stands_for if isinstance(one, ast.Name)]
+    if len(named) < len(stands_for) or len({one.partition(".")[0] for one in named if "." in one}) > 1:
+        return name.id
+    return named[0] if "." in named[0] or named[0][:1].isupper() else name.id
+
+
+_ALIASES = 4  # names that stand for names
 
 
 def dotted_target(target: ast.expr) -> str | None:
