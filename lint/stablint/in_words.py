@@ -70,6 +70,7 @@ def _range(releases: Releases, library: str) -> str:
 
 
 _PROMPTS = {
+    "PREFIX_ENCODER": "prefix tuning",
     "PREFIX_TUNING": "prefix tuning",
     "PROMPT_TUNING": "prompt tuning",
     "P_TUNING": "P-tuning",

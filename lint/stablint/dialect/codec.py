@@ -206,10 +206,10 @@ def read_member(raw: Any) -> Any:
 
 
 def read_prefix(raw: Any) -> Any:
-    """A prefix of so many tokens before every layer is prefix tuning."""
+    """A prefix of so many tokens before every layer is prefix tuning, by the model's own code: ChatGLM's `PrefixEncoder`, P-tuning v2's; not PEFT's."""
     length = read_plain(raw)
     if isinstance(length, int) and not isinstance(length, bool) and length > 0:
-        return "PREFIX_TUNING"
+        return "PREFIX_ENCODER"
     return length if type(length) is Unknown else Unknown("it has no prefix")
 
 

@@ -237,12 +237,21 @@ def hydra_words(command: Command, text: str) -> tuple[tuple[Entry, ...], bool]:
     return overrides(plain, text)
 
 
+_EXPONENT = pattern(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+\Z")
 _YAML_WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "": None}
 
 
 def as_yaml(entry: Entry) -> Entry:
-    """A word of a command as OmegaConf reads it, which takes each for YAML; numbers are read where the fact wants one."""
+    """A word of a command as OmegaConf reads it, which takes each for YAML, with `1e-5` for a number and without the quotes that the shell left;
+    other numbers are read where the fact wants one."""
     value = entry.value
-    if not isinstance(value, Scalar) or not isinstance(value.value, str) or value.value not in _YAML_WORDS:
+    if not isinstance(value, Scalar) or not isinstance(value.value, str):
         return entry
-    return entry._replace(value=value._replace(value=_YAML_WORDS[value.value]))
+    text = value.value
+    if text in _YAML_WORDS:
+        return entry._replace(value=value._replace(value=_YAML_WORDS[text]))
+    if _EXPONENT.match(text):
+        return entry._replace(value=value._replace(value=float(text)))
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return entry._replace(value=value._replace(value=text[1:-1], editable=False))
+    return entry

@@ -10,7 +10,7 @@ from stablint.run.objective import ENCODERS, OBJECTIVES
 from stablint.run.world import Answer, World
 from stablint.source.tree import Unknown
 
-_PROMPT = ("PREFIX_TUNING", "PROMPT_TUNING", "P_TUNING", "MULTITASK_PROMPT_TUNING", "CPT")
+_PROMPT = ("PREFIX_ENCODER", "PREFIX_TUNING", "PROMPT_TUNING", "P_TUNING", "MULTITASK_PROMPT_TUNING", "CPT")
 
 _STAGED = ("llamafactory", "torchtune", "xtuner", "litgpt")  # frameworks that say or fill in what is trained for
 # Programs that make no adapter unless their own switch is on (dialect/scripts.py).
@@ -420,9 +420,21 @@ def lora_targets_missing(w: World) -> Answer:
         return Answer(Unknown("a target is no name"), names)
     if w.stated("model.modules_replaced") is True:
         return Answer(Unknown("the program puts modules of its own into the model"), (*names, "model.modules_replaced"))
+    if w.value("model.type") == "phi3" and _is_unsloths_copy(w):
+        return Answer(
+            Unknown("Unsloth loads a copy of its own, whose fused layers are taken apart"),
+            (*names, "model.name_or_path"),
+        )
     have = set(there)
     changed = w.stated("model.handed_over") is True  # by code that is not at hand
     return Answer([word for word in wanted if word.rpartition(".")[2] not in have], names, presumed=changed)
+
+
+def _is_unsloths_copy(w: World) -> bool:
+    """Is it Phi-3 or Phi-4 as Unsloth stores it, with the layers of Llama or Mistral? Its loader takes that for Microsoft's name as well
+    (https://github.com/unslothai/unsloth/blob/0050c73e05ca9bb74e42d0649be410f177160c08/unsloth/models/mapper.py)."""
+    name = w.value("model.name_or_path")
+    return w.run.framework == "unsloth" or (isinstance(name, str) and name.startswith("unsloth/"))
 
 
 def lora_targets_found(w: World) -> Answer:
