@@ -13,6 +13,7 @@ Exits 1 if a case was bad.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import multiprocessing
 import os
@@ -38,6 +39,9 @@ def work(pipe: Connection, seed: str) -> None:
     """Judge the ranges of case numbers that come through the pipe; answer after each case."""
     judge.warm_up()
     judge.watch()
+    gc.collect()
+    gc.freeze()
+    gc.disable()  # as the console script does; what a case leaves goes before the next one begins, outside of its time
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "project"
         while (numbers := pipe.recv()) is not None:
@@ -46,6 +50,7 @@ def work(pipe: Connection, seed: str) -> None:
                 case = grammar.case(seeded(f"{seed}:{number}"))
                 outcome = judge.run(case, folder)
                 pipe.send((number, len(case.files), sum(map(len, case.files.values())), outcome))
+                gc.collect()
             pipe.send(None)
 
 

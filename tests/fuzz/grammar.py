@@ -16,6 +16,7 @@ from tests.fuzz.vocabulary import SCALARS, hazard_texts, keys, pieces, seeds, se
 
 LARGEST = 100_000  # bytes of one file; the promise of docs/security.md speaks of files up to this size
 MOST_NODES = 20_000  # of a tree: more are more than LARGEST bytes
+DEEP = 40  # levels, below which no writer would indent: Python's own hands each piece through all levels above it, a third of a run's time
 DEEPEST = 300  # levels, to which a change adds 400 at most: Python's own writer of JSON recurses
 
 Tree = Any
@@ -232,6 +233,8 @@ def json_text(c: Choices, settings: Tree) -> str:
 
 
 def _json(node: Tree, indent: Any = None) -> str:
+    if indent is not None and _depth(node) > DEEP:
+        indent = None
     return json.dumps(node, indent=indent, ensure_ascii=False, default=str, skipkeys=True)
 
 
