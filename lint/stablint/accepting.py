@@ -45,7 +45,7 @@ def write_baseline(policies: Policies, found: Inspection, base: str) -> int:
             else f"; accepted with --baseline {name}"
         )
         exit.tell(f"{count} finding{'' if count == 1 else 's'} written to {name}{how}")
-    return WRONG if found.report.internal_errors else CLEAN
+    return WRONG if found.report.incomplete else CLEAN
 
 
 def _checked(found: Inspection, base: str) -> set[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stablint.cli import Given
     from stablint.fix.apply import Repaired
 
+_UNREAD = ("unreadable-file", "unopened-file")
 _RANK = {"info": 0, "warning": 1, "error": 2}
 
 
@@ -126,7 +127,7 @@ def _repair(
     if given.diff:
         changes = print_patch(done)
         tell_faults(done.inspection)
-        if done.inspection.report.internal_errors:
+        if done.inspection.report.incomplete:
             return WRONG
         return CLEAN if given.exit_zero or not (changes or _left(done.inspection, policies)) else FOUND
     changed: list[str] = []
@@ -189,7 +190,7 @@ def _left(found: Inspection, policies: Policies) -> bool:
 
 def _exit_code(given: Given, found: Inspection, policies: Policies) -> int:
     _tell_skipped(given, found)
-    if found.report.internal_errors:
+    if found.report.incomplete:
         return WRONG
     if found.named and not found.recognised and not given.skip_unrecognised:
         return WRONG
@@ -203,7 +204,7 @@ def _tell_skipped(given: Given, found: Inspection) -> None:
     for status in found.report.files:
         if status.status == "skipped" and (given.verbose or (told and status.file in found.named)):
             exit.tell(f"{plain(status.file)}: no training configuration, skipped")
-    spoken = {d.text.name for d in found.report.diagnostics if d.text is not None and d.rule == "unreadable-file"}
+    spoken = {d.text.name for d in found.report.diagnostics if d.text is not None and d.rule in _UNREAD}
     for name, why in found.unread if not given.quiet else ():
         if name not in spoken:
             exit.tell(f"{plain(name)}: {plain(why)}")

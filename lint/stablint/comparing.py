@@ -84,7 +84,7 @@ def run_diff(given: argparse.Namespace, a: Options, b: Options) -> int:
         exit.hand_over(render_json(pairs))
     else:
         exit.say(render(pairs, color=wants_color(given.color)))
-    if first.report.internal_errors or second.report.internal_errors:
+    if first.report.incomplete or second.report.incomplete:
         return WRONG
     return FOUND if given.exit_code and any(pair.differences for pair in pairs) else CLEAN
 

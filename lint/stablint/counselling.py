@@ -49,7 +49,7 @@ def run_advise(given: argparse.Namespace, options: Options) -> int:
         exit.say("\n".join(text.render(*one, color=color) for one in counsels))
     if given.apply is not None:
         return _apply(given, options, found, counsels, base)
-    return WRONG if found.report.internal_errors else CLEAN
+    return WRONG if found.report.incomplete else CLEAN
 
 
 def advise(paths: list[str], options: Options) -> tuple[Inspection, list[Counsel]]:

@@ -61,7 +61,7 @@ def run_diagnose(given: argparse.Namespace, options: Options) -> int:
 
         return repair_causes(diagnoses, given)
     say(diagnoses, given)
-    if any(one.found is not None and one.found.report.internal_errors for one in diagnoses):
+    if any(one.found is not None and one.found.report.incomplete for one in diagnoses):
         return WRONG
     return FOUND if any(one.causes for one in diagnoses) else CLEAN
 

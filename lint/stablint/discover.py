@@ -39,6 +39,10 @@ class NoSuchPath(Exception):
     """A path that was named and does not exist."""
 
 
+class Refusal(str):
+    """Why the system does not list a folder that is there."""
+
+
 CARRIED = "a copy of the library {}: its own files are not checked unless it is named"
 HALF_DONE = "a repair of several files is under way here, or was killed: then the next --fix puts its files back"
 Missed = list[tuple[str, str]]
@@ -79,7 +83,7 @@ def _walk(folder: str, missed: Missed) -> Iterator[str]:
             with os.scandir(current) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            missed.append((current, f"not read: {source_text.why(error, current)}"))
+            missed.append((current, Refusal(f"not read: {source_text.why(error, current)}")))
             continue
         if current != folder and (library := _carried(current, [entry.name for entry in listed])):
             missed.append((current, CARRIED.format(library)))

@@ -62,7 +62,7 @@ def inspected(
     if not hasattr(os, "fork") or options.live is not None:
         return None
     wanted = options.jobs or min(_cores(), len(listed) // WORTH)
-    if wanted < 2 or _speaks_of_all(options):
+    if wanted < 2 or _speaks_of_all(options) or any(isinstance(words, discover.Refusal) for _, words in missed):
         return None
     shares = _shares(listed, root, wanted)
     if len(shares) < 2:

@@ -25,6 +25,7 @@ class Fault(NamedTuple):
     name: str
     stage: str  # what was being done: "reading the file", "the rule P101"
     error: str  # type and words of the exception
+    rule: str = "internal-fault"  # the rule that tells it
 
     def line(self) -> str:
         return f"{self.name}: {self.stage}: {self.error}"
@@ -35,6 +36,12 @@ class Faults:
 
     def __init__(self) -> None:
         self.found: list[Fault] = []
+
+    def refuse(self, path: str, name: str, why: str) -> None:
+        """The system keeps back a file or a folder that is there."""
+        fault = Fault(path, name, "reading the file", why, "unopened-file")
+        if fault not in self.found:
+            self.found.append(fault)
 
     def add(self, text: Text, stage: str, error: Exception) -> None:
         fault = Fault(text.path, text.name, stage, said(error))

@@ -61,7 +61,7 @@ def run_fit(given: argparse.Namespace, options: Options) -> int:
         write_picture(given.plot, picture)
     if given.apply is not None:
         return _apply(given, options, found, forecasts, base)
-    return WRONG if found.report.internal_errors else _code(forecasts)
+    return WRONG if found.report.incomplete else _code(forecasts)
 
 
 def _code(forecasts: Sequence[Forecast]) -> int:

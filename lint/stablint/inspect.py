@@ -112,6 +112,9 @@ def inspected(
     alone: bool = False,
 ) -> Inspection:
     """The same for files that are listed already. `alone`: one was asked for, and nothing else."""
+    for path, words in missed:
+        if isinstance(words, discover.Refusal):
+            files.faults.refuse(path, files.name(path), words.removeprefix("not read: "))
     policies = options.policies
     statuses: dict[str, FileStatus] = {}
     problems: list[tuple[Document, Problem]] = []
@@ -133,6 +136,7 @@ def inspected(
             statuses[path].status == "unreadable"
             and path not in texts
             and len(problems) == before
+            and files.faults.of(path) is None
             and (is_program_too_large(documents) or not os.access(path, os.R_OK))
         ):
             missed.append((path, f"not read: {statuses[path].reason}"))
@@ -264,11 +268,18 @@ def told(report: Report, faults: list[Fault]) -> Report:
     from stablint import grouping
     from stablint.secrets.masking import mask
 
-    hazard = next(hazard for hazard in hazards.load() if hazard.id == "internal-fault")
-    more = [grouping.of_fault(fault, mask(f"{fault.stage}: {fault.error}"), hazard) for fault in faults]
+    rules = {hazard.id: hazard for hazard in hazards.load()}
+    own = [fault for fault in faults if fault.rule == "internal-fault"]
+    more = [
+        grouping.of_fault(
+            fault, mask(f"{fault.stage}: {fault.error}" if fault in own else fault.error), rules[fault.rule]
+        )
+        for fault in faults
+    ]
     return report._replace(
         diagnostics=tuple(sorted((*report.diagnostics, *more), key=grouping.order)),
-        internal_errors=(*report.internal_errors, *(mask(fault.line()) for fault in faults)),
+        internal_errors=(*report.internal_errors, *(mask(fault.line()) for fault in own)),
+        unopened=(*report.unopened, *(fault.name for fault in faults if fault not in own)),
     )
 
 
@@ -394,7 +405,8 @@ def _status(path: str, files: Files, documents: tuple[Document, ...], fragments:
     name = files.name(path)
     fault = None if fragments else files.faults.of(path)
     if fault is not None:
-        return FileStatus(name, None, "unreadable", f"stablint failed: {fault.error}")
+        ours = "stablint failed: " if fault.rule == "internal-fault" else ""
+        return FileStatus(name, None, "unreadable", f"{ours}{fault.error}")
     if fragments:
         format = fragments[0].block.document.format
         dialect = fragments[0].dialect

@@ -53,7 +53,7 @@ def run_launch(given: argparse.Namespace, options: Options, command: Sequence[st
     errors = sum(
         diagnostic.severity == "error" and diagnostic.suppressed is None for diagnostic in found.report.diagnostics
     )
-    if found.report.internal_errors and not given.force:
+    if found.report.incomplete and not given.force:
         return _refused("a rule failed, which is a fault of stablint", WRONG)
     if errors and not given.force:
         return _refused(f"{errors} error{'s' if errors > 1 else ''}", FOUND)

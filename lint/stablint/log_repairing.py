@@ -59,7 +59,7 @@ def repair_causes(diagnoses: Sequence[Diagnosis], given: argparse.Namespace) -> 
     tell_faults(done.inspection)
     if given.diff:
         changes = print_patch(done)
-        return WRONG if done.inspection.report.internal_errors else FOUND if changes or sure else CLEAN
+        return WRONG if done.inspection.report.incomplete else FOUND if changes or sure else CLEAN
     changed: list[str] = []
     try:
         done = write(done, base, root, (), changed, lambda: inspect(files, options, base=base, known=rules))
@@ -72,7 +72,7 @@ def _left(done: Repaired, sure: Sequence[Cause], wanted: set[_Key]) -> int:
     there = {_of(one) for one in done.inspection.report.diagnostics if one.suppressed is None}
     left = [cause for cause in sure if _key(cause) not in wanted or _key(cause) in there]
     exit.tell(f"repaired: {len(sure) - len(left)} of {len(sure)} causes" + ("; the others by hand" if left else ""))
-    if done.inspection.report.internal_errors or done.unwritten:
+    if done.inspection.report.incomplete or done.unwritten:
         return WRONG
     return FOUND if left else CLEAN
 

@@ -51,7 +51,7 @@ def run_migrate(given: argparse.Namespace, new: Options, old: Options) -> int:
         changes = print_patch(made.done)
         _tell(made, False)
         tell_faults(made.done.inspection)
-        if made.done.inspection.report.internal_errors:
+        if made.done.inspection.report.incomplete:
             return WRONG
         return FOUND if changes or made.by_hand else CLEAN
     try:
@@ -60,7 +60,7 @@ def run_migrate(given: argparse.Namespace, new: Options, old: Options) -> int:
         raise interrupted(error, changed, base) from None
     _tell(made._replace(done=done), True)
     tell_faults(done.inspection)
-    if done.inspection.report.internal_errors or done.unwritten:
+    if done.inspection.report.incomplete or done.unwritten:
         return WRONG
     return FOUND if made.by_hand else CLEAN
 

@@ -46,7 +46,7 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
         exit.hand_over(show.render_json(runs))
     else:
         exit.say(show.render(runs, color=wants_color(given.color), secrets=secrets))
-    return WRONG if found.report.internal_errors else CLEAN
+    return WRONG if found.report.incomplete else CLEAN
 
 
 def shown(run: Run) -> RunShow:

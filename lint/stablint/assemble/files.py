@@ -13,6 +13,7 @@ from stablint.dialect.fragment import Fragment
 from stablint.faults import Faults
 from stablint.run.fact import Derived, Fact, Place, facts_of
 from stablint.source import limits
+from stablint.source.text import UNOPENED
 from stablint.source.tree import Document, Problem, Text
 from stablint.target import model as models
 
@@ -108,7 +109,12 @@ class Files:
         if path not in self._documents:
             text = Text(path, self.name(path), "")
             nothing = (Document(text, discover.kind_of(path), 0, None),)
-            self.add(path, self.faults.guard(READING, text, nothing, discover.read, path, text.name, format))
+            found = self.faults.guard(READING, text, nothing, discover.read, path, text.name, format)
+            kept = [problem for problem in found[0].problems if problem.kind == UNOPENED]
+            if kept:
+                self.faults.refuse(path, text.name, kept[0].message)
+                found = nothing
+            self.add(path, found)
         return self._documents[path]
 
     def texts(self) -> Iterator[Text]:

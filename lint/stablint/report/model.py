@@ -104,3 +104,9 @@ class Report(NamedTuple):
     internal_errors: tuple[str, ...] = ()  # hazards that raised
     not_found: tuple[str, ...] = ()  # configurations that a run names and that are not there: `ds.json` (train.yaml:6)
     notes: tuple[str, ...] = ()  # what else was not checked, and why
+    unopened: tuple[str, ...] = ()  # files and folders that are there and that the system keeps back
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether something that was asked for was not checked: the exit code is then 2, whatever was found."""
+        return bool(self.internal_errors or self.unopened)

@@ -25,6 +25,11 @@ _WHY = {
     errno.ENAMETOOLONG: "its name is too long for this system",
     errno.EIO: "the disk failed: input/output error",
 }
+# A name behind which no file is; whatever else the system answers keeps back a file that is there.
+_NAMELESS = frozenset(
+    {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR, errno.ENXIO}
+)
+UNOPENED = "unopened-file"
 if hasattr(errno, "ESTALE"):
     _WHY[errno.ESTALE] = "a stale handle of a network folder: try again"
 
@@ -41,7 +46,8 @@ def read(path: str, name: str, largest: int = LARGEST) -> Text | Unreadable:
     try:
         data = bytes_of(path, largest)
     except OSError as error:
-        return _unreadable(path, name, "", "unreadable-file", why(error, path))
+        kind = "unreadable-file" if error.errno in _NAMELESS else UNOPENED
+        return _unreadable(path, name, "", kind, why(error, path))
     except ValueError:  # a NUL or a lone surrogate in the path itself
         return _unreadable(path, name, "", "unreadable-file", "no possible path")
     if data is None:
