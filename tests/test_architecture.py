@@ -18,7 +18,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 ALLOWED = {
     "record": set(),
     "pattern": set(),
-    "secrets": set(),
+    "secrets": {"knowledge"},  # the words of the libraries
     "source": set(),
     "knowledge": {"compile"},
     "language": {"knowledge"},

@@ -129,7 +129,9 @@ def test_no_picture_holds_a_secret(project, words, capsys):
 def test_a_patch_shows_a_change_only_where_no_secret_stands_beside_it(project, capsys):
     main(["check", ".", "--diff", "--unsafe-fixes", "--select", "F106"])
     out, err = capsys.readouterr()
-    assert "+++ b/thrice.yaml" in out and "twice.yaml: a secret stands beside the change" in err
+    assert (
+        "+++ b/thrice.yaml" in out and "twice.yaml: a text that a patch must not show stands beside the change" in err
+    )
 
 
 def test_machine_formats_stay_whole(project, capsys):

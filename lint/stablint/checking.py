@@ -150,13 +150,14 @@ def print_patch(done: Repaired) -> bool:
     from stablint.fix.patch import patch
     from stablint.secrets.assignments import language_of
     from stablint.secrets.masking import hidden_lines
+    from stablint.secrets.veil import veiled_lines
 
     if done.texts:
         exit.learn(done.inspection.secrets)
     hidden = {
         line
         for path, text in (*done.texts.items(), *done.before.items())
-        for line in hidden_lines(text.text, language_of(path))
+        for line in (*hidden_lines(text.text, language_of(path)), *veiled_lines(text.text, path))
     }
     made = patch(done.texts, done.before, lambda line: line.rstrip("\n") in hidden or exit.masked(line) != line)
     if exit.is_terminal():

@@ -93,7 +93,9 @@ LEFT_OUT = {
 @pytest.mark.parametrize("text", LEFT_OUT.values(), ids=LEFT_OUT)
 def test_what_cannot_be_told_without_a_secret_is_left_out_whole(text):
     made, _ = patched(text.encode(), "fp16", "bf16")
-    assert made.data == b"" and made.left_out == (("train.yaml", "a secret stands beside the change"),)
+    assert made.data == b"" and made.left_out == (
+        ("train.yaml", "a text that a patch must not show stands beside the change"),
+    )
 
 
 def test_git_has_no_patch_for_utf_16():

@@ -6,6 +6,7 @@ from stablint.record import NamedTuple
 from stablint.report.place import line_starts, line_text, locate
 from stablint.report.plain import commands, plain
 from stablint.secrets.masking import covered, mask
+from stablint.secrets.veil import veiled
 
 _COLUMNS = 110  # of source shown
 _BEFORE = 60  # of them at most in front of the span
@@ -27,7 +28,7 @@ def snippet(text: str, start: int, end: int, secrets: frozenset[str] = frozenset
     line, column = locate(text, start)
     first = line_starts(text)[line - 1]
     # Masked before it is cut: half a token has lost the shape by which it is known.
-    source = mask(line_text(covered(text, language), line), secrets, same_length=True)
+    source = mask(line_text(veiled(covered(text, language), language), line), secrets, same_length=True)
     from_, to = min(column - 1, len(source)), min(max(end - first, column), max(len(source), column))
     left = max(0, from_ - _BEFORE)
     right = min(len(source), left + _COLUMNS)

@@ -1,0 +1,287 @@
+"""Deny by default: of a user's source, which literals may be shown at all.
+
+The rest of this package knows secrets by their key or their shape. A word under a name of the user's own has neither, so of a shown line a
+literal stays only where it is a number, a truth value, a path, made of the libraries' words, or the value of a setting of theirs.
+Names, punctuation and commands of a program are no literals.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from stablint.secrets.assignments import JSON, PYTHON, SHELL, YAML, language_of
+
+Span = tuple[int, int]
+NOTEBOOK = "notebook"
+
+_LONGEST = 1_500_000  # characters of a text that is read whole, as for secrets
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
+_HOLES = re.compile(r"\$\{[^{}]*\}|\{\{[^{}]*\}\}|\{[^{}\"']*\}|\$\w+|%\(\w+\)[sd]")
+_PATH = re.compile(
+    r"(?:\.{0,2}/|~/)[^\s@:]*\Z|[\w./-]+\.(?:jsonl?|ya?ml|py|sh|csv|parquet|txt|bin|pt|pth|safetensors|ipynb|toml|md|log|zst|gguf)\Z"
+)
+# What languages and shells say themselves, and settings of one plain word whose value is a name that everybody may see.
+_COMMON = frozenset(
+    re.findall(
+        r"\w+",
+        "true false none null yes off the and for not inf nan auto default utf main train test eval name path type model dataset http https cuda cpu"
+        " gpu bash env usr bin python sbatch srun torchrun accelerate deepspeed llamafactory swift axolotl launch run export conda activate nodes"
+        " exclusive partition echo exit source huggingface",
+    )
+)
+_PLAIN = frozenset(
+    [
+        "model",
+        "path",
+        "type",
+        "dataset",
+        "datasets",
+        "split",
+        "template",
+        "field",
+        "optim",
+        "optimizer",
+        "scheduler",
+        "project",
+        "backend",
+        "device",
+        "stage",
+        "method",
+        "adapter",
+    ]
+)
+_SAID = re.compile(r"#\s*(?:stablint|noqa|type|fmt|ruff|pylint|!|SBATCH|PBS|%%|-\*-)")
+
+
+@lru_cache(maxsize=1)
+def _vocabulary() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """The libraries' words, their settings, and the words in which this program speaks of them."""
+    from stablint.knowledge import load
+
+    found = load("vocabulary")
+    return (
+        frozenset(found["words"].split()) | _COMMON,
+        frozenset(found["settings"].split()) | _PLAIN,
+        frozenset(found["prose"].split()),
+    )
+
+
+def is_setting(key: str) -> bool:
+    name = key.strip("\"' ").lstrip("-").replace("-", "_").rpartition(".")[2]
+    return name.lower() in _vocabulary()[1]
+
+
+def is_said(literal: str, *, prose: bool = False) -> bool:
+    """Whether everybody may see it: no word in it but the libraries', or a path. `prose`: plain words of the subject as well."""
+    text = _HOLES.sub(" ", literal).strip()
+    if _PATH.match(text):
+        return True
+    words, _, plain = _vocabulary()
+    return all(
+        word.lower() in words or (prose and word.lower() in plain) or _made_of(word, words)
+        for word in _WORD.findall(text)
+    )
+
+
+def _made_of(word: str, words: frozenset[str]) -> bool:
+    """`LlamaForCausalLM`: a name in parts, each of which is one of the words."""
+    parts = [part.lower() for part in _PART.findall(word)]
+    return len(parts) > 1 and all(len(part) < 3 or part in words for part in parts)
+
+
+@lru_cache(maxsize=16)
+def veiled(text: str, language: str) -> str:
+    """The text with stars in the place of literals that are not to be shown, character for character."""
+    if len(text) > _LONGEST:
+        return text
+    return _starred(text, _READERS.get(language, _plain)(text))
+
+
+def veiled_lines(text: str, path: str) -> frozenset[str]:
+    before, after = (
+        text.split("\n"),
+        veiled(text, NOTEBOOK if path.endswith(".ipynb") else language_of(path)).split("\n"),
+    )
+    return frozenset(line for line, shown in zip(before, after, strict=True) if line != shown)
+
+
+def _starred(text: str, spans: Iterator[Span]) -> str:
+    parts, at = [], 0
+    for start, end in spans:
+        if start < at:
+            continue
+        parts += [text[at:start], re.sub(r"[^\s]", "*", text[start:end])]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+_PYTHON = re.compile(
+    r"(?P<comment>#[^\n]*)|(?P<prefix>\b[rbfuRBFU]{1,2})?(?P<mark>\"\"\"|'''|\"|')(?P<body>(?:\\.|(?!(?P=mark))(?:[^\\\n]|\n))*)(?P=mark)",
+    re.DOTALL,
+)
+_KEY_BEFORE = re.compile(
+    r"([A-Za-z_]\w*)[\"']?\]?\s*(?::\s*[\w\[\]| .]{1,40}=|=|:)\s*(?:[A-Za-z_][\w.]*\()?[\[({]*\s*"
+    r"(?:[rbfu]{0,2}[\"'][^\"'\n]*[\"']\s*,\s*)*\Z"
+)
+_CALL_BEFORE = re.compile(r"([A-Za-z_]\w*)\(\s*\Z")
+_INDEX = re.compile(r"[\w\])]\[\s*\Z")
+_NEAR = 240  # characters before a literal in which its name is looked for
+
+
+def _python(text: str) -> Iterator[Span]:
+    for found in _PYTHON.finditer(text):
+        if found["comment"]:
+            yield from _comment(text, *found.span())
+            continue
+        start, end = found.span("body")
+        if "\n" in found["body"] and len(found["mark"]) == 1:
+            continue  # a lone quote in a comment of another language
+        line = max(text.rfind("\n", 0, found.start()) + 1, found.start() - _NEAR)
+        before, behind = text[line : found.start()], text[found.end() : found.end() + 2].lstrip()[:1]
+        if (behind == ":" and not found["prefix"]) or _INDEX.search(before):
+            continue  # a key
+        named, called = _KEY_BEFORE.search(before), _CALL_BEFORE.search(before)
+        if (named and is_setting(named[1])) or (called and is_setting(called[1])):
+            continue
+        if not is_said(found["body"]):
+            yield start, end
+
+
+def _comment(text: str, start: int, end: int) -> Iterator[Span]:
+    if not _SAID.match(text, start) and not is_said(text[start:end], prose=True):
+        yield start + 1, end
+
+
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?')
+
+
+def _json(text: str) -> Iterator[Span]:
+    key = ""
+    for found in _STRING.finditer(text):
+        if found[2]:
+            key = found[1]
+        elif not is_setting(key) and not is_said(found[1]):
+            yield found.span(1)
+
+
+_PAIR = re.compile(
+    r"(\s*(?:-\s+)*)(?:(\"[^\"]*\"|'[^']*'|[^\s#\"'{\[\-][^:#]*?|-[^\s:#]*)\s*:(?=\s|\Z))?\s*(.*)\Z", re.DOTALL
+)
+_TOKEN = re.compile(
+    r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|[^\s,{}\[\]:\"']+(?:(?: +|[:/@])[^\s,{}\[\]:\"']+)*|:(?=\s)|,"
+)
+_BEHIND = re.compile(r"(?:^|\s)#")
+
+
+def _yaml(text: str) -> Iterator[Span]:
+    at, keys = 0, list[tuple[int, str]]()
+    for line in text.splitlines(keepends=True):
+        end = len(line.rstrip("\r\n"))
+        mark = _BEHIND.search(line[:end])
+        if mark:
+            hash_at = mark.end() - 1
+            yield_comment = list(_comment(text, at + hash_at, at + end))
+            end = hash_at
+        else:
+            yield_comment = []
+        pair = _PAIR.match(line[:end])
+        if pair is not None and line[:end].strip():
+            indent, key = len(pair[1]), pair[2]
+            if key is not None:
+                keys = [one for one in keys if one[0] < indent] + [(indent, key)]
+            else:
+                keys = [one for one in keys if one[0] < indent or (one[0] <= indent and not pair[1].strip())]
+            yield from _values(text, at + pair.start(3), at + end, keys[-1][1] if keys else "")
+        yield from yield_comment
+        at += len(line)
+
+
+def _values(text: str, start: int, end: int, key: str) -> Iterator[Span]:
+    """Scalars of a value, a flow collection included, each by the key next before it."""
+    value = text[start:end]
+    if value[:1] not in "{[":
+        if not is_setting(key) and not is_said(value):
+            yield start, end
+        return
+    tokens = list(_TOKEN.finditer(text, start, end))
+    for number, token in enumerate(tokens):
+        word = token[0]
+        if word in ",:":
+            continue
+        if number + 1 < len(tokens) and tokens[number + 1][0] == ":":
+            key = word
+        elif not is_setting(key) and not is_said(word):
+            yield token.span()
+
+
+_SHELL = re.compile(
+    r"(?P<comment>(?<![^\s;])#[^\n]*)|(?P<break>\n|;|\|\|?|&&?|\$?\(|\))"
+    r"|(?P<word>(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\.|[^\s;|&()\"'\\])+)",
+    re.DOTALL,
+)
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)\+?=")
+_FLAG = re.compile(r"--?[A-Za-z][\w.-]*")
+
+
+def _shell(text: str) -> Iterator[Span]:
+    flag, first = "", True
+    for found in _SHELL.finditer(text):
+        if found["comment"]:
+            yield from _comment(text, *found.span())
+            continue
+        if found["break"]:
+            first, flag = True, ""
+            continue
+        word, start, end = found["word"], *found.span()
+        if word.strip("\\\n") == "":
+            continue  # a continued line
+        assigned = _ASSIGNED.match(word) if not word.startswith("-") else None
+        option = _FLAG.match(word)
+        if assigned:
+            if not is_setting(assigned[1].lower()) and not is_said(word[assigned.end() :]):
+                yield start + assigned.end(), end
+            continue
+        if option:
+            flag = option[0]
+            rest = word[option.end() :].removeprefix("=")
+            if rest and not is_setting(flag) and not is_said(rest):
+                yield end - len(rest), end
+            flag = "" if rest else flag
+            first = False
+            continue
+        if word[0] in "\"'" and " --" in word:  # a command in a text
+            yield from ((start + 1 + one, start + 1 + other) for one, other in _shell(word[1:-1]))
+        elif not first and not is_setting(flag) and not is_said(word.strip("\"'")):
+            yield start, end
+        first = False
+
+
+def _notebook(text: str) -> Iterator[Span]:
+    """A line is a string of JSON; what it holds is read as a program's."""
+    at = 0
+    for line in text.splitlines(keepends=True):
+        found = _STRING.search(line)
+        if found and not found[2]:
+            try:
+                inner = json.loads(found[0])
+            except ValueError:
+                inner = found[1]
+            reader = _shell if inner.lstrip()[:1] in ("!", "%") else _python
+            if any(True for _ in reader(inner.lstrip(" \t!%"))):
+                yield at + found.start(1), at + found.end(1)
+        elif found:
+            rest = line[found.end() :].strip().strip(",")
+            if rest.startswith('"') and not is_said(rest):
+                yield at + found.end(), at + len(line.rstrip("\r\n,"))
+        at += len(line)
+
+
+def _plain(text: str) -> Iterator[Span]:
+    return iter(())
+
+
+_READERS = {PYTHON: _python, JSON: _json, YAML: _yaml, SHELL: _shell, NOTEBOOK: _notebook}

@@ -1,0 +1,107 @@
+"""Of a shown line a literal stays only where it is no word of the user's own: deny by default, and readable all the same."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stablint.cli import main
+from stablint.secrets.veil import veiled
+
+WORD, PHRASE = "marmalade", "seven silver spoons"  # neither a key nor a shape tells them
+
+HIDDEN = {
+    "yaml": [
+        "magic: {}", "magic: '{}'", "list:\n  - {}", "magic: >-\n  {}", "hub: {{who: ada, with: {}}}", "env: [\"A={}\"]", "seed: 1  # the box opens with {}",
+        "# {}", "headers:\n  X-Entry: {}", "? magic\n: {}", "login: [ada, {}]", "tracker: ada/{}",
+    ],
+    "json": ['{{"magic": "{}"}}', '{{"a": ["b", "{}"]}}', '{{"a": {{"b": "{}"}}, "bf16": true}}', '{{"env": ["A={}"], "seed": 1}}'],
+    "python": [
+        'w = "{}"', "w = '{}'; f(w)", 'unlock("{}")', 'enter("ada", "{}")', 'w = f"{{x}}{}"', 'w = b"{}"', 'w = """\n{}\n"""', "x = 1  # {}",
+        'd = {{"w": "{}"}}', "def f(w='{}'): ...", 'c = "ada" + ":" + "{}"', "assert typed == '{}'",
+    ],
+    "shell": [
+        "W={}", 'export W="{}"', "hub enter {}", "train.py --word {} --bf16", "train.py --word={}", "hub <<< {}", "echo {} | hub", "# {}",
+        "curl -H 'X-Entry: {}' x",
+    ],
+    "notebook": ['    "w = \\"{}\\"\\n",', '    "!hub enter {}\\n",'],
+}  # fmt: skip
+SHOWN = {
+    "yaml": [
+        "learning_rate: 1e-5", "output_dir: marmalade", "model_name_or_path: Qwen/Qwen2-7B", "optim: adamw_torch_fused",
+        "data_files: data/marmalade.jsonl",
+        "lora_target_modules:\n  - q_proj\n  - v_proj", "bf16: true  # mixed precision", "deepspeed: ds.json", "my_number: 17",
+        "lr: 1e-5  # stablint: ignore[L122] marmalade",
+        "fsdp_config: {fsdp_offload_params: true}",
+    ],
+    "json": ['{"optimizer": {"type": "AdamW", "params": {"lr": 3e-5}}}', '{"output_dir": "marmalade", "mine": 4}', '{"train_batch_size": "auto"}'],
+    "python": [
+        'TrainingArguments(output_dir="marmalade", eval_strategy="steps")', 'AutoModelForCausalLM.from_pretrained("marmalade/Spoon-7B")',
+        "marmalade = other(silver)",
+        'd = {"marmalade": 1}', 'd["marmalade"]', 'LoraConfig(target_modules=["q_proj", "v_proj"])', 'dtype = "bfloat16"',
+    ],
+    "shell": [
+        "torchrun --nproc_per_node 8 marmalade.py --bf16 True", "accelerate launch train.py --output_dir marmalade",
+        'python train.py --optim "adamw_torch" $MARMALADE',
+        "#SBATCH --job-name=marmalade",
+    ],
+    "notebook": ['    "args = TrainingArguments(output_dir=\\"marmalade\\")\\n",'],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("secret", [WORD, PHRASE])
+@pytest.mark.parametrize(
+    ("language", "form"), [(language, form) for language, forms in HIDDEN.items() for form in forms]
+)
+def test_a_word_of_the_user_s_own_is_hidden(language: str, form: str, secret: str) -> None:
+    text = form.format(secret)
+    shown = veiled(text, language)
+    assert secret.split()[-1] not in shown and len(shown) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [(language, text) for language, texts in SHOWN.items() for text in texts]
+)
+def test_what_stablint_speaks_of_stays_readable(language: str, text: str) -> None:
+    assert veiled(text, language) == text
+
+
+RECIPE = "model_name_or_path: Qwen/Qwen2-7B\noutput_dir: out\n{}\nseed: 1\nlearning_rate: 1e-5\nbf16: true\nfp16: true\nper_device_train_batch_size: 4\n"
+
+
+def test_a_patch_holds_no_such_line_and_applies_to_the_real_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.yaml").write_text(RECIPE.format(f"magic: {WORD}"))
+    assert main(["check", "train.yaml", "--diff", "--unsafe-fixes", "--isolated"]) == 1
+    patch = capsysbinary.readouterr().out
+    assert WORD.encode() not in patch and b"+learning_rate: 1.0e-05" in patch
+    subprocess.run(["git", "init", "-q"], check=True)
+    subprocess.run(["git", "apply"], input=patch, check=True)
+    assert (tmp_path / "train.yaml").read_text() == RECIPE.format(f"magic: {WORD}").replace("1e-5", "1.0e-05")
+
+
+def test_show_hides_it_in_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.sh").write_text(
+        f"export HUB_ENTRY={WORD} CUDA_VISIBLE_DEVICES=0\ntorchrun run_clm.py --model_name_or_path gpt2 --output_dir out --bf16 True\n"
+    )
+    for kind in ("full", "json"):
+        assert main(["show", "run.sh", "--isolated", "--output-format", kind]) == 0
+        assert WORD not in capsys.readouterr().out
+
+
+def test_one_endless_line_is_shown_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = {"model_name_or_path": "gpt2", "magic": WORD, "output_dir": "out", "fp16": True, "bf16": True}
+    (tmp_path / "train.json").write_text(json.dumps(settings))
+    assert main(["check", "train.json", "--isolated"]) == 1
+    assert WORD not in capsys.readouterr().out
