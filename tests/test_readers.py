@@ -390,3 +390,35 @@ SECTION = "batch_size: 8\ndeepspeed:\n  gradient_clipping: 1.0\n  zero_optimizat
 def test_deepspeeds_section_of_a_file_that_nobody_is_known_to_read_is_presumed(tmp_path, text, severity):
     found = inspected(tmp_path, {"configs/grpo.yaml": text, ".git/HEAD": ""})
     assert "deepspeed-batch-missing" in rules(found, severity)
+
+
+HYDRA = """import hydra
+from transformers import Trainer, TrainingArguments
+
+
+@hydra.main(config_path="conf", config_name="config", version_base=None)
+def main(cfg):
+    args = TrainingArguments(**cfg.training)
+    Trainer(model="gpt2", args=args, train_dataset=rows).train()
+
+
+main()
+"""
+GROUP = "output_dir: o\nlearning_rate: 3e-4\nper_device_train_batch_size: 4\nnum_train_epochs: 1\nbf16: true\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (HYDRA, False),
+        (HYDRA.replace('config_path="conf"', 'config_path="other"'), True),  # another folder's
+        (
+            "from omegaconf import OmegaConf\nfrom ours import start\nstart(OmegaConf.load('conf/training/sft.yaml'))\n",
+            False,
+        ),
+    ],
+)
+def test_what_omegaconf_reads_has_numbers_without_a_point(tmp_path, program, told):
+    defaults = "defaults:\n  - training: sft\n  - _self_\n"
+    files = {"conf/config.yaml": defaults, "conf/training/sft.yaml": GROUP, "train.py": program, ".git/HEAD": ""}
+    assert ("number-as-text" in rules(inspected(tmp_path, files), "warning", "error")) is told

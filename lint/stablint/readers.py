@@ -100,7 +100,12 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
                 if given is not None and not _HANDS_ON.search(text)
                 else []
             )
-            owner = _declares(keys, declared) or _takes(path, keys, [*takers, *started], files) or _loads(path, keys, root, namers, files)  # fmt: skip
+            owner = (
+                _declares(keys, declared)
+                or _takes(path, keys, [*takers, *started], files)
+                or _loads(path, keys, root, namers, files)
+                or _composes(path, root, files)
+            )
             if owner is not None:
                 found[path] = owner
     return found
@@ -403,6 +408,24 @@ class _Taker(NamedTuple):
             folder = os.path.basename(os.path.dirname(path))
             return os.path.basename(path) in self.names or folder in self.folders
         return 2 * taken >= len(keys)
+
+
+_HYDRA = re.compile(r"""@hydra\.main\s*\([^()]*?\bconfig_path\s*=\s*f?["']([\w./-]+)["']""")
+
+
+def _composes(path: str, root: str, files: Files) -> Program | None:
+    """The program whose Hydra decorator names a folder above this file: it is read by OmegaConf, and what becomes of it nobody says."""
+    for reader in _programs(root, files) if path.endswith((".yaml", ".yml")) else ():
+        raw = content(reader)
+        main = _HYDRA.search(raw.decode("utf-8", "replace")) if b"hydra.main" in raw else None
+        if main is None or reader.endswith(".ipynb"):
+            continue
+        folder = os.path.normpath(os.path.join(os.path.dirname(reader), main[1]))
+        if os.path.normpath(path).startswith(folder + os.sep):
+            return Program(
+                files.documents(reader)[0], {}, library=False, parser=False, loop="", driver=None, casts=True
+            )
+    return None
 
 
 def _named(text: str) -> tuple[frozenset[str], frozenset[str]]:

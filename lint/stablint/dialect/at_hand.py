@@ -48,7 +48,9 @@ class Program(NamedTuple):
     # What it gives the library's arguments, where it names each of them; None where more may come: `**`, a parser, another module.
     given: frozenset[str] | None = None
     words: frozenset[str] = frozenset()  # attributes and keys that its text reads
-    casts: bool = False  # a file becomes defaults of its parser, which makes numbers of texts (trl 0.9.6 to 1.16.0 scripts/utils.py, `TrlParser`)
+    # A file becomes defaults of its parser, which makes numbers of texts (trl 0.9.6 to 1.16.0 scripts/utils.py, `TrlParser`), or OmegaConf reads
+    # it, for which `1e-4` is a number (omegaconf 2.3.0 _utils.py, `get_yaml_loader`).
+    casts: bool = False
 
     def reads(self, fragment: Fragment) -> Fragment:
         """The flags of a command, or the file that it names, as this program reads them."""
@@ -241,7 +243,7 @@ def read(documents: Iterable[Document]) -> Program | None:
             call for call, kind in kinds if kind == "arguments" or "__post_init__" in call.name
         ),
         given=given,
-        casts="TrlParser" in document.text.text,
+        casts=any(word in document.text.text for word in ("TrlParser", "OmegaConf.load(", "hydra.main(")),
         words=frozenset() if given is None else _read_words(document.text.text),
     )
 
