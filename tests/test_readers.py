@@ -422,3 +422,26 @@ def test_what_omegaconf_reads_has_numbers_without_a_point(tmp_path, program, tol
     defaults = "defaults:\n  - training: sft\n  - _self_\n"
     files = {"conf/config.yaml": defaults, "conf/training/sft.yaml": GROUP, "train.py": program, ".git/HEAD": ""}
     assert ("number-as-text" in rules(inspected(tmp_path, files), "warning", "error")) is told
+
+
+SECTION = """model_name_or_path: Qwen/Qwen2-7B
+output_dir: o
+per_device_train_batch_size: 4
+num_train_epochs: 3
+bf16: true
+deepspeed:
+  optimizer: {type: AdamW, params: {lr: 1.0e-6}}
+  zero_optimization: {stage: 2}
+"""
+COMPLETES = """import deepspeed, yaml
+cfg = yaml.safe_load(open("c.yaml"))
+ds = cfg["deepspeed"]
+ds["train_batch_size"] = cfg["per_device_train_batch_size"]
+engine, *_ = deepspeed.initialize(model=model, config=ds)
+"""
+
+
+@pytest.mark.parametrize(("program", "told"), [(COMPLETES, False), ("", True)])
+def test_a_section_for_deepspeed_is_its_own_readers_to_complete(tmp_path, program, told):
+    found = inspected(tmp_path, {"c.yaml": SECTION, "train.py": program, ".git/HEAD": ""})
+    assert bool(rules(found) & {"deepspeed-batch-missing", "deepspeed-lr-mismatch"}) is told

@@ -13,7 +13,7 @@ from stablint.record import NamedTuple
 from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.run.fields import field
 from stablint.run.names import canonical
-from stablint.source.tree import Call, Document, Entry, Module, Unknown
+from stablint.source.tree import Call, Document, Entry, Mapping, Module, Unknown
 
 # Frameworks that are told by flags or keys, and the packages that their own programs import.
 PACKAGES = {
@@ -77,6 +77,10 @@ class Program(NamedTuple):
             return fragment
         classes = {head: names for head, names in fragment.classes.items() if head not in ("training", "trainer")}
         scopes = dict.fromkeys(fragment.scopes, OPEN)
+        if isinstance(fragment.block.mapping.get("deepspeed"), Mapping):
+            scopes["deepspeed"] = (
+                OPEN  # a section is the program's to complete: it may add the batch before it hands it on
+            )
         return fragment._replace(framework="", classes=classes, scopes=scopes)
 
     def _without_late(self, fragment: Fragment) -> Fragment:
