@@ -15,6 +15,7 @@ WORD, PHRASE = "marmalade", "seven silver spoons"  # neither a key nor a shape t
 
 HIDDEN = {
     "yaml": [
+        "tracking_uri: mlflow://ada:{}@/exp",
         "magic: {}", "magic: '{}'", "list:\n  - {}", "magic: >-\n  {}", "hub: {{who: ada, with: {}}}", "env: [\"A={}\"]", "seed: 1  # the box opens with {}",
         "# {}", "headers:\n  X-Entry: {}", "? magic\n: {}", "login: [ada, {}]", "tracker: ada/{}",
     ],

@@ -75,6 +75,14 @@ def is_setting(key: str) -> bool:
     return name.lower() in _vocabulary()[1]
 
 
+_CREDENTIALS = re.compile(r":[^/@]+@")  # `ada:word@host`
+
+
+def _is_value(key: str, literal: str) -> bool:
+    """Whether it is what a setting of the libraries says, and no credentials."""
+    return is_setting(key) and not _CREDENTIALS.search(literal)
+
+
 def is_said(literal: str, *, prose: bool = False) -> bool:
     """Whether everybody may see it: no word in it but the libraries', or a path. `prose`: plain words of the subject as well."""
     text = _HOLES.sub(" ", literal).strip()
@@ -145,7 +153,7 @@ def _python(text: str) -> Iterator[Span]:
         if (behind == ":" and not found["prefix"]) or _INDEX.search(before):
             continue  # a key
         named, called = _KEY_BEFORE.search(before), _CALL_BEFORE.search(before)
-        if (named and is_setting(named[1])) or (called and is_setting(called[1])):
+        if (named and _is_value(named[1], found["body"])) or (called and _is_value(called[1], found["body"])):
             continue
         if not is_said(found["body"]):
             yield start, end
@@ -164,7 +172,7 @@ def _json(text: str) -> Iterator[Span]:
     for found in _STRING.finditer(text):
         if found[2]:
             key = found[1]
-        elif not is_setting(key) and not is_said(found[1]):
+        elif not _is_value(key, found[1]) and not is_said(found[1]):
             yield found.span(1)
 
 
@@ -204,7 +212,7 @@ def _values(text: str, start: int, end: int, key: str) -> Iterator[Span]:
     """Scalars of a value, a flow collection included, each by the key next before it."""
     value = text[start:end]
     if value[:1] not in "{[":
-        if not is_setting(key) and not is_said(value):
+        if not _is_value(key, value) and not is_said(value):
             yield start, end
         return
     tokens = list(_TOKEN.finditer(text, start, end))
@@ -214,7 +222,7 @@ def _values(text: str, start: int, end: int, key: str) -> Iterator[Span]:
             continue
         if number + 1 < len(tokens) and tokens[number + 1][0] == ":":
             key = word
-        elif not is_setting(key) and not is_said(word):
+        elif not _is_value(key, word) and not is_said(word):
             yield token.span()
 
 
@@ -242,20 +250,20 @@ def _shell(text: str) -> Iterator[Span]:
         assigned = _ASSIGNED.match(word) if not word.startswith("-") else None
         option = _FLAG.match(word)
         if assigned:
-            if not is_setting(assigned[1].lower()) and not is_said(word[assigned.end() :]):
+            if not _is_value(assigned[1].lower(), word) and not is_said(word[assigned.end() :]):
                 yield start + assigned.end(), end
             continue
         if option:
             flag = option[0]
             rest = word[option.end() :].removeprefix("=")
-            if rest and not is_setting(flag) and not is_said(rest):
+            if rest and not _is_value(flag, rest) and not is_said(rest):
                 yield end - len(rest), end
             flag = "" if rest else flag
             first = False
             continue
         if word[0] in "\"'" and " --" in word:  # a command in a text
             yield from ((start + 1 + one, start + 1 + other) for one, other in _shell(word[1:-1]))
-        elif not first and not is_setting(flag) and not is_said(word.strip("\"'")):
+        elif not first and not _is_value(flag, word) and not is_said(word.strip("\"'")):
             yield start, end
         first = False
 
