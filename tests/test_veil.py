@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,10 @@ def test_one_endless_line_is_shown_without_it(
     (tmp_path / "train.json").write_text(json.dumps(settings))
     assert main(["check", "train.json", "--isolated"]) == 1
     assert WORD not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("language", HIDDEN)
+def test_a_string_that_is_never_closed_is_read_once(language: str) -> None:
+    began = time.process_time()
+    veiled('"' + '\\"' * 50_000, language)
+    assert time.process_time() - began < 2

@@ -128,7 +128,7 @@ def _starred(text: str, spans: Iterator[Span]) -> str:
 
 
 _PYTHON = re.compile(
-    r"(?P<comment>#[^\n]*)|(?P<prefix>\b[rbfuRBFU]{1,2})?(?P<mark>\"\"\"|'''|\"|')(?P<body>(?:\\.|(?!(?P=mark))(?:[^\\\n]|\n))*)(?P=mark)",
+    r"(?P<comment>#[^\n]*)|(?P<prefix>\b[rbfuRBFU]{1,2})?(?P<mark>\"\"\"|'''|\"|')(?P<body>(?:\\.|(?!(?P=mark))(?:[^\\\n]|\n))*)(?:(?P=mark)|\\?\Z)",
     re.DOTALL,
 )
 _KEY_BEFORE = re.compile(
@@ -146,8 +146,6 @@ def _python(text: str) -> Iterator[Span]:
             yield from _comment(text, *found.span())
             continue
         start, end = found.span("body")
-        if "\n" in found["body"] and len(found["mark"]) == 1:
-            continue  # a lone quote in a comment of another language
         line = max(text.rfind("\n", 0, found.start()) + 1, found.start() - _NEAR)
         before, behind = text[line : found.start()], text[found.end() : found.end() + 2].lstrip()[:1]
         if (behind == ":" and not found["prefix"]) or _INDEX.search(before):
@@ -164,7 +162,7 @@ def _comment(text: str, start: int, end: int) -> Iterator[Span]:
         yield start + 1, end
 
 
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?')
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)(?:"(\s*:)?|\\?\Z)', re.DOTALL)  # one that is never closed is read once
 
 
 def _json(text: str) -> Iterator[Span]:
