@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stablint import cli, language
+from stablint import cli, knowledge, language
 from stablint.report.words import columns, first_sentences, wrapped
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
@@ -79,6 +79,14 @@ def test_what_programs_read_is_english_unless_chinese_is_asked_for(run, monkeypa
 def test_an_unknown_language_is_refused(run, capsys):
     assert cli.main(["train.yaml", "--lang", "tlh"]) == 2
     assert "--lang tlh: one of en, zh" in capsys.readouterr().err
+
+
+def test_a_checkout_without_babel_speaks_english(run, capsys, monkeypatch):
+    monkeypatch.setitem(knowledge._loaded, "locale/zh", None)
+    assert cli.main(["train.yaml", "--lang", "zh"]) == 2
+    assert "--lang zh: the catalogues of `zh` are not compiled here" in capsys.readouterr().err
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert "Found" in run()[1]
 
 
 def test_the_next_command_speaks_english_again(run):

@@ -114,7 +114,11 @@ def _speaking(words: list[str], command: str) -> list[str]:
     for_programs = command == "server" or any(word.startswith("--output-format") for word in rest)
     wanted = said or (language.ENGLISH if for_programs else language.by_locale())
     if wanted != language.spoken():
-        language.speak(wanted)
+        try:
+            language.speak(wanted)
+        except ValueError as error:
+            if said:
+                raise ValueError(f"--lang {said}: {error}") from error
     return rest
 
 

@@ -20,10 +20,14 @@ _words: Mapping[str, str] = {}
 
 
 def speak(language: str) -> None:
-    """From here on; one of LANGUAGES."""
+    """From here on; one of LANGUAGES. Raises ValueError where its catalogues have not been compiled."""
     global _spoken, _words
-    _spoken = language
-    _words = {} if language == ENGLISH else knowledge.load(f"locale/{language}")
+    words = {} if language == ENGLISH else knowledge.load(f"locale/{language}")
+    if words is None:
+        raise ValueError(
+            f"the catalogues of `{language}` are not compiled here: `pip install babel`, then touch a file under knowledge/locale"
+        )
+    _spoken, _words = language, words
 
 
 def spoken() -> str:

@@ -5,13 +5,19 @@ A message's context is the id of its hazard; the program's own sentences have no
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 
 def compile_locale(root: Path) -> dict[str, object]:
-    """By language. What is empty or fuzzy is left out, and told in English. Raises ValueError for a catalogue that cannot be read."""
+    """By language. What is empty or fuzzy is left out, and told in English. Raises ValueError for a catalogue that cannot be read.
+
+    Nothing where Babel is missing, which only a checkout can be without: it speaks English then.
+    """
     found: dict[str, object] = {}
+    if find_spec("babel") is None:
+        return found
     for folder in sorted((root / "locale").iterdir()):
         if not folder.is_dir():
             continue
@@ -30,12 +36,8 @@ def compile_locale(root: Path) -> dict[str, object]:
 
 def read(path: Path) -> Any:
     """A catalogue as Babel has it. Raises ValueError that names the file."""
-    try:
-        from babel.messages.pofile import PoFileError, read_po
-    except ModuleNotFoundError as error:
-        raise ValueError(
-            f"locale/{path.parent.name}/{path.name}: catalogues are read with Babel: pip install -e '.[test]'"
-        ) from error
+    from babel.messages.pofile import PoFileError, read_po
+
     with path.open("rb") as file:
         try:
             return read_po(file, locale=path.parent.name, abort_invalid=True)
