@@ -24,7 +24,8 @@ class KnowledgeHook(BuildHookInterface):  # type: ignore[type-arg]
         compiled = str(Path(self._folder.name, "_compiled"))
         compile_all(str(root / "knowledge"), compiled)
         build_data["force_include"][compiled] = "stablint/_compiled"
-        build_data["force_include"][str(root / "schemas")] = "stablint/schemas"
+        for schema in (root / "schemas").glob("*.json"):
+            build_data["force_include"][str(schema)] = f"stablint/schemas/{schema.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         if version != "editable":
