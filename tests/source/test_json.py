@@ -118,7 +118,7 @@ from stablint.source.json import document
 from stablint.source.tree import Text
 kinds = []
 def work():
-    for content in ("[" * 5_000_000, '{"a":' * 99999, "[" * 200 + "]" * 200):
+    for content in ('{"a": ' + "[" * 4_000_000, '{"a":' * 99999, "[" * 200 + "]" * 200):
         kinds.append([problem.kind for problem in document(Text("/x", "x", content)).problems])
 threading.stack_size(256 * 1024)
 thread = threading.Thread(target=work)
@@ -128,3 +128,10 @@ print(kinds)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, "[['too-deep'], ['too-deep'], []]\n")
+
+
+def test_a_long_list_is_data_and_its_rows_are_not_built() -> None:
+    rows = [{"instruction": "a", "output": "b" * 100, "learning_rate": 1}]
+    long, short = read(json.dumps(rows * 3000)), read(json.dumps(rows))
+    assert isinstance(long.root, Sequence) and isinstance(short.root, Sequence)
+    assert (len(long.root.items), long.problems, len(short.root.items)) == (0, (), 1)

@@ -14,6 +14,9 @@ from stablint.source.text import LARGEST, Lines
 from stablint.source.tree import Document, Entry, Mapping, Node, Problem, Scalar, Sequence, Text, Unknown
 
 DEEPEST = 200
+_LARGEST_LIST = 300_000
+"""Characters of a list that may be configurations. A longer one is rows, of which a repository may hold hundreds of megabytes: they are not built."""
+
 _MOST_DIGITS = 4300  # Python's own limit of int() since 3.11
 
 _scan_string: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
@@ -35,6 +38,8 @@ def document(text: Text) -> Document:
     source = text.text
     if len(source) > LARGEST:
         return Document(text, "json", 0, None, (Problem("too-large", f"larger than {LARGEST // 1_000_000} MB", 0, 0),))
+    if len(source) > _LARGEST_LIST and source[:_LARGEST_LIST].lstrip()[:1] == "[":
+        return Document(text, "json", 0, Sequence((), 0, len(source)), ())
     scanner = _Scanner(source)
     try:
         root = scanner.document()
