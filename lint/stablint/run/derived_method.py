@@ -135,7 +135,7 @@ def objective(w: World) -> Answer:
         rl = w.stated("training.rl")
         return Answer("sft") if rl in (ABSENT, None, False) else Answer(rl, ("training.rl",))
     name = w.value("derived.config_class")
-    if name in OBJECTIVES:
+    if isinstance(name, str) and name in OBJECTIVES:
         return Answer(OBJECTIVES[name], ("derived.config_class",))
     trainer = next((c.rpartition(".")[2] for c in w.run.classes.get("trainer", ())), "")
     if trainer.removesuffix("Trainer") in ENCODERS:
