@@ -114,6 +114,27 @@ def test_one_flag_makes_no_framework_and_none_goes_against_the_program(tmp_path,
     assert world(tmp_path, files).run.framework == framework
 
 
+_HYDRA = """
+import hydra
+from {library} import DPOTrainer
+@hydra.main(version_base=None, config_path="config", config_name="dpo")
+def main(config):
+    DPOTrainer(model=config.actor_rollout_ref.model.path).train()
+main()
+"""
+
+
+@pytest.mark.parametrize(("library", "framework"), [("trl", False), ("verl.trainer", True)])
+def test_sections_by_verl_s_names_make_no_verl_of_another_program(tmp_path, library, framework):
+    files = {
+        "run.sh": "accelerate launch -m pkg.dpo actor_rollout_ref.model.path=/m\n",
+        "pkg/dpo.py": _HYDRA.format(library=library),
+        "pkg/config/dpo.yaml": "actor_rollout_ref: {model: {path: x}}\ndpo: {batch_size: 1}\n",
+    }
+    found = inspected(tmp_path, files)
+    assert any(run.framework == "verl" for run in found.runs) is framework
+
+
 # A program without anything of a library, though its names are those of one.
 FOREIGN = [
     "class SFTConfig:\n    def __init__(self, rows=None): ...\nconfig = SFTConfig(rows='x', epochs=2)\n",

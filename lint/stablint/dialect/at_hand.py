@@ -24,6 +24,7 @@ PACKAGES = {
     "litgpt": ("litgpt", "lit_gpt"),
     "llama-cookbook": ("llama_cookbook", "llama_recipes"),
     "axolotl": ("axolotl",),
+    "verl": ("verl",),
 }
 # Programs that everybody copies; the copy declares what the original does.
 _COPIED = frozenset({"llava", "qwen-finetune", "fastchat", "qlora"})
