@@ -36,7 +36,7 @@ def test_its_suggestions_are_settings_when_the_marks_are_taken_away(here):
     (here / "stablint.toml").write_text(re.sub(r"(?m)^# (?=\[|[a-zA-Z-]+[0-9]* = )", "", text))
     values = settings.read("stablint.toml").values
     described = {name.replace("_", "-") for name in Settings.model_fields}
-    assert described - set(values) == {"extend", "select", "model", "allow-outside"}
+    assert described - set(values) == {"extend", "select", "model", "allow-outside", "pages"}
 
 
 def test_an_empty_folder_gets_one_too(here):

@@ -77,7 +77,10 @@ def test_alone_it_contradicts_nothing(repository):
 
 def test_what_is_wrong_with_the_other_file_alone_is_not_told(repository):
     train = repository / "runs" / "train.yaml"
-    train.write_text(TRAIN + "lerning_rate: 1\nlora_r: -5\n", encoding="utf-8")
+    train.write_text(
+        TRAIN + "lerning_rate: 1\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
+        encoding="utf-8",
+    )
     alone = {code for code, _ in found(repository, "runs/train.yaml")}
     beside = {code for code, _ in found(repository, "configs/zero.json")}
     assert alone - beside, "the run has a finding of its own"

@@ -42,7 +42,7 @@ _LOADS_THIS = re.compile(
     rf"""\b(?:open|load\w*|read\w*|from_file|Path)\(\s*[rf]?["']({_CONFIG})["'](?!\s*,\s*(?:mode\s*=\s*)?["'][wax])(?!\)\.(?:write|open\(["'][wax]))"""
 )
 _LOADS_BY_DEFAULT = re.compile(
-    rf"""(?:\bdefault\s*=|\b\w*(?:cfg|conf|setting|recipe|yaml)\w*(?:\s*:\s*\w+)?\s*=)\s*(?:Path\(\s*)?[rf]?["']({_CONFIG})["']""",
+    rf"""(?:\bdefault\s*=|(?<!\w)\w{{0,40}}?(?:cfg|conf|setting|recipe|yaml)\w{{0,40}}(?:\s{{0,9}}:\s{{0,9}}\w{{1,40}})?\s{{0,9}}=)\s*(?:Path\(\s*)?[rf]?["']({_CONFIG})["']""",
     re.IGNORECASE,
 )
 _ATTRIBUTES = re.compile(r"\.([a-z]\w+)\b(?!\s*\()")

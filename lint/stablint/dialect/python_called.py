@@ -13,7 +13,9 @@ from stablint.dialect.fragment import last_word
 from stablint.run.fact import Explicit, Place, Statement
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
-_SCHEDULE = re.compile(r"get_scheduler\Z|get_\w+_schedule\w*\Z|[A-Z]\w*LR\Z|[A-Z]\w*Schedule(?:r)?\Z")
+_SCHEDULE = re.compile(
+    r"\bget_scheduler\Z|\bget_\w{1,80}_schedule\w{0,40}\Z|\b[A-Z]\w{0,80}(?:LR|Schedule|Scheduler)\Z"
+)
 _OPTIMIZER = re.compile(r"[A-Z]\w*")
 # Arguments that count steps of a schedule (torch optim/lr_scheduler.py, transformers optimization.py).
 _COUNTS = ("num_training_steps", "total_steps", "T_max", "step_size", "total_iters", "num_warmup_steps")

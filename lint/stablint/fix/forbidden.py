@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 
 from stablint.fix.writing import Change, Impossible
 from stablint.hazard.model import Finding
@@ -70,13 +71,14 @@ def _texts(finding: Finding) -> list[Text]:
     return list({place.document.text.path: place.document.text for place in places}.values())
 
 
-def _cards(text: str) -> Iterator[str]:
+@lru_cache(maxsize=8)  # the findings of one file ask one after the other
+def _cards(text: str) -> tuple[str, ...]:
     names: dict[str, None] = {}
     for number, found in enumerate(_CARDS.finditer(text)):
         if number == _MOST_CARDS:
             break
         names[found[0]] = None
-    return iter(names)
+    return tuple(names)
 
 
 def _no_bf16(name: str) -> bool:
@@ -106,9 +108,11 @@ def _is_read_elsewhere(fact: Fact) -> bool:
     document = place.document
     if not isinstance(document.root, Module):
         return False
+    text = document.view.source if document.view is not None else document.text.text
+    if f".{place.path[-1]}" not in text:
+        return False
     calls = [one for one in document.root.calls if one.start <= place.start < one.end]
     call: Call | None = max(calls, key=lambda one: one.start, default=None)
     owner = rf"{re.escape(call.target)}\." if call is not None and call.target else r"\btrainer\.args\."
-    text = document.view.source if document.view is not None else document.text.text
     read = re.compile(rf"(?:(?<![\w.]){owner}|\btrainer\.args\.){re.escape(place.path[-1])}\b(?!\s*=[^=])")
     return read.search(text) is not None

@@ -50,8 +50,10 @@ class KeyWorld(ItemWorld):
                 return False
             if self.run.releases.is_unread(one.library) or (self._is_import and self._may_be_a_snapshot(one)):
                 verdict = None  # a commit, or a copy that the repository carries
-            if taken is None:
-                verdict = None  # nothing is known of a release older than those that were read
+            if taken is None and (
+                one.ever(self.spelled) or self._is_import or (release is not None and one.is_before(release))
+            ):
+                verdict = None
         return verdict
 
     def _may_be_a_snapshot(self, one: Reader) -> bool:

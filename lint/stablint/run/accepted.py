@@ -92,6 +92,10 @@ class Reader:
             len(span) > 2 and any(name.startswith(span[2]) for name in active) for span in self._keys.get(key, ())
         )
 
+    def is_before(self, release: Key) -> bool:
+        """Whether it is older than all that were read: nothing is known of what it takes."""
+        return self._place(release) is None
+
     def takes(self, key: str, release: Key, stated: bool) -> bool | None:
         """Does that release take it by itself? None for a release older than those that were read. Unstated, what the next release
         will take counts as taken: files of the repository's newest state are no older than it."""

@@ -75,7 +75,7 @@ def is_setting(key: str) -> bool:
     return name.lower() in _vocabulary()[1]
 
 
-_CREDENTIALS = re.compile(r":[^/@]+@")  # `ada:word@host`
+_CREDENTIALS = re.compile(r":[^/@:]{1,200}@")  # `ada:word@host`
 
 
 def _is_value(key: str, literal: str) -> bool:
@@ -132,10 +132,10 @@ _PYTHON = re.compile(
     re.DOTALL,
 )
 _KEY_BEFORE = re.compile(
-    r"([A-Za-z_]\w*)[\"']?\]?\s*(?::\s*[\w\[\]| .]{1,40}=|=|:)\s*(?:[A-Za-z_][\w.]*\()?[\[({]*\s*"
+    r"(?<!\w)([A-Za-z_]\w{0,80})[\"']?\]?\s*(?::\s*[\w\[\]| .]{1,40}=|=|:)\s*(?:[A-Za-z_][\w.]*\()?[\[({]*\s*"
     r"(?:[rbfu]{0,2}[\"'][^\"'\n]*[\"']\s*,\s*)*\Z"
 )
-_CALL_BEFORE = re.compile(r"([A-Za-z_]\w*)\(\s*\Z")
+_CALL_BEFORE = re.compile(r"(?<!\w)([A-Za-z_]\w{0,80})\(\s{0,80}\Z")
 _INDEX = re.compile(r"[\w\])]\[\s*\Z")
 _NEAR = 240  # characters before a literal in which its name is looked for
 
