@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from stablint.log.template import printed_by
-from stablint.report.explain import BITES, sections
+from stablint.report.explain import bites, sections
 from stablint.schema.hazard import CATEGORIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,7 +37,7 @@ def page(hazard: dict[str, Any], place: str) -> str:
     lines = [
         f"# {hazard['title']}",
         "",
-        f"`{hazard['code']}` `{hazard['id']}` · {hazard['severity']}{_OFF if hazard.get('quiet') else ''} · bites {BITES[hazard['bites_at']]}",
+        f"`{hazard['code']}` `{hazard['id']}` · {hazard['severity']}{_OFF if hazard.get('quiet') else ''} · {bites(hazard)}",
     ]
     for title, body in sections(hazard, (), printed_by(hazard["id"])):
         lines += ["", f"## {title}", "", *_markdown(title, body)]

@@ -130,7 +130,12 @@ def test_what_is_not_known_is_refused_before_a_worker_starts(wrong):
 
 
 def test_columns_are_in_the_order_of_the_rows(rows):
-    made = columns([path for path, _ in rows], [text for _, text in rows], asked_of(GPU, None, ()))
+    made = columns(
+        {"path": [path for path, _ in rows], "text": [text for _, text in rows]},
+        "path",
+        "text",
+        asked_of(GPU, None, ()),
+    )
     assert list(made) == list(Checked._fields)
     assert made["status"].index("skipped") == [path for path, _ in rows].index("notes/notes.yaml")
 

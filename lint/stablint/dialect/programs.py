@@ -55,10 +55,9 @@ _SERVE = frozenset(
 
 def trains(target: Command) -> bool:
     """False for `swift infer`, `axolotl merge-lora`, `python -m vllm.entrypoints.openai.api_server`, whatever flags they have."""
-    module = next((word for word in target.words[:1]), "").rpartition("/")[2]
-    if module.partition(".")[0] in _SERVE and ".train" not in module:
-        return False
     name, command = (*(word.rpartition("/")[2] for word in target.words[:2]), "", "")[:2]
+    if name.partition(".")[0] in _SERVE and ".train" not in name:
+        return False
     return not command or name not in _TRAIN or command in _TRAIN[name]
 
 

@@ -46,5 +46,4 @@ def check(
 
 
 def _batch(batch: dict[str, Any], text: str, path: str | None, asked: Asked) -> dict[str, Any]:
-    texts = batch[text]
-    return {**batch, **columns(batch[path] if path is not None else [None] * len(texts), texts, asked)}
+    return {**batch, **columns(batch, path, text, asked)}

@@ -44,7 +44,6 @@ def check(
 def _mapper(text: str, path: str | None, asked: Asked) -> Callable[[Iterable[Any]], Iterator[Any]]:
     def checked(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
-            paths = batch[path] if path is not None else [None] * len(batch)
-            yield batch.assign(**columns(paths, batch[text], asked))
+            yield batch.assign(**columns(batch, path, text, asked))
 
     return checked

@@ -74,8 +74,10 @@ def check_text(path: str | None, text: str | bytes | None, asked: Asked) -> Chec
     return check_texts([(path, text)], asked)[0]
 
 
-def columns(paths: Iterable[Any], texts: Iterable[Any], asked: Asked) -> dict[str, list[Any]]:
-    """The new columns of a batch, in the order of its rows."""
+def columns(batch: Any, path: str | None, text: str, asked: Asked) -> dict[str, list[Any]]:
+    """The new columns of a batch, in the order of its rows; `path` and `text` name columns of it, without `path` the rows have none."""
+    texts = batch[text]
+    paths = batch[path] if path is not None else [None] * len(texts)
     rows = check_texts(list(zip(paths, texts, strict=True)), asked)
     return {name: [getattr(row, name) for row in rows] for name in Checked._fields}
 
