@@ -56,6 +56,16 @@ def test_a_command_with_an_error_is_not_started(project):
     assert done.returncode == 1
     assert not (project / "started").exists()
     assert "P143" in done.stderr and not done.stdout
+    assert "if the program gives a library what it is handed" in done.stderr
+
+
+def test_what_the_program_is_seen_to_give_a_library_is_an_error_outright(project):
+    (project / "sft.py").write_text(
+        "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+        "(args,) = HfArgumentParser(TrainingArguments).parse_yaml_file('bad.yaml')\nTrainer(args=args).train()\n"
+    )
+    done = launch(project, sys.executable, "sft.py", "--config", "bad.yaml")
+    assert done.returncode == 1 and "not started: 1 error;" in done.stderr
 
 
 def test_force_starts_it_all_the_same(project):

@@ -18,6 +18,7 @@ from stablint.inspect import Inspection, inspect
 from stablint.options import Wrong
 from stablint.outputs import tell_faults, wants_color
 from stablint.report import full
+from stablint.report.model import Diagnostic
 from stablint.report.once import joined
 from stablint.report.plain import plain
 from stablint.secrets import exit
@@ -45,23 +46,37 @@ def run_launch(given: argparse.Namespace, options: Options, command: Sequence[st
     """Does not return where the command is started: its exit code and its signals are its own. 127 if there is no such program."""
     if not command:
         raise Wrong("which command? write it behind two dashes: stablint run -- accelerate launch train.py …")
-    found = examine(command, options, os.environ, os.getcwd())
-    _tell(found, given, options.policies.texts() if options.policies is not None else {})
+    options = _of_here(command, options)
+    found = sure = examine(command, options._replace(trusting=True), os.environ, os.getcwd())
+    feared = _errors(found)
+    if (
+        feared
+    ):  # an error may rest on the program's giving its file to a library: say so, and do not start it all the same
+        sure = examine(command, options, os.environ, os.getcwd())
+    _tell(sure, given, options.policies.texts() if options.policies is not None else {})
     if not found.runs and not given.force and (maker := _maker(command)):
         why = f"what `{maker}` starts is not read: give the command itself, or check its files with `stablint check`"
         return _refused(why, WRONG)
-    errors = sum(
-        diagnostic.severity == "error" and diagnostic.suppressed is None for diagnostic in found.report.diagnostics
-    )
-    if found.report.incomplete and not given.force:
+    if (found.report.incomplete or sure.report.incomplete) and not given.force:
         return _refused("a rule failed, which is a fault of stablint", WRONG)
+    errors = len(_errors(sure))
     if errors and not given.force:
         return _refused(f"{errors} error{'s' if errors > 1 else ''}", FOUND)
+    if feared and not given.force:
+        codes = sorted({one.code for one in feared})
+        verb = "is an error" if len(codes) == 1 else "are errors"
+        return _refused(
+            f"{', '.join(codes)} {verb} if the program gives a library what it is handed, which is not seen", FOUND
+        )
     return start(command)
 
 
-def examine(command: Sequence[str], options: Options, environment: Mapping[str, str], folder: str) -> Inspection:
-    """What the command will read: its flags, the variables that it gets, and the files that it names."""
+def _errors(found: Inspection) -> list[Diagnostic]:
+    return [one for one in found.report.diagnostics if one.severity == "error" and one.suppressed is None]
+
+
+def _of_here(command: Sequence[str], options: Options) -> Options:
+    """With the releases and the GPUs of this machine, where the command uses them and nothing else is said."""
     here = tuple(_installed(command))
     options = options._replace(
         releases=(*here, *options.releases),
@@ -71,6 +86,11 @@ def examine(command: Sequence[str], options: Options, environment: Mapping[str, 
         from stablint.target.live import machine, targets
 
         options = options._replace(gpus=targets(machine()), said={**options.said, "gpu": "of this machine"})
+    return options
+
+
+def examine(command: Sequence[str], options: Options, environment: Mapping[str, str], folder: str) -> Inspection:
+    """What the command will read: its flags, the variables that it gets, and the files that it names."""
     text = Text(os.path.join(folder, NAME + ".sh"), NAME, as_text(command, environment))
     found = inspect([], options, base=folder, texts={text.path: text})
     if found.runs:

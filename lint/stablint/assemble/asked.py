@@ -31,6 +31,9 @@ class Options(NamedTuple):
     dialect: str | None = None
     root: str | None = None
     skip_unrecognised: bool = False  # files are named by a machine, training configurations or not
+    trusting: bool = (
+        False  # a program is taken to give what a command hands it to the library whose settings it looks like
+    )
     assumed: bool = False  # a recipe that looks like one of TRL's is taken for one: migrate was asked to rewrite it
     live: Live | None = None
     policies: Policies | None = None  # what settings files and baselines say

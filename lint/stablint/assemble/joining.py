@@ -11,7 +11,7 @@ from stablint.assemble.files import Files
 from stablint.dialect.fragment import Fragment
 from stablint.pattern import pattern
 from stablint.record import NamedTuple
-from stablint.run.fact import Place
+from stablint.run.fact import CLOSED, PRESUMED, Place
 from stablint.source.tree import NO_FOLDER
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
@@ -74,8 +74,8 @@ class Followed(NamedTuple):
     handed: dict[str, Program]  # configurations that a command hands to a program of one's own
 
 
-def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], Followed]:
-    """Follow the links of every part, and of what they lead to."""
+def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[Part], frozenset[str], Followed]:
+    """Follow the links of every part, and of what they lead to. `trusting`: a program gives a library what it is handed, seen or not."""
     followed = Followed(set(), set(), {}, {})
     of_anybody = parts[0].fragment.block.kind == "flags" and parts[0].fragment.framework in ("", "transformers", "trl")
     named: set[str] = set()
@@ -84,6 +84,7 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
     pending.sort(key=lambda link: link.role == "deepspeed")  # the program may hand it where nothing reads it
     seen: set[tuple[str, str]] = set()
     programs: list[Program] = []
+    read = _is_a_framework_s(parts[0].fragment)  # by a command of its own
     while pending:
         link = pending.pop(0)
         if link.role == "model":
@@ -157,6 +158,7 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
             if len(several) > 1:  # of several trainers the command may mean another one
                 found = [fragment._replace(presumed=True) for fragment in found]
         if link.reader:
+            read = True
             from stablint.dialect.unread import read_by
 
             found = [read_by(f, link.reader) for f in found]
@@ -172,11 +174,43 @@ def join(parts: list[Part], files: Files) -> tuple[list[Part], frozenset[str], F
             first = parts[0].fragment
             said = (*first.statements, program.said(), *program.purpose())
             parts[0] = parts[0]._replace(fragment=first._replace(statements=said))
+    if (
+        not trusting
+        and of_anybody
+        and not read
+        and not any(program.library or program.names_a_framework for program in programs)
+    ):
+        parts = [one for part in parts for one in _unseen(part, bool(programs))]
     inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))
     facts = [statement[0] for statements in inline for statement in statements]
     if any(fact.startswith("deepspeed.") for fact in facts):
         linked.add("deepspeed")
     return parts, frozenset(linked), followed
+
+
+def _is_a_framework_s(fragment: Fragment) -> bool:
+    """Whether the command is a framework's own, which the flags that it happens to have need not tell."""
+    return fragment.block.kind == "flags" and fragment.dialect not in ("hf-args", "own", "trl")
+
+
+# Blocks that the launcher reads, or a library whoever hands them to it.
+_READ_BY_OTHERS = frozenset({*ROLE_DIALECT, "shell", "model", "peft"})
+
+
+def _unseen(part: Part, at_hand: bool) -> tuple[Part, ...]:
+    """A file that a command hands to a program which is not seen to give it to a library, and the flags of one that is `at_hand`: what it
+    makes of them, and of what they leave out, is presumed. Whether its parser has a flag at all is known."""
+    fragment = part.fragment
+    layers = ("file", "flags") if at_hand else ("file",)
+    if fragment.layer not in layers or fragment.block.kind == "call" or fragment.dialect in _READ_BY_OTHERS:
+        return (part,)
+    if fragment.layer == "file":
+        return (part._replace(presumed=True),)
+    scopes = {head: PRESUMED if scope == CLOSED else scope for head, scope in fragment.scopes.items()}
+    known = tuple(one for one in fragment.statements if one.fact.startswith(("keys.", "launch.")))
+    meant = tuple(one for one in fragment.statements if not one.fact.startswith(("keys.", "launch.")))
+    rest = fragment._replace(statements=meant, scopes={}, classes={}, links=(), entry=False, framework="")
+    return part._replace(fragment=fragment._replace(statements=known, scopes=scopes)), Part(rest, True)
 
 
 def _with_its_engine(part: Part, program: Program, path: str, files: Files) -> Part:

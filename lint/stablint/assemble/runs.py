@@ -49,7 +49,9 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
             seeds += known[1][:most]
     if options.live is not None:
         seeds = with_live(seeds, options.live.fragments)
-    found = [one for parts in seeds if (one := faults.guard(JOINING, _text(parts), None, _joined, parts, files))]
+    found = [
+        one for parts in seeds if (one := faults.guard(JOINING, _text(parts), None, _joined, parts, files, options))
+    ]
     others = {path for one in found for path in one.followed.linked - one.followed.handed.keys()}
     for one in found:
         files.linked |= one.followed.linked
@@ -77,10 +79,10 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
         yield from kept.made[key][1]
 
 
-def _joined(parts: list[Part], files: Files) -> Joined | None:
-    key = identity(parts)
+def _joined(parts: list[Part], files: Files, options: Options) -> Joined | None:
+    key = (*identity(parts), options.trusting)
     if key not in files.kept.joined:
-        files.kept.joined[key] = (parts, Joined(*join(parts, files)))
+        files.kept.joined[key] = (parts, Joined(*join(parts, files, options.trusting)))
     return files.kept.joined[key][1]
 
 
