@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from stablint.pattern import pattern
 from stablint.source import text as source_text
-from stablint.source.tree import Document, Text
+from stablint.source.tree import Document, Mapping, Text
 
 SUFFIXES = {
     ".yaml": "yaml",
@@ -288,6 +288,9 @@ def _inside(path: str, real_root: str) -> bool:
         return False
 
 
+_MANIFEST = frozenset({"kind", "run"})  # a key of every manifest
+
+
 def kind_of(path: str) -> str:
     """The text format, by the suffix; a file without a known one is read as YAML if it is named."""
     return SUFFIXES.get(os.path.splitext(path)[1].lower(), "yaml")
@@ -324,11 +327,11 @@ def parse(content: Text, kind: str) -> tuple[Document, ...]:
     if kind == "yaml":
         from stablint.source import yaml
 
-        return yaml.documents(content)
+        return _with_commands(content, yaml.documents(content))
     if kind == "json":
         from stablint.source import json
 
-        return (json.document(content),)
+        return _with_commands(content, (json.document(content),))
     if kind == "python" and content.text.startswith(_DATABRICKS):
         kind = "notebook"
     if kind == "python":
@@ -342,3 +345,13 @@ def parse(content: Text, kind: str) -> tuple[Document, ...]:
     from stablint.source import shell
 
     return shell.documents(content, parse, lambda wanted, beside: locate(wanted, beside, root_of(beside)))
+
+
+def _with_commands(content: Text, found: tuple[Document, ...]) -> tuple[Document, ...]:
+    """A cluster's manifest holds commands, and files."""
+    for document in found:
+        if type(document.root) is Mapping and any(entry.key in _MANIFEST for entry in document.root.entries):
+            from stablint.source import workload
+
+            return workload.documents(content, found, parse, written_kind)
+    return found

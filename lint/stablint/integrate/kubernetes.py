@@ -8,96 +8,33 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import ssl
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple
+from typing import Any
 
 from stablint.integrate.texts import Asked, asked_of, check_text
 from stablint.secrets import exit
+from stablint.source import json as as_json
+from stablint.source.tree import Mapping, Text
+from stablint.source.workload import files, started
 
 LARGEST = 3_145_728  # bytes: what the API server takes of one object
 _AT_ONCE, _PATIENCE = 8, 10  # requests; seconds for a handshake, a request and an answer each
-_DEEPEST, _MOST = 40, 200  # levels of an object, containers in it
 _TOLD = 5  # errors in the message of a refusal
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash"})
-
-
-class Started(NamedTuple):
-    """What a container starts, as a shell would write it, and the GPU that its pod asks for."""
-
-    name: str
-    script: str
-    gpu: str | None
-
-
-def started(manifest: Any) -> Iterator[Started]:
-    """Of every container of a Pod, Job, CronJob, Deployment, PyTorchJob or whatever else holds pod templates."""
-    for pod in _pods(manifest, 0):
-        selector = pod.get("nodeSelector")
-        product = selector.get("nvidia.com/gpu.product") if isinstance(selector, dict) else None
-        for kind in ("initContainers", "containers"):
-            containers = pod.get(kind)
-            for container in containers[:_MOST] if isinstance(containers, list) else ():
-                if isinstance(container, dict) and (script := _script(container)):
-                    yield Started(str(container.get("name", "container")), script, _gpu(container, product))
-
-
-def _pods(value: Any, depth: int) -> Iterator[dict[str, Any]]:
-    if depth > _DEEPEST:
-        return
-    if isinstance(value, dict):
-        if isinstance(value.get("containers"), list):
-            yield value
-        else:
-            for inner in value.values():
-                yield from _pods(inner, depth + 1)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _pods(inner, depth + 1)
-
-
-def _script(container: dict[str, Any]) -> str:
-    """Kubernetes starts `command` with `args` behind it; of a shell's `-c` the words are a script already."""
-    words = [
-        word for key in ("command", "args") for word in container.get(key) or () if isinstance(container.get(key), list)
-    ]
-    if not all(isinstance(word, str) for word in words):
-        return ""
-    if (
-        len(words) > 2
-        and words[0].rpartition("/")[2] in _SHELLS
-        and words[1].startswith("-")
-        and words[1].endswith("c")
-    ):
-        return str(words[2])
-    return shlex.join(words)
-
-
-def _gpu(container: dict[str, Any], product: Any) -> str | None:
-    """The card by the label of NVIDIA's feature discovery, and how many by the container's limits."""
-    if not isinstance(product, str):
-        return None
-    resources = container.get("resources")
-    limits = resources.get("limits") if isinstance(resources, dict) else None
-    count = str(limits.get("nvidia.com/gpu", "")) if isinstance(limits, dict) else ""
-    name = product.removesuffix("-SHARED").replace("-", " ")
-    return f"{name} x{count}" if count.isdecimal() else name
 
 
 def errors(manifest: Any, asked: Asked) -> list[str]:
-    """The errors of a workload or a ConfigMap, a line each."""
+    """The errors of a workload or a ConfigMap, a line each; read as `stablint check` reads the manifest."""
+    text = Text("workload.json", "workload.json", json.dumps(manifest))
+    root = as_json.document(text).root
     found: list[str] = []
-    if isinstance(manifest, dict) and manifest.get("kind") == "ConfigMap":
-        data = manifest.get("data")
-        for name, text in data.items() if isinstance(data, dict) else ():
-            if isinstance(text, str):
-                found += _errors(name, name, text, asked)
-        return found
-    for one in started(manifest):
-        found += _errors(f"container {one.name}", "start.sh", one.script, _aimed(asked, one.gpu))
+    if isinstance(root, Mapping):
+        for name, view in files(text.text, root):
+            found += _errors(name, name, view.source, asked)
+        for one in started(text.text, root):
+            found += _errors(f"container {one.name}", "start.sh", one.view.source, _aimed(asked, one.gpu))
     return found
 
 
