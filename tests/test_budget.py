@@ -67,6 +67,7 @@ REPAIRED = ["the same key", "runs in a file"]  # those whose repairs are the mos
 MIGRATED = ("migrate", "--diff", "--with", "transformers==5.0.0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "more"),
     [

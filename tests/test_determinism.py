@@ -66,6 +66,7 @@ def outputs(folder: Path, seed: int, jobs: int, words: list[str], into: Path) ->
     return [(into / name).read_bytes() for name in FORMATS] + [done.stderr]
 
 
+@pytest.mark.slow
 def test_the_same_bytes(mixed, tmp_path):
     parts = [f"part{number}" for number in range(FOLDERS)]
     first = outputs(mixed, 0, 1, ["."], tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import re
@@ -22,6 +23,7 @@ from stablint.inspect import inspect
 from stablint.options import options
 from stablint.source.tree import Text
 from tests.runs import written
+from tests.sampling import sampled
 
 RECIPE = "model_name_or_path: Qwen/Qwen2-7B-Instruct\noutput_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\n"
 BOTH = RECIPE.replace("1.0e-5", "1e-5") + "fp16: true\nbf16: true\n"  # P143, and L122, which has a repair
@@ -100,9 +102,15 @@ def test_a_stage_that_raises_on_one_file(
     assert "bad.yaml" in output.err and "Traceback" not in output.err
 
 
-@pytest.mark.parametrize("stage", ["reading", "judging", "wording a finding"])
-@pytest.mark.parametrize("words", [[], ["--diff"], ["--fix", "--unsafe-fixes"]], ids=" ".join)
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(
+    ("kind", "words", "stage"),
+    sampled(
+        itertools.product(
+            FORMATS, [[], ["--diff"], ["--fix", "--unsafe-fixes"]], ["reading", "judging", "wording a finding"]
+        ),
+        4,
+    ),
+)
 def test_every_format_and_every_way_stays_whole(
     kind: str,
     words: list[str],

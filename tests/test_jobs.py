@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from stablint.assemble.asked import Options
 from stablint.cli import main
 from stablint.hazard import condition
 from stablint.source.limits import SEARCHED
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forks")
 
@@ -51,8 +53,7 @@ def report(fleet: Path, capfd, monkeypatch, *words: str, format: str = "json") -
     return code, *capfd.readouterr()
 
 
-@pytest.mark.parametrize("format", ["json", "sarif", "full"])
-@pytest.mark.parametrize("jobs", ["2", "3", "40"])
+@pytest.mark.parametrize(("jobs", "format"), sampled(itertools.product(["2", "3", "40"], ["json", "sarif", "full"]), 4))
 def test_the_report_is_that_of_one_process(fleet, capfd, monkeypatch, jobs, format):
     alone = report(fleet, capfd, monkeypatch, "--jobs", "1", format=format)
     assert alone[0] == 1 and len(alone[1]) > 10_000

@@ -30,6 +30,7 @@ GROUPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", GROUPS.values(), ids=GROUPS)
 def test_what_was_refused_is_said_and_what_was_taken_is_left_in_peace(kinds: tuple[str, ...], tmp_path: Path) -> None:
     tally = Tally()

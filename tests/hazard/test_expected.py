@@ -10,6 +10,7 @@ import pytest
 
 from stablint import house, knowledge
 from stablint.hazard import model
+from tests.sampling import sampled
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
 CALLS = [
@@ -30,8 +31,7 @@ ASKS = {
 @pytest.mark.parametrize("asks", ASKS.values(), ids=list(ASKS))
 @pytest.mark.parametrize(
     ("hazard", "number"),
-    [pytest.param(*case, marks=() if n % SAMPLE == 0 else pytest.mark.slow) for n, case in enumerate(CALLS)],
-    ids=str,
+    sampled(CALLS, SAMPLE, lambda call: f"{call[0].id}-{call[1]}"),
 )
 def test_a_refusal_that_is_expected_is_no_error(hazard: model.Hazard, number: int, asks: str, tmp_path: Path) -> None:
     example = EXAMPLES[hazard.id][number]

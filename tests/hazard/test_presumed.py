@@ -19,6 +19,7 @@ from stablint.run.fact import Derived, Explicit
 from stablint.run.provenance import leaves
 from stablint.run.world import Run
 from stablint.source.limits import REREAD, Purse
+from tests import sampling
 from tests.runs import world
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
@@ -38,8 +39,7 @@ class Case(NamedTuple):
 CASES = [Case(hazard, number) for hazard in HAZARDS for number in range(len(EXAMPLES[hazard.id]))]
 sampled = pytest.mark.parametrize(
     "case",
-    [pytest.param(case, marks=() if n % SAMPLE == 0 else pytest.mark.slow) for n, case in enumerate(CASES)],
-    ids=str,
+    sampling.sampled(CASES, SAMPLE),
 )
 
 

@@ -170,6 +170,7 @@ def test_runs_with_other_values_are_judged_as_if_each_were_alone(tmp_path: Path)
     agree(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", [{}, {"gpus": ["A100-80GB"]}, {"releases": ["transformers==4.44.2", "trl==0.9.6"]}])
 def test_random_projects_are_judged_as_if_each_run_were_alone(said: dict[str, Any], tmp_path: Path) -> None:
     found: list[Run] = []

@@ -28,6 +28,7 @@ from stablint.run.world import World
 from stablint.source import json_edit, yaml_edit
 from stablint.source.edit import apply
 from stablint.source.tree import Entry, Mapping, Scalar, Sequence
+from tests import sampling
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
 HAZARDS = {hazard.code: hazard for hazard in model.load()}
@@ -156,8 +157,7 @@ CASES = [
 ]
 sampled = pytest.mark.parametrize(
     "case",
-    [pytest.param(case, marks=() if n % SAMPLE == 0 else pytest.mark.slow) for n, case in enumerate(CASES)],
-    ids=str,
+    sampling.sampled(CASES, SAMPLE),
 )
 
 
