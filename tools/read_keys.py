@@ -30,7 +30,13 @@ def read(framework: Framework, sources: Callable[[str], dict[str, str]]) -> span
             files |= {f"+{framework.beside}/{path}": text for path, text in sources(framework.beside).items()}
         readers = framework.read(Package(folder.rpartition("/")[2], files)) if files else {}
         classes = {
-            name: {"kind": "keys", "module": "", "bases": reader["bases"], "settled": {}, "fields": reader["fields"]}
+            name: {
+                "kind": reader.get("kind", "keys"),
+                "module": "",
+                "bases": reader["bases"],
+                "settled": {},
+                "fields": reader["fields"],
+            }
             for name, reader in readers.items()
             if reader["fields"]
         }

@@ -143,3 +143,13 @@ def test_a_section_of_another_program_is_no_file_of_deepspeed(tmp_path):
     assert not [one for one in report.diagnostics if one.code.startswith("D")]
     own = text.replace("config_path: zero_3.json", "zero_optimisation: {stage: 3}")
     assert [one for one in inspected(tmp_path, {"train.yaml": own}).report.diagnostics if one.code.startswith("D")]
+
+
+def test_a_copy_of_verl_beside_the_command_has_keys_of_its_own(tmp_path: Path) -> None:
+    """What the package refuses is told; a copy of its program may come with other files."""
+    words = "data.train_files=a.parquet data.own_key=1 actor_rollout_ref.model.path=Qwen/Qwen3-8B +trainer.nnodes=2"
+    script = {"run.sh": f"python -m verl.trainer.main_ppo {words}\n"}
+    program = "import hydra\n\n@hydra.main(config_path='config', config_name='ppo_trainer')\ndef main(config):\n    train(config)\n"
+    told = {"verl-unfamiliar-key", "verl-key-is-there"}
+    assert told <= rules(inspected(tmp_path / "alone", script))
+    assert not told & rules(inspected(tmp_path / "copy", {**script, "verl/trainer/main_ppo.py": program}))

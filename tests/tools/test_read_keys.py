@@ -199,3 +199,25 @@ def test_every_release_of_a_clone_becomes_spans(clone: Path, tmp_path_factory: p
     assert fields["own"] == [{"since": "1.0", "last": "1.0"}]
     assert fields["renewed"] == [{"since": "1.1", "last": "1.1"}]
     assert fields["ahead"] == [{"since": "1.2.dev0"}]
+
+
+COMPOSED = {
+    "trainer/config/ppo_trainer.yaml": "defaults: [{actor@rl.actor: '${engine}_actor'}, {engine: dp}, plain, _self_]\ntrainer: {nodes: 1, name: null}\n",
+    "trainer/config/engine/dp.yaml": "# @package _global_\nmodel: dp\n",
+    "trainer/config/plain.yaml": "reward: {path: null}\n",
+    "trainer/config/actor/dp_actor.yaml": "defaults: [{../optim@optim: fsdp}, actor, _self_]\nclip: 1.0\n",
+    "trainer/config/actor/actor.yaml": "_target_: a.B\nstrategy: null\n",
+    "trainer/config/optim/fsdp.yaml": "lr: 1e-6\n",
+    "trainer/config/optim/megatron.yaml": "min_lr: 0.0\n",
+    "trainer/config/_generated_ppo_trainer.yaml": "rl: {actor: {clip: 1.0, strategy: null}}\ntrainer: {nodes: 1}\n",
+    "trainer/config/_generated_ppo_other_trainer.yaml": "rl: {actor: {clip: null}}\ntrainer: {nodes: 1}\n",
+}
+
+
+def test_files_of_hydra_give_the_keys_that_they_compose_to() -> None:
+    readers = FRAMEWORKS["verl"].read(Package("verl", COMPOSED))
+    assert readers["main_ppo"]["kind"] == "struct"
+    assert {"rl", "rl.actor", "rl.actor.clip", "rl.actor.strategy", "rl.actor.optim", "rl.actor.optim.lr", "engine",
+            "reward.path", "trainer.nodes", "trainer.name"} <= set(readers["main_ppo"]["fields"])  # fmt: skip
+    assert "rl.actor.optim.min_lr" not in readers["main_ppo"]["fields"]  # of an option that the file does not name
+    assert set(readers["main_ppo_set"]["fields"]) == {"rl", "rl.actor", "trainer", "trainer.nodes"}

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from . import components, names
+from . import components, hydra_groups, names
 from .classes import class_found, read_class
 from .package import Found, Package
 
@@ -181,6 +181,7 @@ FRAMEWORKS = {
     "accelerate": Framework("accelerate", "0.20", ("src/accelerate",), _accelerate),
     "torchtune": Framework("torchtune", "0.1", ("torchtune",), components.torchtune, "recipes"),
     "litgpt": Framework("litgpt", "0.4", ("litgpt",), components.litgpt),
+    "verl": Framework("verl", "0.2", ("verl",), hydra_groups.verl),
     "trl": Framework("trl", "0.7", ("trl",), names.exported),
     "peft": Framework("peft", "0.4", ("src/peft",), names.exported),
     "transformers": Framework("transformers", "4.28", ("src/transformers",), names.exported),

@@ -18,13 +18,13 @@ def tags(repository: Path) -> dict[str, str]:
 
 
 def sources(repository: Path, tag: str, folder: str) -> dict[str, str]:
-    """Path below the folder → text of every Python file there; empty where the release has no such folder."""
+    """Path below the folder → text of every Python and YAML file there; empty where the release has no such folder."""
     if not _git(repository, "ls-tree", "--name-only", tag, f"{folder}/"):
         return {}
     found: dict[str, str] = {}
     with tarfile.open(fileobj=io.BytesIO(_git(repository, "archive", "--format=tar", tag, folder))) as archive:
         for member in archive:
-            stream = archive.extractfile(member) if member.isfile() and member.name.endswith(".py") else None
+            stream = archive.extractfile(member) if member.isfile() and member.name.endswith((".py", ".yaml")) else None
             if stream is not None:
                 found[member.name[len(folder) + 1 :]] = stream.read().decode("utf-8", errors="replace")
     return found

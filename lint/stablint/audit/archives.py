@@ -14,20 +14,21 @@ from stablint.run.pep440 import release_key
 from stablint.target.child import FOLDER, Outside
 
 _LAID_OVER = re.compile(r"[^/]+\.data/(?:purelib|platlib)/")
+_READ = (".py", ".yaml")
 _NAME = re.compile(r"(?P<library>[A-Za-z0-9_.]+?)-(?P<release>\d[\w.!+]*?)(?:-[^/]*\.whl|\.tar\.gz)\Z")
 
 
 def members(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Every Python file of a wheel or source archive, by its path next to the import packages."""
+    """Every Python and YAML file of a wheel or source archive, by its path next to the import packages."""
     if path.suffix == ".whl":
         with zipfile.ZipFile(path) as wheel:
             for name in wheel.namelist():
-                if name.endswith(".py"):  # the wheel's data folder is laid over the same place
+                if name.endswith(_READ):  # the wheel's data folder is laid over the same place
                     yield _LAID_OVER.sub("", name), wheel.read(name)
         return
     with tarfile.open(path) as source:
         for member in source:
-            stream = source.extractfile(member) if member.isfile() and member.name.endswith(".py") else None
+            stream = source.extractfile(member) if member.isfile() and member.name.endswith(_READ) else None
             if stream is not None:
                 yield member.name.split("/", 1)[-1], stream.read()
 

@@ -36,6 +36,7 @@ def compile_accepted(folder: Path) -> dict[str, object]:
                 "ahead": [order.index(version) for version in ahead],
                 "present": [_span(order, span) for span in entry["present"]],
                 "bases": bases,
+                "closed": entry["kind"] == "struct",
                 "always": [key for key, spans in keys.items() if _throughout(spans, order.index(offered[0]))],
                 "keys": keys,
                 "offered": offered_ever,

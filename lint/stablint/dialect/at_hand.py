@@ -57,6 +57,9 @@ class Program(NamedTuple):
         """The flags of a command, or the file that it names, as this program reads them."""
         if fragment.framework == "deepspeed-chat":  # this copy says what DeepSpeed is given
             fragment = fragment._replace(scopes={**fragment.scopes, "deepspeed": OPEN})
+        if fragment.dialect == "verl":  # a copy of the package has keys of its own
+            kept = tuple(one for one in fragment.statements if not one.fact.startswith("keys."))
+            fragment = fragment._replace(statements=kept)
         if fragment.framework and self._contradicts(fragment):
             fragment = _plain(fragment)
         fragment = self._without_late(fragment)

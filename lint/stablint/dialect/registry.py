@@ -158,7 +158,9 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
 
 
 # Frameworks of which it is known which keys they take (dialect/unread.py).
-_KEYS_KNOWN = frozenset({"llamafactory", "axolotl", "ms-swift", "accelerate", "openrlhf", "trl", "torchtune", "litgpt"})
+_KEYS_KNOWN = frozenset(
+    {"llamafactory", "axolotl", "ms-swift", "accelerate", "openrlhf", "trl", "torchtune", "litgpt", "verl"}
+)
 
 
 def _constants(document: Document) -> tuple[Fragment, ...]:

@@ -21,6 +21,7 @@ READERS = {
     "openrlhf": (),  # the command that is named
     "trl": (),
     "torchtune": ("torchtune.components",),
+    "verl": (),
     "litgpt": ("litgpt.finetune_lora", "litgpt.finetune_full", "litgpt.finetune_adapter", "litgpt.finetune_adapter_v2", "litgpt.pretrain"),
 }  # fmt: skip
 # Arguments that LLaMA-Factory reads with a class of another package (USE_MCA), of which nothing is known here.
@@ -46,6 +47,10 @@ def with_unread(fragment: Fragment) -> Fragment:
     keys = frozenset([entry.key for entry in block.mapping.entries])
     if block.kind == "document" and fragment.dialect in ("trl", "hf-args"):
         return _recipe(fragment, keys)
+    if fragment.dialect == "verl":
+        from stablint.dialect import verl_keys
+
+        return verl_keys.with_words(fragment)
     names = READERS[fragment.dialect] or _commands(fragment.dialect, block.name)
     if fragment.dialect == "litgpt" and block.kind == "flags":
         names = _litgpt_command(block.name) or names

@@ -18,8 +18,9 @@ from stablint.run.world import World
 
 
 class KeyWorld(ItemWorld):
-    """Words of its own: `library`, `stated` (is its release), `plugin` (that would read it), `belongs` (where it would be read), `since`,
-    `company` (how many others are gone as well) and `others` (the same in words), `hint` and `meant` (remarks in brackets)."""
+    """Words of its own: `library`, `stated` (is its release), `always` (does every release take it), `plugin` (that would read it),
+    `belongs` (where it would be read), `since`, `company` (how many others are gone as well) and `others` (the same in words), `hint` and
+    `meant` (remarks in brackets)."""
 
     def __init__(self, world: World, name: str) -> None:
         super().__init__(world, name)
@@ -67,6 +68,10 @@ class KeyWorld(ItemWorld):
     def key_stated(self) -> bool:
         """Was the release of the framework said?"""
         return any(self.run.releases.stated(one.library) for one in self.readers)
+
+    def key_always(self) -> bool:
+        """Does every release that the index offers take it?"""
+        return any(self.spelled in one.always for one in self.readers)
 
     def key_plugin(self) -> str | None:
         return self._first("plugin")
@@ -241,6 +246,7 @@ def _of_base(one: Reader, name: str) -> bool:
 WORDS: dict[str, Callable[[KeyWorld], Any]] = {
     "library": KeyWorld.key_library,
     "stated": KeyWorld.key_stated,
+    "always": KeyWorld.key_always,
     "plugin": KeyWorld.key_plugin,
     "belongs": KeyWorld.key_belongs,
     "company": KeyWorld.key_company,

@@ -19,6 +19,7 @@ class Reader:
 
     __slots__ = (
         "_ahead",
+        "_closed",
         "_keys",
         "_named",
         "_offered",
@@ -41,6 +42,7 @@ class Reader:
         self._offered: str = content.get(
             "offered", ""
         )  # every name that a package offered in some release, a line each
+        self._closed: bool = content.get("closed", False)  # no section of it takes what it does not have
         self._keys: dict[str, list[list[Any]]] = content["keys"]
         self._present: list[list[int]] = content["present"]
         self._releases: list[Key] = [tuple(key) for key, _ in content["releases"]]
@@ -108,7 +110,7 @@ class Reader:
             return None
         if _at(spans, index) is not None and not _plugin(spans, index):
             return True
-        section = key.rpartition(".")[0]
+        section = "" if self._closed else key.rpartition(".")[0]
         return bool(section) and not any(_at(below, index) is not None for below in self._below(section))
 
     def _below(self, section: str) -> list[list[list[Any]]]:
