@@ -12,7 +12,7 @@ import pytest
 import stablint
 from stablint import knowledge
 from stablint.cli import main
-from stablint.fitting.answer import Told, answer
+from stablint.fitting.answer import Told, answer, decides
 from stablint.memory.plan import NO_SHARE
 from stablint.memory.predict import MOMENTS, predict
 from tests.runs import world, written
@@ -80,6 +80,14 @@ VERDICTS = [
 @pytest.mark.parametrize(("text", "gpu", "verdict"), VERDICTS)
 def test_verdicts(tmp_path: Path, text: str, gpu: str, verdict: str) -> None:
     assert told(tmp_path, text, gpu).verdict == verdict
+
+
+@pytest.mark.parametrize(("gpu", "verdict"), [("V100-16GB", "tight"), ("V100", "tight"), ("V100-32GB", "fits")])
+def test_what_fits_on_the_larger_card_of_a_name_is_not_said_to_fit(tmp_path: Path, gpu: str, verdict: str) -> None:
+    text = TRL.format(model="Qwen/Qwen2.5-7B", batch=1, length=1024, more=LORA)
+    found = told(tmp_path, text, gpu)
+    assert found.verdict == verdict
+    assert ("write which" in decides(found)) is (gpu == "V100")
 
 
 def test_engines_keep_what_their_files_say(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from stablint import knowledge
-from stablint.fitting.reading import GIB, Reading, Unanswerable, read, usable
+from stablint.fitting.reading import GIB, Reading, Unanswerable, least_usable, read, usable
 from stablint.memory.plan import Range
 from stablint.memory.predict import Estimate, predict
 from stablint.run.derived_memory import offloads
@@ -45,6 +45,7 @@ class Told(NamedTuple):
 
     target: str
     usable: float | None
+    least: float | None  # usable of the smallest card that the target's name may mean
     verdict: str
     reading: Reading | None
     estimate: Estimate | None
@@ -60,20 +61,27 @@ class Told(NamedTuple):
 
 
 def answer(world: World, target: str) -> Told:
-    room = usable(world)
+    room, least = usable(world), least_usable(world)
     try:
         readings = read(world)
     except Unanswerable as error:
-        return Told(target, room, _by_weights(world, room), None, None, (), str(error))
-    found = tuple((one, *judged(one, room)) for one in readings)
+        return Told(target, room, least, _by_weights(world, room), None, None, (), str(error))
+    found = tuple((one, *judged(one, room, least)) for one in readings)
     reading, estimate, word = found[0]
-    return Told(target, room, word, reading, estimate, found, "" if room is not None else "the card is not known")
+    return Told(
+        target, room, least, word, reading, estimate, found, "" if room is not None else "the card is not known"
+    )
 
 
-def judged(reading: Reading, room: float | None) -> tuple[Estimate, str]:
-    """The estimate as it would show on the card, and the verdict. Where the run fits, the allocator keeps no more than there is room for."""
+def judged(reading: Reading, room: float | None, least: float | None) -> tuple[Estimate, str]:
+    """The estimate as it would show on the card, and the verdict. Where the run fits, the allocator keeps no more than there is room for.
+
+    What fits on the largest of several cards alone (`room` against `least`) is not said to fit.
+    """
     estimate = estimated(reading)
     word = verdict(estimate, room)
+    if word == FITS and verdict(estimate, least) != FITS:
+        word = TIGHT
     return (_within(estimate, room * GIB) if word == FITS and room is not None else estimate), word
 
 
@@ -131,6 +139,8 @@ def decides(told: Told) -> str:
     if told.estimate is None or told.reading is None or told.usable is None or told.verdict != TIGHT:
         return ""
     needed = told.estimate.needed / GIB
+    if told.least is not None and needed <= told.usable * _ROOM:
+        return f"fits on the card of {told.usable:.0f} GiB, and not surely on that of {told.least:.0f} which has the same name: write which"
     length = told.reading.plan.length
     if length.low < length.high and needed > told.usable:
         return f"fits with short rows, not with rows of {length.high:,.0f} tokens"

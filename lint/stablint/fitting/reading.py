@@ -385,6 +385,14 @@ def _elements(w: World, name: str, default: float) -> float:
 
 
 def usable(w: World) -> float | None:
-    """GiB that a run can have of one card: what torch reports of it."""
-    most = w.value("target.gpu.most_memory_gib")
-    return float(most) if isinstance(most, (int, float)) else None
+    """GiB that a run can have of one card: what torch reports of it. Of several that one name is sold for, the largest."""
+    return _gib(w.value("target.gpu.most_memory_gib"))
+
+
+def least_usable(w: World) -> float | None:
+    """The same of the smallest of them."""
+    return _gib(w.value("target.gpu.least_memory_gib"))
+
+
+def _gib(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None

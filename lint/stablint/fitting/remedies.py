@@ -60,7 +60,7 @@ def remedies(world: World, told: Told) -> list[Remedy]:
                 continue
             if remedy.verdict == FITS:
                 enough.append(chosen)
-            if remedy.verdict == FITS or remedy.peak[1] <= _ROOM * told.usable:
+            if remedy.verdict == FITS or remedy.peak[1] <= _ROOM * (told.least or told.usable):
                 found.append(remedy)
             elif best is None or remedy.peak[2] < best.peak[2]:
                 best = remedy
@@ -116,7 +116,7 @@ def _answered(world: World, told: Told, chosen: list[Move]) -> Told:
         plan=after.reading.plan._replace(sharding=sharding),
         older=older._replace(sharding=sharding) if older is not None else None,
     )
-    estimate, word = judged(reading, after.usable)
+    estimate, word = judged(reading, after.usable, after.least)
     return after._replace(reading=reading, estimate=estimate, verdict=word)
 
 

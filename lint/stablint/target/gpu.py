@@ -68,6 +68,7 @@ class Gpu(NamedTuple):
     memory_gib: float | None
     reported_gib: float | None = None
     most_memory_gib: float | None = None  # that any of the cards that the name may mean can give a run
+    least_memory_gib: float | None = None  # that all of them can
 
     def facts(self) -> dict[str, Any]:
         """`target.gpu.*` and `target.device`; Unknown with its reason where the name leaves it open."""
@@ -82,6 +83,8 @@ class Gpu(NamedTuple):
             facts["target.device" if field == "device" else "target.gpu." + field] = value
         most = self.memory_gib if self.most_memory_gib is None else self.most_memory_gib
         facts["target.gpu.most_memory_gib"] = Unknown(self._why("memory_gib")) if most is None else most
+        least = most if self.least_memory_gib is None else self.least_memory_gib
+        facts["target.gpu.least_memory_gib"] = Unknown(self._why("memory_gib")) if least is None else least
         return facts
 
     def _why(self, field: str) -> str:
@@ -204,7 +207,9 @@ def _choose(label: str, indices: list[int], words: Words, memory: float | None, 
     if memory is None:
         if words.laptop and not mobile and not (words.forms and len(indices) == 1):
             merged = _merge(label + " Laptop", indices, count, None)
-            return merged._replace(name=label + " Laptop", memory_gib=None, reported_gib=None, most_memory_gib=None)
+            return merged._replace(
+                name=label + " Laptop", memory_gib=None, reported_gib=None, most_memory_gib=None, least_memory_gib=None
+            )
         plain = [i for i in indices if not cards[i][-1]]
         return _merge(label, plain or indices, count, None)
     fitting = _of_memory(indices, memory, count)
@@ -243,9 +248,12 @@ def _merge(label: str, indices: list[int], count: int | None, memory: float | No
     if count is None and agreed["device"] == "mps":
         count = 1
     name = rows[0][0] if len(rows) == 1 and memory is None else label
-    given = [_given(row) for row in rows]
-    most = None if memory is not None or None in given else max(one for one in given if one is not None)
-    return Gpu(name, count, tuple(row[0] for row in rows), **agreed, most_memory_gib=most)
+    given = [one for row in rows if (one := _given(row)) is not None]
+    sold = memory is None and len(given) == len(rows)
+    return Gpu(
+        name, count, tuple(row[0] for row in rows), **agreed,
+        most_memory_gib=max(given) if sold else None, least_memory_gib=min(given) if sold else None,
+    )  # fmt: skip
 
 
 def _given(row: list[Any]) -> float | None:

@@ -161,7 +161,9 @@ def gpu(card: Card, count: int, vendor: str) -> Gpu:
     if known is not None:
         measured = card.memory_gib if card.memory_gib is not None else known.memory_gib
         found = round(measured, 2) if measured is not None else None
-        return known._replace(count=count, memory_gib=found, reported_gib=None, most_memory_gib=found)
+        return known._replace(
+            count=count, memory_gib=found, reported_gib=None, most_memory_gib=found, least_memory_gib=found
+        )
     has = card.capability
     return Gpu(
         name=card.name, count=count, options=(card.name,), vendor=vendor, arch=None, device="mps" if vendor == "apple" else "cuda",
