@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from stablint import knowledge
 from stablint.integrate.texts import asked_of, columns
 
 GPU = "A100-80GB x8"
+BATCH = 256  # rows, as stablint.integrate.ray takes them
 
 
 def rows(count: int) -> list[tuple[str, str]]:
@@ -32,7 +34,12 @@ def rows(count: int) -> list[tuple[str, str]]:
 
 
 def alone(table: list[tuple[str, str]]) -> int:
-    return sum(columns([path for path, _ in table], [text for _, text in table], asked_of(GPU, None, ()))["errors"])
+    """In batches like those of the engines: what is equal in a batch is judged once."""
+    asked, errors = asked_of(GPU, None, ()), 0
+    for start in range(0, len(table), BATCH):
+        paths, texts = zip(*table[start : start + BATCH], strict=True)
+        errors += sum(columns({"path": paths, "text": texts}, "path", "text", asked)["errors"])
+    return errors
 
 
 def by_ray(workers: int) -> Callable[[list[tuple[str, str]]], int]:
@@ -44,7 +51,8 @@ def by_ray(workers: int) -> Callable[[list[tuple[str, str]]], int]:
 
     def run(table: list[tuple[str, str]]) -> int:
         dataset = ray.data.from_items([{"path": path, "text": text} for path, text in table]).repartition(4 * workers)
-        return int(check(dataset, gpu=GPU).sum("errors"))
+        # An aggregation of Ray's would hold one of the processors while the rows are checked.
+        return int(sum(row["errors"] for row in check(dataset, gpu=GPU).iter_rows()))
 
     return run
 
@@ -74,6 +82,27 @@ ENGINES: dict[str, Callable[[], Callable[[list[tuple[str, str]]], int]]] = {
 }
 
 
+def cpu() -> dict[int, tuple[str, float]]:
+    """CPU seconds so far of this process and of all that descend from it, by number, with their names (Linux)."""
+    tick, parents, found = os.sysconf("SC_CLK_TCK"), {}, {}
+    for entry in Path("/proc").iterdir():
+        try:
+            head, _, tail = (entry / "stat").read_text().rpartition(")") if entry.name.isdecimal() else ("", "", "")
+        except OSError:  # it has ended
+            continue
+        if tail:
+            fields = tail.split()
+            parents[int(entry.name)] = int(fields[1])
+            found[int(entry.name)] = head.partition("(")[2], (int(fields[11]) + int(fields[12])) / tick
+
+    def descends(process: int) -> bool:
+        while process > 1 and process != os.getpid():
+            process = parents.get(process, 0)
+        return process == os.getpid()
+
+    return {process: one for process, one in found.items() if descends(process)}
+
+
 def main(count: int, engine: str | None = None) -> int:
     """Each engine in a process of its own; the first run of a few rows is not counted, since it starts the workers."""
     if engine is None:
@@ -83,10 +112,27 @@ def main(count: int, engine: str | None = None) -> int:
         )
     table, run = rows(count), ENGINES[engine]()
     run(table[:200])
-    begin = time.perf_counter()
+    begin, before = time.perf_counter(), cpu()
+    spent: dict[int, tuple[str, float]] = dict(before)
+    done = threading.Event()
+
+    def watch() -> None:  # a worker that ends takes its figure with it
+        while not done.wait(0.3):
+            spent.update(cpu())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
     errors = run(table)
     seconds = time.perf_counter() - begin
+    done.set()
+    watcher.join()
+    spent.update(cpu())
     print(f"{engine:<18} {seconds:7.1f} s  {count / seconds:7.0f} rows a second  {errors} errors", flush=True)
+    own = sorted(
+        ((now - before.get(process, ("", 0.0))[1], name) for process, (name, now) in spent.items()), reverse=True
+    )
+    told = ", ".join(f"{one:.1f} {name}" for one, name in own if one >= 0.2)
+    print(f"{'':<18} {sum(one for one, _ in own):7.1f} s of CPU: {told}", flush=True)
     return 0
 
 

@@ -100,6 +100,21 @@ def test_every_text_has_a_translation(name):
     assert list(catalogues.faults(name, catalogues.sources()[name], catalogues.read(path))) == []
 
 
+def test_rule_pages_in_chinese_have_no_english_heading():
+    import rule_pages
+
+    english = rule_pages.pages()
+    language.speak("zh")
+    chinese = rule_pages.pages()
+    assert english.keys() == chinese.keys()
+    for name in ("README.md", "P101.md", "F101.md", "L101.md", "D102.md"):
+        headings, others = (
+            [line for line in one[name].splitlines() if line.startswith("#")] for one in (english, chinese)
+        )
+        assert len(headings) == len(others) > 4
+        assert not {line for line in headings if line != "# "} & set(others), name
+
+
 TEXT = (
     "`fp16: true` 会使 Qwen2-7B 溢出：部分 token 变为 NaN，损失显示为 0（见 https://example.org/issue）。此后不再恢复。"
 )

@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 from babel.messages.catalog import Catalog
-from babel.messages.extract import extract_from_dir
+from babel.messages.extract import extract_from_dir, extract_from_file
 from babel.messages.pofile import write_po
 
 from stablint.compiling.locale import read
@@ -52,6 +52,9 @@ msgstr ""
 "Plural-Forms: {plurals}\n"
 
 """
+SITE = ("rule_pages.py", "site_pages.py")
+"""Tools that write pages; what they say beside the hazards' own words."""
+
 _HOLE = re.compile(r"\{[^{}]*\}")
 _CODE = re.compile(r"`[^`]+`")
 
@@ -80,15 +83,28 @@ def _words(value: object) -> Iterator[str]:
             yield from _words(one[1] if isinstance(one, tuple) else one)
 
 
+def of_advice() -> Iterator[tuple[str, str, str]]:
+    """Id, field and text of everything in an advice that people read."""
+    for path in sorted((ROOT / "knowledge/advice").rglob("*.yaml")):
+        advice = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for field in ("title", "why", "not_when"):
+            if advice.get(field):
+                yield advice["id"], field, advice[field].strip()
+        if words := advice["effect"].get("words"):
+            yield advice["id"], "effect", words.strip()
+        for edit in advice["edits"]:
+            for field in ("title", "because"):
+                if edit.get(field):
+                    yield advice["id"], f"edits.{field}", edit[field].strip()
+
+
 @cache
 def sources() -> dict[str, Catalog]:
     """By the catalogue's name, what it has to translate."""
     found = {}
     for folder in sorted((ROOT / "knowledge/hazards").iterdir()):
-        catalogue = Catalog()
-        for hazard, field, text in of_hazards(folder):
-            catalogue.add(text, context=hazard, auto_comments=[field] if not catalogue.get(text, hazard) else [])
-        found[folder.name] = catalogue
+        found[folder.name] = _by_id(of_hazards(folder))
+    found["advice"] = _by_id(of_advice())
     program = Catalog()
     for name, _, message, _, _ in extract_from_dir(ROOT / "lint/stablint", [("**.py", "python")], keywords=KEYWORDS):
         if not isinstance(message, tuple) or all(message):
@@ -97,8 +113,21 @@ def sources() -> dict[str, Catalog]:
         for name in names:
             for words in _words(getattr(import_module(f"stablint.{module}"), name)):
                 program.add(words, auto_comments=[f"{module.replace('.', '/')}.py"])
-    found["program"] = program
+    site = Catalog()
+    for name in SITE:
+        path = str(ROOT / "tools" / name)
+        for _, message, _, _ in extract_from_file("python", path, keywords={"gettext": None}):
+            if program.get(message) is None:
+                site.add(message, auto_comments=[f"tools/{name}"])
+    found |= {"program": program, "site": site}
     return found
+
+
+def _by_id(texts: Iterator[tuple[str, str, str]]) -> Catalog:
+    catalogue = Catalog()
+    for name, field, text in texts:
+        catalogue.add(text, context=name, auto_comments=[field] if not catalogue.get(text, name) else [])
+    return catalogue
 
 
 def faults(name: str, wanted: Catalog, stands: Catalog) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from stablint.language import gettext, translated
 from stablint.log.template import printed_by
 from stablint.report.explain import bites, sections
 from stablint.schema.hazard import CATEGORIES
@@ -20,24 +21,23 @@ _HEAD = "<!-- Made by tools/rule_pages.py from knowledge/hazards/{place}: change
 
 
 def pages() -> dict[str, str]:
-    """Every page by its path under docs/rules."""
+    """Every page by its path under docs/rules, in the language that is spoken."""
     made, rows = {}, []
     for path in sorted(HAZARDS.rglob("*.yaml")):
         hazard = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        hazard = translated(hazard["id"], hazard)
         made[f"{hazard['code']}.md"] = page(hazard, path.relative_to(HAZARDS).as_posix())
         rows.append(hazard)
     made["README.md"] = index(rows)
     return made
 
 
-_OFF = ", off unless `select` or `severity` names it"
-
-
 def page(hazard: dict[str, Any], place: str) -> str:
+    off = gettext(", off unless `select` or `severity` names it") if hazard.get("quiet") else ""
     lines = [
         f"# {hazard['title']}",
         "",
-        f"`{hazard['code']}` `{hazard['id']}` · {hazard['severity']}{_OFF if hazard.get('quiet') else ''} · {bites(hazard)}",
+        f"`{hazard['code']}` `{hazard['id']}` · {hazard['severity']}{off} · {bites(hazard)}",
     ]
     for title, body in sections(hazard, (), printed_by(hazard["id"])):
         lines += ["", f"## {title}", "", *_markdown(title, body)]
@@ -45,27 +45,48 @@ def page(hazard: dict[str, Any], place: str) -> str:
 
 
 def _markdown(title: str, body: list[str]) -> Iterator[str]:
-    if title.startswith("For example"):
+    if title.startswith(gettext("For example")):
         yield from ("```text", *body, "```")
-    elif title == "Evidence":
+    elif title == gettext("Evidence"):
         for line in body:
             yield f"- <{line}>" if line.startswith("https://") else line
     else:
         yield from body
 
 
+def _categories() -> dict[str, str]:
+    return {
+        "precision": gettext("precision"),
+        "quantization": gettext("quantization"),
+        "optimization": gettext("optimization"),
+        "distributed": gettext("distributed"),
+        "adapters": gettext("adapters"),
+        "trainer": gettext("trainer"),
+        "versions": gettext("versions"),
+        "objectives": gettext("objectives"),
+        "memory": gettext("memory"),
+        "kernels": gettext("kernels"),
+        "safety": gettext("safety"),
+        "file": gettext("file"),
+    }
+
+
 def index(hazards: list[dict[str, Any]]) -> str:
     lines = [
         "<!-- Made by tools/rule_pages.py. -->",
-        "# Rules",
+        "# " + gettext("Rules"),
         "",
-        f"{len(hazards)} of them. `stablint explain CODE` prints a page; `stablint rules` lists them.",
+        gettext("{number} of them. `stablint explain CODE` prints a page; `stablint rules` lists them.").format(
+            number=len(hazards)
+        ),
     ]
+    head = " | ".join((gettext("code"), gettext("rule"), gettext("severity"), gettext("evidence")))
+    off = gettext(", off")
     for letter, name in CATEGORIES.items():
         chosen = sorted((one for one in hazards if one["code"][0] == letter), key=lambda one: str(one["code"]))
-        lines += ["", f"## {name}", "", "| code | rule | severity | evidence |", "|---|---|---|---|"]
+        lines += ["", f"## {_categories()[name]}", "", f"| {head} |", "|---|---|---|---|"]
         lines += [
-            f"| [{one['code']}]({one['code']}.md) | {one['title']} | {one['severity']}{', off' if one.get('quiet') else ''} | {one['evidence']['grade']} |"
+            f"| [{one['code']}]({one['code']}.md) | {one['title']} | {one['severity']}{off if one.get('quiet') else ''} | {one['evidence']['grade']} |"
             for one in chosen
         ]
     return "\n".join(lines) + "\n"

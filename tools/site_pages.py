@@ -11,6 +11,7 @@ import io
 import json
 import math
 import re
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -21,30 +22,38 @@ from typing import Any
 import yaml
 from mkdocs.structure.files import File
 
-from stablint import house, knowledge
+from stablint import house, knowledge, language
 from stablint.cli import COMMANDS, FORMATS, main
 from stablint.fix.apply import repair
 from stablint.fix.patch import patch
 from stablint.hazard.model import Hazard, load
 from stablint.inspect import inspect
 from stablint.keyschema import FORMS
+from stablint.language import gettext
 from stablint.options import options
 from stablint.report import full
 from stablint.report.model import Report
 from stablint.report.words import message
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import rule_pages  # noqa: E402 (MkDocs does not import its hooks from a package)
+
 OUTSIDE = {
     "changelog.md": "CHANGELOG.md",
     "contributing.md": "CONTRIBUTING.md",
     "benchmarks.md": "benchmarks/README.md",
     "releasing.md": "RELEASING.md",
+    "zh/index.md": "README.zh.md",
 }
+_ZH = "zh/"  # the folder of the pages in Chinese
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 
 
 def on_files(files: Any, config: Any) -> Any:
     made = {**reference(), **{name: (ROOT / source).read_text(encoding="utf-8") for name, source in OUTSIDE.items()}}
+    with spoken("zh"):
+        made |= {f"{_ZH}rules/{name}": text for name, text in rule_pages.pages().items()}
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
     return files
@@ -53,17 +62,36 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     name = page.file.src_uri
     markdown = _LINK.sub(lambda link: _of_the_site(link, name), markdown)
-    if name == "rules/README.md":
-        return with_filter(markdown)
-    if name.startswith("rules/"):
-        return with_what_is_seen(markdown, name[len("rules/") : -len(".md")])
-    return markdown
+    folder, among, rule = name.rpartition("rules/")
+    if not among or folder not in ("", _ZH):
+        return markdown
+    with spoken("zh" if folder else language.ENGLISH):
+        if rule == "README.md":
+            return with_filter(markdown)
+        other = f"[English](../../rules/{rule})" if folder else f"[中文](../zh/rules/{rule})"
+        title, _, rest = with_what_is_seen(markdown, rule[: -len(".md")], "../" * (1 + bool(folder))).partition("\n\n")
+        return f"{title}\n\n{other}\n\n{rest}"
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    return output.replace('<html lang="en"', '<html lang="zh"', 1) if page.file.src_uri.startswith(_ZH) else output
+
+
+@contextlib.contextmanager
+def spoken(name: str) -> Iterator[None]:
+    """What is told meanwhile is told in this language."""
+    before = language.spoken()
+    language.speak(name)
+    try:
+        yield
+    finally:
+        language.speak(before)
 
 
 def _of_the_site(link: re.Match[str], page: str) -> str:
     """A link to a file of the repository becomes one to its page; one to what has none becomes its name. A pattern that only looks like a
     link (`^[fb](sdp)`) is text."""
-    if page.startswith("rules/") and not link[1].partition("#")[0].endswith(".md"):
+    if page.removeprefix(_ZH).startswith("rules/") and not link[1].partition("#")[0].endswith(".md"):
         return "]\\" + link[0][1:]
     source = OUTSIDE.get(page)
     folder = (ROOT / source).parent if source else (ROOT / "docs" / page).parent
@@ -82,28 +110,37 @@ def _of_the_site(link: re.Match[str], page: str) -> str:
 
 # A rule's page.
 
-_SEEN = "## As you see it"
-
 
 @cache
 def rules() -> dict[str, Hazard]:
     return {hazard.code: hazard for hazard in load()}
 
 
-def with_what_is_seen(markdown: str, code: str) -> str:
+def with_what_is_seen(markdown: str, code: str, back: str) -> str:
     """The page with its message and its repair as the command line shows them, and how to silence it, in front of its why."""
     hazard = rules()[code]
-    blocks = [silenced(hazard)]
+    blocks = [silenced(hazard, back)]
     examples = knowledge.load("examples").get(hazard.id, [])
     if examples and (shown := seen(hazard, examples[0])) is not None:
         words, report, diff = shown
         # The message stands in a heading: the search weighs headings, and it is what somebody pastes into it.
-        told = [_SEEN, "", f"### {hazard.code} {hazard.id}: {words}", "", "```text", report, "```", ""]
+        told = [
+            "## " + gettext("As you see it"),
+            "",
+            f"### {hazard.code} {hazard.id}: {words}",
+            "",
+            "```text",
+            report,
+            "```",
+            "",
+        ]
         blocks = [
-            "\n".join([*told, *(("## Before and after", "", "```diff", diff, "```", "") if diff else ())]),
+            "\n".join(
+                [*told, *(("## " + gettext("Before and after"), "", "```diff", diff, "```", "") if diff else ())]
+            ),
             *blocks,
         ]
-    head, mark, rest = markdown.partition("\n## Why\n")
+    head, mark, rest = markdown.partition("\n## " + gettext("Why") + "\n")
     return "\n\n".join((head, *blocks)) + mark + rest
 
 
@@ -123,7 +160,7 @@ def seen(hazard: Hazard, example: dict[str, Any]) -> tuple[str, str, str] | None
         if told is None:
             return None
         report = Report((), (), (told,), ())
-        text = full.render(report, knowledge.load("texts"), tail="none").strip()
+        text = full.render(report, language.texts(), tail="none").strip()
         done = repair([folder], asked, unsafe=True, base=folder, known=(hazard,), named=frozenset({hazard.code}))
         return (
             _plain(message(told)),
@@ -137,26 +174,38 @@ def _plain(words: str) -> str:
     return re.sub(r"[\[\]<>*_]", lambda sign: "\\" + sign[0], " ".join(words.replace("`", "").split()))
 
 
-def silenced(hazard: Hazard) -> str:
-    return f"""## Silence it
+def silenced(hazard: Hazard, back: str) -> str:
+    reason = gettext("why it is fine here")
+    beside = gettext(
+        "Where it is fine, say so with your reason. In YAML, Python and shell beside the line, or alone on the line above it:"
+    )
+    settings = gettext("In `stablint.toml`, for JSON or for several files:")
+    off = gettext(
+        "`{off}` there turns it off, `{quieter}` makes it quieter, and a baseline accepts what is there today ([settings]({page}))."
+    ).format(
+        off=f'ignore = ["{hazard.code}"]',
+        quieter=f'severity = {{ {hazard.code} = "info" }}',
+        page=f"{back}settings.md",
+    )
+    title = gettext("Silence it")
+    return f"""## {title}
 
-Where it is fine, say so with your reason. In YAML, Python and shell beside the line, or alone on the line above it:
+{beside}
 
 ```yaml
-# stablint: ignore[{hazard.code}] -- why it is fine here
+# stablint: ignore[{hazard.code}] -- {reason}
 ```
 
-In `stablint.toml`, for JSON or for several files:
+{settings}
 
 ```toml
 [[accept]]
 file = "configs/*.json"
 rules = ["{hazard.code}"]
-reason = "why it is fine here"
+reason = "{reason}"
 ```
 
-`ignore = ["{hazard.code}"]` there turns it off, `severity = {{ {hazard.code} = "info" }}` makes it quieter, and a baseline accepts what is there today
-([settings](../settings.md)).
+{off}
 """
 
 
@@ -164,10 +213,14 @@ def with_filter(markdown: str) -> str:
     """The list of rules with a filter, and each rule's name, which the search finds as well."""
     grades = sorted({str(hazard.evidence["grade"]) for hazard in rules().values()})
     choices = "".join(f"<option>{grade}</option>" for grade in grades)
+    labels = {"Severity": gettext("Severity"), "Evidence": gettext("Evidence")}
+    words, every = gettext("Filter: words, codes"), gettext("Filter the rules")
+    severity, evidence = gettext("any severity"), gettext("any evidence")
+    levels = "".join(f"<option>{level}</option>" for level in ("error", "warning", "info"))
     bar = (
-        '<div class="rule-filter"><input type="search" placeholder="Filter: words, codes" aria-label="Filter the rules">'
-        '<select aria-label="Severity"><option value="">any severity</option><option>error</option><option>warning</option><option>info</option></select>'
-        f'<select aria-label="Evidence"><option value="">any evidence</option>{choices}</select><span id="rule-count"></span></div>\n'
+        f'<div class="rule-filter"><input type="search" placeholder="{words}" aria-label="{every}">'
+        f'<select aria-label="{labels["Severity"]}"><option value="">{severity}</option>{levels}</select>'
+        f'<select aria-label="{labels["Evidence"]}"><option value="">{evidence}</option>{choices}</select><span id="rule-count"></span></div>\n'
     )
     head, mark, rest = markdown.partition("\n## ")
     return f"{head}\n{bar}\n{mark.lstrip(chr(10))}{rest}"

@@ -67,11 +67,14 @@ def texts(house: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What findings show of the hazards' files, by id, `house` hazards among them; in the language that is spoken."""
     ours: dict[str, Any] = knowledge.load("texts")
     if _spoken != ENGLISH:
-        ours = {name: _translated(name, text) for name, text in ours.items()}
+        ours = {name: translated(name, text) for name, text in ours.items()}
     return {**ours, **(house or {})}
 
 
-def _translated(hazard: str, text: dict[str, Any]) -> dict[str, Any]:
+def translated(hazard: str, text: dict[str, Any]) -> dict[str, Any]:
+    """A hazard's file, or what is kept of it, in the language that is spoken."""
+    if _spoken == ENGLISH:
+        return text
     words = _of(hazard)
 
     def told(part: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

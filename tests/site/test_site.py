@@ -88,6 +88,8 @@ def wait(until: Any, seconds: float = 60) -> Any:
         ),
         ("`load_best_model_at_end` is refused, since a checkpoint would have no metric", "rules/T103.html"),
         ("P143", "rules/P143.html"),
+        ("best-model-steps-not-multiple", "rules/T103.html"),
+        ("会使 Qwen/Qwen2-7B-Instruct 溢出：部分 token 变为 NaN", "rules/P101.html"),
     ],
 )
 def test_search_finds_a_rule_by_its_message(browser, address, words, page):
@@ -119,6 +121,27 @@ def test_a_rules_page_shows_message_repair_and_how_to_silence_it(browser, addres
 
 
 @pytest.mark.slow
+def test_a_rules_page_in_chinese(browser, address):
+    browser.get(f"{address}/zh/rules/P101.html")
+    assert at(browser, "html").get_attribute("lang") == "zh"
+    text = at(browser, "article").text
+    for part in (
+        "error P101 fp16-qwen2-overflow",
+        "+bf16: true",
+        "您看到的样子",
+        "修改前后",
+        "如何忽略",
+        "为什么这里没有问题",
+        "原因",
+    ):
+        assert part in text, part
+    at(browser, "article").find_element("link text", "English").click()
+    assert browser.current_url.endswith("/rules/P101.html") and "/zh/" not in browser.current_url
+    at(browser, "article").find_element("link text", "中文").click()
+    assert browser.current_url.endswith("/zh/rules/P101.html")
+
+
+@pytest.mark.slow
 def test_the_list_of_rules_is_filtered(browser, address):
     browser.set_window_size(1200, 900)
     browser.get(f"{address}/rules/index.html")
@@ -132,7 +155,7 @@ def test_the_list_of_rules_is_filtered(browser, address):
 
 
 PAGES = ("index", "tutorial", "ci", "settings", "rules/index", "rules/P101", "reference/learning-rates", "reference/gpus", "reference/commands",
-         "how-we-know", "playground", "many-machines")  # fmt: skip
+         "how-we-know", "playground", "many-machines", "zh/index", "zh/rules/index", "zh/rules/P101")  # fmt: skip
 
 
 @pytest.mark.slow
