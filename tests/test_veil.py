@@ -18,11 +18,12 @@ HIDDEN = {
     "yaml": [
         "tracking_uri: mlflow://ada:{}@/exp",
         "magic: {}", "magic: '{}'", "list:\n  - {}", "magic: >-\n  {}", "hub: {{who: ada, with: {}}}", "env: [\"A={}\"]", "seed: 1  # the box opens with {}",
-        "# {}", "headers:\n  X-Entry: {}", "? magic\n: {}", "login: [ada, {}]", "tracker: ada/{}",
+        "# {}", "headers:\n  X-Entry: {}", "? magic\n: {}", "login: [ada, {}]", "optim_args: token={}", "tracker: ada/{}",
     ],
     "json": ['{{"magic": "{}"}}', '{{"a": ["b", "{}"]}}', '{{"a": {{"b": "{}"}}, "bf16": true}}', '{{"env": ["A={}"], "seed": 1}}'],
     "python": [
         'w = "{}"', "w = '{}'; f(w)", 'unlock("{}")', 'enter("ada", "{}")', 'w = f"{{x}}{}"', 'w = b"{}"', 'w = """\n{}\n"""', "x = 1  # {}",
+        "assert token != '{}'",
         'd = {{"w": "{}"}}', "def f(w='{}'): ...", 'c = "ada" + ":" + "{}"', "assert typed == '{}'",
     ],
     "shell": [
@@ -97,6 +98,65 @@ def test_show_hides_it_in_the_environment(
     for kind in ("full", "json"):
         assert main(["show", "run.sh", "--isolated", "--output-format", kind]) == 0
         assert WORD not in capsys.readouterr().out
+
+
+NAMED = {
+    "yaml": ["pswd: {}", "unlock_code: {}", "opener: {}", "hub_token: {}"],
+    "json": ['{{"opener": "{}"}}', '{{"hub_token": "{}"}}'],
+    "python": ['opener = "{}"', 'f(opener="{}")', 'd = {{"opener": "{}"}}', 'login("{}")'],
+    "shell": ["OPENER={}", "train.py --opener {}", "train.py --opener={}"],
+}
+
+
+@pytest.mark.parametrize("word", ["firefly", "persimmon", "adapter", "80238113"])
+@pytest.mark.parametrize(
+    ("language", "form"), [(language, form) for language, forms in NAMED.items() for form in forms]
+)
+def test_behind_a_key_of_the_user_s_own_no_word_of_the_libraries_is_shown(language: str, form: str, word: str) -> None:
+    if form != 'login("{}")' or word == "firefly":  # of the others nothing says here what they are
+        assert word not in veiled(form.format(word), language)
+
+
+OWN = """from transformers import TrainingArguments
+args = TrainingArguments(output_dir="out", opener="firefly", fp16=True, bf16=True, optim_args="token=firefly",
+    fsdp_config={"opener": "firefly", "number": "80238113"})
+wandb.login(key="firefly")
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "t.py"],
+        ["show", "t.py", "--output-format", "json"],
+        ["check", "t.py", "--output-format", "json"],
+        ["check", "t.py", "--show-facts"],
+        ["diff", "t.py", "plain.yaml", "--output-format", "json"],
+    ],
+    ids=" ".join,
+)
+def test_no_fact_shows_what_stands_behind_a_name_of_the_user_s_own(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.py").write_text(OWN)
+    (tmp_path / "plain.yaml").write_text(RECIPE.format("bf16_full_eval: true"))
+    main([*words, "--isolated"])
+    told = capsysbinary.readouterr()
+    assert told.out and b"firefly" not in told.out + told.err and b"80238113" not in told.out
+
+
+@pytest.mark.parametrize(
+    "words", [["--with", "pswd==firefly"], ["--config", "pw=firefly"], ["--select", "password=firefly"]]
+)
+def test_no_message_quotes_a_word_of_the_command_line_that_is_named_a_secret(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.yaml").write_text(RECIPE.format("seed: 1"))
+    assert main(["check", "t.yaml", *words]) == 2
+    told = capsysbinary.readouterr()
+    assert told.err and b"firefly" not in told.out + told.err
 
 
 def test_one_endless_line_is_shown_without_it(

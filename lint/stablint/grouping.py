@@ -202,7 +202,18 @@ def _fix(group: list[Finding], purse: limits.Purse) -> Fix | None:
 
 def reported(fact: Fact) -> ReportedFact:
     value = None if is_unknown(fact.value) or fact.value is ABSENT else fact.value
-    return ReportedFact(fact.name, conceal(fact.name, value, HIDDEN), origin(fact))
+    return ReportedFact(fact.name, _without_words(fact, conceal(fact.name, value, HIDDEN)), origin(fact))
+
+
+def _without_words(fact: Fact, value: Any) -> Any:
+    """What a text says behind a key of its own may be anything: `hub_entry="…"`."""
+    where = fact.origin
+    if not isinstance(where, Explicit) or not isinstance(value, (str, int, list, dict)):
+        return value
+    from stablint.secrets.veil import is_setting, without_words  # only where something is told
+
+    setting = where.place.setting
+    return without_words(setting if is_setting(setting) else fact.name, value, HIDDEN)
 
 
 def origin(fact: Fact) -> dict[str, Any]:

@@ -22,11 +22,10 @@ from stablint.report import explain, rules, show
 from stablint.report.plain import plain, to_json
 from stablint.report.show import RunShow
 from stablint.run.derived import RULES
-from stablint.run.fact import ABSENT, HIDDEN, Fact, is_unknown
+from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.fields import field_names
 from stablint.run.world import Run
 from stablint.secrets import exit
-from stablint.secrets.veil import is_said, is_setting
 from stablint.selection import listed
 
 _ENVIRONMENT = "launch.env."
@@ -63,15 +62,8 @@ def shown(run: Run) -> RunShow:
         fact = world.fact(name)
         if fact.value is ABSENT or (is_unknown(fact.value) and name not in run.explicit):
             continue
-        facts.append(reported(fact._replace(value=HIDDEN) if _is_anybodys(fact) else fact))
+        facts.append(reported(fact))
     return RunShow(run.files, run.dialects, tuple(facts), in_words(world))
-
-
-def _is_anybodys(fact: Fact) -> bool:
-    """A word in a variable of the environment that no library reads: it may be a secret."""
-    if not fact.name.startswith(_ENVIRONMENT) or not isinstance(fact.value, str):
-        return False
-    return not is_setting(fact.name.removeprefix(_ENVIRONMENT)) and not is_said(fact.value)
 
 
 def _defaults(run: Run) -> list[str]:

@@ -2,33 +2,70 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 _SOURCES = (
     "releases/*.json",
     "keys/*",
     "words.json",
     "frameworks.yaml",
-    "models/*",
     "gpus/*",
     "shipped.yaml",
     "knobs.yaml",
     "launchers.yaml",
 )
+_CALLED = ("models/*",)
+"""Names of models are words that anybody may think of: `firefly`. They stay where a model is named."""
+_ONE_WORD = re.compile(r"[a-z][a-z0-9]*\Z")
+_OF_TABLES = frozenset(
+    re.findall(
+        r"\w+",
+        "args capabilities choices commands default env ge gt help is key keys kind last le library lt names not options other present proxies refused releases"
+        " required settled shapes short since token tokens user value values",
+    )
+)
+"""Keys of our own tables, or too general to name a setting of a library."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PROSE = re.compile(r"[A-Za-z]{3,}")
 _PART = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
 
 
+def _names(sources: Path, patterns: Iterable[str]) -> set[str]:
+    return {
+        name
+        for pattern in patterns
+        for path in sorted(sources.glob(pattern))
+        if path.is_file()
+        for name in _NAME.findall(path.read_text(encoding="utf-8"))
+    }
+
+
+def _parts(names: set[str]) -> set[str]:
+    return {part.lower() for name in names for part in _PART.findall(name) if len(part) > 2}
+
+
+def _keys(tree: Any) -> Iterator[str]:
+    """Keys of one word, at any depth: `optim`, `lr`."""
+    if isinstance(tree, dict):
+        for key, below in tree.items():
+            if _ONE_WORD.match(key) and key not in _OF_TABLES:
+                yield key
+            yield from _keys(below)
+    elif isinstance(tree, list):
+        for below in tree:
+            yield from _keys(below)
+
+
 def compile_vocabulary(sources: Path) -> dict[str, object]:
-    names: set[str] = set()
-    for pattern in _SOURCES:
-        for path in sorted(sources.glob(pattern)):
-            if path.is_file():
-                names.update(_NAME.findall(path.read_text(encoding="utf-8")))
-    parts = {part.lower() for name in names for part in _PART.findall(name) if len(part) > 2}
+    names = _names(sources, _SOURCES)
+    parts = _parts(names)
     settings = {name for name in names if "_" in name.strip("_") and name == name.lower() and len(name) < 60}
+    for path in (*sorted(sources.glob("keys/*.json")), *sorted(sources.glob("releases/*.json"))):
+        settings |= set(_keys(json.loads(path.read_text(encoding="utf-8"))))
     prose = {
         word.lower()
         for pattern in ("hazards/**/*.yaml", "advice/**/*.yaml", "messages/**/*.yaml")
@@ -38,6 +75,7 @@ def compile_vocabulary(sources: Path) -> dict[str, object]:
     return {
         "vocabulary": {
             "words": " ".join(sorted(parts)),
+            "called": " ".join(sorted(_parts(_names(sources, _CALLED)) - parts)),
             "settings": " ".join(sorted(settings)),
             "prose": " ".join(sorted(prose - parts)),
         }

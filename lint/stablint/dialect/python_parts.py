@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from stablint.dialect import deepspeed, huggingface, loop, peft, python_kinds, python_late
 from stablint.dialect.fragment import PURPOSE, Block, Fragment, Link, Row, last_word, lower_mapping, statement
 from stablint.run.accepted import reader
-from stablint.run.fact import Explicit, Place, Statement
+from stablint.run.fact import HIDDEN, MAYBE_HIDDEN, Explicit, Place, Statement
 from stablint.run.fields import field
+from stablint.secrets.keys import SURE, holds_secret, may_be_none, names_secret
 from stablint.source.tree import Call, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
 _QUANTISER_ROWS = {
@@ -461,14 +462,24 @@ def _named(block: Block, call: Call, fact: str, value: object) -> Statement:
 
 def _login(block: Block, call: Call) -> Fragment:
     """A hub or a tracker is told who is there: what stands in the program as a literal is told to every reader of it."""
+    stated = lower_mapping(block, {}, "call", lambda key: Row(key, "launch.login." + key))
     return Fragment(
         "python",
         block,
         "call",
-        tuple(lower_mapping(block, {}, "call", lambda key: Row(key, "launch.login." + key))),
+        tuple(map(_hidden, stated)),
         {},
         {},
     )
+
+
+def _hidden(statement: Statement) -> Statement:
+    """Whatever may be a key or a token elsewhere (`key="…"`) is one where somebody logs in."""
+    if not names_secret(statement.fact.rpartition(".")[2]) or not holds_secret(SURE, statement.value):
+        return statement
+    file = statement.origin.place.document.text.name if isinstance(statement.origin, Explicit) else ""
+    hidden = MAYBE_HIDDEN if may_be_none(statement.value, file) else HIDDEN
+    return statement._replace(value=hidden, raw=hidden)
 
 
 def _data(block: Block, call: Call) -> Fragment:

@@ -68,12 +68,14 @@ def _may_tell(text: str) -> bool:
 
 def _learn_words() -> None:
     """The words of the command line itself: a message may quote one of them without its key."""
+    words = list(_words)
     line = " ".join("'" + word.replace("'", "'\\''") + "'" if " " in word else word for word in _words)
     _words.clear()
     if _may_tell(line):
-        from stablint.secrets.masking import known
+        from stablint.secrets.masking import known, named
 
         learn(known(line, "shell"))
+        learn(named(words))
 
 
 class _Guarded(io.TextIOBase, TextIO):

@@ -22,7 +22,8 @@ OTHERS = (*(word for word in IN_OTHER_LANGUAGES if not word.isascii()), *TOKENS_
 
 IN_KEYS = (
     "token", "key", "secret", "pass", "pwd", "cred", "auth", "bearer", "pat", "cookie", "signature", "sk", "ak", "sas", "dsn",
-    "webhook", "hmac", "jwt", "api", "connection", "stringdata", "pw", "psw", "otp", "mdp", "clave", "_login",
+    "webhook", "hmac", "jwt", "api", "connection", "stringdata", "pw", "psw", "otp", "mdp", "clave", "_login", "pincode", "mnemonic", "code", "phrase",
+    "_tok", "jeton", "kouling", "lingpai", "mima", "miyao",
     *IN_OTHER_LANGUAGES, *TOKENS_ELSEWHERE,
 )  # fmt: skip
 """In small letters: a key that names a secret holds one of these."""
@@ -30,6 +31,8 @@ IN_KEYS = (
 IN_TEXT = (
     "token", "key", "secret", "passw", "passphrase", "passcode", "pwd", "cred", "auth", "bearer", "cookie", "signature", "dsn", "webhook", "hmac", "jwt",
     "connection", "stringdata", "_pass", "pass_w", "pass_p", "pass_c", "pass w", "pass p", "passord",
+    "pswd", "pwrd", "pincode", "mnemonic", "_phrase", "access_code", "unlock_code", "recovery_code", "security_code", "backup_code", "_tok", "jeton",
+    "kouling", "lingpai", "mima", "miyao", "psk", "loginkey", "keyphrase",
     "_pat ", " pw ", "_login", "\\u00", *PLAIN_OTHERS,
 )  # fmt: skip
 """The same where text stands around the key: `pass` alone is an English word."""

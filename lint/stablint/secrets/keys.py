@@ -13,6 +13,7 @@ from stablint.secrets.words import (
     ALWAYS,
     BESIDE,
     BY_LOOKS,
+    CODES,
     FILLERS,
     FILLERS_ALONE,
     KEYS_OF,
@@ -100,7 +101,9 @@ def _of_last(words: list[str], name: str) -> int:
         return SURE if last != "api" else LIKELY
     if (
         (last == "sk" and upper and before)
-        or (last == "code" and before == "auth")
+        or (last == "code" and before in CODES)
+        or (last == "phrase" and (before in CODES or before in ("seed", "pass", "secret")))
+        or (last == "tok" and before in VENDORS)
         or (last == "auth" and before in VENDORS)
     ):
         return SURE

@@ -12,6 +12,8 @@ from stablint.secrets.assignments import LINE, PYTHON, assigned
 from stablint.secrets.generated import generated
 from stablint.secrets.hints import may_hold_secret
 from stablint.secrets.joined import Joined
+from stablint.secrets.keys import SURE, holds_secret, names_secret
+from stablint.secrets.literals import literal as as_literal
 from stablint.secrets.prose import Texts
 from stablint.secrets.shapes import shaped
 
@@ -57,6 +59,20 @@ def known(text: str, language: str = LINE) -> frozenset[str]:
     if len(text) > _LONGEST:
         return frozenset()
     return frozenset(line for start, end in _cached(text, language).told for line in lines_of(text[start:end]))
+
+
+_NAMED = re.compile(r"-{0,2}([^\W\d][\w.-]{0,80}?)(?:={1,2}|:)(.+)", re.DOTALL)
+
+
+def named(words: list[str]) -> Iterator[str]:
+    """Of a command line the values whose flag or key names a secret, words of the language too: a message that quotes one may leave out its key."""
+    for word, behind in zip(words, [*words[1:], ""], strict=True):
+        found = _NAMED.match(word)
+        key, value = found.groups() if found else (word, "" if behind.startswith("-") else behind)
+        if (found or word.startswith("-")) and names_secret(key.lstrip("-").replace("-", "_")) == SURE:
+            value = value.strip().strip("\"'")
+            if holds_secret(SURE, as_literal(value)):
+                yield value
 
 
 def lines_of(secret: str) -> Iterator[str]:

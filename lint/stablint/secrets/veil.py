@@ -11,14 +11,18 @@ import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 from stablint.secrets.assignments import JSON, PYTHON, SHELL, YAML, language_of
+from stablint.secrets.keys import names_secret
 
 Span = tuple[int, int]
 NOTEBOOK = "notebook"
 
 _LONGEST = 1_500_000  # characters of a text that is read whole, as for secrets
+_LONGEST_VALUE = 2_000  # characters of a value behind a key that are looked at
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_LONG_NUMBER = re.compile(r"(?<![\d.])(?![1-9]0*(?!\d))\d{5,}(?![\d.])")  # `80238113`, and not `100000` or `0.00001`
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
 _HOLES = re.compile(r"\$\{[^{}]*\}|\{\{[^{}]*\}\}|\{[^{}\"']*\}|\$\w+|%\(\w+\)[sd]")
 _PATH = re.compile(
@@ -52,6 +56,11 @@ _PLAIN = frozenset(
         "stage",
         "method",
         "adapter",
+        "component",
+        "dir",
+        "dtype",
+        "file",
+        "tokenizer",
     ]
 )
 _SAID = re.compile(r"#\s*(?:stablint|noqa|type|fmt|ruff|pylint|!|SBATCH|PBS|%%|-\*-)")
@@ -70,17 +79,36 @@ def _vocabulary() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     )
 
 
+@lru_cache(maxsize=4_096)
 def is_setting(key: str) -> bool:
-    name = key.strip("\"' ").lstrip("-").replace("-", "_").rpartition(".")[2]
-    return name.lower() in _vocabulary()[1]
+    """Of the libraries, by its name alone, and one that names no secret."""
+    name = key.strip("\"' ").lstrip("-").replace("-", "_").rpartition(".")[2].lower()
+    if len(name) > 100 or names_secret(name):
+        return False
+    return name in _vocabulary()[1] or name.strip("_").rpartition("_")[2] in _PLAIN
 
 
 _CREDENTIALS = re.compile(r":[^/@:]{1,200}@")  # `ada:word@host`
+_WITHIN = re.compile(r"([\w-]{1,80})\s?[=:]\s?[^\s=:/]")  # `token=word` as one of several arguments in a text
 
 
 def _is_value(key: str, literal: str) -> bool:
     """Whether it is what a setting of the libraries says, and no credentials."""
-    return is_setting(key) and not _CREDENTIALS.search(literal)
+    if not is_setting(key) or _CREDENTIALS.search(literal):
+        return False
+    return not any(names_secret(found[1]) for found in _WITHIN.finditer(literal[:_LONGEST_VALUE]))
+
+
+def may_be_shown(key: str, literal: str) -> bool:
+    """Whether a literal may be shown behind a key: a setting's value; behind a key of the user's own a number, a path, or what every language says."""
+    return _is_value(key, literal) if is_setting(key) else _is_plain(literal)
+
+
+def _is_plain(literal: str) -> bool:
+    text = _HOLES.sub(" ", literal[:_LONGEST_VALUE]).strip()
+    if _PATH.match(text):
+        return True
+    return not _LONG_NUMBER.search(text) and all(word.lower() in _COMMON for word in _WORD.findall(text))
 
 
 def is_said(literal: str, *, prose: bool = False) -> bool:
@@ -93,6 +121,17 @@ def is_said(literal: str, *, prose: bool = False) -> bool:
         word.lower() in words or (prose and word.lower() in plain) or _made_of(word, words)
         for word in _WORD.findall(text)
     )
+
+
+def without_words(key: str, value: Any, hidden: Any) -> Any:
+    """A value with `hidden` in the place of every text in it that may not be shown behind its key."""
+    if isinstance(value, str) or type(value) is int:
+        return value if may_be_shown(key, str(value)) else hidden
+    if isinstance(value, list):
+        return [without_words(key, one, hidden) for one in value]
+    if isinstance(value, dict):
+        return {name: without_words(name if isinstance(name, str) else key, one, hidden) for name, one in value.items()}
+    return value
 
 
 def _made_of(word: str, words: frozenset[str]) -> bool:
@@ -132,7 +171,7 @@ _PYTHON = re.compile(
     re.DOTALL,
 )
 _KEY_BEFORE = re.compile(
-    r"(?<!\w)([A-Za-z_]\w{0,80})[\"']?\]?\s*(?::\s*[\w\[\]| .]{1,40}=|=|:)\s*(?:[A-Za-z_][\w.]*\()?[\[({]*\s*"
+    r"(?<!\w)([A-Za-z_]\w{0,80})[\"']?\]?\s*(?::\s*[\w\[\]| .]{1,40}=|[=!]?=|:)\s*(?:[A-Za-z_][\w.]*\()?[\[({]*\s*"
     r"(?:[rbfu]{0,2}[\"'][^\"'\n]*[\"']\s*,\s*)*\Z"
 )
 _CALL_BEFORE = re.compile(r"(?<!\w)([A-Za-z_]\w{0,80})\(\s{0,80}\Z")
@@ -151,10 +190,14 @@ def _python(text: str) -> Iterator[Span]:
         if (behind == ":" and not found["prefix"]) or _INDEX.search(before):
             continue  # a key
         named, called = _KEY_BEFORE.search(before), _CALL_BEFORE.search(before)
-        if (named and _is_value(named[1], found["body"])) or (called and _is_value(called[1], found["body"])):
+        if called and _is_value(called[1], found["body"]):
             continue
-        if not is_said(found["body"]):
+        if not (may_be_shown(named[1], found["body"]) if named else is_said(found["body"])):
             yield start, end
+
+
+def _may(key: str, literal: str) -> bool:
+    return may_be_shown(key, literal) if key else is_said(literal)
 
 
 def _comment(text: str, start: int, end: int) -> Iterator[Span]:
@@ -170,7 +213,7 @@ def _json(text: str) -> Iterator[Span]:
     for found in _STRING.finditer(text):
         if found[2]:
             key = found[1]
-        elif not _is_value(key, found[1]) and not is_said(found[1]):
+        elif not _may(key, found[1]):
             yield found.span(1)
 
 
@@ -210,7 +253,7 @@ def _values(text: str, start: int, end: int, key: str) -> Iterator[Span]:
     """Scalars of a value, a flow collection included, each by the key next before it."""
     value = text[start:end]
     if value[:1] not in "{[":
-        if not _is_value(key, value) and not is_said(value):
+        if not _may(key, value):
             yield start, end
         return
     tokens = list(_TOKEN.finditer(text, start, end))
@@ -220,7 +263,7 @@ def _values(text: str, start: int, end: int, key: str) -> Iterator[Span]:
             continue
         if number + 1 < len(tokens) and tokens[number + 1][0] == ":":
             key = word
-        elif not _is_value(key, word) and not is_said(word):
+        elif not _may(key, word):
             yield token.span()
 
 
@@ -248,20 +291,20 @@ def _shell(text: str) -> Iterator[Span]:
         assigned = _ASSIGNED.match(word) if not word.startswith("-") else None
         option = _FLAG.match(word)
         if assigned:
-            if not _is_value(assigned[1].lower(), word) and not is_said(word[assigned.end() :]):
+            if not may_be_shown(assigned[1], word[assigned.end() :]):
                 yield start + assigned.end(), end
             continue
         if option:
             flag = option[0]
             rest = word[option.end() :].removeprefix("=")
-            if rest and not _is_value(flag, rest) and not is_said(rest):
+            if rest and not may_be_shown(flag, rest):
                 yield end - len(rest), end
             flag = "" if rest else flag
             first = False
             continue
         if word[0] in "\"'" and " --" in word:  # a command in a text
             yield from ((start + 1 + one, start + 1 + other) for one, other in _shell(word[1:-1]))
-        elif not first and not _is_value(flag, word) and not is_said(word.strip("\"'")):
+        elif not first and not _may(flag, word.strip("\"'")):
             yield start, end
         first = False
 

@@ -8,8 +8,9 @@ def _set(words: str) -> frozenset[str]:
 
 
 ALWAYS = _set("""
-    accesskey accesstoken apikey apikeys apitoken appkey authkey authtoken bearer bearertoken clave credential credentials passcode passkey
-    passord passphrase passw passwd password passwort pat privatekey psw pw pwd refreshtoken secret secretkey secrets
+    accesskey accesstoken apikey apikeys apitok apitoken appkey authcode authkey authtoken bearer bearertoken clave credential credentials jeton
+    keyphrase kouling lingpai loginkey mima miyao mnemonic passcode passkey passord passphrase passw passwd password passwort pat pincode
+    privatekey psk psw pswd pw pwd pwrd refreshtoken secret secretkey secrets
 """)
 """Keys that end in one of these name a secret."""
 
@@ -26,6 +27,11 @@ TAIL = _set("""
     write
 """)
 """Words behind the one that counts, which do not change what it is: `OPENAI_KEY_PROD`, `api_key_2`."""
+
+CODES = _set("""
+    access auth authorization backup invitation invite login otp pin recovery security unlock verification
+""")
+"""In front of `code` and `phrase` these make a secret of it; so does `seed` in front of the latter."""
 
 KEYS_OF = _set("""
     access account admin aes api app application auth authentication cipher client decryption deploy encrypt encryption gpg hmac licence
