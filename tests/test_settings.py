@@ -685,6 +685,9 @@ INSTALLED = [
     ('subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", "trl==0.9.6"])', {"trl": "==0.9.6"}),
     ("!{sys.executable} -m pip install trl==0.9.6", {"trl": "==0.9.6"}),
     ("echo please pip install trl==0.9.6", {}),
+    ('print("pip install trl==0.9.6")', {}),
+    ('raise ImportError(f"pip install trl==0.9.6")', {}),
+    ('image.run_commands("pip install trl==0.9.6")', {"trl": "==0.9.6"}),
     ('raise ImportError("too old: pip install -U trl==0.9.6")', {}),
 ]
 
@@ -702,6 +705,8 @@ def test_what_a_text_installs_in_its_order(text, expected):
 
 def test_a_command_that_is_commented_out_is_presumed():
     (pin,) = locks.installed("# !pip install trl==0.9.6\n", "a.py").values()
+    assert (pin.specifier, pin.presumed) == ("==0.9.6", True)
+    (pin,) = locks.installed('"""Usage:\npip install trl==0.9.6\n"""\n', "a.py").values()
     assert (pin.specifier, pin.presumed) == ("==0.9.6", True)
     (pin,) = locks.installed("# pip install trl==0.9.6\npip install trl==0.8.6\n", "a.sh").values()
     assert (pin.specifier, pin.presumed) == ("==0.8.6", False)

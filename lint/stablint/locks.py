@@ -170,7 +170,7 @@ def installed(text: str, path: str) -> dict[str, Pin]:
 
     A bare name stands without a specifier: it takes the newest release of its day, whatever the repository pins.
     """
-    found = commands.installed(text, path.endswith(".ipynb"))
+    found = commands.installed(text, {".ipynb": "notebook", ".py": "program"}.get(os.path.splitext(path)[1], ""))
     pins: dict[str, Pin] = {}
     for library, specifiers in found.specifiers.items():
         pin = _agreed([Pin(one, path, library in found.presumed) for one in specifiers], library)

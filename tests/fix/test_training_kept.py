@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,8 +41,8 @@ class Case(NamedTuple):
 def cases() -> Iterator[Case]:
     for one in incidents():
         yield Case(one.id, one.files, one.options)
-    for number, (name, examples) in enumerate(sorted(knowledge.load("examples").items())):
-        if number % SAMPLE:
+    for name, examples in sorted(knowledge.load("examples").items()):
+        if zlib.crc32(name.encode()) % SAMPLE:  # by the name: a new hazard moves no other into the sample
             continue
         for place, (files, given) in enumerate(text for example in examples for text in legal(example)):
             yield Case(f"{name}-{place}", files, given)

@@ -14,6 +14,8 @@ from stablint.target.model_name import component, quantised, tokens
 # name → model_type, parameters in billions, training in fp16, quantised already
 NAMES = [
     ("Qwen/Qwen2-7B-Instruct", "qwen2", 7.62, "unsafe", None),
+    ("qwen2.5vl", "qwen2_5_vl", None, "risky", None),
+    ("qwen2vl", "qwen2_vl", None, "risky", None),
     ("my-org/qwen2-7b-sft-v3", "qwen2", 7.62, "unsafe", None),
     ("./models/Qwen2-7B-Instruct", "qwen2", 7.62, "unsafe", None),
     ("/data/models--Qwen--Qwen2-7B/snapshots/0123456789abcdef0123", "qwen2", 7.62, "unsafe", None),

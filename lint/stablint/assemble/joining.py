@@ -23,6 +23,7 @@ class Part(NamedTuple):
     presumed: bool = (
         False  # nothing names it: it lies beside the only run of its folder; or the caller may say otherwise
     )
+    unseen: bool = False  # a program is handed it that is not seen to give it to a library
 
 
 def with_live(seeds: list[list[Part]], live: tuple[Fragment, ...]) -> list[list[Part]]:
@@ -205,12 +206,12 @@ def _unseen(part: Part, at_hand: bool) -> tuple[Part, ...]:
     if fragment.layer not in layers or fragment.block.kind == "call" or fragment.dialect in _READ_BY_OTHERS:
         return (part,)
     if fragment.layer == "file":
-        return (part._replace(presumed=True),)
+        return (part._replace(presumed=True, unseen=True),)
     scopes = {head: PRESUMED if scope == CLOSED else scope for head, scope in fragment.scopes.items()}
     known = tuple(one for one in fragment.statements if one.fact.startswith(("keys.", "launch.")))
     meant = tuple(one for one in fragment.statements if not one.fact.startswith(("keys.", "launch.")))
     rest = fragment._replace(statements=meant, scopes={}, classes={}, links=(), entry=False, framework="")
-    return part._replace(fragment=fragment._replace(statements=known, scopes=scopes)), Part(rest, True)
+    return part._replace(fragment=fragment._replace(statements=known, scopes=scopes)), Part(rest, True, True)
 
 
 def _with_its_engine(part: Part, program: Program, path: str, files: Files) -> Part:

@@ -162,6 +162,7 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         said=said,
         edited=frozenset(part.fragment.block.document.path for part in parts if part.fragment.edited),
         by_spelling=by_spelling,
+        unseen=any(part.unseen for part in parts),
         framework=framework,
         linked=linked | {"deepspeed"} if brought else linked,
     )

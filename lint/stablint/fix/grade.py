@@ -1,7 +1,7 @@
 """How far a repair goes by itself. Safe: the same training runs, and a failure that is certain in the releases of the run is gone.
 
-Unsafe: somebody has to look at it, and a bulk repair may write it. By name: it follows from an info, or would make another training of it on
-less than a certain failure, so it is written only where its rule is selected by its code.
+Unsafe: somebody has to look at it, and a bulk repair may write it. By name: it follows from an info, or from what a program is not seen to do, or
+would make another training of it on less than a certain failure, so it is written only where its rule is selected by its code.
 """
 
 from __future__ import annotations
@@ -56,13 +56,11 @@ def graded(finding: Finding, remedy: Remedy, changed: Changed, files: tuple[File
     fix = Fix(remedy.safety, remedy.title, files, remedy.because)
     why = _doubt(finding, remedy) if fix.applicability == "safe" else ""
     by_name = finding.severity == "info" or (bool(finding.notes) and _is_estimate(finding))
+    by_name = by_name or (finding.run.unseen and bool(finding.notes) and not remedy.mend)
     if finding.severity != "error":
         for words, was, is_now in _altered(finding, changed):
             why = why or gettext("it changes the {what}").format(what=gettext(words))
-            fitting = (was, is_now) in _WIDER or (
-                is_now == "float16" and finding.world.value("model.fp16_training") == "fine"
-            )
-            by_name = by_name or not fitting or _is_estimate(finding)
+            by_name = by_name or (was, is_now) not in _WIDER or _is_estimate(finding)
     if why and fix.applicability == "safe":
         fix = fix._replace(applicability="unsafe", because=gettext(why))
     return _as_trusted(fix._replace(by_name=by_name), finding)

@@ -21,6 +21,10 @@ _STARTS = frozenset(
 _SETS = r"[A-Za-z_][A-Za-z0-9_]*="
 _PYTHON = r"python[0-9.]*\Z"
 _CALLS = r"\b(?:system|run|check_call|check_output|Popen|call|getoutput|run_line_magic)\("
+# What a program runs: in a call, by a magic word, or as words of a list. Else the line is in a text of the program's.
+_RUN_BY_PROGRAM = rf"{_CALLS}|^\s*[!%]|[\"']install[\"']|MAGIC"
+# What is only told to a reader: `print("pip install …")`, an error's text.
+_TELLS = r"\b(?:print|log|info|warn|debug|error|critical|exit|fail|write|markdown|help|\w*(?:Error|Exception|[Ww]arning))\(\Z"
 _UPGRADE = r"--upgrade\Z|-[a-zA-Z]*U[a-zA-Z]*\Z"
 _TELLING = ("install", "uv add", "git clone", "checkout")
 _CLONE = r"\bgit[ ]+clone[ ]+([^;|&#]{1,500})"
@@ -43,16 +47,18 @@ class Installed(NamedTuple):
     presumed: frozenset[str]  # libraries of which only commands speak that are commented out
 
 
-def installed(text: str, notebook: bool = False) -> Installed:
-    """What a text installs. `notebook`: the text is the JSON of one."""
+def installed(text: str, kind: str = "") -> Installed:
+    """What a text installs. `kind`: `notebook` for the JSON of one; in a `program` a command that it does not run is a hint for the reader."""
     said: dict[bool, dict[str, list[str]]] = {False: {}, True: {}}
     if any(word in text for word in _TELLING):
         clone = ""
+        notebook = kind == "notebook"
         names = _named(text) if "$" in text and not notebook else {}
         for line, commented in _lines(_plain(text) if notebook else text):
             line = re.sub(_VARIABLE, lambda found: names.get(found[1], found[0]), line) if names else line
+            told = commented or (kind == "program" and re.search(_RUN_BY_PROGRAM, line) is None)
             for command in _commands(line):
-                _run(command, said[commented])
+                _run(command, said[told])
             _run(list(_cloned(line)), said[commented])
             clone = _last_cloned(line) or clone
             checkout = re.search(_CHECKOUT, line) if clone and "checkout" in line else None
@@ -134,6 +140,8 @@ def _starts(before: str) -> bool:
     """Whether a command may begin behind this part of a line."""
     call = re.search(_CALLS, before)
     cut = call.end() if call else max(before.rfind(mark) + 1 for mark in "&;|(")
+    if not call and re.search(_TELLS, before[:cut]):
+        return False
     words = [word.strip("!%`[]{}\"',") for word in before[cut:].split()]
     if call and words and words[0].startswith(('f"', "f'")):
         words[0] = words[0][2:]

@@ -76,6 +76,7 @@ class Run(NamedTuple):
     by_spelling: bool = (
         False  # nothing says a release: what is presumed of them follows from the names that the run uses
     )
+    unseen: bool = False  # a program is handed settings that is not seen to give them to a library
 
 
 _ADD_NOTHING = ("", "transformers", "trl")  # the config classes' own defaults hold there

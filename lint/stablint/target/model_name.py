@@ -9,6 +9,10 @@ import re
 
 Tokens = tuple[str, ...]
 
+# A version runs into the word behind it in short names: `qwen2.5vl`, `qwen2audio`.
+_VERSIONED = r"\d+(?:\.\d+)*(?=(?:vlm?|omni|audio|vision|coder|math|instruct|chat)(?![a-z]))"
+_TOKEN = rf"\d+b\d+(?![a-z0-9])|\d+x\d+(?:\.\d+)?[bm]|{_VERSIONED}|\d+(?:\.\d+)*[a-z]*|[a-z]+"
+
 # Folder names that say what was done, not to which model.
 _STEPS = (
     r"(checkpoint|epoch|step|global_step|iter|run|exp|version|v|train|trial|part)s?[-_]?[\d._-]*"
@@ -46,7 +50,7 @@ def tokens(text: str) -> Tokens:
     text = re.sub(
         r"(?<![_\d])(?<!_\d)(\d)_(?=\d)(?!\d+[bm])|(?<=-)(\d)_(?=\d+[bm])", r"\1\2.", text.lower()
     )  # qwen2_5, Qwen-1_8B
-    return tuple(re.findall(r"\d+b\d+(?![a-z0-9])|\d+x\d+(?:\.\d+)?[bm]|\d+(?:\.\d+)*[a-z]*|[a-z]+", text))
+    return tuple(re.findall(_TOKEN, text))
 
 
 def component(path: str) -> list[str]:
