@@ -15,6 +15,7 @@ from stablint.dialect import (
     python_called,
     python_cast,
     python_done,
+    python_handed,
     python_helpers,
     python_kinds,
     python_late,
@@ -100,6 +101,7 @@ def lower(document: Document) -> Iterator[Fragment]:
                 *((_handed_over(document, given),) if given is not None and kind in _ADAPTERS else ()),
                 *python_done.told(document, module, call, kind),
                 *python_called.told(document, module, call, kind),
+                *python_handed.told(document, module, call, kind),
             ),
         )
         if helpers:

@@ -63,6 +63,7 @@ def module(
     if at >= 0:
         return Problem("unparsed-python", f"nested deeper than {python_guard.DEEPEST} levels", at, at + 1)
     # `ast` and what needs it are loaded for Python files only.
+    from stablint.source.python_functions import alone, functions
     from stablint.source.python_names import Names
     from stablint.source.python_parse import parse
     from stablint.source.python_places import Places
@@ -97,7 +98,10 @@ def module(
         written += python_written.written(tree, names, values)
     if problems is not None:
         problems += values.spent.problems.values()
-    return Module(tuple(calls), Mapping(tuple(entries), 0, len(source)), holds_tests(tree))
+    return Module(
+        tuple(calls), Mapping(tuple(entries), 0, len(source)), holds_tests(tree),
+        functions(names, values.places, source), alone(names, values.places, source),
+    )  # fmt: skip
 
 
 # More than half of all calls; no library that trains has any of them. Options of parsers are read where they are used.

@@ -113,13 +113,28 @@ class Call(NamedTuple):
 Node = Union[Scalar, Sequence, Mapping, Call]
 
 
+class Function(NamedTuple):
+    """A function that a Python file defines; `owner` is the class that it is a method of. `open`: it takes any keyword, or is wrapped by a
+    decorator. `gives`: text, list or mapping where every return is known to give that."""
+
+    name: str
+    owner: str
+    parameters: tuple[str, ...]
+    open: bool
+    gives: str
+    start: int  # of the name
+    end: int
+
+
 class Module(NamedTuple):
     """What is read of a Python file: its calls in order of appearance, and its constants (names assigned exactly once at top level).
-    `tests`: it holds the tests of some program, whose settings are there to be tried out."""
+    `tests`: it holds the tests of some program, whose settings are there to be tried out. `alone`: where only one process of several comes."""
 
     calls: tuple[Call, ...]
     names: Mapping
     tests: bool = False
+    functions: tuple[Function, ...] = ()
+    alone: tuple[tuple[int, int], ...] = ()
 
 
 NO_FOLDER = "?"  # of a command behind `cd "$SOMEWHERE"`

@@ -1,0 +1,289 @@
+"""What of a program's own meets a library: methods that it overrides, functions that it hands over, calls that only some processes come to, and
+the order in which it loads, imports, wraps and steps.
+
+Facts `launch.overrides.<method>`, `launch.functions.<what>`, `launch.alone.<call>`, `launch.shows.<what>`; each only where the calls show it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stablint.dialect import python_kinds
+from stablint.dialect.fragment import last_word
+from stablint.run.fact import Explicit, Place, Statement
+from stablint.source.tree import Call, Document, Entry, Function, Module, Node, Scalar, Sequence, Unknown
+
+_TRAINERS = ("trainer", "own-trainer")
+# What every process must come to: it exchanges weights, gradients or results with the others. By what it is a method of.
+_TOGETHER = re.compile(
+    r"(?:\w+\.)*(?:\w*trainer\.(?:train|evaluate|predict|save_model|save_state)|accelerator\.(?:prepare|gather|gather_for_metrics|reduce|backward"
+    r"|save_state|get_state_dict|wait_for_everyone|pad_across_processes)|\w*engine\.save_checkpoint|(?:distributed|dist)\.(?:barrier|all_reduce"
+    r"|all_gather|all_gather_object|broadcast_object_list))"
+)
+_MOVES = frozenset({"to", "cuda", "half", "float"})
+_PLAIN_BACKWARD = re.compile(r"^[ \t]*\w*loss\w*\.backward\(", re.MULTILINE)
+_DIVIDED = re.compile(r"\bloss\w*\s*(?:/=|=[^=\n]*loss\w*\)?\s*/)\s*[\w.]*accum", re.IGNORECASE)
+_COUNTS_BATCHES = re.compile(
+    r"sync_gradients|%\s*\(?[\w.]*(?:accum|gas\b)|\w*(?:step|batch|idx|iter|i)\w*\s*\+?\s*\d*\)?\s*%\s*\(?[\w.]+",
+    re.IGNORECASE,
+)
+_UNSLOTH = re.compile(r"^(?:from|import)[ \t]+unsloth\b", re.MULTILINE)
+_PATCHED = re.compile(r"^(?:from|import)[ \t]+(?:transformers|trl|peft)\b", re.MULTILINE)
+_GIVES_INPUT_GRADIENTS = re.compile(
+    r"enable_input_require_grads|prepare_model_for_(?:kbit|int8)_training|require_grads?_hook|make_inputs_require_grad|use_reentrant"
+    r"|gradient_checkpointing_(?:enable|disable)|modules_to_save|requires_grad_\("
+)
+_TWO_TOWERS = re.compile(r"(?:Encoder|Vision|Speech)\w*DecoderModel\.from_\w*pretrained")
+_TO_VISIBLE = re.compile(r"os\.environ(?:\[[\"']CUDA_VISIBLE_DEVICES[\"']\]\s*=(?!=)|\.update\()")
+
+
+def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[Statement]:
+    """Of one of the program's calls. `kind`: which (python_kinds.kind)."""
+    if kind in _TRAINERS:
+        yield from _overridden(document, module, call)
+        yield from _rewards(document, module, call)
+        yield from _formatted(document, module, call)
+        yield from _of_trainer(document, module, call)
+    if kind in (*_TRAINERS, "accelerator", "deepspeed"):
+        yield from _alone(document, module)
+    if kind in ("accelerator", "deepspeed"):
+        yield from _steps(document, module, call)
+    if kind == "loader":
+        yield from _of_loader(document, module, call)
+
+
+def _overridden(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """Methods of the trainer's own class, with the names that they take."""
+    made = document.text.text[trainer.name_start : trainer.name_end]
+    for one in module.functions if trainer.local or not trainer.name.rpartition(".")[0] else ():
+        if one.owner == made and not one.open:
+            yield _stated(document, f"launch.overrides.{one.name}", list(one.parameters), one.name, one.start, one.end)
+
+
+def _functions(document: Document, module: Module, node: Node | None) -> list[Function]:
+    """The file's own functions that an argument names."""
+    if isinstance(node, Sequence):
+        return [one for item in node.items for one in _functions(document, module, item)]
+    if not isinstance(node, Scalar):
+        return []
+    name = document.text.text[node.start : node.end]
+    found = [one for one in module.functions if one.name == name and not one.owner]
+    return found if len(found) == 1 else []
+
+
+def _rewards(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """A function that rewards completions and has no place for the other columns and lists that the trainer hands it."""
+    given = trainer.arguments.get("reward_funcs")
+    if given is None and last_word(trainer.name) in ("GRPOTrainer", "RLOOTrainer") and len(trainer.positional) > 1:
+        given = trainer.positional[1]
+    for one in _functions(document, module, given):
+        if not one.open and "completion_ids" not in one.parameters:
+            yield _stated(document, "launch.functions.reward_closed", one.name, one.name, one.start, one.end)
+            return
+
+
+def _formatted(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    for one in _functions(document, module, trainer.arguments.get("formatting_func")):
+        if one.gives:
+            yield _stated(document, "launch.functions.formatting_gives", one.gives, one.name, one.start, one.end)
+
+
+def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    text = document.text.text
+    model = trainer.arguments.get("model") or next(iter(trainer.positional), None)
+    reference = trainer.arguments.get("ref_model")
+    if isinstance(model, Call) and isinstance(reference, Call) and model.start == reference.start:
+        yield _called(document, "reference_is_model", True, reference)
+    steps = [one for one in module.calls if last_word(one.name) == "train" and _is(one.receiver, trainer)]
+    switched = next((one for one in module.calls if last_word(one.name) == "set_adapter"
+                     and any(step.start < one.start for step in steps) and any(one.start < step.start for step in steps)), None)  # fmt: skip
+    if switched is not None and not re.search(r"\.optimizer\s*=|create_optimizer|optimizer\s*=\s*None", text):
+        yield _called(document, "adapter_switched_between_trainings", True, switched)
+    if isinstance(model, Call) and last_word(model.name) == "get_peft_model" and not model.local:
+        first = _GIVES_INPUT_GRADIENTS.search(text) is None
+        yield _called(document, "adapter_without_input_gradients", first, model)
+    if (late := _late_unsloth(text)) is not None:
+        yield _stated(document, "launch.shows.unsloth_imported_late", True, "unsloth", *late)
+    seen = _TO_VISIBLE.search(text)
+    begun = [one for one in module.calls if python_kinds.kind(one) in ("arguments", "loader") and not one.parsed]
+    if seen is not None and begun and "CUDA_VISIBLE_DEVICES" in text[seen.start() : seen.end() + 80]:
+        if all(one.end < seen.start() for one in begun) and seen.start() < trainer.start:
+            yield _stated(document, "launch.shows.devices_chosen_late", True, "environ", seen.start(), seen.end())
+    tower = next((one for one in module.calls if _TWO_TOWERS.search(one.name)), None)
+    if tower is not None and not tower.conditional:
+        starts = "from_encoder_decoder_pretrained" not in tower.name or "decoder_start_token_id" in text
+        yield _called(document, "decoder_knows_its_start", starts, tower)
+    loss = trainer.arguments.get("loss")
+    if isinstance(loss, Call) and loss.name.startswith(python_kinds.SENTENCES):
+        yield _called(document, "loss", last_word(loss.name), loss)
+        arguments = trainer.arguments.get("args")
+        if isinstance(arguments, Call) and not arguments.arguments.open and not arguments.late:
+            sampler = arguments.arguments.get("batch_sampler")
+            word = text[sampler.start : sampler.end].strip("\"'") if sampler is not None else "batch_sampler"
+            yield _called(document, "batch_sampler", last_word(word).lower(), loss)
+    if isinstance(model, Call) and last_word(model.name) == "get_peft_model":
+        base = next(iter(model.positional), None) or model.arguments.get("model")
+        made = (
+            base.name.rpartition(".")[0] if isinstance(base, Call) and last_word(base.name) == "from_pretrained" else ""
+        )
+        if _BARE.fullmatch(made):
+            yield _called(document, "adapted_bare_model", last_word(made), model)
+    yield from _labels(document, module, trainer)
+    yield from _markers(document, module)
+
+
+# Classes without a head, whose layers stand at the top: `layers.0.…`.
+_BARE = re.compile(
+    r"(?:transformers\.)?(?:Llama|Mistral|Mixtral|Qwen2|Qwen2Moe|Qwen3|Qwen3Moe|Gemma|Gemma2|Phi|Phi3|Olmo|Olmo2|StableLm|Starcoder2)Model"
+)
+
+
+def _markers(document: Document, module: Module) -> Iterator[Statement]:
+    """Where the answer begins, by a program that takes the tokenizer's own chat template."""
+    text = document.text.text
+    if "apply_chat_template" not in text or re.search(
+        r"get_chat_template|chat_template\s*=(?!=)|setup_chat_format|set_chat_template", text
+    ):
+        return
+    for call in module.calls:
+        name = {"train_on_responses_only": "response_part", "DataCollatorForCompletionOnlyLM": "response_template"}.get(
+            last_word(call.name)
+        )
+        given = call.arguments.get(name) if name else None
+        if given is None and name == "response_template":
+            given = next(iter(call.positional), None)
+        if isinstance(given, Scalar) and isinstance(given.value, str):
+            yield _stated(document, "launch.shows.answer_marker", given.value, name or "", given.start, given.end)
+            return
+
+
+def _late_unsloth(text: str) -> tuple[int, int] | None:
+    """Unsloth's import below one of a library that it patches."""
+    own, other = _UNSLOTH.search(text), _PATCHED.search(text)
+    return own.span() if own is not None and other is not None and other.start() < own.start() else None
+
+
+_COPIED = re.compile(
+    r"\[[\"']labels[\"']\]\s*=\s*(?:copy\.(?:deep)?copy\()?\w+\[[\"']input_ids[\"']\](?:\.(?:copy|clone)\(\)|\[:\])?\)?\s*$"
+    r"|[\"']labels[\"']\s*:\s*\w+\[[\"']input_ids[\"']\](?:\.(?:copy|clone)\(\))?\s*[,}]",
+    re.MULTILINE,
+)
+_PADDED = re.compile(r"padding\s*=\s*[\"']max_length[\"']")
+_MASKS = re.compile(
+    r"-100|ignore_index|DataCollatorForLanguageModeling|DataCollatorForCompletionOnly|labels_mask|IGNORE"
+)
+
+
+def _labels(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """Labels that are the padded tokens themselves, in rows that the plain collators pass on as they are."""
+    text = document.text.text
+    copied = _COPIED.search(text)
+    collator = trainer.arguments.get("data_collator")
+    plain = collator is None or (isinstance(collator, Call) and last_word(collator.name) in _PLAIN)
+    named = document.text.text[collator.start : collator.end] if isinstance(collator, Scalar) else ""
+    if copied and _PADDED.search(text) and not _MASKS.search(text) and (plain or last_word(named) in _PLAIN):
+        yield _stated(document, "launch.shows.padding_is_learned", True, "labels", copied.start(), copied.end())
+
+
+_PLAIN = frozenset(
+    {"default_data_collator", "DefaultDataCollator", "DataCollatorWithPadding", "DataCollatorForSeq2Seq"}
+)
+
+
+def _alone(document: Document, module: Module) -> Iterator[Statement]:
+    told: set[str] = set()
+    for call in module.calls:
+        word = last_word(call.name)
+        if word not in told and not call.local and _TOGETHER.fullmatch(call.name):
+            if any(start <= call.start < end for start, end in module.alone):
+                told.add(word)
+                yield _stated(document, f"launch.alone.{word}", call.name, word, call.name_start, call.name_end)
+
+
+def _steps(document: Document, module: Module, engine: Call) -> Iterator[Statement]:
+    """How a loop of the program's own goes backward, clips and accumulates."""
+    text = document.text.text
+    words = {last_word(call.name) for call in module.calls}
+    plain = _PLAIN_BACKWARD.search(text)
+    own = re.search(r"(?:accelerator|engine|\bmodel\w*)\.backward\(", text)
+    if plain is not None and own is None:
+        yield _stated(document, "launch.shows.plain_backward", True, "backward", plain.start(), plain.end() - 1)
+    clips = next((c for c in module.calls if last_word(c.name) in ("clip_grad_norm_", "clip_grad_norm") and _is_torchs(c)), None)  # fmt: skip
+    if clips is not None and not re.search(
+        r"accelerator\.(?:clip_grad_norm_|unscale_gradients)|scaler\.unscale_|\w*[Ee]ngine\.clip", text
+    ):
+        yield _called(document, "clips_by_torch", True, clips)
+    if words.isdisjoint({"accumulate", "no_sync"}) and not _COUNTS_BATCHES.search(text):
+        yield _called(document, "never_accumulates", True, engine)
+    divided = _DIVIDED.search(text)
+    if divided is not None and "accumulate" in words:
+        yield _stated(document, "launch.shows.loss_divided", True, "loss", divided.start(), divided.end())
+    prepared = [
+        one for c in module.calls if last_word(c.name) == "prepare" and _is(c.receiver, engine) for one in c.positional
+    ]
+    for loader in prepared:
+        sampler = loader.arguments.get("sampler") if isinstance(loader, Call) else None
+        if isinstance(sampler, Call) and last_word(sampler.name) == "DistributedSampler" and not sampler.local:
+            yield _called(document, "sampler_shards_too", True, sampler)
+            break
+    for one in prepared:
+        if isinstance(one, Call) and python_kinds.is_optimizer(one) and "Dummy" not in one.name:
+            yield _called(document, "prepares_optimizer", True, one)
+            break
+    saved = next((c for c in module.calls if last_word(c.name) == "save_pretrained" and isinstance(c.receiver, Call)
+                  and last_word(c.receiver.name) == "unwrap_model"), None)  # fmt: skip
+    if saved is not None and saved.arguments.get("state_dict") is None and not saved.arguments.open:
+        if not re.search(r"get_state_dict|GatheredParameters|summon_full_params|FullStateDict|SHARDED_STATE", text):
+            yield _called(document, "saves_without_state", True, saved)
+    if python_kinds.kind(engine) == "deepspeed":
+        yield from _schedule(document, module, engine)
+
+
+def _is_torchs(call: Call) -> bool:
+    return call.name.startswith(("torch.", "nn.utils.", "clip_grad"))
+
+
+def _schedule(document: Document, module: Module, engine: Call) -> Iterator[Statement]:
+    """A schedule that is DeepSpeed's to step and that the program steps as well."""
+    given = engine.arguments.get("lr_scheduler")
+    if given is None or (isinstance(given, Scalar) and given.value is None):
+        return
+    name = document.text.text[given.start : given.end] if not isinstance(given, Call) else (given.target or "")
+    for call in module.calls:
+        spelled = document.text.text[call.name_start : call.name_end]
+        if name and last_word(call.name) == "step" and spelled == f"{name}.step":
+            yield _called(document, "schedule_stepped_twice", True, call)
+            return
+
+
+def _of_loader(document: Document, module: Module, loader: Call) -> Iterator[Statement]:
+    made = loader.name.rpartition(".")[0]
+    yield _called(document, "model_class", last_word(made), loader)
+    for call in module.calls:
+        if last_word(call.name) in _MOVES and _is(call.receiver, loader) and not call.conditional:
+            if last_word(call.name) == "to" and not _is_device(document, call):
+                continue
+            yield _called(document, f"moved.{last_word(call.name)}", True, call)
+
+
+def _is_device(document: Document, call: Call) -> bool:
+    given = next(iter(call.positional), None)
+    if given is None or call.arguments.entries:
+        return False
+    text = document.text.text[given.start : given.end]
+    return "dtype" not in text and not text.startswith("torch.float") and not text.startswith("torch.bfloat")
+
+
+def _is(node: Node | None, call: Call) -> bool:
+    return isinstance(node, Call) and node.start == call.start
+
+
+def _called(document: Document, what: str, value: object, call: Call) -> Statement:
+    return _stated(document, f"launch.shows.{what}", value, last_word(call.name), call.name_start, call.name_end)
+
+
+def _stated(document: Document, fact: str, value: object, word: str, start: int, end: int) -> Statement:
+    entry = Entry(fact, start, start, Scalar(value, start, end, "name", False))
+    said = Unknown(value.reason) if isinstance(value, Unknown) else value
+    return Statement(fact, said, value, Explicit(Place(document, word, start, end, entry, (word,)), "call", 0))
