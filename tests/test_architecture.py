@@ -93,9 +93,9 @@ ALLOWED = {
     "stablint": {"api"},
     # Authors' side: never on the path of a check.
     "schema": set(),
-    "fitting": {"source.tree", "run", "memory", "fix", "report", "knowledge"},
+    "fitting": {"source.tree", "language", "run", "memory", "fix", "report", "knowledge"},
     "proposing": {"fitting", "memory", "run", "target", "inspect", "knowledge"},
-    "advising": {"source", "run", "fitting", "fix", "hazard", "report", "knowledge"},
+    "advising": {"source", "language", "run", "fitting", "fix", "hazard", "report", "knowledge"},
     "log": {"knowledge", "language", "source", "run", "hazard", "fitting", "report", "inspect"},
     "compile": {"compiling"},
     "compiling": {"schema", "source", "dialect", "run", "target", "hazard"},

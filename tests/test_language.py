@@ -52,6 +52,26 @@ def test_explain_in_chinese(run, word):
 
 
 @pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("show", "train.yaml"), ("框架", "微调方法", "预热步数", "检查点")),
+        (("fit", "sft.yaml", "--gpu", "RTX 4090"), ("峰值在:", "权重", "放不下", "假设:")),
+        (("advise", "sft.yaml", "--gpu", "A100-80GB"), ("在 A100-80GB 上", "用融合注意力代替", "效果:", "不适用:")),
+        (("diagnose", "train.log", "train.yaml"), ("梯度为 NaN", "依据:", "日志显示了这一点")),
+        (("diagnose", "fine.log"), ("没有匹配的已知问题", "没有异常")),
+    ],
+)
+def test_the_other_commands_in_chinese(run, words, parts):
+    example = Path(__file__).parents[1] / "examples" / "qwen2-sft-fp16" / "train.yaml"
+    Path("sft.yaml").write_text(example.read_text(encoding="utf-8"), encoding="utf-8")
+    Path("train.log").write_text("{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1e-05, 'epoch': 0.01}\n" * 6)
+    Path("fine.log").write_text("starting\n")
+    told = run(*words, "--lang", "zh")[1]
+    assert [part for part in parts if part not in told] == [], told
+    assert not any(mark in told for mark in ("effect:", "because:", "peak at", "nothing known"))
+
+
+@pytest.mark.parametrize(
     ("environment", "spoken"),
     [
         ({"LANG": "zh_CN.UTF-8"}, "zh"),

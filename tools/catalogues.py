@@ -7,6 +7,7 @@ python tools/catalogues.py --check    exit code 1 unless every text has a transl
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 import sys
 from collections import Counter
@@ -14,11 +15,9 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import yaml
 from babel.messages.catalog import Catalog
-from babel.messages.extract import extract_from_dir, extract_from_file
 from babel.messages.pofile import write_po
 
 from stablint.compiling.locale import read
@@ -26,8 +25,8 @@ from stablint.language import ENGLISH, LANGUAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "knowledge/locale"
-KEYWORDS: dict[str, Any] = {"gettext": None, "ngettext": (1, 2), "_some": (1, 2), "Impossible": None}
-"""Functions that take a sentence as it stands in the source; the last two hand it on."""
+KEYWORDS = {"gettext": 1, "ngettext": 2, "_some": 2, "Impossible": 1}
+"""Functions that take a sentence as it stands in the source, or two; the last two hand it on."""
 
 TABLES = {
     "report.explain": ("BITES", "_SAFETY", "_GRADES", "_OPERATORS", "_GROUPS", "_LOOPS"),
@@ -38,6 +37,13 @@ TABLES = {
     "hazard.finding": ("_TAKEN_FOR_GRANTED",),
     "fix.grade": ("_TRAINING", "_OWN_NAME", "_PRESUMED", "_OLDER"),
     "grouping": ("_BY_HAND",),
+    "report.show": ("_LABELS",),
+    "log.told": ("_LABELS",),
+    "fitting.text": ("_WORDS", "_NAMES", "_REASONS"),
+    "memory.predict": ("MOMENTS",),
+    "fitting.remedies": ("COSTS",),
+    "advising.text": ("NOTHING", "_SAID", "_GAINS", "_FOOTING"),
+    "advising.judging": ("_WORDS",),
 }
 """Tables and constants of the program's modules whose sentences are looked up when they are told."""
 
@@ -98,6 +104,17 @@ def of_advice() -> Iterator[tuple[str, str, str]]:
                     yield advice["id"], f"edits.{field}", edit[field].strip()
 
 
+def of_logs() -> Catalog:
+    """What a log shows, and why other lines of it are harmless."""
+    catalogue, folder = Catalog(), ROOT / "knowledge/messages"
+    for name, symptom in yaml.safe_load((folder / "symptoms.yaml").read_text(encoding="utf-8")).items():
+        for field in ("title", "why", "advice"):
+            catalogue.add(symptom[field].strip(), auto_comments=[f"{name}: {field}"])
+    for harmless in yaml.safe_load((folder / "harmless.yaml").read_text(encoding="utf-8")):
+        catalogue.add(harmless["why"].strip(), auto_comments=["harmless"])
+    return catalogue
+
+
 @cache
 def sources() -> dict[str, Catalog]:
     """By the catalogue's name, what it has to translate."""
@@ -105,22 +122,34 @@ def sources() -> dict[str, Catalog]:
     for folder in sorted((ROOT / "knowledge/hazards").iterdir()):
         found[folder.name] = _by_id(of_hazards(folder))
     found["advice"] = _by_id(of_advice())
+    found["diagnosis"] = of_logs()
     program = Catalog()
-    for name, _, message, _, _ in extract_from_dir(ROOT / "lint/stablint", [("**.py", "python")], keywords=KEYWORDS):
-        if not isinstance(message, tuple) or all(message):
-            program.add(message, auto_comments=[name])
+    package = ROOT / "lint/stablint"
+    for path in sorted(package.rglob("*.py")):
+        for message in said_in(path):
+            program.add(message, auto_comments=[path.relative_to(package).as_posix()])
     for module, names in TABLES.items():
         for name in names:
             for words in _words(getattr(import_module(f"stablint.{module}"), name)):
                 program.add(words, auto_comments=[f"{module.replace('.', '/')}.py"])
     site = Catalog()
     for name in SITE:
-        path = str(ROOT / "tools" / name)
-        for _, message, _, _ in extract_from_file("python", path, keywords={"gettext": None}):
+        for message in said_in(ROOT / "tools" / name):
             if program.get(message) is None:
                 site.add(message, auto_comments=[f"tools/{name}"])
     found |= {"program": program, "site": site}
     return found
+
+
+def said_in(path: Path) -> Iterator[str | tuple[str, str]]:
+    """The sentences that a module hands to one of KEYWORDS, in the order of the text; in an f-string as well."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    for call in sorted(calls, key=lambda one: (one.lineno, one.col_offset)):
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        given = [one.value for one in call.args[: KEYWORDS.get(name, 0)] if isinstance(one, ast.Constant)]
+        words = [one for one in given if isinstance(one, str) and one]
+        if words and len(words) == KEYWORDS[name]:
+            yield words[0] if len(words) == 1 else (words[0], words[1])
 
 
 def _by_id(texts: Iterator[tuple[str, str, str]]) -> Catalog:

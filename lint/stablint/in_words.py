@@ -5,12 +5,12 @@ from __future__ import annotations
 from stablint.dialect import peft
 from stablint.dialect.fragment import PURPOSE
 from stablint.hazard.wording import value_text
+from stablint.language import gettext
 from stablint.run.fact import ABSENT, Fact, is_unknown
 from stablint.run.releases import Releases
 from stablint.run.world import World
 
 _LIBRARIES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "unsloth", "bitsandbytes", "torch")
-_NOT_KNOWN = "not known"
 
 
 def in_words(world: World) -> dict[str, str]:
@@ -18,7 +18,7 @@ def in_words(world: World) -> dict[str, str]:
     trains = world.fact("derived.trains")
     found = {"framework": _framework(world), "releases": _releases(world)}
     if trains.value is False:
-        found["training"] = "none: it evaluates or predicts only"
+        found["training"] = gettext("none: it evaluates or predicts only")
     elif is_unknown(trains.value):
         found["training"] = _unknown(trains)
     else:
@@ -44,12 +44,16 @@ def _framework(world: World) -> str:
     """Whose program it is, and what runs its steps where the framework does not say that."""
     framework, loop = world.value("derived.framework"), world.fact("derived.trainer")
     if "own" in world.run.dialects and is_unknown(framework) and is_unknown(loop.value):
-        return "a program's own settings"
+        return gettext("a program's own settings")
     own = world.is_stated("launch.loop") and not (isinstance(loop.value, str) and "." in loop.value)
     if is_unknown(loop.value):
         steps = _unknown(loop) if world.is_stated("launch.loop") or is_unknown(framework) else ""
     else:
-        steps = f"a loop of its own ({loop.value})" if own else f"{loop.value}{' (presumed)' if loop.presumed else ''}"
+        steps = (
+            gettext("a loop of its own ({name})").format(name=loop.value)
+            if own
+            else f"{loop.value}{gettext(' (presumed)') if loop.presumed else ''}"
+        )
     named = framework if isinstance(framework, str) and not steps.startswith(framework) else ""
     return ", ".join(text for text in (named, steps) if text)
 
@@ -60,13 +64,17 @@ def _releases(world: World) -> str:
     stated = [library for library in _LIBRARIES if releases.stated(library) and releases.allowed(library)]
     presumed = [library for library in _LIBRARIES if releases.presumed(library) and releases.allowed(library)]
     text = ", ".join(f"{library} {_range(releases, library)}" for library in stated or presumed)
-    return f"{text} (presumed)" if text and not stated else text
+    return text + gettext(" (presumed)") if text and not stated else text
 
 
 def _range(releases: Releases, library: str) -> str:
     allowed = releases.allowed(library)
     first, last = (releases.text(key, library) for key in (allowed[0], allowed[-1]))
-    return first if first == last else f"{first} to {last}" if releases.closed(library) else f"{first} or later"
+    if first == last:
+        return first
+    if releases.closed(library):
+        return gettext("{low} to {high}").format(low=first, high=last)
+    return gettext("{release} or later").format(release=first)
 
 
 _PROMPTS = {
@@ -110,10 +118,10 @@ def _objective(world: World) -> str:
     fact = world.fact("derived.objective")
     if is_unknown(fact.value) or fact.presumed:
         if isinstance(purpose, str):
-            return f"{_PURPOSES.get(purpose[:8], purpose)} (presumed from the program's name)"
+            return f"{_PURPOSES.get(purpose[:8], purpose)}" + gettext(" (presumed from the program's name)")
         named = PURPOSE.search(world.run.files[0].rpartition("/")[2].lower()) if world.run.files else None
         if named is not None:
-            return f"{_PURPOSES.get(named[1][:8], named[1])} (presumed from the file's name)"
+            return f"{_PURPOSES.get(named[1][:8], named[1])}" + gettext(" (presumed from the file's name)")
     return _said(world, "derived.objective")
 
 
@@ -121,11 +129,11 @@ def _said(world: World, name: str) -> str:
     fact = world.fact(name)
     if is_unknown(fact.value):
         return _unknown(fact)
-    return "" if fact.value is ABSENT else value_text(fact.value) + (" (presumed)" if fact.presumed else "")
+    return "" if fact.value is ABSENT else value_text(fact.value) + (gettext(" (presumed)") if fact.presumed else "")
 
 
 def _unknown(fact: Fact) -> str:
-    return f"{_NOT_KNOWN}: {fact.value.reason}"
+    return gettext("not known: {reason}").format(reason=fact.value.reason)
 
 
 def _number(world: World, name: str) -> str:
@@ -133,7 +141,7 @@ def _number(world: World, name: str) -> str:
     fact = world.fact(name)
     if world.is_stated(name):
         return _said(world, name)
-    return f"{value_text(fact.value)} (default)" if isinstance(fact.value, (int, float)) else ""
+    return value_text(fact.value) + gettext(" (default)") if isinstance(fact.value, (int, float)) else ""
 
 
 def _steps(world: World) -> str:
@@ -142,7 +150,7 @@ def _steps(world: World) -> str:
         return _said(world, "derived.total_steps")
     episodes = world.stated("training.total_episodes")
     if isinstance(episodes, int):  # of TRL's PPO and RLOO, which work out the epochs from it
-        return f"{value_text(episodes)} episodes"
+        return gettext("{number} episodes").format(number=value_text(episodes))
     most = world.fact("training.max_steps")
     if world.is_stated("training.max_steps") and is_unknown(most.value):
         return _unknown(most)
@@ -151,7 +159,9 @@ def _steps(world: World) -> str:
     if world.is_stated("training.num_train_epochs") and is_unknown(epochs):
         return _unknown(length)
     if isinstance(epochs, (int, float)):
-        return f"{value_text(epochs)} epochs{'' if world.is_stated('training.num_train_epochs') else ' (default)'}"
+        return gettext("{number} epochs").format(number=value_text(epochs)) + (
+            "" if world.is_stated("training.num_train_epochs") else gettext(" (default)")
+        )
     return _said(world, "derived.total_steps")
 
 
@@ -161,8 +171,12 @@ def _batch(world: World) -> str:
         return _said(world, "derived.effective_batch")
     names = ("training.per_device_train_batch_size", "training.gradient_accumulation_steps", "derived.world_size")
     parts = [
-        f"{value_text(value)} {word}"
-        for name, word in zip(names, ("a device", "accumulated", "processes"), strict=True)
+        word.format(number=value_text(value))
+        for name, word in zip(
+            names,
+            (gettext("{number} a device"), gettext("{number} accumulated"), gettext("{number} processes")),
+            strict=True,
+        )
         if isinstance(value := world.value(name), int) and not isinstance(value, bool)
     ]
     return _unknown(fact) + (f" ({', '.join(parts)})" if parts else "")
@@ -170,19 +184,19 @@ def _batch(world: World) -> str:
 
 def _warmup(world: World) -> str:
     if world.value("training.lr_scheduler_type") == "constant":
-        return "none: the rate is constant"
+        return gettext("none: the rate is constant")
     share = world.value("training.warmup_ratio")
     if is_unknown(world.value("derived.warmup_steps")) and isinstance(share, (int, float)) and share > 0:
-        return f"{value_text(share)} of all steps"
+        return gettext("{share} of all steps").format(share=value_text(share))
     return _said(world, "derived.warmup_steps")
 
 
 def _sharding(world: World) -> str:
     stage, sharded = world.fact("derived.zero_stage"), world.fact("derived.fsdp")
     if stage.value in (1, 2, 3):
-        return f"ZeRO-{stage.value}{' (presumed)' if stage.presumed else ''}"
+        return f"ZeRO-{stage.value}{gettext(' (presumed)') if stage.presumed else ''}"
     if sharded.value is True:
-        return f"FSDP{' (presumed)' if sharded.presumed else ''}"
+        return f"FSDP{gettext(' (presumed)') if sharded.presumed else ''}"
     return _unknown(stage) if is_unknown(stage.value) and world.value("derived.deepspeed") is True else ""
 
 
@@ -194,4 +208,5 @@ def _checkpoints(world: World) -> str:
     if is_unknown(every.value):
         return _unknown(every)
     share = isinstance(every.value, float) and every.value < 1
-    return f"every {value_text(every.value)} {'of all steps' if share else 'steps'}"
+    words = gettext("every {share} of all steps") if share else gettext("every {share} steps")
+    return words.format(share=value_text(every.value))

@@ -15,6 +15,7 @@ from stablint.hazard.condition import facts_read
 from stablint.hazard.model import Finding, Hazard, Remedy
 from stablint.hazard.model import load as hazards
 from stablint.hazard.plan import DEAR
+from stablint.language import gettext, of_hazard
 from stablint.report.model import FileEdits
 from stablint.run.fact import ABSENT
 from stablint.run.world import Run, World
@@ -64,17 +65,29 @@ def _is_sure(finding: Finding) -> bool:
 def _but_for(finding: Finding) -> str:
     """Releases in which it is no advice, as a reason against it."""
     told = [f"{library} {releases}" for library, releases in finding.releases.items()]
-    return f"; the release is another than {' and '.join(told)}" if told else ""
+    return (
+        gettext("; the release is another than {releases}").format(releases=gettext(" and ").join(told)) if told else ""
+    )
 
 
 def _asked(world: World, told: Told) -> Iterator[Advice]:
-    for advice in load():
+    for advice in map(_spoken, load()):
         if advice.effect.short and told.verdict in (FITS, "unknown"):
             continue
         if advice.recipes is None:
             yield advice
         elif (count := counted(world, advice.recipes["column"], advice.recipes.get("least", 10))) is not None:
             yield with_count(advice, count)
+
+
+def _spoken(advice: Advice) -> Advice:
+    """In the language that is spoken; the title and the edits are told as a hazard's are."""
+    name, effect = advice.hazard.id, advice.effect
+    return advice._replace(
+        why=of_hazard(name, advice.why),
+        not_when=of_hazard(name, advice.not_when),
+        effect=effect._replace(words=of_hazard(name, effect.words)),
+    )
 
 
 def _left_out() -> tuple[Hazard, ...]:
@@ -105,7 +118,7 @@ def _of_hazard(finding: Finding, remedy: Remedy) -> Iterator[Idea]:
         hazard = finding.hazard
         yield Idea(
             hazard.id, _GAINS.get(hazard.code.rstrip("0123456789"), "stability"), remedy.title, finding.message, written[0], written[1], "",
-            Effect("", "", False, "", [], []), hazard.grade, tuple(hazard.evidence["sources"]), remedy.because or "it is meant as it stands",
+            Effect("", "", False, "", [], []), hazard.grade, tuple(hazard.evidence["sources"]), remedy.because or gettext("it is meant as it stands"),
         )  # fmt: skip
 
 
@@ -127,7 +140,7 @@ def _written(finding: Finding, remedy: Remedy) -> tuple[dict[str, Any], tuple[Fi
     fix = propose(finding._replace(remedies=(remedy,)), limits.Purse(limits.REREAD))
     if not facts or fix is None:
         return None
-    return facts, fix.files, "" if fix.files else fix.because or "it is done outside these files"
+    return facts, fix.files, "" if fix.files else fix.because or gettext("it is done outside these files")
 
 
 def changed_by(findings: Iterable[Finding], run: Run) -> frozenset[str]:

@@ -10,6 +10,7 @@ from stablint.fitting.answer import FITS, NOT, Told
 from stablint.fitting.reading import GIB
 from stablint.fitting.remedies import Remedy
 from stablint.hazard.wording import value_text
+from stablint.language import gettext
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.world import World
 
@@ -51,9 +52,9 @@ def proposal(idea: Idea, before: World, after: World, was: Told, now: Told) -> P
 def of_remedy(number: int, one: Remedy, was: Told) -> Proposal:
     """A change that `fit` offers: computed again from the changed file and linted there."""
     return Proposal(
-        f"fit-{number}", "memory", one.title, f"it is {_WORDS[was.verdict]} now", dict(one.facts), one.files,
-        "" if one.files else "the text cannot take it", f"peak {was.peak[1]:.1f} → {one.peak[1]:.1f} GiB, which is {_WORDS[one.verdict]}",
-        (was.peak[1], one.peak[1]), one.verdict, "computed", ("docs/fit.md",), f"it has a price: {one.cost}",
+        f"fit-{number}", "memory", one.title, gettext("it is {verdict} now").format(verdict=gettext(_WORDS[was.verdict])), dict(one.facts), one.files,
+        "" if one.files else gettext("the text cannot take it"), _peak(was.peak[1], one.peak[1], None) + _which_is(one.verdict),
+        (was.peak[1], one.peak[1]), one.verdict, "computed", ("docs/fit.md",), gettext("it has a price: {cost}").format(cost=one.cost),
     )  # fmt: skip
 
 
@@ -106,11 +107,24 @@ def _evaluated(name: str, before: World, after: World, was: Told) -> tuple[float
 
 def _of_peak(peaks: tuple[float, float], was: Told, now: Told, effect: Effect) -> str:
     if effect.evaluates and was.reading is not None:
-        rows = f"if rows reach {was.reading.plan.length.high:,.0f} tokens"
-        return f"evaluation {peaks[0]:.1f} → {peaks[1]:.1f} GiB of {was.usable:.1f}, {rows}"
-    room = f" of {now.usable:.1f}" if now.usable is not None else ""
-    less = f", which is {_WORDS[now.verdict]}" if was.verdict != now.verdict and now.verdict == FITS else ""
-    return f"peak {peaks[0]:.1f} → {peaks[1]:.1f} GiB{room}{less}"
+        return gettext("evaluation {was} → {now} GiB of {room}, if rows reach {tokens} tokens").format(
+            was=f"{peaks[0]:.1f}",
+            now=f"{peaks[1]:.1f}",
+            room=f"{was.usable:.1f}",
+            tokens=f"{was.reading.plan.length.high:,.0f}",
+        )
+    fits = was.verdict != now.verdict and now.verdict == FITS
+    return _peak(*peaks, now.usable) + (_which_is(now.verdict) if fits else "")
+
+
+def _peak(was: float, now: float, room: float | None) -> str:
+    if room is None:
+        return gettext("peak {was} → {now} GiB").format(was=f"{was:.1f}", now=f"{now:.1f}")
+    return gettext("peak {was} → {now} GiB of {room}").format(was=f"{was:.1f}", now=f"{now:.1f}", room=f"{room:.1f}")
+
+
+def _which_is(verdict: str) -> str:
+    return gettext(", which is {verdict}").format(verdict=gettext(_WORDS[verdict]))
 
 
 def _shown(name: str, was: object, now: object) -> str:

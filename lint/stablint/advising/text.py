@@ -8,22 +8,27 @@ from collections.abc import Iterator, Sequence
 
 from stablint.advising.model import Proposal
 from stablint.hazard.wording import value_text
+from stablint.language import gettext
 from stablint.report.model import FileEdits
 from stablint.report.plain import named, plain
 from stablint.report.style import Style
+from stablint.report.words import columns, wrapped
 from stablint.run.fact import ABSENT
 from stablint.source.edit import apply
 
 _WIDTH = 112
 NOTHING = "nothing to improve that we can prove"
+_SAID = ("effect", "why", "not when", "evidence")
+_GAINS = ("stability", "memory", "speed")
+_FOOTING = ("computed", "counted")
 
 
 def render(files: Sequence[str], target: str, proposals: Sequence[Proposal], *, color: bool) -> str:
     style = Style(color)
-    card = f" on {plain(target)}" if target else ""
+    card = f" {gettext('on {card}').format(card=plain(target))}" if target else ""
     head = f"{named(', '.join(plain(file) for file in files))}{card}"
     if not proposals:
-        return f"{style.paint('bold', head)}: {NOTHING}\n"
+        return f"{style.paint('bold', head)}: {gettext(NOTHING)}\n"
     lines = [style.paint("bold", head)]
     for number, one in enumerate(proposals, 1):
         lines += _one(number, one, style)
@@ -31,21 +36,28 @@ def render(files: Sequence[str], target: str, proposals: Sequence[Proposal], *, 
 
 
 def _one(number: int, one: Proposal, style: Style) -> Iterator[str]:
-    yield f"{number:>3} {style.paint('info', f'{one.gain:<9}')} {style.paint('bold', plain(one.title))}"
+    yield f"{number:>3} {style.paint('info', f'{gettext(one.gain):<9}')} {style.paint('bold', plain(one.title))}"
     for file in one.files:
         yield from _lines(file, style)
     if not one.files:
         changes = ", ".join(
-            f"{name} {'left out' if value is ABSENT else value_text(value)}" for name, value in one.facts.items()
+            f"{name} {gettext('left out') if value is ABSENT else value_text(value)}"
+            for name, value in one.facts.items()
         )
-        yield f"       by hand: {plain(changes)} ({plain(one.by_hand)})"
+        yield f"       {gettext('by hand')}: {plain(changes)} ({plain(one.by_hand)})"
     for word, text in (("effect", one.effect), ("why", one.why), ("not when", one.not_when)):
         if text:
             yield from _said(word, text)
-    yield from _said("evidence", ", ".join((one.grade, *one.sources)))
+    yield from _said("evidence", ", ".join((gettext(one.grade), *one.sources)))
 
 
 def _said(word: str, text: str) -> list[str]:
+    word = gettext(word)
+    if not text.isascii():
+        head = " " * (14 - columns(word)) + word + ":"
+        return [
+            f"{' ' * 15 if number else head} {line}" for number, line in enumerate(wrapped(plain(text), _WIDTH - 16))
+        ]
     return textwrap.wrap(
         plain(text), _WIDTH, initial_indent=f"{word + ':':>15} ", subsequent_indent=" " * 16, break_long_words=False, break_on_hyphens=False
     )  # fmt: skip

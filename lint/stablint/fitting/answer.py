@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from stablint import knowledge
 from stablint.fitting.reading import GIB, Reading, Unanswerable, least_usable, read, usable
+from stablint.language import gettext
 from stablint.memory.plan import Range
 from stablint.memory.predict import Estimate, predict
 from stablint.run.derived_memory import offloads
@@ -140,8 +141,10 @@ def decides(told: Told) -> str:
         return ""
     needed = told.estimate.needed / GIB
     if told.least is not None and needed <= told.usable * _ROOM:
-        return f"fits on the card of {told.usable:.0f} GiB, and not surely on that of {told.least:.0f} which has the same name: write which"
+        return gettext(
+            "fits on the card of {size} GiB, and not surely on that of {least} which has the same name: write which"
+        ).format(size=f"{told.usable:.0f}", least=f"{told.least:.0f}")
     length = told.reading.plan.length
     if length.low < length.high and needed > told.usable:
-        return f"fits with short rows, not with rows of {length.high:,.0f} tokens"
-    return "the low end fits, the high end does not" if needed > told.usable else "little is left"
+        return gettext("fits with short rows, not with rows of {number} tokens").format(number=f"{length.high:,.0f}")
+    return gettext("the low end fits, the high end does not") if needed > told.usable else gettext("little is left")

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from stablint.fitting.answer import FITS, TIGHT, Told, answer, judged
+from stablint.language import gettext, ngettext
 from stablint.memory.plan import Sharding
 from stablint.report.model import FileEdits
 from stablint.run.derived import RULES
@@ -100,7 +101,7 @@ def _tried(world: World, told: Told, chosen: tuple[Move, ...]) -> Remedy | None:
     facts = {name: value for move in chosen for name, value in move.facts.items()}
     cost = max(move.cost for move in chosen)
     title = ", ".join(move.title for move in chosen)
-    words = "; ".join(COSTS[one] for one in sorted({move.cost for move in chosen}))
+    words = "; ".join(gettext(COSTS[one]) for one in sorted({move.cost for move in chosen}))
     return Remedy(title, facts, words, sum(4**move.cost for move in chosen) + cost, after.peak, after.verdict)
 
 
@@ -153,25 +154,31 @@ def _moves(w: World, told: Told) -> Iterator[Move]:
                 "training.per_device_train_batch_size": smaller,
                 "training.gradient_accumulation_steps": later,
             }
-            title = f"{smaller} row{'s' if smaller > 1 else ''} at a time, accumulated over {later} steps"
+            title = ngettext(
+                "{rows} row at a time, accumulated over {steps} steps",
+                "{rows} rows at a time, accumulated over {steps} steps",
+                smaller,
+            ).format(rows=smaller, steps=later)
             yield Move("batch", title, facts, SLOWER)
     if plan.attention == "eager":
-        yield Move("attention", "sdpa attention", {"model.attn_implementation": "sdpa"}, FREE)
+        yield Move("attention", gettext("sdpa attention"), {"model.attn_implementation": "sdpa"}, FREE)
     if not plan.checkpointed:
-        yield Move("checkpointing", "gradient checkpointing", {"training.gradient_checkpointing": True}, SLOWER)
+        yield Move(
+            "checkpointing", gettext("gradient checkpointing"), {"training.gradient_checkpointing": True}, SLOWER
+        )
     if plan.loss == "full" and framework in _LIGER:
-        yield Move("loss", "Liger's fused loss", {"training.use_liger_kernel": True}, LIBRARY)
+        yield Move("loss", gettext("Liger's fused loss"), {"training.use_liger_kernel": True}, LIBRARY)
     if plan.method == "full" and plan.optimizer.half.usual > 3 and plan.sharding.engine != "deepspeed":
-        yield Move("optimizer", "Adam's states in 8 bits", {"training.optim": "adamw_8bit"}, LIBRARY)
+        yield Move("optimizer", gettext("Adam's states in 8 bits"), {"training.optim": "adamw_8bit"}, LIBRARY)
     yield from _shorter(w, plan.length.high)
     sharding = plan.sharding
     if sharding.processes > 1 and sharding.engine == "ddp" and plan.weights in ("bfloat16", "float16", "float32"):
-        title = f"ZeRO-3 over {sharding.processes} processes"
+        title = gettext("ZeRO-3 over {number} processes").format(number=sharding.processes)
         yield Move("sharding", title, {"deepspeed.zero_optimization.stage": 3}, SLOWER, True)
     if plan.method == "full" and framework in _ADAPTER:
-        yield Move("method", "a LoRA adapter", _ADAPTER[framework], RESULT)
+        yield Move("method", gettext("a LoRA adapter"), _ADAPTER[framework], RESULT)
     elif plan.weights in ("bfloat16", "float16", "float32") and framework in _FOUR_BITS and plan.method != "full":
-        yield Move("weights", "the base in 4 bits", _FOUR_BITS[framework], RESULT)
+        yield Move("weights", gettext("the base in 4 bits"), _FOUR_BITS[framework], RESULT)
 
 
 def _shorter(w: World, length: float) -> Iterator[Move]:
@@ -180,7 +187,12 @@ def _shorter(w: World, length: float) -> Iterator[Move]:
             shorter = int(length)
             while shorter >= 2 * _SHORTEST:
                 shorter //= 2
-                yield Move("length", f"rows of at most {shorter} tokens", {name: shorter}, CONTEXT)
+                yield Move(
+                    "length",
+                    gettext("rows of at most {number} tokens").format(number=shorter),
+                    {name: shorter},
+                    CONTEXT,
+                )
             return
 
 

@@ -7,14 +7,18 @@ from collections.abc import Iterator, Sequence
 from stablint.fitting.answer import BECAUSE, FITS, NOT, TIGHT, UNKNOWN, Told, decides
 from stablint.fitting.reading import GIB
 from stablint.fitting.remedies import Remedy
+from stablint.language import gettext
 from stablint.report.plain import named, plain
 from stablint.report.style import Style
+from stablint.report.words import columns
 from stablint.run.world import World
 
 _BAR = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _COLOUR = {FITS: "added", TIGHT: "warning", NOT: "error", UNKNOWN: "info"}
 _WORDS = {FITS: "fits", TIGHT: "tight", NOT: "does not fit", UNKNOWN: "cannot be said"}
+# What is looked up by its name.
+_NAMES, _REASONS = (*BECAUSE,), tuple(words for words, _ in BECAUSE.values())
 _LEAST = 0.05  # GiB: what is smaller has no line
 
 
@@ -41,23 +45,28 @@ def _summary(world: World, told: Told | None) -> str:
 
 
 def _target(told: Told, world: World, style: Style) -> Iterator[str]:
-    room = f" ({told.usable:.1f} usable)" if told.usable is not None else ""
+    room = f" ({told.usable:.1f} {gettext('usable')})" if told.usable is not None else ""
     if told.estimate is None:
-        yield f"  {plain(told.target)}{room}: {style.paint(_COLOUR[told.verdict], _WORDS[told.verdict])}: {plain(told.why)}"
+        yield f"  {plain(told.target)}{room}: {style.paint(_COLOUR[told.verdict], gettext(_WORDS[told.verdict]))}: {plain(told.why)}"
         return
-    yield f"  {plain(told.target)}{room}    peak at: {told.estimate.moment}"
+    yield f"  {plain(told.target)}{room}    {gettext('peak at:')} {gettext(told.estimate.moment)}"
     largest = max(told.estimate.components.values())
     for name, size in sorted(told.estimate.components.items(), key=lambda item: -item[1]):
         if size / GIB >= _LEAST:
-            yield f"    {name:<13}{size / GIB:>7.1f} GiB  {_bar(size / largest):<{_BAR}}  {plain(_because(name, told, world))}"
+            yield f"    {_cell(gettext(name))}{size / GIB:>7.1f} GiB  {_bar(size / largest):<{_BAR}}  {plain(_because(name, told, world))}"
     low, usual, high = told.peak
-    word = style.paint(_COLOUR[told.verdict], _WORDS[told.verdict])
+    word = style.paint(_COLOUR[told.verdict], gettext(_WORDS[told.verdict]))
     more = decides(told)
-    yield f"    {'peak':<13}{usual:>7.1f} GiB  ({low:.1f} to {high:.1f})  {word}{f': {more}' if more else ''}"
+    ends = gettext("{low} to {high}").format(low=f"{low:.1f}", high=f"{high:.1f}")
+    yield f"    {_cell(gettext('peak'))}{usual:>7.1f} GiB  ({ends})  {word}{f': {more}' if more else ''}"
     if told.estimate.host:
-        yield f"    {'host memory':<13}{told.estimate.host / GIB:>7.1f} GiB  for each process"
+        yield f"    {_cell(gettext('host memory'))}{told.estimate.host / GIB:>7.1f} GiB  {gettext('for each process')}"
     for text in told.reading.assumptions if told.reading is not None else ():
-        yield style.paint("dim", f"    assumed: {plain(text)}")
+        yield style.paint("dim", f"    {gettext('assumed:')} {plain(text)}")
+
+
+def _cell(text: str, width: int = 13) -> str:
+    return text + " " * (width - columns(text))
 
 
 def _bar(share: float) -> str:
@@ -70,29 +79,42 @@ def _because(name: str, told: Told, world: World) -> str:
     plan = told.reading.plan
     shape, tokens = plan.shape, plan.rows * plan.length.usual
     if name == "weights":
-        shards = f", one of {plan.sharding.weights} shares" if plan.sharding.weights > 1 else ""
-        return f"{shape.parameters / 1e9:.2f} billion parameters, {plan.weights}{shards}"
+        size = gettext("{number} billion parameters").format(number=f"{shape.parameters / 1e9:.2f}")
+        shares = plan.sharding.weights
+        return f"{size}, {plan.weights}" + (
+            f", {gettext('one of {number} shares').format(number=shares)}" if shares > 1 else ""
+        )
     if name == "activations":
-        kept = "block inputs and one block" if plan.checkpointed else "everything in every block"
-        return f"{kept}, {shape.layers} blocks x {tokens:,.0f} tokens"
+        kept = gettext("block inputs and one block") if plan.checkpointed else gettext("everything in every block")
+        return f"{kept}, " + gettext("{blocks} blocks x {tokens} tokens").format(
+            blocks=shape.layers, tokens=f"{tokens:,.0f}"
+        )
     if name == "logits":
         how = "" if plan.loss == "full" else f", {plan.loss} loss"
-        return f"{plan.rows} x {plan.length.usual:,.0f} tokens x {shape.vocab:,} words{how}"
+        return (
+            gettext("{rows} x {tokens} tokens x {words} words").format(
+                rows=plan.rows, tokens=f"{plan.length.usual:,.0f}", words=f"{shape.vocab:,}"
+            )
+            + how
+        )
     if name == "optimizer":
         value = world.value("training.optim")
-        return value if isinstance(value, str) else "AdamW's states, or less"
+        return value if isinstance(value, str) else gettext("AdamW's states, or less")
     if name == "adapters":
-        return f"{(plan.trained + plan.copied) / 1e6:,.0f} million parameters, rank {plan.rank}"
-    return BECAUSE[name][0]
+        return gettext("{number} million parameters, rank {rank}").format(
+            number=f"{(plan.trained + plan.copied) / 1e6:,.0f}", rank=plan.rank
+        )
+    return gettext(BECAUSE[name][0])
 
 
 def _remedies(told: Told, remedies: Sequence[Remedy], style: Style) -> Iterator[str]:
     if not remedies:
         return
-    yield "  What would make it fit, cheapest first"
-    width = max(len(one.title) for one in remedies)
+    yield "  " + gettext("What would make it fit, cheapest first")
+    width = max(columns(one.title) for one in remedies)
     for number, one in enumerate(remedies, 1):
-        peak = f"{one.peak[1]:.1f} ({one.peak[0]:.1f} to {one.peak[2]:.1f})"
-        word = style.paint(_COLOUR[one.verdict], _WORDS[one.verdict])
-        hand = "" if one.files else "; by hand"
-        yield f"    {number} {plain(one.title):<{width}}  {peak:>20} GiB  {word}; {one.cost}{hand}"
+        low, usual, high = (f"{size:.1f}" for size in one.peak)
+        peak = f"{usual} ({gettext('{low} to {high}').format(low=low, high=high)})"
+        word = style.paint(_COLOUR[one.verdict], gettext(_WORDS[one.verdict]))
+        hand = "" if one.files else f"; {gettext('by hand')}"
+        yield f"    {number} {_cell(plain(one.title), width)}  {peak:>20} GiB  {word}; {one.cost}{hand}"

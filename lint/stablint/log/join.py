@@ -14,6 +14,7 @@ from stablint import knowledge, language
 from stablint.hazard import model as hazards
 from stablint.hazard.condition import facts_read
 from stablint.inspect import Inspection, effective
+from stablint.language import gettext
 from stablint.log.cause import CERTAIN, LIKELY, ORDER, POSSIBLE, Cause
 from stablint.log.reading import Match, Reading
 from stablint.log.template import Known, Symptom, Template
@@ -131,7 +132,7 @@ class Join:
                     match.line,
                     match.text,
                     match.times,
-                    "a warning, and the settings have what it warns of",
+                    gettext("a warning, and the settings have what it warns of"),
                 )
 
     def _of_sickness(self, symptom: Symptom, line: int, text: str, count: int, confidence: str) -> Iterator[Cause]:
@@ -139,20 +140,27 @@ class Join:
         for number, diagnostic in enumerate(drawn):
             said = LIKELY if number < 2 and confidence == LIKELY else POSSIBLE
             yield self._finding(
-                diagnostic, said, line, text, count, f"the log shows it ({symptom.title}), and this can bring it about"
+                diagnostic,
+                said,
+                line,
+                text,
+                count,
+                gettext("the log shows it ({sickness}), and this can bring it about").format(sickness=symptom.title),
             )
         if drawn:
             return
         if symptom.alone:
-            yield self._unproven(symptom.hazards[0], confidence, line, text, count, "only this brings it about")
+            yield self._unproven(
+                symptom.hazards[0], confidence, line, text, count, gettext("only this brings it about")
+            )
             return
         shown = [
             rule for rule in symptom.hazards if rule in self._settings.undetermined and self._rests_on(rule, symptom)
         ]
         if shown:
-            because = (
-                f"the log shows it ({symptom.title}), and the settings speak for it; what else it asks for is not known"
-            )
+            because = gettext(
+                "the log shows it ({sickness}), and the settings speak for it; what else it asks for is not known"
+            ).format(sickness=symptom.title)
             yield self._unproven(shown[0], confidence, line, text, count, because)
             return
         fit = self._beyond(symptom)
@@ -176,7 +184,9 @@ class Join:
             if run.target:
                 told = answer(effective(run), run.target)
                 if told.verdict == NOT and told.estimate is not None:
-                    return f"`stablint fit` says so too: about {told.peak[1]:.1f} GiB on {run.target}"
+                    return gettext("`stablint fit` says so too: about {size} GiB on {card}").format(
+                        size=f"{told.peak[1]:.1f}", card=run.target
+                    )
         return ""
 
     def _drawn(self, rules: Iterable[str], names: frozenset[str] | None) -> list[Diagnostic]:

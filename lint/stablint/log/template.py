@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from stablint import knowledge
+from stablint import knowledge, language
 from stablint.log.unwrap import closed
 
 _SHARED = 4  # rules that one message may serve, and yet tell a reader something
@@ -130,11 +130,11 @@ class Known:
         self.symptoms = {
             name: Symptom(
                 name,
-                row["title"],
-                row["why"],
+                language.gettext(row["title"]),
+                language.gettext(row["why"]),
                 tuple(row["settings"]),
                 tuple(row["hazards"]),
-                row["advice"],
+                language.gettext(row["advice"]),
                 row.get("alone", False),
                 tuple(row.get("brings", ())),
                 row.get("observes", {}),

@@ -6,14 +6,17 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from stablint.language import gettext
 from stablint.log.cause import Cause
 from stablint.log.reading import Reading
 from stablint.report.model import Fix
 from stablint.report.plain import clipped, named, plain
 from stablint.report.style import Style
+from stablint.report.words import wrapped
 
 _COLOUR = {"certain": "error", "likely": "warning", "possible": "info"}
 _WIDE = 100
+_LABELS = ("at:", "setting:", "because:", "fix:", "evidence:")
 _SHOWN = 160  # characters of a line of the log
 
 
@@ -40,29 +43,32 @@ def render(log: str, reading: Reading, causes: Sequence[Cause], *, color: bool, 
         lines += list(_nothing(log, reading))
     if verbose or not causes:
         lines += [
-            f"not the cause: {one.times} × {plain(clipped(one.text, 100))} (line {one.line}: {one.template.why})"
+            gettext("not the cause: {number} × {text} (line {line}: {why})").format(
+                number=one.times, text=plain(clipped(one.text, 100)), line=one.line, why=gettext(one.template.why)
+            )
             for one in reading.harmless
         ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def _block(cause: Cause, style: Style) -> Iterator[str]:
-    times = f"     {cause.times} times" if cause.times > 1 else ""
+    times = f"     {gettext('{number} times').format(number=cause.times)}" if cause.times > 1 else ""
     times += f"     {_ranks(cause.ranks)}" if cause.ranks else ""
     yield f"{style.paint('bold', f'{named(plain(cause.log))}:{cause.at}')}  {plain(clipped(cause.text.strip(), _SHOWN))}{times}"
     rule = f"{cause.code}  " if cause.code else ""
+    at, setting, because, fix, evidence = map(gettext, _LABELS)
     head = f"  {style.paint(_COLOUR[cause.confidence], cause.confidence)}  {rule}{cause.rule}"
     yield head
     yield from _wrapped(cause.message, "    ")
     if cause.file is not None:
-        yield f"    at: {named(plain(cause.file))}:{cause.line}  `{plain(cause.setting or '')}`"
+        yield f"    {at} {named(plain(cause.file))}:{cause.line}  `{plain(cause.setting or '')}`"
     elif cause.setting:
-        yield f"    setting: `{plain(cause.setting)}`"
-    yield from _wrapped(f"because: {cause.because}", "    ")
+        yield f"    {setting} `{plain(cause.setting)}`"
+    yield from _wrapped(f"{because} {cause.because}", "    ")
     if cause.fix is not None:
-        yield from _wrapped(f"fix: {cause.fix.title} ({_by(cause, cause.fix)})", "    ")
+        yield from _wrapped(f"{fix} {cause.fix.title} ({_by(cause, cause.fix)})", "    ")
     if cause.sources:
-        yield from _wrapped(f"evidence: {', '.join(cause.sources[:2])}", "    ")
+        yield from _wrapped(f"{evidence} {', '.join(cause.sources[:2])}", "    ")
 
 
 def _ranks(ranks: Sequence[int]) -> str:
@@ -80,20 +86,26 @@ def _ranks(ranks: Sequence[int]) -> str:
 def _by(cause: Cause, fix: Fix) -> str:
     """The command that writes it: a rule that is off by default is named there too."""
     if fix.applicability == "manual" or cause.file is None:
-        return "by hand"
+        return gettext("by hand")
     unsafe = " --unsafe-fixes" if fix.applicability == "unsafe" else ""
     return f"stablint check {named(plain(cause.file))} --select {cause.code} --fix{unsafe}"
 
 
 def _nothing(log: str, reading: Reading) -> Iterator[str]:
     """Said honestly: what was looked at, what failed, and what would narrow it."""
-    yield f"{named(plain(log))}: nothing known matches in {reading.lines} lines"
+    yield gettext("{log}: nothing known matches in {number} lines").format(log=named(plain(log)), number=reading.lines)
     if reading.exception is not None:
         one = reading.exception
-        yield f"  the first exception: {plain(clipped(f'{one.name}: {one.said}', _SHOWN))} (line {one.line})"
-        yield "  name the files of the run as well (`stablint diagnose LOG train.yaml ds.json --gpu NAME`): their settings may decide it"
+        yield "  " + gettext("the first exception: {text} (line {line})").format(
+            text=plain(clipped(f"{one.name}: {one.said}", _SHOWN)), line=one.line
+        )
+        yield "  " + gettext(
+            "name the files of the run as well (`stablint diagnose LOG train.yaml ds.json --gpu NAME`): their settings may decide it"
+        )
     else:
-        yield "  no exception, and no sick number in what was logged; a shorter logging_steps shows more"
+        yield "  " + gettext(
+            "no exception, and no sick number in what was logged; a shorter `logging_steps` shows more"
+        )
 
 
 def markdown(log: str, reading: Reading, causes: Sequence[Cause]) -> str:
@@ -120,9 +132,9 @@ def _code(text: str) -> str:
 
 
 def _wrapped(text: str, indent: str) -> list[str]:
-    return (
-        textwrap.wrap(
+    if text.isascii():
+        return textwrap.wrap(
             plain(text), _WIDE, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False
         )
-        or []
-    )
+    lines = wrapped(plain(text), _WIDE - len(indent) - 2)
+    return [f"{indent}{'  ' if number else ''}{line}" for number, line in enumerate(lines)]

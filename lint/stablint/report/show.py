@@ -6,13 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from stablint.language import gettext
 from stablint.report.model import ReportedFact
 from stablint.report.origin import reference
 from stablint.report.plain import jsonable, named, plain, shown, to_json
 from stablint.report.style import Style
+from stablint.report.words import columns
 from stablint.secrets.masking import mask
 
 _SETTING_COLUMNS = 64
+# What a run comes to (in_words.py), in its order.
+_LABELS = (
+    "framework", "releases", "training", "method", "objective", "precision", "learning rate", "steps", "effective batch", "warm-up steps", "sharding",
+    "checkpoints", "GPU",
+)  # fmt: skip
 
 
 class RunShow(NamedTuple):
@@ -52,9 +59,10 @@ def render_json(runs: Sequence[RunShow]) -> str:
 def _run(run: RunShow, style: Style, secrets: frozenset[str]) -> Iterator[str]:
     files = named(", ".join(plain(file) for file in run.files))
     yield style.paint("bold", f"{files} ({', '.join(run.dialects)})")
-    longest = max((len(name) for name in run.summary), default=0)
+    labels = {name: gettext(name) for name in run.summary}
+    longest = max(map(columns, labels.values()), default=0)
     for name, words in run.summary.items():
-        yield f"  {name:<{longest}}  {plain(words)}"
+        yield f"  {labels[name]}{' ' * (longest - columns(labels[name]))}  {plain(words)}"
     ordered = sorted(run.facts, key=lambda fact: (_namespace(fact), fact.name))
     for namespace, facts in groupby(ordered, key=_namespace):
         yield ""
