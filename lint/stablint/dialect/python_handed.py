@@ -129,6 +129,14 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
         )
         if _BARE.fullmatch(made):
             yield _called(document, "adapted_bare_model", last_word(made), model)
+        if (
+            isinstance(base, Call)
+            and (last_word(base.name) == "get_peft_model" or _ADAPTED.fullmatch(base.name))
+            and not base.local
+        ):
+            yield _called(document, "adapted_twice", True, model)
+    yield from _batches(document, trainer)
+    yield from _decoded(document, trainer)
     yield from _labels(document, module, trainer)
     yield from _markers(document, module)
 
@@ -137,6 +145,45 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
 _BARE = re.compile(
     r"(?:transformers\.)?(?:Llama|Mistral|Mixtral|Qwen2|Qwen2Moe|Qwen3|Qwen3Moe|Gemma|Gemma2|Phi|Phi3|Olmo|Olmo2|StableLm|Starcoder2)Model"
 )
+
+
+_ADAPTED = re.compile(r"peft\.(?:\w+\.)*(?:Auto)?PeftModel\w*\.from_pretrained")
+# Rows of one length, or padded ones.
+_EVEN = re.compile(r"padding|\.pad\(|group_texts|block_size|chunk|packing|concatenate|pad_sequence|pad_to")
+
+
+def _batches(document: Document, trainer: Call) -> Iterator[Statement]:
+    """What makes a batch of rows, and whether the program makes them of one length."""
+    text = document.text.text
+    collator = trainer.arguments.get("data_collator")
+    if isinstance(collator, Call) and not collator.local:
+        yield _called(document, "collator", last_word(collator.name), collator)
+    tokenised = re.search(r"\btruncation\s*=\s*True", text)
+    if trainer.arguments.open or tokenised is None or _EVEN.search(text):
+        return
+    yield _stated(document, "launch.shows.rows_of_any_length", True, "truncation", tokenised.start(), tokenised.end())
+    given = {entry.key for entry in trainer.arguments.entries}
+    if given.isdisjoint({"data_collator", "processing_class", "tokenizer"}) and len(trainer.positional) < 3:
+        yield _called(document, "nothing_pads", True, trainer)
+
+
+def _decoded(document: Document, trainer: Call) -> Iterator[Statement]:
+    """What the program's metrics make of the predictions: logits cannot be decoded, nor can the -100 that joined batches are filled with."""
+    text = document.text.text
+    found = re.search(r"\bbatch_decode\(\s*(\w*pred\w*)", text)
+    if found is None or trainer.arguments.get("compute_metrics") is None:
+        return
+    chosen = re.search(r"argmax|topk|\.max\(|pred_ids\s*=", text) is not None
+    yield _stated(
+        document,
+        "launch.shows.predictions_decoded",
+        "chosen" if chosen else "plain",
+        "batch_decode",
+        found.start(),
+        found.end(),
+    )
+    filled = re.search(rf"{found[1]}\s*\[[^\]]*-\s*100|where\(\s*{found[1]}\b|-100", text) is not None
+    yield _stated(document, "launch.shows.padding_decoded", not filled, "batch_decode", found.start(), found.end())
 
 
 def _markers(document: Document, module: Module) -> Iterator[Statement]:
@@ -227,6 +274,9 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
         if isinstance(sampler, Call) and last_word(sampler.name) == "DistributedSampler" and not sampler.local:
             yield _called(document, "sampler_shards_too", True, sampler)
             break
+    names = [last_word(one.name).lower() if isinstance(one, Call) else "loader" for one in prepared]
+    if prepared and not any("loader" in name for name in names) and "dataloader" not in text.lower():
+        yield _called(document, "prepares_no_loader", True, engine)
     for one in prepared:
         if isinstance(one, Call) and python_kinds.is_optimizer(one) and "Dummy" not in one.name:
             yield _called(document, "prepares_optimizer", True, one)
