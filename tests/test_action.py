@@ -238,3 +238,39 @@ def test_a_file_that_is_called_like_the_end_of_options_fails_the_step(act):
 def test_no_input_stands_in_a_script():
     """`${{ inputs.x }}` in a script is text of that script: an injection."""
     assert not [step["name"] for step in ACTION["runs"]["steps"] if "${{" in step.get("run", "")]
+
+
+NAMES = (
+    "::error::owned.yaml",
+    "a\n::set-output name=owned::b.yaml",
+    "a%0A::warning::owned.yaml",
+    "##[error]owned.yaml",
+    "`owned`|<img>.yaml",
+    "\x1b[2Jowned.yaml",
+)
+SETTINGS = {
+    "pip.conf": "[global]\nindex-url = http://127.0.0.1:9/owned\n",
+    ".pip/pip.conf": "[global]\nindex-url = http://127.0.0.1:9/owned\n",
+    "setup.cfg": "[install]\nprefix=owned\n",
+    "pyvenv.cfg": "home = owned\n",
+    "python3": "#!/bin/sh\ntouch owned\n",
+    "rm": "#!/bin/sh\ntouch owned\n",
+    "cat": "#!/bin/sh\ntouch owned\n",
+    "x.pth": "import os; open('owned', 'w')\n",
+}
+
+
+def test_names_and_settings_of_the_checkout_command_nothing(act):
+    """Annotations are written for each file: none of their names begins a command of the runner, the log's terminal or the summary's HTML."""
+    done = act({**dict.fromkeys(NAMES, TRAIN), **SETTINGS, "train.yaml": TRAIN}, gpu="A100-80GB", sarif="true")
+    assert (done.code, done.uploads) == (1, True), done.output
+    assert not list(done.workspace.parent.rglob("owned"))
+    commands = [line for line in done.output.splitlines() if line.lstrip().startswith(("::", "##["))]
+    assert commands and all(re.match(r"::(?:error|warning|notice) file=", line) for line in commands)
+    assert "\x1b" not in done.output + done.summary and "<img>" not in done.summary
+    assert not [line for line in done.summary.splitlines() if line.startswith("::")]
+    assert len({r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in done.sarif()["runs"][0]["results"]}) == 7  # fmt: skip
+    assert {name for name in done.outputs if name.startswith("steps.")} == {
+        "steps.install.outputs.bin",
+        "steps.check.outputs.sarif-file",
+    }

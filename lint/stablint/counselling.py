@@ -18,7 +18,7 @@ from stablint.fitting.remedies import remedies, with_facts
 from stablint.forecasting import chosen, draws_nothing_new, holds, reread, write_files
 from stablint.inspect import Inspection, effective, inspect
 from stablint.options import Wrong
-from stablint.outputs import tell_faults, wants_color
+from stablint.outputs import tell_faults, wants_color, why_none
 from stablint.report.plain import to_json
 from stablint.run.world import World
 from stablint.secrets import exit
@@ -56,7 +56,7 @@ def advise(paths: list[str], options: Options) -> tuple[Inspection, list[Counsel
     """Every run under the paths on every card that is named. Raises discover.NoSuchPath, Wrong where there is no run."""
     found = inspect(paths, options)
     if not found.runs:
-        raise Wrong("no training configuration: nothing to improve")
+        raise Wrong(f"{why_none(found)}: nothing to improve")
     counsels = []
     for run in found.runs:
         world = effective(run)

@@ -17,7 +17,7 @@ from stablint.hazard.checker import check
 from stablint.hazard.model import load as hazards
 from stablint.inspect import Inspection, effective, inspect
 from stablint.options import Wrong
-from stablint.outputs import tell_faults, wants_color, write_picture
+from stablint.outputs import tell_faults, wants_color, why_none, write_picture
 from stablint.report.model import FileEdits
 from stablint.report.plain import to_json
 from stablint.run.world import Run, World
@@ -72,7 +72,7 @@ def forecast(paths: list[str], options: Options) -> tuple[Inspection, list[Forec
     """Every run under the paths on every card that is named. Raises discover.NoSuchPath, Wrong where there is no run or no card."""
     found = inspect(paths, options)
     if not found.runs:
-        raise Wrong("no training configuration: nothing to tell the memory of")
+        raise Wrong(f"{why_none(found)}: nothing to tell the memory of")
     if not options.gpus:
         raise Wrong('name the card: --gpu "RTX 4090", --gpu "A100-80GB x4" or --gpu auto')
     forecasts = []

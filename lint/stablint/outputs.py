@@ -140,6 +140,14 @@ def tell_faults(found: Inspection) -> None:
         exit.tell(plain(f"internal error: {exit.masked(line)} (please report it; STABLINT_DEBUG=1 prints where)"))
 
 
+def why_none(found: Inspection) -> str:
+    """Why there is no run: files that could not be read, or none that is a training configuration."""
+    unread = [
+        f"{plain(one.file)}: {plain(one.reason or '')}" for one in found.report.files if one.status == "unreadable"
+    ]
+    return "; ".join(unread[:5]) if unread else "no training configuration"
+
+
 def _render(
     output: Output,
     report: Report,

@@ -16,7 +16,7 @@ from stablint.in_words import in_words
 from stablint.inspect import effective, inspect
 from stablint.log.template import printed_by
 from stablint.options import Wrong
-from stablint.outputs import tell_faults, wants_color
+from stablint.outputs import tell_faults, wants_color, why_none
 from stablint.policy import means
 from stablint.report import explain, rules, show
 from stablint.report.plain import plain, to_json
@@ -40,7 +40,7 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
     for name, why in found.unread:
         exit.tell(f"{plain(name)}: {plain(why)}")
     if not found.runs:
-        raise Wrong("no training configuration: nothing to show")
+        raise Wrong(f"{why_none(found)}: nothing to show")
     runs = [shown(run) for run in found.runs]
     secrets = found.secrets
     exit.learn(secrets)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from pathlib import Path
@@ -159,3 +160,23 @@ def test_wrong_usage(words: list[str], tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(SystemExit) as ended:
         raise SystemExit(watch(*words))
     assert ended.value.code == WRONG
+
+
+@pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="this system does not tell where a file has holes")
+@pytest.mark.parametrize("head", ["", HEALTHY, "{"])
+@pytest.mark.parametrize("name", ["train.log", "trainer_state.json"])
+def test_a_hole_of_twenty_gigabytes_costs_nothing(
+    name: str, head: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / name
+    log.write_text(head)
+    with open(log, "r+b") as file:
+        file.truncate(20_000_000_000)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\n" + TROUBLE.encode())
+    began = time.process_time()
+    assert main(["diagnose", str(log), "--isolated"]) == FOUND
+    assert "FlashAttention" in capsys.readouterr().out
+    if name == "train.log":
+        assert watch(str(log)) == FOUND
+    assert time.process_time() - began < 4

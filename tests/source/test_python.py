@@ -13,7 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablint.source import python, python_edit
-from stablint.source.tree import Call, Document, Edit, Entry, Mapping, Module, Scalar, Sequence, Text, Unknown, Verbatim
+from stablint.source.tree import (
+    Call,
+    Document,
+    Edit,
+    Entry,
+    Mapping,
+    Module,
+    Problem,
+    Scalar,
+    Sequence,
+    Text,
+    Unknown,
+    Verbatim,
+)
 
 LINT = Path(__file__).parents[2] / "lint"
 
@@ -541,3 +554,13 @@ def test_what_is_imported_whatever_happens_is_a_call_of_its_own():
         ("trl.SFTConfig", "SFTConfig"),
         ("trl.SFTTrainer", "SFTTrainer as Trainer"),
     ]
+
+
+@pytest.mark.parametrize(
+    "call", ["f(a=1, b=2, a=3)", "f(g(a=1, a=1))", "class A(b=1, b=2): ...", "@f(a=1, a=2)\ndef g(): ..."]
+)
+def test_an_argument_named_twice_is_no_python(call: str) -> None:
+    with pytest.raises(SyntaxError):
+        compile(call, "x", "exec")
+    assert call.startswith("class") or isinstance(python.module(call), Problem)
+    assert not isinstance(python.module("f(**a, **a, b=1)"), Problem)

@@ -10,7 +10,7 @@ import os
 from typing import BinaryIO, NamedTuple
 
 from stablint.log.reading import TROUBLE
-from stablint.log.source import BLOCK, BOMS, Block
+from stablint.log.source import BLOCK, BOMS, Block, behind_hole
 
 _LOOKS = 3  # for which lines behind trouble wait at most
 _TAIL = 24  # lines behind a word of trouble that may belong to it
@@ -99,6 +99,9 @@ class Tail:
             self._open()
             anew = "truncated"
         data = self._stream.read(64 * BLOCK)
+        if len(data) == 64 * BLOCK == data.count(0):  # a hole, of which no writer fills that much again
+            behind_hole(self._stream)
+            data = self._stream.read(64 * BLOCK)
         found += self._buffer.take(data, quiet=not data)
         return Look(tuple(found), bool(data), anew)
 

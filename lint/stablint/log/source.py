@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import BinaryIO, NamedTuple
 
 BLOCK = 1 << 20  # bytes that are looked at together
 _LARGEST_JSON = 200 << 20  # bytes of a JSON document, which must be read whole
+_HOLE = b"\0" * 8  # in no text of any encoding
 _TEXTS = (".log", ".out", ".txt", ".err", ".jsonl")
 BOMS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"), (codecs.BOM_UTF8, "utf-8-sig"))
 
@@ -48,7 +50,7 @@ def _number(name: str) -> tuple[int, str]:
 def blocks(stream: BinaryIO, name: str) -> Iterator[Block]:
     """What a stream holds. Raises Unreadable for a JSON document that is none of a run."""
     head = stream.read(BLOCK)
-    if name.endswith((".json", ".ipynb")) and head.lstrip()[:1] in (b"{", b"["):
+    if name.endswith((".json", ".ipynb")) and head.lstrip()[:1] in (b"{", b"[") and _HOLE not in head:
         rest = stream.read(_LARGEST_JSON)
         lines = _of_document(head + rest, name)
         if lines is not None:
@@ -63,8 +65,22 @@ def blocks(stream: BinaryIO, name: str) -> Iterator[Block]:
 
 def _pieces(head: bytes, stream: BinaryIO) -> Iterator[bytes]:
     while head:
-        yield head
+        if head.count(0) == len(head):  # where a file has a hole there may be terabytes of nothing
+            behind_hole(stream)
+        else:
+            yield head
         head = stream.read(BLOCK)
+
+
+def behind_hole(stream: BinaryIO) -> None:
+    """To the next place where the file holds something, where the system knows."""
+    if not hasattr(os, "SEEK_DATA"):
+        return
+    try:
+        stream.seek(os.lseek(stream.fileno(), stream.tell(), os.SEEK_DATA))
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # there is none
+            stream.seek(0, os.SEEK_END)
 
 
 def _decoded(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:

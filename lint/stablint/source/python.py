@@ -65,7 +65,7 @@ def module(
     # `ast` and what needs it are loaded for Python files only.
     from stablint.source.python_functions import alone, functions
     from stablint.source.python_names import Names
-    from stablint.source.python_parse import parse
+    from stablint.source.python_parse import parse, repeated
     from stablint.source.python_places import Places
     from stablint.source.python_settable import settable
     from stablint.source.python_suites import holds_tests
@@ -75,7 +75,13 @@ def module(
     if isinstance(tree, Problem):
         return tree
     names = Names(tree)
-    values = Values(source, Places(source), names)
+    places = Places(source)
+    for found in names.calls:
+        again = repeated(found.node)
+        if again is not None:
+            start = places.start(again)
+            return Problem("syntax-error", f"keyword argument repeated: {again.arg}"[:200], start, start + 1)
+    values = Values(source, places, names)
     calls = [call for found in names.calls if _may_tell(found) and (call := values.call(found)) is not None]
     calls += values.filled()
     calls += settable(values.caller)

@@ -46,6 +46,19 @@ def parse(source: str) -> ast.Module | Problem:
         return Problem(UNPARSED, "nested too deeply for Python's parser", 0, 0)
 
 
+def repeated(call: ast.Call) -> ast.keyword | None:
+    """An argument that is named a second time. The parser lets it pass; Python refuses the file all the same."""
+    if len(call.keywords) < 2:
+        return None
+    seen = set[str]()
+    for keyword in call.keywords:
+        if keyword.arg in seen:
+            return keyword
+        if keyword.arg is not None:
+            seen.add(keyword.arg)
+    return None
+
+
 def _refused(message: str) -> str:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return f"not Python that {version} knows: {message[:_LONGEST]}"
