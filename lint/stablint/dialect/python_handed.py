@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from stablint.dialect import python_kinds
 from stablint.dialect.fragment import last_word
 from stablint.run.fact import Explicit, Place, Statement
-from stablint.source.tree import Call, Document, Entry, Function, Module, Node, Scalar, Sequence, Unknown
+from stablint.source.tree import Call, Document, Entry, Function, Mapping, Module, Node, Scalar, Sequence, Unknown
 
 _TRAINERS = ("trainer", "own-trainer")
 # What every process must come to: it exchanges weights, gradients or results with the others. By what it is a method of.
@@ -135,6 +135,7 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
             and not base.local
         ):
             yield _called(document, "adapted_twice", True, model)
+    yield from _columns(document, trainer)
     yield from _batches(document, trainer)
     yield from _decoded(document, trainer)
     yield from _labels(document, module, trainer)
@@ -145,6 +146,25 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
 _BARE = re.compile(
     r"(?:transformers\.)?(?:Llama|Mistral|Mixtral|Qwen2|Qwen2Moe|Qwen3|Qwen3Moe|Gemma|Gemma2|Phi|Phi3|Olmo|Olmo2|StableLm|Starcoder2)Model"
 )
+
+
+def _columns(document: Document, trainer: Call) -> Iterator[Statement]:
+    """The columns of the rows, in their order, where the program writes them out or chooses them right before it hands them over."""
+    rows = trainer.arguments.get("train_dataset")
+    if not isinstance(rows, Call) or rows.conditional:
+        return
+    given = next(iter(rows.positional), None) or rows.arguments.get("mapping") or rows.arguments.get("column_names")
+    names: list[object] = []
+    if last_word(rows.name) == "from_dict" and isinstance(given, Mapping) and not given.open:
+        names = [entry.key for entry in given.entries]
+    elif last_word(rows.name) == "from_list" and isinstance(given, Sequence) and given.items:
+        first = given.items[0]
+        names = [entry.key for entry in first.entries] if isinstance(first, Mapping) and not first.open else []
+    elif last_word(rows.name) == "select_columns" and isinstance(given, Sequence):
+        names = [item.value for item in given.items if isinstance(item, Scalar)]
+    if names and all(isinstance(name, str) for name in names):
+        yield _called(document, "columns", names, rows)
+        yield _called(document, "first_column", names[0], rows)
 
 
 _ADAPTED = re.compile(r"peft\.(?:\w+\.)*(?:Auto)?PeftModel\w*\.from_pretrained")
