@@ -38,6 +38,8 @@ RULES: dict[str, Rule] = {
     "derived.trains": method.trains,
     "derived.lora_scale": method.lora_scale,
     "derived.accelerator_made": method.accelerator_made,
+    "derived.model_loaded_first": method.model_loaded_first,
+    "derived.encoder_decoder": method.encoder_decoder,
     "derived.unknown_arguments_pass": method.unknown_arguments_pass,
     "derived.adalora_pruning_end": method.adalora_pruning_end,
     "derived.lora_targets_missing": method.lora_targets_missing,

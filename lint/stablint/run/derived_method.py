@@ -373,6 +373,18 @@ def accelerator_made(w: World) -> Answer:
     return Answer(w.is_stated("accelerate.accelerator"), ("accelerate.accelerator",))
 
 
+def model_loaded_first(w: World) -> Answer:
+    """Is the model loaded before the arguments are made, so that it is loaded as if no ZeRO-3 were configured?"""
+    name = "launch.done.model_before_arguments"
+    return Answer(w.stated(name) is True, (name,))
+
+
+def encoder_decoder(w: World) -> Answer:
+    """Is the model one whose prompt goes to an encoder and its answer to a decoder, as far as the class that loads it says?"""
+    name = "launch.shows.model_class"
+    return Answer(w.stated(name) == "AutoModelForSeq2SeqLM", (name,))
+
+
 def unknown_arguments_pass(w: World) -> Answer:
     """Is LLaMA-Factory's parser told to let arguments pass that it does not have (llamafactory 0.9.5 hparams/parser.py, extras/misc.py)?"""
     name = "launch.env.ALLOW_EXTRA_ARGS"
