@@ -444,6 +444,10 @@ RELEASES = [
     ({"requirements.txt": "trl==0.20.0 \\\n    --hash=sha256:00\n"}, {"trl": "==0.20.0"}),
     # two environments: either may run
     ({"requirements.txt": "trl==0.20.0\n", "requirements-old.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6 || ==0.20.0"}),
+    # a list that leaves open what another pins installs a newer one, unless it reads the other into itself
+    ({"requirements.txt": "trl==0.9.6\n", "new_requirements.txt": "trl\n"}, {"trl": ">=0.9.6"}),
+    ({"requirements.txt": "trl==0.9.6\n", "new_requirements.txt": "-r requirements.txt\ntrl\n"}, {"trl": "==0.9.6"}),
+    ({"requirements.txt": "trl==0.9.6\ntrl\n"}, {"trl": "==0.9.6"}),
     (
         {"uv.lock": UV + '[[package]]\nname = "trl"\nversion = "0.21.0"\n'},
         {"trl": "==0.20.0 || ==0.21.0", "torch": "==2.5.1"},

@@ -65,18 +65,25 @@ def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
     said: dict[str, list[tuple[str, Pin]]] = {"lock": [], "wish": [], "text": []}
     names = _names(folder)
     by_pip = False
+    open_elsewhere: dict[str, set[str]] = {}  # the lists of requirements that name a library alone, by library
     for path, kind, read in _files(folder, names):
         text = _text(path, inside, _LARGEST if kind == "lock" else _LARGEST_TEXT)
         if read is not None:
             said["lock" if kind == "lock" else "wish"] += _said(read(text), path)
         if read is formats.required:
-            said["wish"] += _included(text, path, inside, {os.path.realpath(path)})
+            more = list(_included(text, path, inside, {os.path.realpath(path)}))
+            said["wish"] += more
+            for library in _left_open(text) - {name for name, _ in more}:
+                open_elsewhere.setdefault(library, set()).add(path)
         if kind in ("command", "text"):
             pins = installed(text, path).items()
             said["text" if kind == "text" else "wish"] += [(name, pin) for name, pin in pins if pin.specifier != ANY]
             by_pip = by_pip or bool(pins) or re.search(_BY_PIP, text) is not None
     found = {library: Pin(UNREAD, path) for library, path in _carried(folder, names)}
-    wished = _agreeing(said["wish"])
+    wished = {
+        library: _or_newer(pin) if open_elsewhere.get(library, set()) - {pin.file} and not _is_aside(pin.file) else pin
+        for library, pin in _agreeing(said["wish"]).items()
+    }
     for library, pin in _agreeing(said["lock"]).items():
         # pip reads no such lock: where somebody installs by pip, it is one of two sets
         other = wished.get(library) if by_pip else None
@@ -89,6 +96,18 @@ def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
         if library not in found or _is_named_within(pin, found[library], library):
             found[library] = pin._replace(presumed=True)
     return found
+
+
+def _left_open(text: str) -> set[str]:
+    """The libraries that a list of requirements names without a release."""
+    found = (requirement(line) for line in formats.required(text))
+    return {one.library for one in found if one is not None and one.specifier == ANY}
+
+
+def _or_newer(pin: Pin) -> Pin:
+    """Of two lists one states a release and the other none: who installs by the other has a newer one."""
+    exact = pin.specifier.removeprefix("==")
+    return pin._replace(specifier=f">={exact}") if _is_exact(pin.specifier) and "," not in pin.specifier else pin
 
 
 def _is_named_within(one: Pin, other: Pin, library: str) -> bool:
