@@ -11,6 +11,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from stablint import outputs
+from stablint.cli import main
+
 SCHEMA = json.loads((Path(__file__).parents[1] / "schemas" / "report.schema.json").read_text(encoding="utf-8"))
 CLEAN = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\n"
 ERROR = CLEAN + "fp16: true\nbf16: true\n"  # P143
@@ -259,3 +262,33 @@ def test_help_and_version(stablint):
     assert stablint("--help").returncode == 0
     assert stablint().returncode == 2
     assert stablint("check", "--help").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("environment", "terminal", "expected"),
+    [
+        ({}, True, True), ({}, False, False), ({"TERM": "dumb"}, True, False), ({"NO_COLOR": "1"}, True, False), ({"NO_COLOR": ""}, True, True),
+        ({"FORCE_COLOR": "1"}, False, True), ({"FORCE_COLOR": "", "TERM": "dumb"}, True, False), ({"FORCE_COLOR": "1", "TERM": "dumb"}, False, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
+    ],
+)  # fmt: skip
+def test_the_environment_says_whether_there_are_colours(monkeypatch, environment, terminal, expected):
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(outputs.exit, "is_terminal", lambda error: terminal)
+    assert outputs.wants_color("auto") is expected
+    assert outputs.wants_color("always") and not outputs.wants_color("never")
+
+
+def test_fix_names_what_it_fixed(tmp_path, monkeypatch, capsys):
+    (tmp_path / "train.yaml").write_text(
+        "model_name_or_path: Qwen/Qwen2-7B-Instruct\nfp16: true\nattn_implementation: eager\noutput_dir: out  # stablint: ignore[L101] -- old\n"
+        "learning_rate: 1.0e-5  # stablint: ignore[T103] -- old\ndataset_name: trl-lib/Capybara\nmax_length: 1024\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["train.yaml", "--gpu", "A100-80GB", "--fix"]) == 0
+    told = capsys.readouterr().out
+    assert "Fixed 3 findings.\n  P101 train.yaml: train in bf16\n  S111 train.yaml: " in told and "(2 ×)\n" in told

@@ -43,6 +43,21 @@ TAKEN: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("llamafactory", (), {"stage": "sft", "lora_rank": 8, "cutoff_len": 2048, "optim": "adamw_torch"}),
     ("axolotl", (), {"base_model": "a/b", "sequence_len": 2048, "datasets": [{"path": "x", "type": "alpaca"}]}),
     ("litgpt", (), {"checkpoint_dir": "c", "train": {"max_steps": 10}}),
+    (
+        "torchtune",
+        (),
+        {
+            "optimizer": {"_component_": "torch.optim.AdamW", "lr": 2e-5, "fused": True},
+            "batch_size": 2,
+            "my_key": {"a": [1]},
+        },
+    ),
+    (
+        "torchtune",
+        (),
+        {"dataset": {"_component_": "torchtune.datasets.alpaca_cleaned_dataset", "split": "train[:95%]", "name": "a"}},
+    ),  # takes **kwargs
+    ("axolotl", (), {"base_model": "a/b", "debug": None}),
     ("peft", (), {"peft_type": "LORA", "r": 8, "target_modules": ["q_proj"]}),
 ]
 
@@ -59,6 +74,18 @@ REFUSED: list[tuple[str, tuple[str, ...], dict[str, Any], str]] = [
     ("llamafactory", (), {"stage": "sft", "lora_rnak": 8}, "lora_rnak"),
     ("axolotl", (), {"base_model": "a/b", "sequence_length": 2048}, "sequence_length"),
     ("ms-swift", (), {"model": "a/b", "lora_rnak": 8}, "lora_rnak"),
+    (
+        "torchtune",
+        (),
+        {"model": {"_component_": "torchtune.models.llama3_1.lora_llama3_1_8b", "lora_rnk": 8}},
+        "lora_rnk",
+    ),
+    (
+        "torchtune",
+        (),
+        {"a": {"b": [{"_component_": "torchtune.models.llama3_1.lora_llama3_1_8b", "lora_rnk": 8}]}},
+        "lora_rnk",
+    ),
 ]
 
 

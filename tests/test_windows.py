@@ -174,7 +174,7 @@ def test_a_baseline_of_one_machine_is_that_of_the_other(windows, file, written):
 
 @pytest.mark.parametrize(
     ("environment", "expected"),
-    [({}, False), ({"WT_SESSION": "1"}, True), ({"WT_SESSION": "1", "NO_COLOR": ""}, False)],
+    [({}, False), ({"WT_SESSION": "1"}, True), ({"WT_SESSION": "1", "NO_COLOR": "1"}, False)],
 )
 def test_only_newer_terminals_get_colours(windows, environment, expected, monkeypatch):
     windows.environ = environment

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 from stablint.assemble.asked import Options
 from stablint.cli import CLEAN
+from stablint.dialect.torchtune_keys import COMPONENT, OF_A_RECIPE, OWN
 from stablint.dialect.unread import READERS
 from stablint.inspect import inspect
 from stablint.knowledge import load
 from stablint.options import Wrong, options
 from stablint.report.plain import shown
-from stablint.run.accepted import reader
+from stablint.run.accepted import Reader, reader
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.fields import FieldSpans
 from stablint.run.names import renamed
@@ -46,6 +47,7 @@ class Form(NamedTuple):
     facts: str = "training"
     auto: bool = False  # `auto` may stand for a number or a truth value
     sections: tuple[str, ...] = ()  # of other forms that the same command reads
+    components: str = ""  # the reader of what sections name as their `_component_`
 
 
 _TRL = ("trl.ModelConfig", "trl.ScriptArguments")
@@ -57,12 +59,13 @@ FORMS: dict[str, Form] = {
     "trl-kto": Form("trl", "trl kto", (), ("trl.KTOConfig", *_TRL), True),
     "trl-reward": Form("trl", "trl reward", (), ("trl.RewardConfig", *_TRL), True),
     "deepspeed": Form("deepspeed", "DeepSpeed", (), ("deepspeed.json",), True, "deepspeed", True),
-    "accelerate": Form("accelerate", "accelerate", READERS["accelerate"], facts="accelerate"),
+    "accelerate": Form("accelerate", "accelerate", READERS["accelerate"], facts="accelerate", sections=("dynamo_backend",)),  # read in its old place too
     "peft": Form("peft", "adapter_config.json", (), ("peft.LoraConfig",), True, "lora"),
     "llamafactory": Form("llamafactory", "LLaMA-Factory", ("llamafactory.train",)),
-    "axolotl": Form("axolotl", "axolotl", READERS["axolotl"]),
+    "axolotl": Form("axolotl", "axolotl", READERS["axolotl"], sections=("debug",)),  # common/datasets.py asks the file for it
     "ms-swift": Form("ms-swift", "ms-swift", READERS["ms-swift"], sections=("args", "cmd", "colocate_groups", "rollout", "teacher", "train")),
     "litgpt": Form("litgpt", "litgpt finetune", READERS["litgpt"]),
+    "torchtune": Form("torchtune", "torchtune", ("torchtune.recipe",), more=True, components="torchtune.components"),
 }  # fmt: skip
 
 _NUMBER = {"type": "string", "pattern": r"^[-+]?[0-9][0-9_]*(\.[0-9]*)?([eE][-+]?[0-9]+)?$"}
@@ -106,6 +109,8 @@ def schema(name: str, asked: Options) -> dict[str, Any]:
     told = sorted({library for library, _ in _asked(form, releases)})
     which = ", ".join(f"{library} {_text(releases, library)}" for library in told)
     tree = _nested(words, form, releases)
+    if form.components and (components := reader(form.components)) is not None:
+        tree = _with_components(tree, components, releases)
     return {
         "$schema": DRAFT,
         "$id": f"urn:stablint:schema:{name}:{':'.join(f'{library}-{_text(releases, library)}' for library in told)}",
@@ -183,6 +188,33 @@ def _nested(words: dict[str, FieldSpans | None], form: Form, releases: Releases)
         if inner is not None:
             at["properties"][last]["properties"] = inner
     return top
+
+
+def _with_components(tree: dict[str, Any], components: Reader, releases: Releases) -> dict[str, Any]:
+    """A section that names a component of torchtune's own has the component's arguments and no others; a component of somebody else's has any."""
+    arguments: dict[str, list[str]] = {}
+    for word in of_reader(components, releases):
+        component, _, argument = word.name.rpartition(".")
+        arguments.setdefault(component, []).append(argument)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for component, names in sorted(arguments.items()):
+        alike.setdefault(tuple(sorted({*names, COMPONENT, *OF_A_RECIPE})), []).append(f"{OWN}{component}")
+    rules = [
+        {
+            "if": {"properties": {COMPONENT: {"enum": several}}, "required": [COMPONENT]},
+            "then": {"properties": {name: {} for name in names}, "additionalProperties": False},
+        }
+        for names, several in alike.items()
+    ]
+    inner = {"$ref": "#/definitions/value"}
+    value = {"items": inner, "additionalProperties": inner, "allOf": rules}
+    properties = {key: {**told, **inner} for key, told in tree["properties"].items()}
+    return {
+        **tree,
+        "properties": {key: {"allOf": [told]} if len(told) > 1 else told for key, told in properties.items()},
+        "additionalProperties": inner,
+        "definitions": {"value": value},
+    }
 
 
 def _key(

@@ -195,10 +195,15 @@ def _statistics(found: Inspection) -> str:
 
 
 def wants_color(choice: str, *, error: bool = False) -> bool:
-    """Of `--color`: `auto` is a terminal that is not told otherwise (https://no-color.org) and that knows the escapes."""
-    return choice == "always" or (
-        choice == "auto" and exit.is_terminal(error=error) and "NO_COLOR" not in os.environ and _knows()
-    )
+    """Of `--color`: `auto` is a terminal that knows the escapes, unless the environment says otherwise: NO_COLOR (https://no-color.org) and
+    FORCE_COLOR (https://force-color.org), whatever is not empty, and TERM=dumb."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return exit.is_terminal(error=error) and os.environ.get("TERM") != "dumb" and _knows()
 
 
 def _knows() -> bool:

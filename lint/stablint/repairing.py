@@ -61,8 +61,11 @@ def write(
         return done
     lost = texts.keys() - set(outcome.written)
     kept = {path: text for path, text in done.texts.items() if path not in lost}
-    fixed = sum(lost.isdisjoint(paths) for paths in done.repairs)
-    return done._replace(texts=kept, inspection=again(), fixed=fixed, unwritten=True)
+    named = zip(done.inspection.report.fixed, done.repairs, strict=True)
+    fixed = tuple(one for one, paths in named if lost.isdisjoint(paths))
+    now = again()
+    now = now._replace(report=now.report._replace(fixed=fixed))
+    return done._replace(texts=kept, inspection=now, fixed=len(fixed), unwritten=True)
 
 
 def interrupted(error: KeyboardInterrupt, changed: list[str], base: str) -> Stopped:

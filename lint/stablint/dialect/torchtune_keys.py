@@ -14,9 +14,9 @@ from stablint.run.accepted import Reader, reader
 from stablint.run.fact import Statement
 from stablint.source.tree import Mapping, Node, Scalar, Sequence
 
-_OWN = "torchtune."
+COMPONENT, OWN = "_component_", "torchtune."
 # The recipe for several data sets takes these out before the component gets the rest (recipes/dev/lora_finetune_distributed_multi_dataset.py).
-_OF_A_RECIPE = frozenset({"name", "streaming", "shuffle", "parallel_method", "num_workers", "transform", "weight"})
+OF_A_RECIPE = frozenset({"name", "streaming", "shuffle", "parallel_method", "num_workers", "transform", "weight"})
 
 
 def arguments(block: Block, name: str, layer: str) -> Iterator[Statement]:
@@ -40,14 +40,14 @@ def _of_component(
 ) -> Iterator[Statement]:
     node = mapping.get("_component_")
     component = node.value if isinstance(node, Scalar) else None
-    if not isinstance(component, str) or not component.startswith(_OWN):
+    if not isinstance(component, str) or not component.startswith(OWN):
         return
-    above = component[len(_OWN) :]
+    above = component[len(OWN) :]
     if not known.has_below(above):
         return
     for entry in mapping.entries:
         key = f"{above}.{entry.key}"
-        of_recipe = path[:1] == ("dataset",) and entry.key in _OF_A_RECIPE
+        of_recipe = path[:1] == ("dataset",) and entry.key in OF_A_RECIPE
         if entry.key != "_component_" and not known.as_long_as_its_section(key) and not of_recipe:
             yield statement(block, entry, (*path, entry.key), Row(entry.key, f"keys.torchtune.{key}"), layer)
 

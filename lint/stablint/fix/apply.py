@@ -77,6 +77,7 @@ class _Repair:
         self.refused: dict[str, str] = {}  # fingerprint → why; empty where it is nobody's fault
         self.kept_out: dict[str, str] = {}  # fingerprint → the error that would come of it
         self.repairs: list[tuple[str, ...]] = []
+        self.named: list[tuple[str, str, str]] = []  # the same for people
         self.seen: set[Stand] = {()}
         self.faults = Faults()
         self.state = check(texts, None)
@@ -109,6 +110,8 @@ class _Repair:
             for file in diagnostic.fix.files if diagnostic.fix else ():
                 self.before.setdefault(file.text.path, file.text)
             self.repairs.append(tuple(file.text.path for file in diagnostic.fix.files) if diagnostic.fix else ())
+            where = diagnostic.text.name if diagnostic.text is not None else ""
+            self.named.append((diagnostic.code, where, diagnostic.fix.title if diagnostic.fix else ""))
         self.current = _texts(start, accepted)
         same = {path: text.text for path, text in checked.items()} == {
             path: text.text for path, text in self.current.items()
@@ -247,6 +250,7 @@ def repair(
     if work.kept_out:  # nobody is promised again what was not done
         advised = tuple(_by_hand(d) if d.fingerprint in work.kept_out else d for d in state.report.diagnostics)
         state = state._replace(report=state.report._replace(diagnostics=advised))
+    state = state._replace(report=state.report._replace(fixed=tuple(work.named)))
     before, current = work.before, work.current
     changed = {path: text for path, text in current.items() if path in before and text.text != before[path].text}
     return Repaired(

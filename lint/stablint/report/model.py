@@ -105,6 +105,7 @@ class Report(NamedTuple):
     not_found: tuple[str, ...] = ()  # configurations that a run names and that are not there: `ds.json` (train.yaml:6)
     notes: tuple[str, ...] = ()  # what else was not checked, and why
     unopened: tuple[str, ...] = ()  # files and folders that are there and that the system keeps back
+    fixed: tuple[tuple[str, str, str], ...] = ()  # what was repaired before: code, file, the words of the repair
 
     @property
     def incomplete(self) -> bool:

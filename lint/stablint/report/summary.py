@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from stablint.language import gettext, ngettext
 from stablint.report.model import SEVERITIES, Diagnostic, Report
-from stablint.report.plain import plain
+from stablint.report.plain import named, plain
 
 _NAMED = 3  # files that are not there, and checks that wait for a release, by name
 _COUNTED = {
@@ -41,6 +42,7 @@ def summary(report: Report, *, fixed: int = 0, named: bool = False) -> Iterator[
     """`fixed` is how many findings were repaired in the files before this report was made. `named`: checks that wait are all named."""
     if fixed:
         yield ngettext("Fixed {number} finding.", "Fixed {number} findings.", fixed).format(number=f"{fixed:,}")
+        yield from _fixed(report)
     checked = sum(file.status == "checked" for file in report.files)
     hidden = len(report.diagnostics) - len(active(report))
     accepted = gettext("; {number} accepted").format(number=f"{hidden:,}") if hidden else ""
@@ -63,6 +65,19 @@ def summary(report: Report, *, fixed: int = 0, named: bool = False) -> Iterator[
         yield none.format(where=_where(report, checked), accepted=accepted)
     yield from _undetermined(report, named)
     yield from (plain(note) for note in notes(report, _NAMED))
+
+
+_MOST_FIXED = 20  # repairs that are named
+
+
+def _fixed(report: Report) -> Iterator[str]:
+    """Which; the same one of a file once, with how often."""
+    counted = Counter(report.fixed)
+    for (code, file, title), number in list(counted.items())[:_MOST_FIXED]:
+        times = f" ({number} ×)" if number > 1 else ""
+        yield f"  {code} {named(plain(file))}: {plain(title)}{times}"
+    if (more := len(counted) - _MOST_FIXED) > 0:
+        yield "  " + gettext("… and {number} more.").format(number=more)
 
 
 def closing(report: Report, tail: str, *, fixed: int = 0) -> Iterator[str]:
