@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from stablint.dialect.fragment import last_word
+from stablint.dialect.python_seen import calls, seen_in
 from stablint.run.fact import Explicit, Place, Statement
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
@@ -47,8 +48,8 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
 def _callbacks(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     given = trainer.arguments.get("callbacks")
     found = [one for one in given.items if isinstance(one, Call)] if isinstance(given, Sequence) else []
-    for call in module.calls:
-        if last_word(call.name) == "add_callback" and _same(call.receiver, trainer) and not call.conditional:
+    for call in calls(module, "add_callback"):
+        if _same(call.receiver, trainer) and not call.conditional:
             found += [one for one in call.positional if isinstance(one, Call)]
     for one in found:
         if last_word(one.name) == "EarlyStoppingCallback" and not one.local and not one.conditional:
@@ -89,15 +90,15 @@ def _made(document: Document, made: Call) -> Iterator[Statement]:
 
 def _steps_of_adalora(document: Document, trainer: Call) -> Iterator[Statement]:
     """AdaLoRA moves its ranks in a call of its own after each step, which no release of the Trainer makes."""
-    if not trainer.local and not re.search(r"update_and_allocate|rankallocator", document.text.text):
+    if not trainer.local and not seen_in(r"update_and_allocate|rankallocator", document.text.text):
         yield _said(document, "launch.done.ranks_reallocated", False, trainer)
 
 
 def _merges(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
-    if re.search(r"GatheredParameters|zero_to_fp32|gather", document.text.text):
+    if seen_in(r"GatheredParameters|zero_to_fp32|gather", document.text.text):
         return
-    for call in module.calls:
-        if last_word(call.name) == "merge_and_unload" and call.start > trainer.end and not call.conditional:
+    for call in calls(module, "merge_and_unload"):
+        if call.start > trainer.end and not call.conditional:
             of = call.receiver
             model = trainer.arguments.get("model") or next(iter(trainer.positional), None)
             if _same(of, model) or call.name == "trainer.model.merge_and_unload" or _same(of, trainer):
@@ -189,7 +190,7 @@ def _tokens(document: Document, module: Module, loader: Call) -> Iterator[Statem
     if not added:
         return
     first = added[0]
-    resized = re.search(r"resize_token_embeddings|resize_and_embedding|smart_tokenizer|set_input_embeddings|setup_chat_format"
+    resized = seen_in(r"resize_token_embeddings|resize_and_embedding|smart_tokenizer|set_input_embeddings|setup_chat_format"
                         r"|clone_chat_template|resize_vocab|add_new_tokens|init_new_embeddings", document.text.text)  # fmt: skip
     yield _said(document, "launch.done.tokens_added", "all" if _learned(added) else "pad", first)
     yield _said(document, "launch.done.embeddings_resized", resized is not None, first)

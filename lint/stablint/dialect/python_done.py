@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from stablint.dialect import python_kinds
 from stablint.dialect.fragment import last_word
+from stablint.dialect.python_seen import calls, seen_in
 from stablint.run.fact import Explicit, Place, Statement
 from stablint.source.tree import Call, Document, Entry, Module, Node, Scalar
 
@@ -63,11 +64,11 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
         others = text[: model.start] + text[model.end :]
         if frozen and not model.arguments.open and len(model.positional) < 4 and not _UNFREEZES.search(others):
             yield _said(document, "adapter_frozen", True, model.name_start, model.name_end)
-    trains = [call for call in module.calls if _is_train_of(call, trainer)]
+    trains = [call for call in calls(module, "train") if _is_train_of(call, trainer)]
     if trains and not any(call.arguments.entries or call.arguments.open or call.positional for call in trains):
         first = trains[0]
         yield _said(document, "trains_from_start", True, first.name_start, first.name_end)
-    if not trainer.local and not _TELLS_PAD.search(text):
+    if not trainer.local and not seen_in(_TELLS_PAD, text):
         yield _said(document, "pad_token_told_model", False, trainer.name_start, trainer.name_end)
 
 

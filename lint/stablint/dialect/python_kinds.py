@@ -146,7 +146,23 @@ def positional(kind: str, name: str) -> tuple[str, ...]:
     return _UNSLOTH_ADAPTS if kind == "unsloth-adapter" else ()
 
 
+_MOST_KINDS = 20_000
+_kinds: dict[int, tuple[Call, str]] = {}  # the call itself is kept, so that no other has its number
+
+
 def kind(call: Call) -> str:
+    """Asked of every call for every trainer of a file, and answered once."""
+    known = _kinds.get(id(call))
+    if known is not None:
+        return known[1]
+    if len(_kinds) >= _MOST_KINDS:
+        _kinds.clear()
+    found = _kind(call)
+    _kinds[id(call)] = call, found
+    return found
+
+
+def _kind(call: Call) -> str:
     word = last_word(call.name)
     if call.local and "." not in call.name:  # a class of the file's own, whichever library has one of that name
         return "program" if call.parsed and _trains(_plain(call)) else ""
