@@ -11,22 +11,23 @@ from collections.abc import Iterator
 
 from stablint.dialect import python_kinds
 from stablint.dialect.fragment import last_word
-from stablint.dialect.python_seen import calls, seen_in
 from stablint.run.fact import Explicit, Place, Statement
 from stablint.source.tree import Call, Document, Entry, Function, Mapping, Module, Node, Scalar, Sequence, Unknown
 
 _TRAINERS = ("trainer", "own-trainer")
 # What every process must come to: it exchanges weights, gradients or results with the others. By what it is a method of.
 _TOGETHER = re.compile(
-    r"(?:\w+\.)*(?:\w*trainer\.(?:train|evaluate|predict|save_model|save_state)|accelerator\.(?:prepare|gather|gather_for_metrics|reduce|backward"
-    r"|save_state|get_state_dict|wait_for_everyone|pad_across_processes)|\w*engine\.save_checkpoint|(?:distributed|dist)\.(?:barrier|all_reduce"
+    r"(?:\w{1,40}\.){0,8}(?:\w{0,40}trainer\.(?:train|evaluate|predict|save_model|save_state)|accelerator\.(?:prepare|gather|gather_for_metrics|reduce|backward"
+    r"|save_state|get_state_dict|wait_for_everyone|pad_across_processes)|\w{0,40}engine\.save_checkpoint|(?:distributed|dist)\.(?:barrier|all_reduce"
     r"|all_gather|all_gather_object|broadcast_object_list))"
 )
 _MOVES = frozenset({"to", "cuda", "half", "float"})
-_PLAIN_BACKWARD = re.compile(r"^[ \t]*\w*loss\w*\.backward\(", re.MULTILINE)
-_DIVIDED = re.compile(r"\bloss\w*\s*(?:/=|=[^=\n]*loss\w*\)?\s*/)\s*[\w.]*accum", re.IGNORECASE)
+_PLAIN_BACKWARD = re.compile(r"^[ \t]*\w{0,40}loss\w{0,40}\.backward\(", re.MULTILINE)
+_DIVIDED = re.compile(
+    r"\bloss\w{0,40}[ \t]{0,8}(?:/=|=[^=\n]{0,120}loss\w{0,40}\)?[ \t]{0,8}/)[ \t]{0,8}[\w.]{0,80}accum", re.IGNORECASE
+)
 _COUNTS_BATCHES = re.compile(
-    r"sync_gradients|%\s*\(?[\w.]*(?:accum|gas\b)|\w*(?:step|batch|idx|iter|i)\w*\s*\+?\s*\d*\)?\s*%\s*\(?[\w.]+",
+    r"sync_gradients|%[ \t]{0,8}\(?[\w.]{0,80}(?:accum|gas\b)|\w{0,40}(?:step|batch|idx|iter|i)\w{0,40} {0,8}\+? {0,8}\d{0,8}\)? {0,8}% {0,8}\(?[\w.]",
     re.IGNORECASE,
 )
 _UNSLOTH = re.compile(r"^(?:from|import)[ \t]+unsloth\b", re.MULTILINE)
@@ -35,7 +36,7 @@ _GIVES_INPUT_GRADIENTS = re.compile(
     r"enable_input_require_grads|prepare_model_for_(?:kbit|int8)_training|require_grads?_hook|make_inputs_require_grad|use_reentrant"
     r"|gradient_checkpointing_(?:enable|disable)|modules_to_save|requires_grad_\("
 )
-_TWO_TOWERS = re.compile(r"(?:Encoder|Vision|Speech)\w*DecoderModel\.from_\w*pretrained")
+_TWO_TOWERS = re.compile(r"(?:Encoder|Vision|Speech)\w{0,40}DecoderModel\.from_\w{0,40}pretrained")
 _TO_VISIBLE = re.compile(r"os\.environ(?:\[[\"']CUDA_VISIBLE_DEVICES[\"']\]\s*=(?!=)|\.update\()")
 
 
@@ -43,6 +44,7 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
     """Of one of the program's calls. `kind`: which (python_kinds.kind)."""
     if kind in _TRAINERS:
         yield from _overridden(document, module, call)
+        yield from _own_loader(document, module, call)
         yield from _rewards(document, module, call)
         yield from _formatted(document, module, call)
         yield from _of_trainer(document, module, call)
@@ -50,6 +52,8 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
         yield from _alone(document, module)
     if kind in ("accelerator", "deepspeed"):
         yield from _steps(document, module, call)
+    if kind == "optimizer":
+        yield from _of_torch(document, module, call)
     if kind == "loader":
         yield from _of_loader(document, module, call)
 
@@ -60,6 +64,52 @@ def _overridden(document: Document, module: Module, trainer: Call) -> Iterator[S
     for one in module.functions if trainer.local or not trainer.name.rpartition(".")[0] else ():
         if one.owner == made and not one.open:
             yield _stated(document, f"launch.overrides.{one.name}", list(one.parameters), one.name, one.start, one.end)
+
+
+_NEXT_METHOD = re.compile(r"\n[ \t]*(?:def|class|@)|\n\S")
+_SHARES = re.compile(r"prepare|super\(|Sampler|get_train_dataloader|num_replicas|world_size|process_index|\brank\b")
+
+
+def _own_loader(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """A method of the trainer's own that makes the loader, and does nothing by which each process would get rows of its own."""
+    text = document.text.text
+    made = text[trainer.name_start : trainer.name_end]
+    for one in module.functions:
+        if one.owner == made and one.name == "get_train_dataloader":
+            ends = _NEXT_METHOD.search(text, one.end)
+            body = text[one.end : ends.start() if ends else len(text)]
+            if "DataLoader(" in body and not _SHARES.search(body):
+                yield _stated(document, "launch.shows.own_loader_unshared", True, one.name, one.start, one.end)
+
+
+_SHARDS = frozenset({"FullyShardedDataParallel", "FSDP"})
+
+
+def _of_torch(document: Document, module: Module, optimizer: Call) -> Iterator[Statement]:
+    """The order in which a loop of the program's own shards and makes its optimizer, and what its sampler is told."""
+    text = document.text.text
+    sharded = [
+        one
+        for one in module.calls
+        if last_word(one.name) in _SHARDS and not one.local and one.name.startswith("torch.")
+    ]
+    if sharded and all(one.start > optimizer.end for one in sharded):
+        original = sharded[0].arguments.get("use_orig_params")
+        if not sharded[0].arguments.open and not (isinstance(original, Scalar) and original.value is True):
+            yield _called(document, "sharded_after_optimizer", True, sharded[0])
+    if sharded and (
+        clips := next((c for c in module.calls if last_word(c.name) == "clip_grad_norm_" and _is_torchs(c)), None)
+    ):
+        yield _called(document, "shard_clipped_alone", True, clips)
+    sampler = next((one for one in module.calls if last_word(one.name) == "DistributedSampler" and not one.local), None)
+    unshuffled = sampler.arguments.get("shuffle") if sampler is not None else None
+    if (
+        sampler is not None
+        and "set_epoch" not in text
+        and re.search(r"\bfor[ \t]{1,8}\w{0,40}epoch\w{0,40}[ \t]{1,8}in[ \t]{1,8}\w{0,8}range\(", text)
+    ):
+        if not (isinstance(unshuffled, Scalar) and unshuffled.value is False):
+            yield _called(document, "sampler_without_epoch", True, sampler)
 
 
 def _functions(document: Document, module: Module, node: Node | None) -> list[Function]:
@@ -96,24 +146,22 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
     reference = trainer.arguments.get("ref_model")
     if isinstance(model, Call) and isinstance(reference, Call) and model.start == reference.start:
         yield _called(document, "reference_is_model", True, reference)
-    steps = [one for one in calls(module, "train") if _is(one.receiver, trainer)]
-    switched = next((one for one in calls(module, "set_adapter")
-                     if any(step.start < one.start for step in steps) and any(one.start < step.start for step in steps)), None)  # fmt: skip
-    if switched is not None and not seen_in(r"\.optimizer\s*=|create_optimizer|optimizer\s*=\s*None", text):
+    steps = [one for one in module.calls if last_word(one.name) == "train" and _is(one.receiver, trainer)]
+    switched = next((one for one in module.calls if last_word(one.name) == "set_adapter"
+                     and any(step.start < one.start for step in steps) and any(one.start < step.start for step in steps)), None)  # fmt: skip
+    if switched is not None and not re.search(r"\.optimizer\s*=|create_optimizer|optimizer\s*=\s*None", text):
         yield _called(document, "adapter_switched_between_trainings", True, switched)
     if isinstance(model, Call) and last_word(model.name) == "get_peft_model" and not model.local:
-        first = seen_in(_GIVES_INPUT_GRADIENTS, text) is None
+        first = _GIVES_INPUT_GRADIENTS.search(text) is None
         yield _called(document, "adapter_without_input_gradients", first, model)
     if (late := _late_unsloth(text)) is not None:
         yield _stated(document, "launch.shows.unsloth_imported_late", True, "unsloth", *late)
-    seen = seen_in(_TO_VISIBLE, text)
-    if seen is not None and "CUDA_VISIBLE_DEVICES" in text[seen.start() : seen.end() + 80]:
-        begun = [one for one in module.calls if python_kinds.kind(one) in ("arguments", "loader") and not one.parsed]
-        if begun and all(one.end < seen.start() for one in begun) and seen.start() < trainer.start:
+    seen = _TO_VISIBLE.search(text)
+    begun = [one for one in module.calls if python_kinds.kind(one) in ("arguments", "loader") and not one.parsed]
+    if seen is not None and begun and "CUDA_VISIBLE_DEVICES" in text[seen.start() : seen.end() + 80]:
+        if all(one.end < seen.start() for one in begun) and seen.start() < trainer.start:
             yield _stated(document, "launch.shows.devices_chosen_late", True, "environ", seen.start(), seen.end())
-    tower = (
-        next((one for one in module.calls if _TWO_TOWERS.search(one.name)), None) if "DecoderModel" in text else None
-    )
+    tower = next((one for one in module.calls if _TWO_TOWERS.search(one.name)), None)
     if tower is not None and not tower.conditional:
         starts = "from_encoder_decoder_pretrained" not in tower.name or "decoder_start_token_id" in text
         yield _called(document, "decoder_knows_its_start", starts, tower)
@@ -170,7 +218,7 @@ def _columns(document: Document, trainer: Call) -> Iterator[Statement]:
         yield _called(document, "first_column", names[0], rows)
 
 
-_ADAPTED = re.compile(r"peft\.(?:\w+\.)*(?:Auto)?PeftModel\w*\.from_pretrained")
+_ADAPTED = re.compile(r"peft\.(?:\w{1,40}\.){0,8}(?:Auto)?PeftModel\w{0,40}\.from_pretrained")
 # Rows of one length, or padded ones.
 _EVEN = re.compile(r"padding|\.pad\(|group_texts|block_size|chunk|packing|concatenate|pad_sequence|pad_to")
 
@@ -181,8 +229,8 @@ def _batches(document: Document, trainer: Call) -> Iterator[Statement]:
     collator = trainer.arguments.get("data_collator")
     if isinstance(collator, Call) and not collator.local:
         yield _called(document, "collator", last_word(collator.name), collator)
-    tokenised = seen_in(r"\btruncation\s*=\s*True", text)
-    if trainer.arguments.open or tokenised is None or seen_in(_EVEN, text):
+    tokenised = re.search(r"\btruncation\s*=\s*True", text)
+    if trainer.arguments.open or tokenised is None or _EVEN.search(text):
         return
     yield _stated(document, "launch.shows.rows_of_any_length", True, "truncation", tokenised.start(), tokenised.end())
     given = {entry.key for entry in trainer.arguments.entries}
@@ -193,10 +241,10 @@ def _batches(document: Document, trainer: Call) -> Iterator[Statement]:
 def _decoded(document: Document, trainer: Call) -> Iterator[Statement]:
     """What the program's metrics make of the predictions: logits cannot be decoded, nor can the -100 that joined batches are filled with."""
     text = document.text.text
-    found = seen_in(r"\bbatch_decode\(\s*(\w*pred\w*)", text)
+    found = re.search(r"\bbatch_decode\([ \t]{0,8}(\w{0,40}pred\w{0,40})", text)
     if found is None or trainer.arguments.get("compute_metrics") is None:
         return
-    chosen = seen_in(r"argmax|topk|\.max\(|pred_ids\s*=", text) is not None
+    chosen = re.search(r"argmax|topk|\.max\(|pred_ids\s*=", text) is not None
     yield _stated(
         document,
         "launch.shows.predictions_decoded",
@@ -205,14 +253,17 @@ def _decoded(document: Document, trainer: Call) -> Iterator[Statement]:
         found.start(),
         found.end(),
     )
-    filled = seen_in(rf"{found[1]}\s*\[[^\]]*-\s*100|where\(\s*{found[1]}\b|-100", text) is not None
+    filled = (
+        re.search(rf"{found[1]}[ \t]{{0,8}}\[[^\]]{{0,80}}-[ \t]{{0,8}}100|where\([ \t]{{0,8}}{found[1]}\b|-100", text)
+        is not None
+    )
     yield _stated(document, "launch.shows.padding_decoded", not filled, "batch_decode", found.start(), found.end())
 
 
 def _markers(document: Document, module: Module) -> Iterator[Statement]:
     """Where the answer begins, by a program that takes the tokenizer's own chat template."""
     text = document.text.text
-    if "apply_chat_template" not in text or seen_in(
+    if "apply_chat_template" not in text or re.search(
         r"get_chat_template|chat_template\s*=(?!=)|setup_chat_format|set_chat_template", text
     ):
         return
@@ -230,7 +281,7 @@ def _markers(document: Document, module: Module) -> Iterator[Statement]:
 
 def _late_unsloth(text: str) -> tuple[int, int] | None:
     """Unsloth's import below one of a library that it patches."""
-    own, other = seen_in(_UNSLOTH, text), seen_in(_PATCHED, text)
+    own, other = _UNSLOTH.search(text), _PATCHED.search(text)
     return own.span() if own is not None and other is not None and other.start() < own.start() else None
 
 
@@ -248,11 +299,11 @@ _MASKS = re.compile(
 def _labels(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """Labels that are the padded tokens themselves, in rows that the plain collators pass on as they are."""
     text = document.text.text
-    copied = seen_in(_COPIED, text)
+    copied = _COPIED.search(text)
     collator = trainer.arguments.get("data_collator")
     plain = collator is None or (isinstance(collator, Call) and last_word(collator.name) in _PLAIN)
     named = document.text.text[collator.start : collator.end] if isinstance(collator, Scalar) else ""
-    if copied and seen_in(_PADDED, text) and not seen_in(_MASKS, text) and (plain or last_word(named) in _PLAIN):
+    if copied and _PADDED.search(text) and not _MASKS.search(text) and (plain or last_word(named) in _PLAIN):
         yield _stated(document, "launch.shows.padding_is_learned", True, "labels", copied.start(), copied.end())
 
 
@@ -262,8 +313,6 @@ _PLAIN = frozenset(
 
 
 def _alone(document: Document, module: Module) -> Iterator[Statement]:
-    if not module.alone:
-        return
     told: set[str] = set()
     for call in module.calls:
         word = last_word(call.name)
@@ -277,18 +326,18 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
     """How a loop of the program's own goes backward, clips and accumulates."""
     text = document.text.text
     words = {last_word(call.name) for call in module.calls}
-    plain = seen_in(_PLAIN_BACKWARD, text)
-    own = seen_in(r"(?:accelerator|engine|\bmodel\w*)\.backward\(", text)
+    plain = _PLAIN_BACKWARD.search(text)
+    own = re.search(r"(?:accelerator|engine|\bmodel\w*)\.backward\(", text)
     if plain is not None and own is None:
         yield _stated(document, "launch.shows.plain_backward", True, "backward", plain.start(), plain.end() - 1)
     clips = next((c for c in module.calls if last_word(c.name) in ("clip_grad_norm_", "clip_grad_norm") and _is_torchs(c)), None)  # fmt: skip
-    if clips is not None and not seen_in(
-        r"accelerator\.(?:clip_grad_norm_|unscale_gradients)|scaler\.unscale_|\w*[Ee]ngine\.clip", text
+    if clips is not None and not re.search(
+        r"accelerator\.(?:clip_grad_norm_|unscale_gradients)|scaler\.unscale_|[Ee]ngine\.clip", text
     ):
         yield _called(document, "clips_by_torch", True, clips)
-    if words.isdisjoint({"accumulate", "no_sync"}) and not seen_in(_COUNTS_BATCHES, text):
+    if words.isdisjoint({"accumulate", "no_sync"}) and not _COUNTS_BATCHES.search(text):
         yield _called(document, "never_accumulates", True, engine)
-    divided = seen_in(_DIVIDED, text)
+    divided = _DIVIDED.search(text)
     if divided is not None and "accumulate" in words:
         yield _stated(document, "launch.shows.loss_divided", True, "loss", divided.start(), divided.end())
     prepared = [
@@ -309,7 +358,7 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
     saved = next((c for c in module.calls if last_word(c.name) == "save_pretrained" and isinstance(c.receiver, Call)
                   and last_word(c.receiver.name) == "unwrap_model"), None)  # fmt: skip
     if saved is not None and saved.arguments.get("state_dict") is None and not saved.arguments.open:
-        if not seen_in(r"get_state_dict|GatheredParameters|summon_full_params|FullStateDict|SHARDED_STATE", text):
+        if not re.search(r"get_state_dict|GatheredParameters|summon_full_params|FullStateDict|SHARDED_STATE", text):
             yield _called(document, "saves_without_state", True, saved)
     if python_kinds.kind(engine) == "deepspeed":
         yield from _schedule(document, module, engine)

@@ -66,9 +66,9 @@ _NAMES = 3  # names that stand for names
 
 # Tests that hold in one process of a run; of `local_rank` in one of each machine.
 _ONE = re.compile(
-    r"(?:\w+\.)*(?:is_(?:local_)?main_process|is_(?:local_|world_)process_zero\(\)|is_rank_?(?:0|zero)\(\)|is_global_zero)"
-    r"|(?:\w+\.)*(?:get_rank\(\)|(?:local_|global_)?rank|process_index|local_process_index) *== *0"
-    r"|0 *== *(?:\w+\.)*(?:get_rank\(\)|(?:local_|global_)?rank)"
+    r"(?:\w{1,40}\.){0,8}(?:is_(?:local_)?main_process|is_(?:local_|world_)process_zero\(\)|is_rank_?(?:0|zero)\(\)|is_global_zero)"
+    r"|(?:\w{1,40}\.){0,8}(?:get_rank\(\)|(?:local_|global_)?rank|process_index|local_process_index) *== *0"
+    r"|0 *== *(?:\w{1,40}\.){0,8}(?:get_rank\(\)|(?:local_|global_)?rank)"
 )
 _OF_ENVIRONMENT = re.compile(
     r"int\(os\.(?:environ(?:\.get)?[\[(]|getenv\()[\"'](?:LOCAL_)?RANK[\"'][^)]*[\])]\)? *== *0"
