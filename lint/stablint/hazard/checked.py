@@ -29,10 +29,6 @@ class Checked:
         self._certain: Checked | None = None
         self.newest = World(run, RULES, run.releases.newest_of_all())
 
-    def afresh(self) -> Checked:
-        """The same run before anything was asked of it."""
-        return Checked(self.run, self._alone)
-
     def certain(self) -> Checked:
         """The run without what is presumed of its releases."""
         if self._certain is None:

@@ -19,9 +19,6 @@ def examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | Non
     if checked.run.by_spelling and asks_news(hazard):
         checked = checked.certain()  # of an old name the news is that it is gone, whatever it says of the run's age
     found = _examine(hazard, checked, item)
-    if isinstance(found, Finding) and found.releases:
-        # Worlds that other rules have asked before may know of more change points: what is told is what this rule finds by itself.
-        found = _examine(hazard, checked.afresh(), item)
     if isinstance(found, Finding) and any(checked.run.releases.presumed(library) for library in found.divided):
         certain = _examine(hazard, checked.certain(), item)
         if isinstance(certain, Finding) and not certain.releases:  # it holds whatever is presumed
