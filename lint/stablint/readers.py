@@ -127,18 +127,57 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
         for text, any_file in _editors(root, files):
             named = {os.path.basename(name) for name in _NAMES.findall(text)}
             for path in several:
-                if os.path.basename(path) in named or (any_file and not named and _HANDS_OVER.search(text)):
+                name = os.path.basename(path)
+                by_name = name in named and not _only_others(text, name)
+                if by_name or (any_file and not named and _HANDS_OVER.search(text)):
                     found.add(path)
         left = [path for path in several if path not in found]
         called = sorted({os.path.basename(path) for path in left})
-        for text, is_program in _texts(root, left, called, files) if left else ():
-            doubted = {
-                name
-                for name in called
-                if name in text and (_given_beside(text, name, is_program) or (is_program and _takes_apart(text, name)))
+        for text, kind, folder in _texts(root, left, called, files) if left else ():
+            doubted = {name for name in called if name in text and _changes(text, name, kind)}
+            # a script means the file of that name that lies beside it, where one does
+            beside = {name for name in doubted if kind == _SCRIPT and os.path.exists(os.path.join(folder, name))}
+            found |= {
+                path
+                for path in left
+                if (name := os.path.basename(path)) in doubted
+                and (name not in beside or os.path.dirname(path) == folder)
             }
-            found |= {path for path in left if os.path.basename(path) in doubted}
     return frozenset(found)
+
+
+def _changes(text: str, name: str, kind: str) -> bool:
+    """Whether a program, a script or a guide makes something else of this file than it holds, before or while it is read."""
+    if kind == _SCRIPT:  # the commands of one are read as runs, with all that they say
+        return _rewritten(text, name)
+    if kind == _PROGRAM_TEXT:
+        return _given_beside(text, name, True) or _takes_apart(text, name)
+    return _given_beside(text, name, False) or _rewritten(text, name)
+
+
+_PROGRAM_TEXT, _SCRIPT, _GUIDE_TEXT = "program", "script", "guide"
+_SHELL = (".sh", ".bash", ".slurm", ".sbatch", ".zsh")
+# Commands that change the files that they are given: `sed -i`, `perl -pi -e`, `yq -i`, `yq eval --inplace`.
+_IN_PLACE = re.compile(
+    r"\b(?:sed|gsed|perl|ruby|yq|crudini|dasel|jq|sponge)\b[^;|&]*?\s(?:-[a-zA-Z]*i|--in-?place)|\b(?:sponge|crudini\s+--set|patch)\b"
+)
+
+
+def _rewritten(text: str, name: str) -> bool:
+    """Whether a command of this text writes the file, whole or in place: `sed -i … c.yaml`, `… > c.yaml`, `tee c.yaml`, `mv new c.yaml`; the
+    name may stand behind a variable."""
+    lines = [line for line in text.replace("\\\n", "  ").splitlines() if not line.lstrip().startswith("#")]
+    file = rf"""(?<![\w.-])(?:[^\s"'=<>|;&]*/)?{re.escape(name)}(?![\w.-])"""
+    held = sorted({found for line in lines if name in line for found in re.findall(rf"""\b(\w+)=["']?{file}""", line)})
+    word = "|".join([file, *(rf"\$\{{?{one}\b\}}?" for one in held[:_MOST_NAMES])])
+    here = re.compile(word)
+    into = re.compile(
+        rf"""(?:(?<![0-9&])>{{1,2}}\|?\s*|\btee\s+(?:-a\s+)?|\b(?:mv|cp|install|rsync)\s[^;|&]*\s)["']?(?:{word})["']?\s*(?:[;|&<)]|\Z)"""
+    )
+    return any(
+        here.search(line) is not None and (_IN_PLACE.search(line) is not None or into.search(line) is not None)
+        for line in lines
+    )
 
 
 # Texts that say how a file is used, and are no configurations: in the folders from a configuration's up to the root.
@@ -148,10 +187,11 @@ _GUIDE = re.compile(
 _GUIDES = 60  # of one folder are looked at
 
 
-def _texts(root: str, paths: list[str], called: list[str], files: Files) -> Iterable[tuple[str, bool]]:
-    """The texts of a repository in which one of these names stands, and whether it is a program's."""
+def _texts(root: str, paths: list[str], called: list[str], files: Files) -> Iterable[tuple[str, str, str]]:
+    """The texts of a repository in which one of these names stands, whether it is a program, a script or a guide, and its folder."""
     names = [name.encode("utf-8", "surrogatepass") for name in called]
-    programs = [(path, True) for path in _programs(root, files)]
+    programs = [(path, _PROGRAM_TEXT) for path in _programs(root, files)]
+    scripts = [(path, _SCRIPT) for path in files.scripts[root]]
     folders: dict[str, None] = {}
     for path in paths:
         folder = os.path.dirname(path)
@@ -161,16 +201,16 @@ def _texts(root: str, paths: list[str], called: list[str], files: Files) -> Iter
             if folder == last:
                 break
     guides = [
-        (os.path.join(folder, name), False)
+        (os.path.join(folder, name), _GUIDE_TEXT)
         for folder in folders
         for name in islice((name for name in sorted(_listed(folder)) if _GUIDE.match(name)), _GUIDES)
     ]
-    for path, is_program in (*programs, *guides):
+    for path, kind in (*programs, *scripts, *guides):
         raw = content(path)
         if any(name in raw for name in names):
             if path.endswith(".ipynb"):
                 raw = raw.replace(b'\\"', b'"').replace(b"\\n", b"\n")
-            yield raw.decode("utf-8", "replace"), is_program
+            yield raw.decode("utf-8", "replace"), kind, os.path.dirname(path)
 
 
 def _listed(folder: str) -> list[str]:
@@ -268,13 +308,37 @@ def _editors(root: str, files: Files) -> Iterable[tuple[str, bool]]:
         if not (parses or _LOADS.search(raw)):
             continue
         text = raw.decode("utf-8", "replace")
-        called = sorted(set(_CALLED.findall(text)))
-        loaded = [] if parses else sorted({name for one in _LOADED.findall(text) for name in one if name} - set(called))
-        attributes = parses or _OBJECTS.search(text) is not None
+        called, loaded, attributes = _names_of_settings(text, parses)
         if _edits(text, called, attributes):
             yield text, True
         elif _edits(text, loaded, attributes):
             yield text, False
+
+
+def _names_of_settings(text: str, parses: bool) -> tuple[list[str], list[str], bool]:
+    """Names that are called like settings, others that something is loaded into, and whether settings may be attributes."""
+    called = sorted(set(_CALLED.findall(text)))
+    loaded = [] if parses else sorted({name for one in _LOADED.findall(text) for name in one if name} - set(called))
+    return called, loaded, parses or _OBJECTS.search(text) is not None
+
+
+# What a name is loaded from, where the call says it: `rows = json.load(open("rows.json"))`.
+_FROM_FILE = re.compile(
+    r"\b(\w+)[ \t]*=\s*(?:[\w.]+\(\s*){0,3}(?:json|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\(\s*(?:open\(\s*)?"
+    rf"""[rf]?["']({_CONFIG})["']"""
+)
+
+
+def _only_others(text: str, name: str) -> bool:
+    """Whether all that this program changes was loaded from other files than this one."""
+    loads = _FROM_FILE.findall(text)
+    others = {one for one, file in loads if os.path.basename(file) != name} - {
+        one for one, file in loads if os.path.basename(file) == name
+    }
+    if not others:
+        return False
+    called, loaded, attributes = _names_of_settings(text, _PARSES_FILE.search(text.encode()) is not None)
+    return not _edits(text, [one for one in (*called, *loaded) if one not in others], attributes)
 
 
 _ITEM = re.compile(r"\b(\w+)(?:\[[^\]\n]+\])+\s*(?:[-+*/|]|//)?=(?!=)")
@@ -356,9 +420,10 @@ def _programs(root: str, files: Files) -> tuple[str, ...]:
     """Python files and notebooks of a repository that are neither tests nor a copy of a framework; looked for once. What a test writes down and
     takes apart is its own example."""
     if root not in files.programs:
-        found = (path for path, _ in islice(discover.files([root], root), _FILES) if path.endswith((".py", ".ipynb")))
-        inner = ((path, path[len(root) :]) for path in found)
+        found = [path for path, _ in islice(discover.files([root], root), _FILES)]
+        inner = ((path, path[len(root) :]) for path in found if path.endswith((".py", ".ipynb")))
         files.programs[root] = tuple(path for path, name in inner if not (_TESTS.search(name) or _of_a_framework(name)))
+        files.scripts[root] = tuple(path for path in found if path.endswith(_SHELL))
     return files.programs[root]
 
 

@@ -47,6 +47,7 @@ class Files:
         self.owned: dict[str, Program] = {}  # configurations that a program of the repository reads by itself
         self.edited: frozenset[str] = frozenset()  # configurations that a program changes before it hands them on
         self.programs: dict[str, tuple[str, ...]] = {}  # by repository
+        self.scripts: dict[str, tuple[str, ...]] = {}  # of a shell, looked for with them
         # Configurations that a file names and that are not there, with the first place that does.
         self.not_found: dict[str, Place] = {}
 
@@ -178,6 +179,7 @@ class Files:
         """What these configurations say is from now on what a program may have changed."""
         self.edited |= paths
         self._fragments = {key: value for key, value in self._fragments.items() if key[0] not in paths}
+        self.kept = self.kept.without(set(paths))
 
     def written(self, wanted: str, beside: Document) -> str | None:
         """The text in the same file that becomes a file of this name when that one runs."""
