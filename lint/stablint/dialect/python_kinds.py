@@ -192,6 +192,8 @@ def _kind(call: Call) -> str:
         return "loader" if not call.name.startswith(_OTHER_LOADERS) else ""
     if word == "get_peft_model" and call.name.rpartition(".")[0].rpartition(".")[2] in UNSLOTH:
         return "unsloth-adapter"
+    if word in _ACCELERATES:
+        return _ACCELERATES[word] if call.name == word or call.name.startswith(("accelerate.", *_LIBRARIES)) else ""
     return _OTHERS.get(call.name) or _METHODS.get(word) or ("login" if _tells_a_token(call) else "")
 
 
@@ -243,14 +245,14 @@ _LOGINS = {
     "login": ("token",), "huggingface_hub.login": ("token",), "huggingface_hub._login.login": ("token",), "wandb.login": (),
     "swanlab.login": ("api_key",), "comet_ml.login": (),
 }  # fmt: skip
+# Classes of accelerate, by their import: a program may have an Accelerator of its own.
+_ACCELERATES = {
+    "Accelerator": "accelerator", "AcceleratorState": "accelerator", "PartialState": "accelerator", "DeepSpeedPlugin": "plugin",
+}  # fmt: skip
 _METHODS = {
     "gradient_checkpointing_enable": "checkpointing",
-    "Accelerator": "accelerator",
-    "AcceleratorState": "accelerator",
-    "PartialState": "accelerator",
     "DataCollatorForLanguageModeling": "collator",
     "DataCollatorForCompletionOnlyLM": "collator",
-    "DeepSpeedPlugin": "plugin",
     "prepare_model_for_kbit_training": "kbit",
 }
 
