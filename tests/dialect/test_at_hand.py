@@ -321,3 +321,39 @@ def test_what_may_say_more_makes_no_error_of_a_default(tmp_path, file, old, new)
     files = {**WHOLE, file: WHOLE[file].replace(old, new).replace("HfArgumentParser, Trainer, TrainingArguments", "HfArgumentParser, Trainer"
              + (", TrainingArguments" if "ours" not in new else ""))}  # fmt: skip
     assert not rules(inspected(tmp_path, files), "error") & REFUSED
+
+
+SET_AGAIN = """import os
+from dataclasses import dataclass
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+@dataclass
+class ModelArguments:
+    model_name_or_path: str = "a/b"
+    device_map: str = "auto"
+model_args, training_args = HfArgumentParser((ModelArguments, TrainingArguments)).parse_args_into_dataclasses()
+def main():
+    ddp = int(os.environ.get("WORLD_SIZE", 1)) != 1
+    BODY
+    model = build(model_args.model_name_or_path, device_map=model_args.device_map)
+    Trainer(model=model, args=training_args).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "known"),
+    [
+        ("pass", True),
+        ('model_args.device_map = {"": 0}', False),
+        ('if ddp:\n        model_args.device_map = {"": 0}', False),
+        ('if ddp:\n        print()\n        if model_args.model_name_or_path:\n            model_args.device_map = {"": 0}', False),
+        ('if model_args.device_map is None:\n        model_args.device_map = {"": 0}', True),  # it is given
+        ('if ddp and not model_args.device_map:\n        model_args.device_map = {"": 0}', True),
+        ('if model_args.device_map in ("None", ""):\n        model_args.device_map = None', True),
+        ("model_args.device_map = str(model_args.device_map)", True),  # another form of the same
+        ('other.device_map = {"": 0}', True),
+    ],
+)  # fmt: skip
+def test_an_option_that_the_program_sets_again_is_not_known(tmp_path, body, known):
+    command = "torchrun --nproc_per_node 8 train.py --device_map auto --model_name_or_path a/b --learning_rate 1e-5 --output_dir o\n"
+    found = world(tmp_path, {"run.sh": command, "train.py": SET_AGAIN.replace("BODY", body)})
+    assert is_unknown(found.value("model.device_map")) is not known

@@ -52,6 +52,7 @@ class Program(NamedTuple):
     # A file becomes defaults of its parser, which makes numbers of texts (trl 0.9.6 to 1.16.0 scripts/utils.py, `TrlParser`), or OmegaConf reads
     # it, for which `1e-4` is a number (omegaconf 2.3.0 _utils.py, `get_yaml_loader`).
     casts: bool = False
+    again: frozenset[str] = frozenset()  # options that it sets anew after it was given them
 
     def reads(self, fragment: Fragment) -> Fragment:
         """The flags of a command, or the file that it names, as this program reads them."""
@@ -71,7 +72,7 @@ class Program(NamedTuple):
         if fragment.layer == "flags":
             fragment = fragment._replace(statements=tuple(filter(self._may_lack, fragment.statements)))
             fragment = self._written_out(fragment)
-        fragment = fragment._replace(statements=tuple(self._declares(one) for one in fragment.statements))
+        fragment = fragment._replace(statements=tuple(map(self._as_set, map(self._declares, fragment.statements))))
         if self.adapts and "lora" in fragment.scopes and fragment.framework in ("", "transformers", "trl"):
             fragment = fragment._replace(scopes={**fragment.scopes, "lora": OPEN})
         if self.options and fragment.entry and fragment.layer == "flags":
@@ -195,6 +196,16 @@ class Program(NamedTuple):
         owner = self.declared.get(spelled(origin.place.path[0]))
         return one if owner is None else one._replace(origin=origin._replace(reader=f":{owner}"))
 
+    def _as_set(self, one: Statement) -> Statement:
+        """What an option of its own is when the program has set it anew: only the program knows."""
+        origin = one.origin
+        if one.fact.startswith(("keys.", "launch.")) or not isinstance(origin, Explicit) or len(origin.place.path) != 1:
+            return one
+        name = spelled(origin.place.path[0])
+        if name not in self.again or name not in self.declared:
+            return one
+        return one._replace(value=Unknown(f"the program sets `{name}` again before it uses it"))
+
     @property
     def names_a_framework(self) -> bool:
         """Whether it imports one of the frameworks, or starts it."""
@@ -253,6 +264,7 @@ def read(documents: Iterable[Document]) -> Program | None:
         given=given,
         casts=any(word in document.text.text for word in ("TrlParser", "OmegaConf.load(", "hydra.main(")),
         words=frozenset() if given is None else _read_words(document.text.text),
+        again=_set_again(document.text.text),
     )
 
 
@@ -264,6 +276,46 @@ def _as_number(one: Statement) -> Statement:
     raw = one.raw
     is_number = isinstance(raw, str) and _WITH_EXPONENT.match(raw)
     return one._replace(value=float(raw), raw=float(raw)) if is_number else one
+
+
+_STORE = re.compile(
+    r"^([ \t]*)(\w{0,40}(?:arg|opt|conf|cfg|param|flag|setting)\w{0,40})\.(\w+)[ \t]*=(?!=)[ \t]*([^\n]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TEST = re.compile(r"[ \t]*(?:el)?if\b([^\n]*)")
+# Of the option itself: whether it was left out.
+_LEFT_OUT = r"\bnot\s+(?:\w+\.)*{0}\b|\.{0}\s*(?:is|==)\s*None\b|\.{0}\s+in\s*[\[(][^\])]*\bnone\b|\.{0}\s*==\s*(?:[\"']{{2}}|-\s*1)|\.{0}\s*<\s*0"
+_WORKED_OUT = re.compile(r"\b(?:min|max)\(|[*/+%]")
+
+
+def _set_again(text: str) -> frozenset[str]:
+    """Attributes of options that something else becomes, in a branch or not: `if ddp: args.device_map = …`. A default that is filled in where
+    the option was left out, and another form of what was given (`float(args.lr)`), are not meant."""
+    return frozenset(
+        found[3] for found in _STORE.finditer(text) if not _is_the_same(found) and not _fills_in(text, found)
+    )
+
+
+def _is_the_same(found: re.Match[str]) -> bool:
+    return re.search(rf"\.{found[3]}\b", found[4]) is not None and not _WORKED_OUT.search(found[4])
+
+
+def _fills_in(text: str, found: re.Match[str]) -> bool:
+    """Whether one of the branches that the line stands in asks for the option's absence."""
+    depth = len(found[1].expandtabs())
+    for line in reversed(text[max(0, found.start() - _ABOVE) : found.start()].splitlines()):
+        indent = len(line.expandtabs()) - len(line.expandtabs().lstrip())
+        if not line.strip() or indent >= depth:
+            continue
+        depth, test = indent, _TEST.match(line)
+        if test is not None and re.search(_LEFT_OUT.format(found[3]), test[1], re.IGNORECASE):
+            return True
+        if not depth:
+            break
+    return False
+
+
+_ABOVE = 4000  # characters in which the branches of a line are looked for
 
 
 _READ = re.compile(r"""\.([A-Za-z_]\w*)|[\[(]\s*["']([A-Za-z_]\w*)["']""")
@@ -355,6 +407,7 @@ def joined(program: Program, other: Program, loop_only: bool) -> Program:
         parser=program.parser or other.parser,
         adapts=program.adapts or other.adapts,
         options=frozenset() if other.parser or other.library else program.options,
+        again=program.again | other.again,
     )
 
 

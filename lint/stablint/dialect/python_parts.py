@@ -213,6 +213,7 @@ def _trainer(block: Block, call: Call) -> Fragment:
             lambda key: None if key.partition(".")[0] in _TRAINER_LINKS else Row(key, "trainer." + key),
         )
     )
+    statements = tuple(_declared(one, call) for one in statements)
     statements += _handed_over(block)
     statements += tuple(_set_on_trainer(block, call))
     if call.local:
