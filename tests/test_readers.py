@@ -445,3 +445,36 @@ engine, *_ = deepspeed.initialize(model=model, config=ds)
 def test_a_section_for_deepspeed_is_its_own_readers_to_complete(tmp_path, program, told):
     found = inspected(tmp_path, {"c.yaml": SECTION, "train.py": program, ".git/HEAD": ""})
     assert bool(rules(found) & {"deepspeed-batch-missing", "deepspeed-lr-mismatch"}) is told
+
+
+PATHS = {
+    "paths.py": """import os
+HERE = os.path.dirname(__file__)
+CONFIG_FILE = os.path.join(HERE, "config.yaml")
+OTHER_FILE = os.path.join(HERE, "other.yaml")
+"""
+}
+LOADER = """import yaml
+from paths import CONFIG_FILE
+def load_config(path: str = CONFIG_FILE):
+    with open(path) as file:
+        return yaml.safe_load(file)
+"""
+TRAIN = "from loader import load_config\nfrom own_model import build\nbuild(load_config()).train()\n"
+
+
+@pytest.mark.parametrize(
+    ("loader", "train", "own"),
+    [
+        (LOADER, TRAIN, True),
+        (LOADER.replace("from paths import CONFIG_FILE", "from .paths import (\n    OTHER_FILE,\n    CONFIG_FILE,\n)"), TRAIN, True),
+        (LOADER.replace("from paths import CONFIG_FILE", "import paths").replace("= CONFIG_FILE", "= paths.CONFIG_FILE"), TRAIN, True),
+        (LOADER.replace("CONFIG_FILE", "OTHER_FILE"), TRAIN, False),  # another file's name
+        (LOADER.replace("from paths import CONFIG_FILE", "CONFIG_FILE = input()"), TRAIN, False),
+        (LOADER, TRAIN + "subprocess.run(['axolotl', 'train', 'config.yaml'])\n", False),
+        (LOADER, TRAIN + "import axolotl.cli.train\n", False),
+    ],
+)  # fmt: skip
+def test_a_file_is_the_program_s_that_loads_it_by_an_imported_name(tmp_path, loader, train, own):
+    files = {"config.yaml": AXOLOTL, "loader.py": loader, "train.py": train, ".git/HEAD": "", **PATHS}
+    assert ("axolotl-unread-key" in rules(inspected(tmp_path, files), "warning")) is not own

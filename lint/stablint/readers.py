@@ -105,6 +105,7 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
                 or _takes(path, keys, [*takers, *started], files)
                 or _loads(path, keys, root, namers, files)
                 or _composes(path, root, files)
+                or _loads_by_constant(path, keys, root, files)
             )
             if owner is not None:
                 found[path] = owner
@@ -473,6 +474,54 @@ class _Taker(NamedTuple):
             folder = os.path.basename(os.path.dirname(path))
             return os.path.basename(path) in self.names or folder in self.folders
         return 2 * taken >= len(keys)
+
+
+def _loads_by_constant(path: str, keys: frozenset[str], root: str, files: Files) -> Program | None:
+    """The program that loads this file by a name which another module of its own gives to the path: `from paths import CONFIG_FILE`. Nothing
+    that imports the program may hand on what it loads."""
+    name = os.path.basename(path)
+    raw_name = name.encode("utf-8", "surrogatepass")
+    said = re.compile(
+        rf"""^([A-Za-z_]\w*)\b[^=\n]{{0,80}}=(?!=)[^\n]{{0,200}}["'](?:[^"'\n]{{0,200}}/)?{re.escape(name)}["']""",
+        re.MULTILINE,
+    )
+    programs = [one for one in _programs(root, files) if one.endswith(".py")]
+    constants = {
+        os.path.basename(one)[:-3]: found
+        for one in programs
+        if raw_name in (raw := content(one)) and (found := said.findall(raw.decode("utf-8", "replace")))
+    }
+    for module, names in islice(constants.items(), _MOST_NAMES):
+        one_of, own = "|".join(names), re.escape(module)
+        imports = re.compile(
+            rf"^[ \t]*from[ \t]+[\w.]*\b{own}[ \t]+import\b(?:[ \t]*\([^)]*|[^\n]*)\b(?:{one_of})\b|\b{own}\.(?:{one_of})\b",
+            re.MULTILINE,
+        )
+        for one in programs:
+            raw = content(one)
+            if module.encode() not in raw or _LOADS.search(raw) is None:
+                continue
+            text = raw.decode("utf-8", "replace")
+            if imports.search(text) is None or _HANDS_ON.search(text) or _is_handed_on(one, programs):
+                continue
+            program = read(files.documents(one))
+            if program is not None:
+                return program._replace(declared=dict.fromkeys(keys, "dict"), loop="", parser=True, library=False)
+    return None
+
+
+def _is_handed_on(loader: str, programs: Iterable[str]) -> bool:
+    """Whether a program that imports this one gives a library all of what it may have loaded."""
+    module = os.path.basename(loader)[:-3]
+    imports = re.compile(rf"^[ \t]*(?:from|import)[ \t]+[\w.]*\b{re.escape(module)}\b", re.MULTILINE)
+    for one in programs:
+        raw = content(one)
+        if one == loader or module.encode("utf-8", "surrogatepass") not in raw:
+            continue
+        text = raw.decode("utf-8", "replace")
+        if imports.search(text) and _HANDS_ON.search(text):
+            return True
+    return False
 
 
 _HYDRA = re.compile(r"""@hydra\.main\s*\([^()]*?\bconfig_path\s*=\s*f?["']([\w./-]+)["']""")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stablint import discover
 from stablint.assemble.files import Files
-from stablint.dialect.fragment import Fragment
+from stablint.dialect.fragment import Fragment, Link
 from stablint.pattern import pattern
 from stablint.record import NamedTuple
 from stablint.run.fact import CLOSED, PRESUMED, Place
@@ -129,7 +129,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
                 parts[0] = _with_its_engine(parts[0], program, path, files)
         found = [
             f
-            for f in files.fragments(path, ROLE_DIALECT.get(link.role))
+            for f in files.fragments(path, _dialect_of(link, parts[0].fragment))
             if (f.dialect not in ("model", "peft") or link.role != "config")
             and (f.dialect == "llamafactory-data") == (link.role == "rows")
         ]
@@ -187,6 +187,13 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     if any(fact.startswith("deepspeed.") for fact in facts):
         linked.add("deepspeed")
     return parts, frozenset(linked), followed
+
+
+def _dialect_of(link: Link, first: Fragment) -> str | None:
+    """What a file is by the link that leads to it; axolotl's own command reads whatever it is handed as axolotl's."""
+    if link.role == "config" and first.dialect == "axolotl" and first.block.kind == "flags":
+        return "axolotl"
+    return ROLE_DIALECT.get(link.role)
 
 
 def _is_a_framework_s(fragment: Fragment) -> bool:

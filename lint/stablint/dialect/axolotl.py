@@ -7,6 +7,7 @@ from typing import Any
 
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
+from stablint.run.accepted import reader
 from stablint.run.fact import CLOSED, OPEN, is_unknown
 from stablint.source.tree import Entry, Scalar
 
@@ -96,6 +97,11 @@ _TELLING = frozenset(
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:
+    score = _score(keys)
+    return 0 if score and _is_another_s(keys) else score
+
+
+def _score(keys: frozenset[str]) -> int:
     found = keys & _TELLING
     if "base_model" in keys and len(found) >= 3:
         return 95
@@ -104,6 +110,19 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     return (
         91 if "micro_batch_size" in keys and "rl" in keys else 60 if {"micro_batch_size", "sequence_len"} <= keys else 0
     )
+
+
+_FOREIGN = 4  # keys that axolotl never had: of 86 files for it, those of its own releases among them, none has as many as a fifth of such keys
+
+
+def _is_another_s(keys: frozenset[str]) -> bool:
+    """Whether many of the keys are no release's: a file for a program of one's own may have axolotl's names beside others. A plugin brings keys."""
+    known = reader("axolotl.config")
+    if known is None or "plugins" in keys:
+        return False
+    told = [key for key in keys if key[:1] not in "_."]
+    foreign = sum(not known.ever(key) for key in told)
+    return foreign >= _FOREIGN and foreign * 5 >= len(told)
 
 
 def row(key: str) -> Row:
