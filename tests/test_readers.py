@@ -44,22 +44,27 @@ JSON = """{"model_name_or_path": "a/b", "dataset_name": "d", "output_dir": "o", 
 
 
 @pytest.mark.parametrize(
-    ("program", "framework"),
+    ("program", "framework", "told"),
     [
-        ({"own/arguments.py": DATACLASSES}, "transformers"),
-        ({"src/llamafactory/hparams/finetuning_args.py": DATACLASSES}, "llamafactory"),  # the framework's own sources
-        ({}, "llamafactory"),
+        ({"own/arguments.py": DATACLASSES}, "transformers", False),
+        (
+            {"src/llamafactory/hparams/finetuning_args.py": DATACLASSES},
+            "llamafactory",
+            True,
+        ),  # the framework's own sources; rows to evaluate on are missing there as well
+        ({}, "llamafactory", True),
         (
             {"own/other.py": "from dataclasses import dataclass\n@dataclass\nclass Other:\n    stage: str = ''\n"},
             "llamafactory",
+            True,
         ),
     ],
 )
-def test_dataclasses_of_the_repository_own_the_keys_that_they_declare(tmp_path, program, framework):
+def test_dataclasses_of_the_repository_own_the_keys_that_they_declare(tmp_path, program, framework, told):
     found = inspected(tmp_path, {"recipes/sft.yaml": OWN_KEYS, ".git/HEAD": "", **program})
     (run,) = (run for run in found.runs if "recipes/sft.yaml" in run.files)
     assert run.framework == framework
-    assert bool(rules(found, "error")) is (framework == "llamafactory")
+    assert bool(rules(found, "error")) is told
     assert run.explicit["training.finetuning_type"].value == "lora"
 
 
@@ -478,3 +483,32 @@ TRAIN = "from loader import load_config\nfrom own_model import build\nbuild(load
 def test_a_file_is_the_program_s_that_loads_it_by_an_imported_name(tmp_path, loader, train, own):
     files = {"config.yaml": AXOLOTL, "loader.py": loader, "train.py": train, ".git/HEAD": "", **PATHS}
     assert ("axolotl-unread-key" in rules(inspected(tmp_path, files), "warning")) is not own
+
+
+OVERLAY = """from dataclasses import dataclass, field
+@dataclass
+class FinetuningArguments:
+    stage: str = field(default="sft")
+    CL_method: str = field(default="vanilla")
+    projection_gamma: float = field(default=0.5)
+"""
+COMMAND = (
+    "llamafactory-cli train --model_name_or_path Qwen/Qwen2.5-7B-Instruct --stage dpo --do_train --finetuning_type lora --CL_method CPPO "
+    "--projection_gamma 0.5 --dataset x --template qwen --output_dir o --learning_rate 5e-6\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("src/llamafactory/hparams/finetuning_args.py", False),
+        ("LLaMA-Factory/src/llamafactory/hparams/finetuning_args.py", False),
+        ("llmtuner/hparams/finetuning_args.py", False),
+        ("src/others/hparams/finetuning_args.py", True),  # no copy of this framework
+        ("src/swift/hparams/finetuning_args.py", True),
+    ],
+)
+def test_the_copy_of_a_framework_at_hand_has_the_flags_that_it_declares(tmp_path, place, told):
+    found = inspected(tmp_path, {"scripts/run.sh": COMMAND, place: OVERLAY, ".git/HEAD": ""})
+    doubts = rules(found) & {"framework-argument-unfamiliar", "llamafactory-unknown-argument"}
+    assert len(doubts) == (2 if told else 0)

@@ -20,6 +20,8 @@ from stablint.target import model as models
 if TYPE_CHECKING:  # only where a repository has such a program
     from stablint.dialect.at_hand import Program
 
+# Frameworks whose keys are held against what their releases declare, and of which repositories carry copies that declare more.
+_COPIED = frozenset({"llamafactory", "ms-swift", "openrlhf", "axolotl"})
 READING, LOWERING = "reading the file", "making out its settings"
 
 
@@ -46,6 +48,7 @@ class Files:
         ] = {}  # of them, configurations that commands hand to programs of the repository alone
         self.owned: dict[str, Program] = {}  # configurations that a program of the repository reads by itself
         self.edited: frozenset[str] = frozenset()  # configurations that a program changes before it hands them on
+        self._copies: dict[tuple[str, str], frozenset[str]] = {}  # what a repository's copy of a framework declares
         self.programs: dict[str, tuple[str, ...]] = {}  # by repository
         self.scripts: dict[str, tuple[str, ...]] = {}  # of a shell, looked for with them
         # Configurations that a file names and that are not there, with the first place that does.
@@ -159,6 +162,7 @@ class Files:
             owner = self.owned.get(path)
             if owner is not None:
                 found = [owner.owns(fragment) if fragment.block.kind == "document" else fragment for fragment in found]
+            found = [self._without_a_copy_s(fragment, path) for fragment in found]
             if path in self.edited:
                 found = [
                     one._replace(presumed=True, edited=True) if one.block.kind == "document" else one for one in found
@@ -168,6 +172,25 @@ class Files:
                 for limit in fragment.cut:
                     self.cut(limit, fragment.block.document, fragment.block.start, fragment.block.start)
         return self._fragments[key]
+
+    def _without_a_copy_s(self, fragment: Fragment, path: str) -> Fragment:
+        """Without doubts about keys that the repository's own copy of the framework declares."""
+        doubted = frozenset(one.fact.split(".", 2)[2] for one in fragment.statements if one.fact.startswith("keys."))
+        if not doubted or fragment.dialect not in _COPIED:
+            return fragment
+        key = (fragment.dialect, self.root(path))
+        if key not in self._copies:
+            from stablint.assemble.copies import declared  # only where a key is doubted
+
+            self._copies[key] = declared(*key)
+        if doubted.isdisjoint(self._copies[key]):
+            return fragment
+        kept = tuple(
+            one
+            for one in fragment.statements
+            if not (one.fact.startswith("keys.") and one.fact.split(".", 2)[2] in self._copies[key])
+        )
+        return fragment._replace(statements=kept)
 
     def own(self, programs: Mapping[str, Program]) -> None:
         """These configurations are read by programs of the repository's own from now on."""
