@@ -314,3 +314,57 @@ def test_axolotls_settings_of_fsdp_switch_it_on_from_0_12(fsdp, axolotl, sharded
 )
 def test_what_somebody_fills_in_is_not_known(files, tmp_path):
     assert is_unknown(world(tmp_path, files).value("training.learning_rate"))
+
+
+OWN_METHOD = """model_name: roberta-base
+METHOD
+max_seq_length: 128
+lora_r: 8
+lora_alpha: 16
+target_modules: [query, value]
+training:
+  output_dir: outputs
+  per_device_train_batch_size: 16
+  learning_rate: 0.0002
+  num_train_epochs: 3
+  fp16: true
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ("method_name: ia3", False),
+        ("peft_method: P-Tuning", False),
+        ("adapter_type: AdaLoRA", False),
+        ("method_name: lora", True),
+        ("method_name: ours", True),  # a word that is none of PEFT's
+        ("project_name: ia3", True),
+    ],
+)
+def test_settings_of_lora_beside_another_method_make_no_lora(tmp_path, said, known):
+    method = world(tmp_path, {"c.yaml": OWN_METHOD.replace("METHOD", said)}).value("derived.method")
+    assert (method == "lora") is known
+    assert is_unknown(method) is not known
+
+
+WORKER = """from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForTokenClassification
+from BASE import Worker
+class CriticWorker(Worker):
+    def build(self, config):
+        critic = AutoModelForTokenClassification.from_pretrained(config.path, torch_dtype="bfloat16")
+        return get_peft_model(critic, LoraConfig(task_type="CAUSAL_LM", r=8, lora_alpha=16))
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "more", "runs"),
+    [
+        ("verl.single_controller.base", "", 0),
+        ("ours.base", "", 1),
+        ("verl.single_controller.base", "from trl import SFTConfig, SFTTrainer\nSFTTrainer('m', SFTConfig('o')).train()\n", 1),
+    ],
+)  # fmt: skip
+def test_a_worker_of_verl_is_no_run(tmp_path, base, more, runs):
+    assert bool(inspected(tmp_path, {"workers.py": WORKER.replace("BASE", base) + more}).runs) is bool(runs)

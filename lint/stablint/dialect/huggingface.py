@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from collections.abc import Mapping as Table
 from typing import TYPE_CHECKING
 
-from stablint.dialect import deepspeed
-from stablint.dialect.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled
+from stablint.dialect import deepspeed, peft
+from stablint.dialect.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled, statement
 from stablint.record import NamedTuple
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.run.names import canonical, is_switch, known_key
@@ -315,6 +315,8 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None, *,
 
         told = {one.fact for one in statements}
         statements += tuple(one for one in own.stated(block, layer) if one.fact not in told)
+    if not flags:
+        statements += _of_another_method(block, layer, statements)
     known = (keys, flags, config_class, block.mapping.open)
     reading = _readings.get(known)
     if reading is None:
@@ -341,6 +343,23 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None, *,
         dialect="trl" if reading.trl else "hf-args", block=block, layer=layer, statements=statements, scopes=scopes,
         classes=reading.classes, links=links(statements), entry=True, framework=reading.framework,
     )  # fmt: skip
+
+
+# Keys by which programs of one's own choose what is trained, and PEFT's methods that are no LoRA, as they spell them.
+_CHOOSES = frozenset({"method_name", "peft_method", "adapter_method", "adapter_type", "tuning_method", "peft_name"})
+_NO_LORA = frozenset({kind.lower() for kind in peft.CLASSES} - {"lora"})
+
+
+def _of_another_method(block: Block, layer: str, told: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """What an own key says is trained where that is another of PEFT's methods: settings of LoRA beside it are for other files of the kind."""
+    if any(one.fact == "training.finetuning_type" for one in told):
+        return ()
+    for entry in block.mapping.entries:
+        word = entry.value.value if entry.key in _CHOOSES and isinstance(entry.value, Scalar) else None
+        if isinstance(word, str) and spelled(word.lower()) in _NO_LORA:
+            one = statement(block, entry, (entry.key,), Row(entry.key, "training.finetuning_type"), layer)
+            return (one._replace(value=Unknown(f"the program's own word for what is trained: {word}")),)
+    return ()
 
 
 def _is_in(one: Statement, section: str) -> bool:

@@ -36,7 +36,17 @@ _SILENT = frozenset(
 
 def recognise(document: Document) -> int:
     module = document.root
-    return 90 if isinstance(module, Module) and any(kind not in _SILENT for _, kind in _kinds(module)) else 0
+    if not isinstance(module, Module):
+        return 0
+    kinds = {kind for _, kind in _kinds(module)} - _SILENT
+    return 0 if not kinds or (kinds <= _OF_WORKERS and _WORKER.search(document.text.text)) else 90
+
+
+# A class of verl's workers is no run: what it loads and adapts stands in the configuration of the command that starts them.
+_WORKER = re.compile(
+    r"^from verl\.single_controller\.base import [^\n]*\bWorker\b(?s:.*?)^class \w+\([^)\n]*Worker\b", re.MULTILINE
+)
+_OF_WORKERS = frozenset({"", "loader", "adapter", "checkpointing"})
 
 
 def lower(document: Document) -> Iterator[Fragment]:
