@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from stablint.dialect import python_kinds
 from stablint.dialect.fragment import last_word
+from stablint.dialect.python_seen import calls, seen_in
 from stablint.run.fact import Explicit, Place, Statement
 from stablint.source.tree import Call, Document, Entry, Function, Mapping, Module, Node, Scalar, Sequence, Unknown
 
@@ -146,22 +147,24 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
     reference = trainer.arguments.get("ref_model")
     if isinstance(model, Call) and isinstance(reference, Call) and model.start == reference.start:
         yield _called(document, "reference_is_model", True, reference)
-    steps = [one for one in module.calls if last_word(one.name) == "train" and _is(one.receiver, trainer)]
-    switched = next((one for one in module.calls if last_word(one.name) == "set_adapter"
-                     and any(step.start < one.start for step in steps) and any(one.start < step.start for step in steps)), None)  # fmt: skip
-    if switched is not None and not re.search(r"\.optimizer\s*=|create_optimizer|optimizer\s*=\s*None", text):
+    steps = [one for one in calls(module, "train") if _is(one.receiver, trainer)]
+    switched = next((one for one in calls(module, "set_adapter")
+                     if any(step.start < one.start for step in steps) and any(one.start < step.start for step in steps)), None)  # fmt: skip
+    if switched is not None and not seen_in(r"\.optimizer\s*=|create_optimizer|optimizer\s*=\s*None", text):
         yield _called(document, "adapter_switched_between_trainings", True, switched)
     if isinstance(model, Call) and last_word(model.name) == "get_peft_model" and not model.local:
-        first = _GIVES_INPUT_GRADIENTS.search(text) is None
+        first = seen_in(_GIVES_INPUT_GRADIENTS, text) is None
         yield _called(document, "adapter_without_input_gradients", first, model)
     if (late := _late_unsloth(text)) is not None:
         yield _stated(document, "launch.shows.unsloth_imported_late", True, "unsloth", *late)
-    seen = _TO_VISIBLE.search(text)
-    begun = [one for one in module.calls if python_kinds.kind(one) in ("arguments", "loader") and not one.parsed]
-    if seen is not None and begun and "CUDA_VISIBLE_DEVICES" in text[seen.start() : seen.end() + 80]:
-        if all(one.end < seen.start() for one in begun) and seen.start() < trainer.start:
+    seen = seen_in(_TO_VISIBLE, text)
+    if seen is not None and "CUDA_VISIBLE_DEVICES" in text[seen.start() : seen.end() + 80]:
+        begun = [one for one in module.calls if python_kinds.kind(one) in ("arguments", "loader") and not one.parsed]
+        if begun and all(one.end < seen.start() for one in begun) and seen.start() < trainer.start:
             yield _stated(document, "launch.shows.devices_chosen_late", True, "environ", seen.start(), seen.end())
-    tower = next((one for one in module.calls if _TWO_TOWERS.search(one.name)), None)
+    tower = (
+        next((one for one in module.calls if _TWO_TOWERS.search(one.name)), None) if "DecoderModel" in text else None
+    )
     if tower is not None and not tower.conditional:
         starts = "from_encoder_decoder_pretrained" not in tower.name or "decoder_start_token_id" in text
         yield _called(document, "decoder_knows_its_start", starts, tower)
@@ -229,8 +232,8 @@ def _batches(document: Document, trainer: Call) -> Iterator[Statement]:
     collator = trainer.arguments.get("data_collator")
     if isinstance(collator, Call) and not collator.local:
         yield _called(document, "collator", last_word(collator.name), collator)
-    tokenised = re.search(r"\btruncation\s*=\s*True", text)
-    if trainer.arguments.open or tokenised is None or _EVEN.search(text):
+    tokenised = seen_in(r"\btruncation\s*=\s*True", text)
+    if trainer.arguments.open or tokenised is None or seen_in(_EVEN, text):
         return
     yield _stated(document, "launch.shows.rows_of_any_length", True, "truncation", tokenised.start(), tokenised.end())
     given = {entry.key for entry in trainer.arguments.entries}
@@ -241,10 +244,10 @@ def _batches(document: Document, trainer: Call) -> Iterator[Statement]:
 def _decoded(document: Document, trainer: Call) -> Iterator[Statement]:
     """What the program's metrics make of the predictions: logits cannot be decoded, nor can the -100 that joined batches are filled with."""
     text = document.text.text
-    found = re.search(r"\bbatch_decode\([ \t]{0,8}(\w{0,40}pred\w{0,40})", text)
+    found = seen_in(r"\bbatch_decode\([ \t]{0,8}(\w{0,40}pred\w{0,40})", text)
     if found is None or trainer.arguments.get("compute_metrics") is None:
         return
-    chosen = re.search(r"argmax|topk|\.max\(|pred_ids\s*=", text) is not None
+    chosen = seen_in(r"argmax|topk|\.max\(|pred_ids\s*=", text) is not None
     yield _stated(
         document,
         "launch.shows.predictions_decoded",
@@ -254,7 +257,7 @@ def _decoded(document: Document, trainer: Call) -> Iterator[Statement]:
         found.end(),
     )
     filled = (
-        re.search(rf"{found[1]}[ \t]{{0,8}}\[[^\]]{{0,80}}-[ \t]{{0,8}}100|where\([ \t]{{0,8}}{found[1]}\b|-100", text)
+        seen_in(rf"{found[1]}[ \t]{{0,8}}\[[^\]]{{0,80}}-[ \t]{{0,8}}100|where\([ \t]{{0,8}}{found[1]}\b|-100", text)
         is not None
     )
     yield _stated(document, "launch.shows.padding_decoded", not filled, "batch_decode", found.start(), found.end())
@@ -263,7 +266,7 @@ def _decoded(document: Document, trainer: Call) -> Iterator[Statement]:
 def _markers(document: Document, module: Module) -> Iterator[Statement]:
     """Where the answer begins, by a program that takes the tokenizer's own chat template."""
     text = document.text.text
-    if "apply_chat_template" not in text or re.search(
+    if "apply_chat_template" not in text or seen_in(
         r"get_chat_template|chat_template\s*=(?!=)|setup_chat_format|set_chat_template", text
     ):
         return
@@ -281,7 +284,7 @@ def _markers(document: Document, module: Module) -> Iterator[Statement]:
 
 def _late_unsloth(text: str) -> tuple[int, int] | None:
     """Unsloth's import below one of a library that it patches."""
-    own, other = _UNSLOTH.search(text), _PATCHED.search(text)
+    own, other = seen_in(_UNSLOTH, text), seen_in(_PATCHED, text)
     return own.span() if own is not None and other is not None and other.start() < own.start() else None
 
 
@@ -299,11 +302,11 @@ _MASKS = re.compile(
 def _labels(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """Labels that are the padded tokens themselves, in rows that the plain collators pass on as they are."""
     text = document.text.text
-    copied = _COPIED.search(text)
+    copied = seen_in(_COPIED, text)
     collator = trainer.arguments.get("data_collator")
     plain = collator is None or (isinstance(collator, Call) and last_word(collator.name) in _PLAIN)
     named = document.text.text[collator.start : collator.end] if isinstance(collator, Scalar) else ""
-    if copied and _PADDED.search(text) and not _MASKS.search(text) and (plain or last_word(named) in _PLAIN):
+    if copied and seen_in(_PADDED, text) and not seen_in(_MASKS, text) and (plain or last_word(named) in _PLAIN):
         yield _stated(document, "launch.shows.padding_is_learned", True, "labels", copied.start(), copied.end())
 
 
@@ -313,6 +316,8 @@ _PLAIN = frozenset(
 
 
 def _alone(document: Document, module: Module) -> Iterator[Statement]:
+    if not module.alone:
+        return
     told: set[str] = set()
     for call in module.calls:
         word = last_word(call.name)
@@ -326,18 +331,18 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
     """How a loop of the program's own goes backward, clips and accumulates."""
     text = document.text.text
     words = {last_word(call.name) for call in module.calls}
-    plain = _PLAIN_BACKWARD.search(text)
-    own = re.search(r"(?:accelerator|engine|\bmodel\w*)\.backward\(", text)
+    plain = seen_in(_PLAIN_BACKWARD, text)
+    own = seen_in(r"(?:accelerator|engine|\bmodel\w*)\.backward\(", text)
     if plain is not None and own is None:
         yield _stated(document, "launch.shows.plain_backward", True, "backward", plain.start(), plain.end() - 1)
     clips = next((c for c in module.calls if last_word(c.name) in ("clip_grad_norm_", "clip_grad_norm") and _is_torchs(c)), None)  # fmt: skip
-    if clips is not None and not re.search(
+    if clips is not None and not seen_in(
         r"accelerator\.(?:clip_grad_norm_|unscale_gradients)|scaler\.unscale_|[Ee]ngine\.clip", text
     ):
         yield _called(document, "clips_by_torch", True, clips)
-    if words.isdisjoint({"accumulate", "no_sync"}) and not _COUNTS_BATCHES.search(text):
+    if words.isdisjoint({"accumulate", "no_sync"}) and not seen_in(_COUNTS_BATCHES, text):
         yield _called(document, "never_accumulates", True, engine)
-    divided = _DIVIDED.search(text)
+    divided = seen_in(_DIVIDED, text)
     if divided is not None and "accumulate" in words:
         yield _stated(document, "launch.shows.loss_divided", True, "loss", divided.start(), divided.end())
     prepared = [
@@ -358,7 +363,7 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
     saved = next((c for c in module.calls if last_word(c.name) == "save_pretrained" and isinstance(c.receiver, Call)
                   and last_word(c.receiver.name) == "unwrap_model"), None)  # fmt: skip
     if saved is not None and saved.arguments.get("state_dict") is None and not saved.arguments.open:
-        if not re.search(r"get_state_dict|GatheredParameters|summon_full_params|FullStateDict|SHARDED_STATE", text):
+        if not seen_in(r"get_state_dict|GatheredParameters|summon_full_params|FullStateDict|SHARDED_STATE", text):
             yield _called(document, "saves_without_state", True, saved)
     if python_kinds.kind(engine) == "deepspeed":
         yield from _schedule(document, module, engine)
