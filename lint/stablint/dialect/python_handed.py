@@ -340,7 +340,8 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
         r"accelerator\.(?:clip_grad_norm_|unscale_gradients)|scaler\.unscale_|[Ee]ngine\.clip", text
     ):
         yield _called(document, "clips_by_torch", True, clips)
-    if words.isdisjoint({"accumulate", "no_sync"}) and not seen_in(_COUNTS_BATCHES, text):
+    # Without a backward pass in this file the loop stands elsewhere, and may enter it there.
+    if own is not None and words.isdisjoint({"accumulate", "no_sync"}) and not seen_in(_COUNTS_BATCHES, text):
         yield _called(document, "never_accumulates", True, engine)
     divided = seen_in(_DIVIDED, text)
     if divided is not None and "accumulate" in words:
