@@ -50,6 +50,12 @@ _LLAMAFACTORY_INFER = ("ModelArguments", "DataArguments", "FinetuningArguments",
                        "_KTransformersRuntimeArguments")  # fmt: skip
 _SWIFT = ("SftArguments", "TrainArguments", "RLHFArguments", "PtArguments", "PretrainArguments", "DPOArguments", "SimPOArguments",
           "ORPOArguments")  # fmt: skip
+_SWIFT_SFT = (
+    "SftArguments",
+    "TrainArguments",
+    "PtArguments",
+    "PretrainArguments",
+)  # what `swift sft` and `swift pt` parse
 _SWIFT_OTHER = ("InferArguments", "DeployArguments", "EvalArguments", "ExportArguments", "AppUIArguments", "AppArguments", "RolloutArguments",
                 "SamplingArguments", "WebUIArguments", "WebuiArguments")  # fmt: skip
 
@@ -64,6 +70,7 @@ def _swift(package: Package) -> Readers:
     arguments = ("llm/utils/argument.py", "llm/argument/*", "arguments/*")
     megatron = tuple(name for name in package.class_paths() if re.match(r"Megatron\w*Arguments\Z", name))
     return {
+        "sft": _dataclasses(package, _SWIFT_SFT, arguments),
         "train": _dataclasses(package, _SWIFT, arguments),
         "other": _dataclasses(package, _SWIFT_OTHER, arguments),
         "megatron": _dataclasses(package, megatron, ("megatron/*", "llm/megatron/*")),

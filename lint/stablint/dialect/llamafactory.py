@@ -30,6 +30,8 @@ _OWN = (
     ("flash_attn", "model.attn_implementation", "attention"),
     ("pure_bf16", "training.pure_bf16", "flag"),
     ("use_unsloth", "training.use_unsloth", "flag"),
+    ("use_kt", "training.use_kt", "flag"),
+    ("reward_model_adapters", "training.reward_model_adapters", "text"),
     ("infer_dtype", "model.infer_dtype", "dtype"),
     ("rope_scaling", "model.rope_scaling", "plain"),
     ("pref_beta", "training.beta", "plain"),

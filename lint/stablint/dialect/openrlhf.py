@@ -72,7 +72,8 @@ _DOTTED = (
 # What the entry points hold against other flags, by the names of 0.9 (openrlhf 0.9.0 cli/train_*.py).
 _CHECKED = (
     ("colocate_all_models", "flag"), ("async_train", "flag"), ("remote_rm_url", "text"), ("agent_func_path", "text"),
-    ("dynamic_filtering", "flag"), ("ring_attn_size", "plain"), ("multiturn", "flag"), ("apply_chat_template", "flag"),
+    ("ref_num_nodes", "plain"), ("ref_num_gpus_per_node", "plain"), ("dynamic_filtering", "flag"), ("ring_attn_size", "plain"),
+    ("multiturn", "flag"), ("apply_chat_template", "flag"),
 )  # fmt: skip
 _FLAT = (
     ("pretrain", "model.name_or_path", "text"),

@@ -28,7 +28,8 @@ _DIVIDED = re.compile(
     r"\bloss\w{0,40}[ \t]{0,8}(?:/=|=[^=\n]{0,120}loss\w{0,40}\)?[ \t]{0,8}/)[ \t]{0,8}[\w.]{0,80}accum", re.IGNORECASE
 )
 _COUNTS_BATCHES = re.compile(
-    r"sync_gradients|%[ \t]{0,8}\(?[\w.]{0,80}(?:accum|gas\b)|(?<!\w)(?=\w{0,40}(?:step|batch|idx|iter|i))\w{1,80} {0,8}\+? {0,8}\d{0,8}\)? {0,8}% {0,8}\(?[\w.]",
+    r"sync_gradients|%[ \t]{0,8}\(?[\w.]{0,80}(?:accum|gas\b)"
+    r"|(?<!\w)(?=\w{0,40}(?:step|batch|idx|iter|i))\w{1,80} {0,8}\+? {0,8}\d{0,8}\)? {0,8}% {0,8}\(?[\w.]",
     re.IGNORECASE,
 )
 _UNSLOTH = re.compile(r"^(?:from|import)[ \t]+unsloth\b", re.MULTILINE)

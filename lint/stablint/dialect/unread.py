@@ -28,6 +28,10 @@ READERS = {
 _OTHER_ARGUMENTS = frozenset(
     {"tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size", "sequence_parallel"}
 )
+_SWIFT_COMMANDS = {
+    **dict.fromkeys(("sft", "pt"), ("ms-swift.sft",)),
+    **dict.fromkeys(("rlhf", "dpo", "orpo", "simpo"), ("ms-swift.train",)),
+}
 # Sections of ms-swift's other files: experiments with a command, groups of Ray workers.
 _OTHER_FORMS = frozenset({"cmd", "args", "train", "rollout", "teacher"})
 
@@ -54,6 +58,8 @@ def with_unread(fragment: Fragment) -> Fragment:
     names = READERS[fragment.dialect] or _commands(fragment.dialect, block.name)
     if fragment.dialect == "litgpt" and block.kind == "flags":
         names = _litgpt_command(block.name) or names
+    if fragment.dialect == "ms-swift" and block.kind == "flags":
+        names = _swift_command(block.name) or names
     if not names or block.mapping.open or block.kind == "call" or _is_other_form(fragment, keys):
         return fragment
     if fragment.dialect == "torchtune":
@@ -135,12 +141,27 @@ def _litgpt_command(words: str) -> tuple[str, ...]:
     return (name,) if name in READERS["litgpt"] else ()
 
 
+def _swift_command(words: str) -> tuple[str, ...]:
+    """Each command has argument classes of its own: what `swift sft` takes `megatron sft` may not."""
+    program, command = (*words.split()[:2], "", "")[:2]
+    if program.rpartition("/")[2] == "megatron":
+        return ("ms-swift.megatron",)
+    name = command if program.rpartition("/")[2] == "swift" else program.removeprefix("swift.cli.")
+    return _SWIFT_COMMANDS.get(name, ())
+
+
 def _is_other_form(fragment: Fragment, keys: frozenset[str]) -> bool:
     if fragment.dialect == "axolotl":  # what its command line does not know it hands to the launcher
         return fragment.block.kind == "flags"
     programs = _PROGRAMS.get(fragment.dialect)
     if programs is not None and fragment.block.kind == "flags":
-        words = (word.rpartition("/")[2] for word in fragment.block.name.split())
+        if fragment.dialect == "llamafactory" and {"stage", "finetuning_type"} <= keys:
+            programs = (*programs, "src/train.py")  # of a clone: a name that others have as well
+        words = [
+            word
+            for path in fragment.block.name.split()
+            for word in (path.rpartition("/")[2], "/".join(path.split("/")[-2:]))
+        ]
         # with --use_ray another parser reads the command (ms-swift 4.5.2, swift/cli/_megatron/rlhf.py)
         return not any(word in programs for word in words) or "use_ray" in keys or _only_warns(fragment.block)
     if fragment.dialect == "llamafactory":
