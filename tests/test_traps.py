@@ -25,6 +25,10 @@ from tests.test_house import RULE
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the traps are shell scripts and links")
 
 TRAIN = "model_name_or_path: Qwen/Qwen2-7B-Instruct\ndataset_name: trl-lib/Capybara\nfp16: true\nlearning_rate: 1.0e-5\noutput_dir: out\ndeepspeed: zero.json\n"
+ADAPTER = (
+    "model_name_or_path: Qwen/Qwen2.5-7B-Instruct\ndataset_name: trl-lib/Capybara\nbf16: true\nlearning_rate: 1.0e-4\noutput_dir: out\nuse_peft: true\n"
+    "per_device_train_batch_size: 8\ngradient_accumulation_steps: 4\nmax_length: 4096\n"
+)
 ZERO = '{"zero_optimization": {"stage": 2}, "fp16": {"enabled": "auto"}, "train_micro_batch_size_per_gpu": "auto"}\n'
 SCRIPT = "from trl import SFTConfig\nargs = SFTConfig(output_dir='out', learning_rate=1e-5, fp16=True)\n"
 LOG = (
@@ -119,6 +123,7 @@ class Checkout:
         self.write("usercustomize.pth", f"import os; open({str(self.marks / 'pth')!r}, 'w')\n")
         self.write(".env", f"BASH_ENV={self.folder}/sh\n")
         self.write("train.yaml", TRAIN)
+        self.write("adapter.yaml", ADAPTER)
         self.write("other.yaml", TRAIN.replace("1.0e-5", "2.0e-5"))
         self.write("zero.json", ZERO)
         self.write("tune.py", SCRIPT)
@@ -221,10 +226,10 @@ COMMANDS: dict[str, tuple[list[str], bool, tuple[str, ...]]] = {
     "test-hazards": (["test-hazards", "rules"], False, ()),
     "knowledge audit": (["knowledge", "audit", "rules"], False, ()),
     "fit": (["fit", "train.yaml", "--gpu", "RTX 4090"], False, ()),
-    "fit --apply": (["fit", "train.yaml", "--gpu", "RTX 4090", "--apply", "1"], False, ("train.yaml", "zero.json")),
+    "fit --apply": (["fit", "adapter.yaml", "--gpu", "A100-80GB", "--apply", "1"], False, ("adapter.yaml",)),
     "fit --plot": (["fit", "train.yaml", "--gpu", "RTX 4090", "--plot", "fit.svg"], False, ("fit.svg",)),
     "advise": (["advise", "train.yaml", "--gpu", "A100-80GB"], False, ()),
-    "advise --apply": (["advise", "train.yaml", "--gpu", "A100-80GB", "--apply", "1"], False, ("train.yaml", "zero.json")),
+    "advise --apply": (["advise", "adapter.yaml", "--gpu", "A100-80GB", "--apply", "1"], False, ("adapter.yaml",)),
     "new": (["new", "--model", "Qwen/Qwen2.5-7B-Instruct", "--gpu", "RTX 4090 x4", "--framework", "trl", "--output", "sub"], False,
             ("sub/sft.yaml", "sub/launch.sh", "sub/requirements.txt")),
     "diagnose": (["diagnose", "train.log", "train.yaml"], False, ()),
@@ -255,7 +260,8 @@ def test_no_command_runs_anything_of_the_checkout(checkout, name):
         else:
             assert changes_only(event, said, checkout, may), (event, said)
     after = checkout.content()
-    assert {name for name in after.keys() | before.keys() if after.get(name) != before.get(name)} <= may
+    changed = {name for name in after.keys() | before.keys() if after.get(name) != before.get(name)}
+    assert changed == may if "--apply" in words else changed <= may
     assert "Traceback" not in done.errors
     assert words[0] != "server" or "fp16" in done.output, "it answered nothing"
 

@@ -195,6 +195,17 @@ def test_several_cards_are_told_one_by_one(tmp_path: Path, capsys: Any) -> None:
     assert [one["verdict"] for one in data["runs"]] == ["does-not-fit", "tight"]
 
 
+def test_a_base_that_trl_loads_in_float32_is_offered_as_it_was_published(tmp_path: Path, capsys: Any) -> None:
+    text = TRL.format(model="Qwen/Qwen2.5-7B", batch=1, length=512, more=LORA).replace("dtype: bfloat16\n", "")
+    folder = Path(written(tmp_path, {"train.yaml": text}))
+    words = [str(folder / "train.yaml"), "--gpu", "RTX 4090", "--with", "trl==1.16.0", "--output-format", "json"]
+    assert main(["fit", *words]) == 1
+    first = json.loads(capsys.readouterr().out)["remedies"][0]
+    assert first["verdict"] == "fits" and "bfloat16" in first["title"]
+    main(["fit", *words, "--apply", "1"])
+    assert "dtype: bfloat16" in (folder / "train.yaml").read_text(encoding="utf-8")
+
+
 def test_every_change_that_is_offered_keeps_its_promise(tmp_path: Path, capsys: Any) -> None:
     """Written with --apply, the file gives the promised peak and verdict, and draws no warning."""
     folder = Path(written(tmp_path, {"train.yaml": LLAMAFACTORY}))

@@ -101,7 +101,8 @@ def _tried(world: World, told: Told, chosen: tuple[Move, ...]) -> Remedy | None:
     facts = {name: value for move in chosen for name, value in move.facts.items()}
     cost = max(move.cost for move in chosen)
     title = ", ".join(move.title for move in chosen)
-    words = "; ".join(gettext(COSTS[one]) for one in sorted({move.cost for move in chosen}))
+    costs = sorted({move.cost for move in chosen} - {FREE}) or [FREE]
+    words = "; ".join(gettext(COSTS[one]) for one in costs)
     return Remedy(title, facts, words, sum(4**move.cost for move in chosen) + cost, after.peak, after.verdict)
 
 
@@ -175,6 +176,10 @@ def _moves(w: World, told: Told) -> Iterator[Move]:
     if sharding.processes > 1 and sharding.engine == "ddp" and plan.weights in ("bfloat16", "float16", "float32"):
         title = gettext("ZeRO-3 over {number} processes").format(number=sharding.processes)
         yield Move("sharding", title, {"deepspeed.zero_optimization.stage": 3}, SLOWER, True)
+    # A frozen base loses nothing in the dtype that it was published in; adapters stay in float32.
+    published = w.value("model.native_dtype") == "bfloat16" and w.value("derived.compute_dtype") == "bfloat16"
+    if plan.weights == "float32" and plan.method == "lora" and framework in _BY_DTYPE and published:
+        yield Move("weights", gettext("the base in bfloat16, as it was published"), {"model.dtype": "bfloat16"}, FREE)
     if plan.method == "full" and framework in _ADAPTER:
         yield Move("method", gettext("a LoRA adapter"), _ADAPTER[framework], RESULT)
     elif plan.weights in ("bfloat16", "float16", "float32") and framework in _FOUR_BITS and plan.method != "full":
@@ -197,6 +202,7 @@ def _shorter(w: World, length: float) -> Iterator[Move]:
 
 
 _LIGER = ("trl", "ms-swift", "llamafactory", "")  # frameworks that hand the switch on to transformers
+_BY_DTYPE = ("trl",)  # frameworks whose files say in which dtype the base is loaded
 _ADAPTER: dict[str, dict[str, Any]] = {
     "trl": {"lora.use_peft": True},
     "llamafactory": {"training.finetuning_type": "lora"},

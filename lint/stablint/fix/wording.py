@@ -10,6 +10,7 @@ from stablint.dialect.codec import Unwritable, write
 from stablint.dialect.fragment import Row
 from stablint.record import NamedTuple
 from stablint.run.fact import Explicit
+from stablint.run.fields import field
 from stablint.run.world import Run
 from stablint.source.tree import Entry, Mapping
 
@@ -49,7 +50,7 @@ def insertion(fact: str, value: Any, beside: Explicit, run: Run) -> Insertion | 
     if entry is None or words is None:
         return None
     prefix = "fsdp_" if entry.key.startswith("fsdp_") or run.dialects[:1] == ("accelerate",) else ""
-    for row in vocabulary.rows_for(fact, words, prefix):
+    for row in sorted(vocabulary.rows_for(fact, words, prefix), key=lambda row: not _is_current(row, run)):
         try:
             written = write(row.codec, value)
         except Unwritable:
@@ -58,6 +59,17 @@ def insertion(fact: str, value: Any, beside: Explicit, run: Run) -> Insertion | 
         if found is not None:
             return found
     return None
+
+
+def _is_current(row: Row, run: Run) -> bool:
+    """Whether every release that the run may have knows the key by this name: of `torch_dtype` and `dtype` the one that is there."""
+    for owner in run.classes.get(row.fact.partition(".")[0], ()):
+        known = field(owner.removeprefix("?"), row.key)
+        allowed = run.releases.allowed(known.library) if known is not None else ()
+        if known is not None and allowed:
+            there = known.since is None or known.since <= allowed[0]
+            return there and (known.removed_in is None or allowed[-1] < known.removed_in)
+    return False
 
 
 def _words(origin: Explicit, run: Run) -> vocabulary.Words | None:
