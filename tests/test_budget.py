@@ -105,7 +105,7 @@ REACHED = {
     limits.FAULTS: ("ds.json", '*{"zero_optimization": {"stage": 2}, "train_batch_size": 4}', "//\n", 300, 90),
     limits.TOLD: ("ds.json", '{"zero_optimization": {"stage": 2*}, "train_batch_size": 4}', ', "stag{}": 1', 150, 90),
     limits.RUNS: ("train.yaml", "*", DOCUMENT, 150, 90),
-    limits.SETTINGS: ("train.yaml", "base_model: a/b\nadapter: lora\nmicro_batch_size: 1\n*", "lora_rank_{}: 1\n", 1_100, 50),
+    limits.SETTINGS: ("train.yaml", "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\n*", "lora_rank_{}: 1\n", 1_100, 50),
 }  # fmt: skip
 
 
