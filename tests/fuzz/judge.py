@@ -61,6 +61,8 @@ def warm_up() -> None:
 
 def watch() -> None:
     """From now on note every program that is started, every socket, and every file that is opened for writing."""
+    # In a fresh checkout Python would write the bytecode of a module that the case is the first to load, and the case would be blamed for it.
+    sys.dont_write_bytecode = True
     sys.addaudithook(_audit)
 
 
