@@ -120,7 +120,7 @@ def test_pre_commit_accepts_the_manifest():
 @pytest.mark.parametrize("hook", ["stablint", "stablint-fix"])
 def test_a_hook_sees_every_format_at_once(hook):
     entry = Repository.local(hook)
-    assert entry["types_or"] == ["yaml", "json", "python", "shell", "jupyter"]
+    assert entry["types_or"] == ["yaml", "json", "python", "shell", "jupyter", "makefile", "dockerfile"]
     assert entry["require_serial"] is True
     assert "--skip-unrecognised" in entry["entry"]
 

@@ -20,7 +20,18 @@ SUFFIXES = {
     ".bash": "shell",
     ".slurm": "shell",
     ".sbatch": "shell",
+    ".mk": "make",
+    ".just": "just",
+    ".dockerfile": "docker",
 }
+_NAMES = {
+    "makefile": "make",
+    "gnumakefile": "make",
+    "justfile": "just",
+    "dockerfile": "docker",
+    "containerfile": "docker",
+}
+"""Files that have their format by their name, whatever stands behind its first point: `Dockerfile.train`."""
 _JSON = frozenset({".conf", ".config"})  # DeepSpeed files are called so
 _DATABRICKS = "# Databricks notebook source"
 # Folders that hold no training configuration of the user's; `.`-folders are skipped as well.
@@ -126,7 +137,7 @@ def _carried(folder: str, names: list[str]) -> str:
 
 def _kind(entry: os.DirEntry[str]) -> str:
     """folder, file (of a configuration's suffix), other; unknown where the system does not say: a link to itself, a stale handle."""
-    configuration = os.path.splitext(entry.name)[1].lower() in SUFFIXES
+    configuration = is_configuration(entry.name)
     try:
         if entry.is_dir(follow_symlinks=False):
             return "folder"
@@ -292,13 +303,18 @@ _MANIFEST = frozenset({"kind", "run"})  # a key of every manifest
 
 
 def kind_of(path: str) -> str:
-    """The text format, by the suffix; a file without a known one is read as YAML if it is named."""
-    return SUFFIXES.get(os.path.splitext(path)[1].lower(), "yaml")
+    """The text format, by the suffix or the name; a file without a known one is read as YAML if it is named."""
+    return _known_kind(path) or "yaml"
 
 
 def is_configuration(path: str) -> bool:
-    """Whether a file's suffix is one of those that configurations, scripts and programs have."""
-    return os.path.splitext(path)[1].lower() in SUFFIXES
+    """Whether a file has a suffix or a name that configurations, scripts and programs have."""
+    return _known_kind(path) is not None
+
+
+def _known_kind(path: str) -> str | None:
+    found = SUFFIXES.get(os.path.splitext(path)[1].lower())
+    return found or _NAMES.get(os.path.basename(path).lower().strip(".").partition(".")[0])
 
 
 def written_kind(name: str) -> str:
@@ -342,16 +358,36 @@ def parse(content: Text, kind: str) -> tuple[Document, ...]:
         from stablint.source import notebook
 
         return notebook.documents(content, parse, written_kind)
+    if kind == "make":
+        from stablint.source import makefile
+
+        return makefile.documents(content, parse)
+    if kind == "just":
+        from stablint.source import justfile
+
+        return justfile.documents(content, parse)
+    if kind == "docker":
+        from stablint.source import dockerfile
+
+        return dockerfile.documents(content, parse)
     from stablint.source import shell
 
     return shell.documents(content, parse, lambda wanted, beside: locate(wanted, beside, root_of(beside)))
 
 
 def _with_commands(content: Text, found: tuple[Document, ...]) -> tuple[Document, ...]:
-    """A cluster's manifest holds commands, and files."""
+    """A cluster's manifest holds commands, and files; a workflow of a forge holds commands."""
     for document in found:
-        if type(document.root) is Mapping and any(entry.key in _MANIFEST for entry in document.root.entries):
-            from stablint.source import workload
+        root = document.root
+        if type(root) is not Mapping:
+            continue
+        for entry in root.entries:
+            if entry.key in _MANIFEST:
+                from stablint.source import workload
 
-            return workload.documents(content, found, parse, written_kind)
+                return workload.documents(content, found, parse, written_kind)
+            if type(entry.value) is Mapping and (entry.key == "jobs" or entry.value.get("script") is not None):
+                from stablint.source import workflow
+
+                return workflow.documents(content, found, parse)
     return found

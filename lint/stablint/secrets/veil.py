@@ -253,7 +253,11 @@ def _values(text: str, start: int, end: int, key: str) -> Iterator[Span]:
     """Scalars of a value, a flow collection included, each by the key next before it."""
     value = text[start:end]
     if value[:1] not in "{[":
-        if not _may(key, value):
+        if _may(key, value):
+            return
+        if " --" in value:  # a command
+            yield from ((start + one, start + other) for one, other in _shell(value))
+        else:
             yield start, end
         return
     tokens = list(_TOKEN.finditer(text, start, end))

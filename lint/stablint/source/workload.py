@@ -14,7 +14,7 @@ from stablint.source.tree import NO_FOLDER, Document, Mapping, Node, Scalar, Scr
 from stablint.source.view import Builder, Parse
 from stablint.source.view import documents as documents_of
 
-_HOST = "workload"
+HOST = "workload"
 _DEEPEST, _MOST = 40, 200  # levels of an object, containers or files in it
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash"})
 _SKYPILOT = frozenset({"resources", "setup", "num_nodes", "workdir", "file_mounts", "envs"})
@@ -88,9 +88,9 @@ def started(source: str, root: Mapping) -> Iterator[Started]:
                 builder = Builder()
                 for name, value in _members(_mapping(root, "envs")):
                     if _NAME.match(name):  # `sky launch --env` may say another
-                        _export(builder, name, source, value, f"${{{name}:-", "}")
-                _take(builder, source, run)
-                yield Started(key, builder.view(_HOST), None, False)
+                        export(builder, name, source, value, f"${{{name}:-", "}")
+                take(builder, source, run)
+                yield Started(key, builder.view(HOST), None, False)
 
 
 def files(source: str, root: Mapping) -> Iterator[tuple[str, View]]:
@@ -100,8 +100,8 @@ def files(source: str, root: Mapping) -> Iterator[tuple[str, View]]:
     for name, value in _members(_mapping(root, "data"))[:_MOST]:
         if isinstance(value.value, str):
             builder = Builder()
-            _take(builder, source, value)
-            yield name, builder.view(_HOST, name)
+            take(builder, source, value)
+            yield name, builder.view(HOST, name)
 
 
 def _pods(node: Node | None, kind: str, depth: int) -> Iterator[tuple[Mapping, str]]:
@@ -142,8 +142,14 @@ def _command(source: str, container: Mapping, kind: str) -> View | None:
         and texts[1].startswith("-")
         and texts[1].endswith("c")
     ):
-        _take(builder, source, words[2])
-        return builder.view(_HOST)
+        take(builder, source, words[2])
+        return builder.view(HOST)
+    put_words(builder, source, words, known)
+    return builder.view(HOST)
+
+
+def put_words(builder: Builder, source: str, words: list[Scalar], known: frozenset[str] = frozenset()) -> None:
+    """Words that no shell takes apart, as one would have to be told them; of `$(NAME)` the names that are known are filled in."""
     for number, word in enumerate(words):
         if number:
             builder.put(" ", words[number - 1].end, words[number - 1].end)
@@ -152,14 +158,13 @@ def _command(source: str, container: Mapping, kind: str) -> View | None:
             filled = _VARIABLE.sub(lambda found: f"${{{found[1]}}}" if found[1] in known else found[0], text)
             builder.put(f'"{filled}"', word.start, word.end)
         elif _PLAIN.match(text):
-            _take(builder, source, word)
+            take(builder, source, word)
         elif "'" in text:
             builder.put(shlex.quote(text), word.start, word.end)
         else:
             builder.put("'", word.start, word.start)
-            _take(builder, source, word)
+            take(builder, source, word)
             builder.put("'", word.end, word.end)
-    return builder.view(_HOST)
 
 
 def _environment(builder: Builder, source: str, container: Mapping) -> frozenset[str]:
@@ -172,21 +177,22 @@ def _environment(builder: Builder, source: str, container: Mapping) -> frozenset
         if name and _NAME.match(name) and isinstance(value, Scalar) and isinstance(value.value, str):
             if "$(" in value.value or "'" in value.value:
                 continue
-            _export(builder, name, source, value, "'", "'")
+            export(builder, name, source, value, "'", "'")
             known.add(name)
     return frozenset(known)
 
 
-def _export(builder: Builder, name: str, source: str, value: Scalar, before: str, behind: str) -> None:
+def export(builder: Builder, name: str, source: str, value: Scalar, before: str, behind: str) -> None:
+    """A variable that a shell is given; `before` and `behind` its value stand quotes, or `${NAME:-` and `}` where another may be said."""
     text = str(value.value)
     if value.value is None or ("}" in behind and not _PLAIN.match(text)):
         return
     builder.put(f"export {name}={before}", value.start, value.start)
-    _take(builder, source, value)
+    take(builder, source, value)
     builder.put(f"{behind}\n", value.end, value.end)
 
 
-def _take(builder: Builder, source: str, node: Scalar) -> None:
+def take(builder: Builder, source: str, node: Scalar) -> None:
     """The value of a scalar, word by word where the manifest has the same words, else as one thing."""
     value = node.value if isinstance(node.value, str) else source[node.start : node.end]
     at, done, parts = node.start, 0, []
