@@ -427,6 +427,55 @@ def loose(c: Choices, language: str) -> Case:
     return Case({name: file_text(c, language)}, command(c, [name]))
 
 
+def recipes(c: Choices) -> Case:
+    """A file of another format that holds commands: a Makefile, a justfile, a Dockerfile, a workflow."""
+    script = shell_text(c, tree(c))
+    name = c.pick(("Makefile", "justfile", "Dockerfile", "train.yml"))
+    word = c.pick(("LR", "ARGS", "A", "é", "x-y", ""))
+    if name == "Makefile":
+        sign, use = (
+            c.pick(("=", ":=", "?=", "+=", "!=", "")),
+            c.pick(("$(%s)", "${%s}", "$$%s", "$(shell %s)", "$(%s", "$%s")) % word,
+        )
+        head = [
+            f"{word} {sign} {script[:200]}",
+            c.pick(("", ".ONESHELL:", "ifdef X", "define Y", "export", f"a: {word} = 1", "endif", "include x.mk")),
+        ]
+        text = "\n".join([*head, "a: b", *("\t" + line + " " + use for line in script.splitlines())]) + "\n"
+    elif name == "justfile":
+        head = [
+            f"{word} := {c.pick(('1', chr(39) * 2, chr(34) + script[:50], '`x`'))}",
+            c.pick(("a:", "a b='1' *c:", "@a: b", "a b=", "[x]\na:")),
+        ]
+        hole = c.pick(("{{%s}}", "{{ %s }}", "{{{{%s", "{{%s", "{{ env('%s') }}")) % word
+        shebang = c.pick(("", "#!/bin/bash", "#!/usr/bin/env python"))
+        text = "\n".join([*head, *("  " + line + " " + hole for line in (shebang, *script.splitlines()))]) + "\n"
+    elif name == "Dockerfile":
+        words = _json(script.split()) if c.chance(50) else script.replace("\n", " \\\n")
+        head = [
+            f"FROM {word}",
+            f"ENV {word}={c.pick(('1', chr(34), chr(34) + 'a b' + chr(34), ''))}",
+            f"ARG {word} 1",
+            "RUN <<EOF",
+            c.pick(("EOF", "")),
+        ]
+        text = "\n".join([*head, c.pick(("CMD ", "ENTRYPOINT ", "cmd ", "CMD")) + words]) + "\n"
+    else:
+        step = {
+            "run": script,
+            "env": tree(c),
+            "shell": c.pick(("bash", "sh -e {0}", "python", "")),
+            "working-directory": c.pick(("src", "", "$X")),
+        }
+        job = (
+            {"steps": [step, value(c)]}
+            if c.chance(50)
+            else {"script": [script, [script]], "before_script": value(c), "variables": tree(c)}
+        )
+        text = yaml_text(c, {"jobs": {"a": job}} if "steps" in job else {"a": job, "variables": value(c)})
+    return Case({name: edited(c, text)}, command(c, [name]))
+
+
 def folder(c: Choices) -> Case:
     """Many files side by side, of all languages, together no larger than one may be."""
     files: dict[str, str] = {}
@@ -540,6 +589,7 @@ KINDS: dict[str, Callable[[Choices], Case]] = {
     "python": lambda c: loose(c, "python"),
     "shell": lambda c: loose(c, "shell"),
     "notebook": lambda c: loose(c, "notebook"),
+    "recipes": recipes,
     "folder": folder,
     "project": project,
     "settings": settings,
@@ -553,7 +603,8 @@ _SHARES = {
     "python": 8,
     "shell": 8,
     "notebook": 4,
-    "folder": 50,
+    "recipes": 4,
+    "folder": 46,
     "project": 8,
     "settings": 4,
     "hazards": 1,
