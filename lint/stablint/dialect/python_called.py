@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from stablint.dialect.fragment import last_word
-from stablint.dialect.python_seen import calls, seen_in
-from stablint.run.fact import Explicit, Place, Statement
+from stablint.dialect.python_seen import calls, is_call, of_call, seen_in
+from stablint.run.fact import Statement
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
 _SCHEDULE = re.compile(
@@ -49,11 +49,11 @@ def _callbacks(document: Document, module: Module, trainer: Call) -> Iterator[St
     given = trainer.arguments.get("callbacks")
     found = [one for one in given.items if isinstance(one, Call)] if isinstance(given, Sequence) else []
     for call in calls(module, "add_callback"):
-        if _same(call.receiver, trainer) and not call.conditional:
+        if is_call(call.receiver, trainer) and not call.conditional:
             found += [one for one in call.positional if isinstance(one, Call)]
     for one in found:
         if last_word(one.name) == "EarlyStoppingCallback" and not one.local and not one.conditional:
-            yield _said(document, "launch.done.early_stopping", True, one)
+            yield of_call(document, "launch.done.early_stopping", True, one)
             return
 
 
@@ -65,9 +65,9 @@ def _optimizers(document: Document, trainer: Call) -> Iterator[Statement]:
     if isinstance(first, Call) and not first.conditional:
         yield from _made(document, first)
         if isinstance(second, Scalar) and second.value is None:
-            yield _said(document, "launch.optimizer.schedule", "none", first)
+            yield of_call(document, "launch.optimizer.schedule", "none", first)
         elif isinstance(second, Call):
-            yield _said(document, "launch.optimizer.schedule", last_word(second.name), second)
+            yield of_call(document, "launch.optimizer.schedule", last_word(second.name), second)
 
 
 def _made(document: Document, made: Call) -> Iterator[Statement]:
@@ -75,7 +75,7 @@ def _made(document: Document, made: Call) -> Iterator[Statement]:
     word = last_word(made.name)
     if made.local or not _OPTIMIZER.fullmatch(word):
         return
-    yield _said(document, "launch.optimizer.made", word, made)
+    yield of_call(document, "launch.optimizer.made", word, made)
     names = _ARGUMENTS_OF.get(word, ())
     if made.arguments.open or len(made.positional) > 1:
         return
@@ -83,15 +83,15 @@ def _made(document: Document, made: Call) -> Iterator[Statement]:
         value = made.arguments.get(name)
         default = {"relative_step": True, "warmup_init": False, "scale_parameter": True}.get(name)
         if value is None:
-            yield _said(document, f"launch.optimizer.{name}", default, made)
+            yield of_call(document, f"launch.optimizer.{name}", default, made)
         elif isinstance(value, Scalar):
-            yield _said(document, f"launch.optimizer.{name}", value.value, made)
+            yield of_call(document, f"launch.optimizer.{name}", value.value, made)
 
 
 def _steps_of_adalora(document: Document, trainer: Call) -> Iterator[Statement]:
     """AdaLoRA moves its ranks in a call of its own after each step, which no release of the Trainer makes."""
     if not trainer.local and not seen_in(r"update_and_allocate|rankallocator", document.text.text):
-        yield _said(document, "launch.done.ranks_reallocated", False, trainer)
+        yield of_call(document, "launch.done.ranks_reallocated", False, trainer)
 
 
 def _merges(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
@@ -101,27 +101,27 @@ def _merges(document: Document, module: Module, trainer: Call) -> Iterator[State
         if call.start > trainer.end and not call.conditional:
             of = call.receiver
             model = trainer.arguments.get("model") or next(iter(trainer.positional), None)
-            if _same(of, model) or call.name == "trainer.model.merge_and_unload" or _same(of, trainer):
-                yield _said(document, "launch.done.merged_after_training", True, call)
+            if is_call(of, model) or call.name == "trainer.model.merge_and_unload" or is_call(of, trainer):
+                yield of_call(document, "launch.done.merged_after_training", True, call)
                 return
 
 
 def _prepared(document: Document, module: Module, accelerator: Call) -> Iterator[Statement]:
     """What goes through `accelerator.prepare`: loaders with their batch, a schedule with what its length is counted from."""
-    prepares = [c for c in module.calls if last_word(c.name) == "prepare" and _same(c.receiver, accelerator)]
+    prepares = [c for c in module.calls if last_word(c.name) == "prepare" and is_call(c.receiver, accelerator)]
     given = [(call, one) for call in prepares for one in call.positional if isinstance(one, Call)]
     for _, one in given:
         if last_word(one.name) == "DataLoader":
             batch = one.arguments.get("batch_size")
             if isinstance(batch, Scalar) and isinstance(batch.value, int) and not isinstance(batch.value, bool):
-                yield _said(document, "launch.done.loader_batch", batch.value, one)
+                yield of_call(document, "launch.done.loader_batch", batch.value, one)
                 break
     steps_alone = accelerator.arguments.open or any(_steps_once(entry) for entry in accelerator.arguments.entries)
     for _, one in () if steps_alone else given:
         if _SCHEDULE.search(last_word(one.name)) and not one.local and not one.arguments.open:
             counted = _counted(document, module, one, prepares)
             if counted:
-                yield _said(document, "launch.done.schedule_counts", counted, one)
+                yield of_call(document, "launch.done.schedule_counts", counted, one)
             break
 
 
@@ -192,8 +192,8 @@ def _tokens(document: Document, module: Module, loader: Call) -> Iterator[Statem
     first = added[0]
     resized = seen_in(r"resize_token_embeddings|resize_and_embedding|smart_tokenizer|set_input_embeddings|setup_chat_format"
                         r"|clone_chat_template|resize_vocab|add_new_tokens|init_new_embeddings", document.text.text)  # fmt: skip
-    yield _said(document, "launch.done.tokens_added", "all" if _learned(added) else "pad", first)
-    yield _said(document, "launch.done.embeddings_resized", resized is not None, first)
+    yield of_call(document, "launch.done.tokens_added", "all" if _learned(added) else "pad", first)
+    yield of_call(document, "launch.done.embeddings_resized", resized is not None, first)
 
 
 def _new(call: Call) -> bool:
@@ -213,17 +213,3 @@ def _learned(added: list[Call]) -> bool:
         if not isinstance(node, Mapping) or any(entry.key != "pad_token" for entry in node.entries):
             return True
     return False
-
-
-def _same(node: Node | None, call: Node | None) -> bool:
-    return isinstance(node, Call) and isinstance(call, Call) and node.start == call.start
-
-
-def _said(document: Document, fact: str, value: object, call: Call) -> Statement:
-    start, end = call.name_start, call.name_end
-    entry = Entry(fact, start, start, Scalar(value, start, end, "name", False))
-    word = last_word(call.name)
-    place = Place(document, word, start, end, entry, (word,))
-    return Statement(
-        fact, Unknown(value.reason) if isinstance(value, Unknown) else value, value, Explicit(place, "call", 0)
-    )

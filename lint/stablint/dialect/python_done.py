@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from stablint.dialect import python_kinds
 from stablint.dialect.fragment import last_word
-from stablint.dialect.python_seen import calls, seen_in
-from stablint.run.fact import Explicit, Place, Statement
-from stablint.source.tree import Call, Document, Entry, Module, Node, Scalar
+from stablint.dialect.python_seen import calls, is_call, seen_in, stated
+from stablint.run.fact import Statement
+from stablint.source.tree import Call, Document, Module, Node, Scalar
 
 _LOADS_ADAPTER = re.compile(r"peft\.(?:\w+\.)*(?:Auto)?PeftModel\w*\.from_pretrained")
 # Whatever else makes an adapter trainable, or may: peft's set_adapter and set_requires_grad, a loop over the parameters.
@@ -35,21 +35,17 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
         for entry in call.arguments.entries:
             value = entry.value
             if isinstance(value, Call) and "." in value.name and last_word(value.name) in _RETURN_NOTHING:
-                yield _said(document, f"nothing.{entry.key}", last_word(value.name), value.start, value.end)
+                yield _said(document, f"nothing.{entry.key}", last_word(value.name), value)
     if kind in ("quantiser", "loader"):
         for entry in call.arguments.entries:
             word = entry.value.value if isinstance(entry.value, Scalar) else None
             if isinstance(word, str) and word.startswith("torch.") and _is_text(document, entry.value):
-                yield _said(document, f"text.{entry.key}", word, entry.value.start, entry.value.end)
+                yield _said(document, f"text.{entry.key}", word, entry.value)
     if kind == "loader":
         yield from _before_arguments(document, module, call)
         for one in module.calls:
-            if (
-                last_word(one.name) == "add_adapter"
-                and isinstance(one.receiver, Call)
-                and one.receiver.start == call.start
-            ):
-                yield _said(document, "adapter_added", True, one.name_start, one.name_end)
+            if last_word(one.name) == "add_adapter" and is_call(one.receiver, call):
+                yield _done(document, "adapter_added", True, one)
                 break
 
 
@@ -57,24 +53,19 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
     text = document.text.text
     model = trainer.arguments.get("model") or next(iter(trainer.positional), None)
     if isinstance(model, Call) and _LOADS_ADAPTER.fullmatch(model.name):
-        yield _said(document, "adapter_loaded", True, model.name_start, model.name_end)
+        yield _done(document, "adapter_loaded", True, model)
         trainable = model.arguments.get("is_trainable")
         frozen = trainable is None or (isinstance(trainable, Scalar) and trainable.value is False)
         frozen = frozen and not model.conditional and model.switch is None
         others = text[: model.start] + text[model.end :]
         if frozen and not model.arguments.open and len(model.positional) < 4 and not _UNFREEZES.search(others):
-            yield _said(document, "adapter_frozen", True, model.name_start, model.name_end)
-    trains = [call for call in calls(module, "train") if _is_train_of(call, trainer)]
+            yield _done(document, "adapter_frozen", True, model)
+    trains = [call for call in calls(module, "train") if is_call(call.receiver, trainer)]
     if trains and not any(call.arguments.entries or call.arguments.open or call.positional for call in trains):
         first = trains[0]
-        yield _said(document, "trains_from_start", True, first.name_start, first.name_end)
+        yield _done(document, "trains_from_start", True, first)
     if not trainer.local and not seen_in(_TELLS_PAD, text):
-        yield _said(document, "pad_token_told_model", False, trainer.name_start, trainer.name_end)
-
-
-def _is_train_of(call: Call, trainer: Call) -> bool:
-    receiver = call.receiver
-    return last_word(call.name) == "train" and isinstance(receiver, Call) and receiver.start == trainer.start
+        yield _done(document, "pad_token_told_model", False, trainer)
 
 
 def _before_arguments(document: Document, module: Module, loader: Call) -> Iterator[Statement]:
@@ -82,7 +73,7 @@ def _before_arguments(document: Document, module: Module, loader: Call) -> Itera
     arguments = [call for call in module.calls if python_kinds.kind(call) == "arguments"]
     later = [call for call in arguments if call.start > loader.end and not call.parsed]
     if later and len(later) == len(arguments) and "HfDeepSpeedConfig" not in document.text.text:
-        yield _said(document, "model_before_arguments", True, loader.name_start, loader.name_end)
+        yield _done(document, "model_before_arguments", True, loader)
 
 
 def _is_text(document: Document, node: Node) -> bool:
@@ -90,7 +81,9 @@ def _is_text(document: Document, node: Node) -> bool:
     return document.text.text[node.start : node.start + 1] in ("'", '"')
 
 
-def _said(document: Document, name: str, value: object, start: int, end: int) -> Statement:
-    entry = Entry(name, start, start, Scalar(value, start, end, "name", False))
-    place = Place(document, name.rpartition(".")[2], start, end, entry, (name,))
-    return Statement(f"launch.done.{name}", value, value, Explicit(place, "call", 0))
+def _done(document: Document, name: str, value: object, call: Call) -> Statement:
+    return stated(document, f"launch.done.{name}", value, name, call.name_start, call.name_end)
+
+
+def _said(document: Document, name: str, value: object, node: Node) -> Statement:
+    return stated(document, f"launch.done.{name}", value, name, node.start, node.end)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from stablint.dialect import python_kinds
 from stablint.dialect.fragment import last_word
-from stablint.dialect.python_seen import calls, seen_in
-from stablint.run.fact import Explicit, Place, Statement
-from stablint.source.tree import Call, Document, Entry, Function, Mapping, Module, Node, Scalar, Sequence, Unknown
+from stablint.dialect.python_seen import calls, is_call, of_call, seen_in, stated
+from stablint.run.fact import Statement
+from stablint.source.tree import Call, Document, Function, Mapping, Module, Node, Scalar, Sequence
 
 _TRAINERS = ("trainer", "own-trainer")
 # What every process must come to: it exchanges weights, gradients or results with the others. By what it is a method of.
@@ -65,7 +65,7 @@ def _overridden(document: Document, module: Module, trainer: Call) -> Iterator[S
     made = document.text.text[trainer.name_start : trainer.name_end]
     for one in module.functions if trainer.local or not trainer.name.rpartition(".")[0] else ():
         if one.owner == made and not one.open:
-            yield _stated(document, f"launch.overrides.{one.name}", list(one.parameters), one.name, one.start, one.end)
+            yield stated(document, f"launch.overrides.{one.name}", list(one.parameters), one.name, one.start, one.end)
 
 
 _NEXT_METHOD = re.compile(r"\n[ \t]*(?:def|class|@)|\n\S")
@@ -81,7 +81,7 @@ def _own_loader(document: Document, module: Module, trainer: Call) -> Iterator[S
             ends = _NEXT_METHOD.search(text, one.end)
             body = text[one.end : ends.start() if ends else len(text)]
             if "DataLoader(" in body and not _SHARES.search(body):
-                yield _stated(document, "launch.shows.own_loader_unshared", True, one.name, one.start, one.end)
+                yield stated(document, "launch.shows.own_loader_unshared", True, one.name, one.start, one.end)
 
 
 _SHARDS = frozenset({"FullyShardedDataParallel", "FSDP"})
@@ -132,14 +132,14 @@ def _rewards(document: Document, module: Module, trainer: Call) -> Iterator[Stat
         given = trainer.positional[1]
     for one in _functions(document, module, given):
         if not one.open and "completion_ids" not in one.parameters:
-            yield _stated(document, "launch.functions.reward_closed", one.name, one.name, one.start, one.end)
+            yield stated(document, "launch.functions.reward_closed", one.name, one.name, one.start, one.end)
             return
 
 
 def _formatted(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     for one in _functions(document, module, trainer.arguments.get("formatting_func")):
         if one.gives:
-            yield _stated(document, "launch.functions.formatting_gives", one.gives, one.name, one.start, one.end)
+            yield stated(document, "launch.functions.formatting_gives", one.gives, one.name, one.start, one.end)
 
 
 def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
@@ -148,7 +148,7 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
     reference = trainer.arguments.get("ref_model")
     if isinstance(model, Call) and isinstance(reference, Call) and model.start == reference.start:
         yield _called(document, "reference_is_model", True, reference)
-    steps = [one for one in calls(module, "train") if _is(one.receiver, trainer)]
+    steps = [one for one in calls(module, "train") if is_call(one.receiver, trainer)]
     switched = next((one for one in calls(module, "set_adapter")
                      if any(step.start < one.start for step in steps) and any(one.start < step.start for step in steps)), None)  # fmt: skip
     if switched is not None and not seen_in(r"\.optimizer\s*=|create_optimizer|optimizer\s*=\s*None", text):
@@ -157,12 +157,12 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
         first = seen_in(_GIVES_INPUT_GRADIENTS, text) is None
         yield _called(document, "adapter_without_input_gradients", first, model)
     if (late := _late_unsloth(text)) is not None:
-        yield _stated(document, "launch.shows.unsloth_imported_late", True, "unsloth", *late)
+        yield stated(document, "launch.shows.unsloth_imported_late", True, "unsloth", *late)
     seen = seen_in(_TO_VISIBLE, text)
     if seen is not None and "CUDA_VISIBLE_DEVICES" in text[seen.start() : seen.end() + 80]:
         begun = [one for one in module.calls if python_kinds.kind(one) in ("arguments", "loader") and not one.parsed]
         if begun and all(one.end < seen.start() for one in begun) and seen.start() < trainer.start:
-            yield _stated(document, "launch.shows.devices_chosen_late", True, "environ", seen.start(), seen.end())
+            yield stated(document, "launch.shows.devices_chosen_late", True, "environ", seen.start(), seen.end())
     tower = (
         next((one for one in module.calls if _TWO_TOWERS.search(one.name)), None) if "DecoderModel" in text else None
     )
@@ -236,7 +236,7 @@ def _batches(document: Document, trainer: Call) -> Iterator[Statement]:
     tokenised = seen_in(r"\btruncation\s*=\s*True", text)
     if trainer.arguments.open or tokenised is None or seen_in(_EVEN, text):
         return
-    yield _stated(document, "launch.shows.rows_of_any_length", True, "truncation", tokenised.start(), tokenised.end())
+    yield stated(document, "launch.shows.rows_of_any_length", True, "truncation", tokenised.start(), tokenised.end())
     given = {entry.key for entry in trainer.arguments.entries}
     if given.isdisjoint({"data_collator", "processing_class", "tokenizer"}) and len(trainer.positional) < 3:
         yield _called(document, "nothing_pads", True, trainer)
@@ -249,7 +249,7 @@ def _decoded(document: Document, trainer: Call) -> Iterator[Statement]:
     if found is None or trainer.arguments.get("compute_metrics") is None:
         return
     chosen = seen_in(r"argmax|topk|\.max\(|pred_ids\s*=", text) is not None
-    yield _stated(
+    yield stated(
         document,
         "launch.shows.predictions_decoded",
         "chosen" if chosen else "plain",
@@ -261,7 +261,7 @@ def _decoded(document: Document, trainer: Call) -> Iterator[Statement]:
         seen_in(rf"{found[1]}[ \t]{{0,8}}\[[^\]]{{0,80}}-[ \t]{{0,8}}100|where\([ \t]{{0,8}}{found[1]}\b|-100", text)
         is not None
     )
-    yield _stated(document, "launch.shows.padding_decoded", not filled, "batch_decode", found.start(), found.end())
+    yield stated(document, "launch.shows.padding_decoded", not filled, "batch_decode", found.start(), found.end())
 
 
 def _markers(document: Document, module: Module) -> Iterator[Statement]:
@@ -279,7 +279,7 @@ def _markers(document: Document, module: Module) -> Iterator[Statement]:
         if given is None and name == "response_template":
             given = next(iter(call.positional), None)
         if isinstance(given, Scalar) and isinstance(given.value, str):
-            yield _stated(document, "launch.shows.answer_marker", given.value, name or "", given.start, given.end)
+            yield stated(document, "launch.shows.answer_marker", given.value, name or "", given.start, given.end)
             return
 
 
@@ -308,7 +308,7 @@ def _labels(document: Document, module: Module, trainer: Call) -> Iterator[State
     plain = collator is None or (isinstance(collator, Call) and last_word(collator.name) in _PLAIN)
     named = document.text.text[collator.start : collator.end] if isinstance(collator, Scalar) else ""
     if copied and seen_in(_PADDED, text) and not seen_in(_MASKS, text) and (plain or last_word(named) in _PLAIN):
-        yield _stated(document, "launch.shows.padding_is_learned", True, "labels", copied.start(), copied.end())
+        yield stated(document, "launch.shows.padding_is_learned", True, "labels", copied.start(), copied.end())
 
 
 _PLAIN = frozenset(
@@ -325,7 +325,7 @@ def _alone(document: Document, module: Module) -> Iterator[Statement]:
         if word not in told and not call.local and _TOGETHER.fullmatch(call.name):
             if any(start <= call.start < end for start, end in module.alone):
                 told.add(word)
-                yield _stated(document, f"launch.alone.{word}", call.name, word, call.name_start, call.name_end)
+                yield stated(document, f"launch.alone.{word}", call.name, word, call.name_start, call.name_end)
 
 
 def _steps(document: Document, module: Module, engine: Call) -> Iterator[Statement]:
@@ -335,7 +335,7 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
     plain = seen_in(_PLAIN_BACKWARD, text)
     own = seen_in(r"(?:accelerator|engine|\bmodel\w*)\.backward\(", text)
     if plain is not None and own is None:
-        yield _stated(document, "launch.shows.plain_backward", True, "backward", plain.start(), plain.end() - 1)
+        yield stated(document, "launch.shows.plain_backward", True, "backward", plain.start(), plain.end() - 1)
     clips = next((c for c in module.calls if last_word(c.name) in ("clip_grad_norm_", "clip_grad_norm") and _is_torchs(c)), None)  # fmt: skip
     if clips is not None and not seen_in(
         r"accelerator\.(?:clip_grad_norm_|unscale_gradients)|scaler\.unscale_|[Ee]ngine\.clip", text
@@ -346,9 +346,12 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
         yield _called(document, "never_accumulates", True, engine)
     divided = seen_in(_DIVIDED, text)
     if divided is not None and "accumulate" in words:
-        yield _stated(document, "launch.shows.loss_divided", True, "loss", divided.start(), divided.end())
+        yield stated(document, "launch.shows.loss_divided", True, "loss", divided.start(), divided.end())
     prepared = [
-        one for c in module.calls if last_word(c.name) == "prepare" and _is(c.receiver, engine) for one in c.positional
+        one
+        for c in module.calls
+        if last_word(c.name) == "prepare" and is_call(c.receiver, engine)
+        for one in c.positional
     ]
     for loader in prepared:
         sampler = loader.arguments.get("sampler") if isinstance(loader, Call) else None
@@ -392,7 +395,7 @@ def _of_loader(document: Document, module: Module, loader: Call) -> Iterator[Sta
     made = loader.name.rpartition(".")[0]
     yield _called(document, "model_class", last_word(made), loader)
     for call in module.calls:
-        if last_word(call.name) in _MOVES and _is(call.receiver, loader) and not call.conditional:
+        if last_word(call.name) in _MOVES and is_call(call.receiver, loader) and not call.conditional:
             if last_word(call.name) == "to" and not _is_device(document, call):
                 continue
             yield _called(document, f"moved.{last_word(call.name)}", True, call)
@@ -406,15 +409,5 @@ def _is_device(document: Document, call: Call) -> bool:
     return "dtype" not in text and not text.startswith("torch.float") and not text.startswith("torch.bfloat")
 
 
-def _is(node: Node | None, call: Call) -> bool:
-    return isinstance(node, Call) and node.start == call.start
-
-
 def _called(document: Document, what: str, value: object, call: Call) -> Statement:
-    return _stated(document, f"launch.shows.{what}", value, last_word(call.name), call.name_start, call.name_end)
-
-
-def _stated(document: Document, fact: str, value: object, word: str, start: int, end: int) -> Statement:
-    entry = Entry(fact, start, start, Scalar(value, start, end, "name", False))
-    said = Unknown(value.reason) if isinstance(value, Unknown) else value
-    return Statement(fact, said, value, Explicit(Place(document, word, start, end, entry, (word,)), "call", 0))
+    return of_call(document, f"launch.shows.{what}", value, call)

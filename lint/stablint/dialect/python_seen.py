@@ -1,11 +1,32 @@
-"""What is asked of a whole program for each of its trainers, and answered once: its calls by name, and where a pattern is found in its text."""
+"""What a program does, as statements of the call that shows it; and what is asked of a whole program for each of its trainers, and answered once."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-from stablint.source.tree import Call, Module
+from stablint.dialect.fragment import last_word
+from stablint.run.fact import Explicit, Place, Statement
+from stablint.source.tree import Call, Document, Entry, Module, Node, Scalar, Unknown
+
+
+def stated(document: Document, fact: str, value: object, name: str, start: int, end: int) -> Statement:
+    """What a program shows there. `name`: what the place is called."""
+    entry = Entry(fact, start, start, Scalar(value, start, end, "name", False))
+    said = Unknown(value.reason) if isinstance(value, Unknown) else value
+    place = Place(document, last_word(name), start, end, entry, (name,))
+    return Statement(fact, said, value, Explicit(place, "call", 0))
+
+
+def of_call(document: Document, fact: str, value: object, call: Call) -> Statement:
+    """What one of its calls shows."""
+    return stated(document, fact, value, last_word(call.name), call.name_start, call.name_end)
+
+
+def is_call(node: Node | None, call: Node | None) -> bool:
+    """Whether a receiver or an argument is what this call makes."""
+    return isinstance(node, Call) and isinstance(call, Call) and node.start == call.start
+
 
 _last: tuple[Module | None, dict[str, list[Call]]] = None, {}
 
