@@ -238,7 +238,7 @@ def read(documents: Iterable[Document]) -> Program | None:
     if document is None or not isinstance(module, Module):
         return None
     declared: dict[str, str] = {}
-    kinds = [(call, python_kinds.kind(call)) for call in module.calls]
+    kinds = python_kinds.kinds(module)
     for call, _ in kinds:
         if call.name in ("argparse.options", "dataclass.options", "function.options"):
             declared |= {entry.key: call.target or "parser.add_argument" for entry in _own(call)}

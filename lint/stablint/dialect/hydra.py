@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from stablint.dialect import huggingface, loop, own, python_kinds
 from stablint.dialect.fragment import Block, Fragment, Link, as_yaml, hydra_words, last_word
 from stablint.run.fact import Explicit, Place, Statement
-from stablint.source.tree import Call, Command, Document, Entry, Mapping, Module, Scalar, Sequence, Unknown
+from stablint.source.tree import Call, Command, Document, Entry, Mapping, Module, Notes, Scalar, Sequence, Unknown
 
 _MOST = 40  # groups of one file
 _NAME = re.compile(r"[\w./-]+\Z")
@@ -53,7 +53,7 @@ def of_program(document: Document, command: Fragment) -> Iterator[Link]:
     if main is None or not isinstance(module, Module):
         return
     calls = tuple(call for call in module.calls if call.name != "hydra.main")
-    if not loop.may_train(module._replace(calls=calls)) and not any(map(_makes_anything, calls)):
+    if not loop.may_train(module._replace(calls=calls, notes=Notes())) and not any(map(_makes_anything, calls)):
         return  # it uploads, converts or measures by the same file
     said = {entry.key.replace("-", "_"): entry.value for entry in command.block.mapping.entries}
     if not said.keys().isdisjoint({"config_path", "cp", "config_dir", "cd"}):

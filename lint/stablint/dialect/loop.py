@@ -18,7 +18,7 @@ STEP = "trl.PPOTrainer.step"  # TRL's PPO before 0.12: the program calls each st
 
 def of(module: Module) -> tuple[str, Call] | None:
     """The loop and the call that tells it; of several what drives the others."""
-    kinds = [(call, python_kinds.kind(call)) for call in module.calls]
+    kinds = python_kinds.kinds(module)
     steps = any(call.name.endswith("trainer.step") or python_kinds.steps_itself(call) for call, _ in kinds)
     for call, kind in kinds:
         if kind == "trainer":
@@ -79,8 +79,8 @@ def states_training(module: Module) -> bool:
     """Whether the program states what a library's trainer is to do: whoever is handed that trains, in this file or another."""
     return any(
         not call.parsed and any(call.arguments.get(name) is not None for name in _OF_TRAINING)
-        for call in module.calls
-        if python_kinds.kind(call) == "arguments"
+        for call, kind in python_kinds.kinds(module)
+        if kind == "arguments"
     )
 
 
@@ -93,9 +93,8 @@ def only_judges(module: Module) -> bool:
     """Whether it makes a trainer for what that predicts or measures, calls nothing that may train, and gives the trainer to nobody."""
     others = [
         call
-        for call in module.calls
-        if python_kinds.kind(call) not in ("trainer", "arguments", "program", "program-part")
-        and not (call.local and call.name == "main")
+        for call, kind in python_kinds.kinds(module)
+        if kind not in ("trainer", "arguments", "program", "program-part") and not (call.local and call.name == "main")
     ]
     words = [last_word(call.name) for call in others]
     return not {"predict", "evaluate"}.isdisjoint(words) and not (

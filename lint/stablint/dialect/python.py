@@ -228,7 +228,7 @@ def _is_never(switch: Scalar | None) -> bool:
 
 def _kinds(module: Module) -> list[tuple[Call, str]]:
     """The telling calls. A class of the program's own that is given arguments of ours is a trainer as well."""
-    kinds = [(call, python_kinds.kind(call)) for call in module.calls]
+    kinds = list(python_kinds.kinds(module))
     if any(kind == "loader" and _is_true(call.arguments.get("full_finetuning")) for call, kind in kinds):
         # Unsloth gives the model back without an adapter then (2026.10.9 models/llama.py, get_peft_model).
         kinds = [(call, "" if kind == "unsloth-adapter" else kind) for call, kind in kinds]

@@ -5,7 +5,7 @@ That no adapter is made in a file proves full fine-tuning only where nothing els
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from stablint.dialect import python_kinds
 from stablint.dialect.fragment import last_word
@@ -52,7 +52,7 @@ _BUILTINS = frozenset(
 
 def elsewhere(module: Module) -> bool:
     """Of a module that makes no adapter itself."""
-    kinds = [(call, python_kinds.kind(call)) for call in module.calls]
+    kinds = python_kinds.kinds(module)
     loaders = {call.start for call, kind in kinds if kind == "loader"}
     return any(
         (kind == "trainer" and _may_bring_one(call, kinds)) or (not kind and _may_adapt(call, loaders))
@@ -62,7 +62,7 @@ def elsewhere(module: Module) -> bool:
 
 def handed_over(module: Module) -> Call | None:
     """The first call of code out of sight that gets hold of the loaded model, or that loads it: the modules may be other ones then."""
-    kinds = [(call, python_kinds.kind(call)) for call in module.calls]
+    kinds = python_kinds.kinds(module)
     loaders = {call.start for call, kind in kinds if kind == "loader"}
     return next(
         (
@@ -87,7 +87,7 @@ _LOADERS = frozenset({"transformers", "unsloth", "peft", "sentence_transformers"
 def hands_on(module: Module) -> bool:
     """Whether every trainer is given a model that the file loads, or its name: one that an object holds (`self.model`), or that a caller
     brings, may have got an adapter on its way."""
-    kinds = [(call, python_kinds.kind(call)) for call in module.calls]
+    kinds = python_kinds.kinds(module)
     loaders = {call.start for call, kind in kinds if kind == "loader"}
     models = [
         call.arguments.get("model") or next(iter(call.positional), None) for call, kind in kinds if kind == "trainer"
@@ -99,7 +99,7 @@ def _is_name(node: Node) -> bool:
     return isinstance(node, Scalar) and isinstance(node.value, str)
 
 
-def _may_bring_one(trainer: Call, kinds: list[tuple[Call, str]]) -> bool:
+def _may_bring_one(trainer: Call, kinds: Iterable[tuple[Call, str]]) -> bool:
     """Whether the trainer is given a configuration, or a model, that code out of sight has made."""
     given = trainer.arguments
     if given.open:

@@ -90,12 +90,12 @@ def _made(document: Document, made: Call) -> Iterator[Statement]:
 
 def _steps_of_adalora(document: Document, trainer: Call) -> Iterator[Statement]:
     """AdaLoRA moves its ranks in a call of its own after each step, which no release of the Trainer makes."""
-    if not trainer.local and not seen_in(r"update_and_allocate|rankallocator", document.text.text):
+    if not trainer.local and not seen_in(r"update_and_allocate|rankallocator", document):
         yield of_call(document, "launch.done.ranks_reallocated", False, trainer)
 
 
 def _merges(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
-    if seen_in(r"GatheredParameters|zero_to_fp32|gather", document.text.text):
+    if seen_in(r"GatheredParameters|zero_to_fp32|gather", document):
         return
     for call in calls(module, "merge_and_unload"):
         if call.start > trainer.end and not call.conditional:
@@ -191,7 +191,7 @@ def _tokens(document: Document, module: Module, loader: Call) -> Iterator[Statem
         return
     first = added[0]
     resized = seen_in(r"resize_token_embeddings|resize_and_embedding|smart_tokenizer|set_input_embeddings|setup_chat_format"
-                        r"|clone_chat_template|resize_vocab|add_new_tokens|init_new_embeddings", document.text.text)  # fmt: skip
+                        r"|clone_chat_template|resize_vocab|add_new_tokens|init_new_embeddings", document)  # fmt: skip
     yield of_call(document, "launch.done.tokens_added", "all" if _learned(added) else "pad", first)
     yield of_call(document, "launch.done.embeddings_resized", resized is not None, first)
 

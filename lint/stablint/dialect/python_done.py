@@ -64,13 +64,13 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
     if trains and not any(call.arguments.entries or call.arguments.open or call.positional for call in trains):
         first = trains[0]
         yield _done(document, "trains_from_start", True, first)
-    if not trainer.local and not seen_in(_TELLS_PAD, text):
+    if not trainer.local and not seen_in(_TELLS_PAD, document):
         yield _done(document, "pad_token_told_model", False, trainer)
 
 
 def _before_arguments(document: Document, module: Module, loader: Call) -> Iterator[Statement]:
     """transformers splits weights as it loads them only where the arguments with DeepSpeed's file are made already."""
-    arguments = [call for call in module.calls if python_kinds.kind(call) == "arguments"]
+    arguments = [call for call, kind in python_kinds.kinds(module) if kind == "arguments"]
     later = [call for call in arguments if call.start > loader.end and not call.parsed]
     if later and len(later) == len(arguments) and "HfDeepSpeedConfig" not in document.text.text:
         yield _done(document, "model_before_arguments", True, loader)

@@ -151,16 +151,16 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
     steps = [one for one in calls(module, "train") if is_call(one.receiver, trainer)]
     switched = next((one for one in calls(module, "set_adapter")
                      if any(step.start < one.start for step in steps) and any(one.start < step.start for step in steps)), None)  # fmt: skip
-    if switched is not None and not seen_in(r"\.optimizer\s*=|create_optimizer|optimizer\s*=\s*None", text):
+    if switched is not None and not seen_in(r"\.optimizer\s*=|create_optimizer|optimizer\s*=\s*None", document):
         yield _called(document, "adapter_switched_between_trainings", True, switched)
     if isinstance(model, Call) and last_word(model.name) == "get_peft_model" and not model.local:
-        first = seen_in(_GIVES_INPUT_GRADIENTS, text) is None
+        first = seen_in(_GIVES_INPUT_GRADIENTS, document) is None
         yield _called(document, "adapter_without_input_gradients", first, model)
-    if (late := _late_unsloth(text)) is not None:
+    if (late := _late_unsloth(document)) is not None:
         yield stated(document, "launch.shows.unsloth_imported_late", True, "unsloth", *late)
-    seen = seen_in(_TO_VISIBLE, text)
+    seen = seen_in(_TO_VISIBLE, document)
     if seen is not None and "CUDA_VISIBLE_DEVICES" in text[seen.start() : seen.end() + 80]:
-        begun = [one for one in module.calls if python_kinds.kind(one) in ("arguments", "loader") and not one.parsed]
+        begun = [one for one, kind in python_kinds.kinds(module) if kind in ("arguments", "loader") and not one.parsed]
         if begun and all(one.end < seen.start() for one in begun) and seen.start() < trainer.start:
             yield stated(document, "launch.shows.devices_chosen_late", True, "environ", seen.start(), seen.end())
     tower = (
@@ -229,12 +229,11 @@ _EVEN = re.compile(r"padding|\.pad\(|group_texts|block_size|chunk|packing|concat
 
 def _batches(document: Document, trainer: Call) -> Iterator[Statement]:
     """What makes a batch of rows, and whether the program makes them of one length."""
-    text = document.text.text
     collator = trainer.arguments.get("data_collator")
     if isinstance(collator, Call) and not collator.local:
         yield _called(document, "collator", last_word(collator.name), collator)
-    tokenised = seen_in(r"\btruncation\s*=\s*True", text)
-    if trainer.arguments.open or tokenised is None or seen_in(_EVEN, text):
+    tokenised = seen_in(r"\btruncation\s*=\s*True", document)
+    if trainer.arguments.open or tokenised is None or seen_in(_EVEN, document):
         return
     yield stated(document, "launch.shows.rows_of_any_length", True, "truncation", tokenised.start(), tokenised.end())
     given = {entry.key for entry in trainer.arguments.entries}
@@ -244,11 +243,10 @@ def _batches(document: Document, trainer: Call) -> Iterator[Statement]:
 
 def _decoded(document: Document, trainer: Call) -> Iterator[Statement]:
     """What the program's metrics make of the predictions: logits cannot be decoded, nor can the -100 that joined batches are filled with."""
-    text = document.text.text
-    found = seen_in(r"\bbatch_decode\([ \t]{0,8}(\w{0,40}pred\w{0,40})", text)
+    found = seen_in(r"\bbatch_decode\([ \t]{0,8}(\w{0,40}pred\w{0,40})", document)
     if found is None or trainer.arguments.get("compute_metrics") is None:
         return
-    chosen = seen_in(r"argmax|topk|\.max\(|pred_ids\s*=", text) is not None
+    chosen = seen_in(r"argmax|topk|\.max\(|pred_ids\s*=", document) is not None
     yield stated(
         document,
         "launch.shows.predictions_decoded",
@@ -258,7 +256,9 @@ def _decoded(document: Document, trainer: Call) -> Iterator[Statement]:
         found.end(),
     )
     filled = (
-        seen_in(rf"{found[1]}[ \t]{{0,8}}\[[^\]]{{0,80}}-[ \t]{{0,8}}100|where\([ \t]{{0,8}}{found[1]}\b|-100", text)
+        seen_in(
+            rf"{found[1]}[ \t]{{0,8}}\[[^\]]{{0,80}}-[ \t]{{0,8}}100|where\([ \t]{{0,8}}{found[1]}\b|-100", document
+        )
         is not None
     )
     yield stated(document, "launch.shows.padding_decoded", not filled, "batch_decode", found.start(), found.end())
@@ -268,7 +268,7 @@ def _markers(document: Document, module: Module) -> Iterator[Statement]:
     """Where the answer begins, by a program that takes the tokenizer's own chat template."""
     text = document.text.text
     if "apply_chat_template" not in text or seen_in(
-        r"get_chat_template|chat_template\s*=(?!=)|setup_chat_format|set_chat_template", text
+        r"get_chat_template|chat_template\s*=(?!=)|setup_chat_format|set_chat_template", document
     ):
         return
     for call in module.calls:
@@ -283,9 +283,9 @@ def _markers(document: Document, module: Module) -> Iterator[Statement]:
             return
 
 
-def _late_unsloth(text: str) -> tuple[int, int] | None:
+def _late_unsloth(document: Document) -> tuple[int, int] | None:
     """Unsloth's import below one of a library that it patches."""
-    own, other = seen_in(_UNSLOTH, text), seen_in(_PATCHED, text)
+    own, other = seen_in(_UNSLOTH, document), seen_in(_PATCHED, document)
     return own.span() if own is not None and other is not None and other.start() < own.start() else None
 
 
@@ -302,12 +302,16 @@ _MASKS = re.compile(
 
 def _labels(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """Labels that are the padded tokens themselves, in rows that the plain collators pass on as they are."""
-    text = document.text.text
-    copied = seen_in(_COPIED, text)
+    copied = seen_in(_COPIED, document)
     collator = trainer.arguments.get("data_collator")
     plain = collator is None or (isinstance(collator, Call) and last_word(collator.name) in _PLAIN)
     named = document.text.text[collator.start : collator.end] if isinstance(collator, Scalar) else ""
-    if copied and seen_in(_PADDED, text) and not seen_in(_MASKS, text) and (plain or last_word(named) in _PLAIN):
+    if (
+        copied
+        and seen_in(_PADDED, document)
+        and not seen_in(_MASKS, document)
+        and (plain or last_word(named) in _PLAIN)
+    ):
         yield stated(document, "launch.shows.padding_is_learned", True, "labels", copied.start(), copied.end())
 
 
@@ -332,19 +336,19 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
     """How a loop of the program's own goes backward, clips and accumulates."""
     text = document.text.text
     words = {last_word(call.name) for call in module.calls}
-    plain = seen_in(_PLAIN_BACKWARD, text)
-    own = seen_in(r"(?:accelerator|engine|\bmodel\w*)\.backward\(", text)
+    plain = seen_in(_PLAIN_BACKWARD, document)
+    own = seen_in(r"(?:accelerator|engine|\bmodel\w*)\.backward\(", document)
     if plain is not None and own is None:
         yield stated(document, "launch.shows.plain_backward", True, "backward", plain.start(), plain.end() - 1)
     clips = next((c for c in module.calls if last_word(c.name) in ("clip_grad_norm_", "clip_grad_norm") and _is_torchs(c)), None)  # fmt: skip
     if clips is not None and not seen_in(
-        r"accelerator\.(?:clip_grad_norm_|unscale_gradients)|scaler\.unscale_|[Ee]ngine\.clip", text
+        r"accelerator\.(?:clip_grad_norm_|unscale_gradients)|scaler\.unscale_|[Ee]ngine\.clip", document
     ):
         yield _called(document, "clips_by_torch", True, clips)
     # Without a backward pass in this file the loop stands elsewhere, and may enter it there.
-    if own is not None and words.isdisjoint({"accumulate", "no_sync"}) and not seen_in(_COUNTS_BATCHES, text):
+    if own is not None and words.isdisjoint({"accumulate", "no_sync"}) and not seen_in(_COUNTS_BATCHES, document):
         yield _called(document, "never_accumulates", True, engine)
-    divided = seen_in(_DIVIDED, text)
+    divided = seen_in(_DIVIDED, document)
     if divided is not None and "accumulate" in words:
         yield stated(document, "launch.shows.loss_divided", True, "loss", divided.start(), divided.end())
     prepared = [
@@ -368,7 +372,7 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
     saved = next((c for c in module.calls if last_word(c.name) == "save_pretrained" and isinstance(c.receiver, Call)
                   and last_word(c.receiver.name) == "unwrap_model"), None)  # fmt: skip
     if saved is not None and saved.arguments.get("state_dict") is None and not saved.arguments.open:
-        if not seen_in(r"get_state_dict|GatheredParameters|summon_full_params|FullStateDict|SHARDED_STATE", text):
+        if not seen_in(r"get_state_dict|GatheredParameters|summon_full_params|FullStateDict|SHARDED_STATE", document):
             yield _called(document, "saves_without_state", True, saved)
     if python_kinds.kind(engine) == "deepspeed":
         yield from _schedule(document, module, engine)

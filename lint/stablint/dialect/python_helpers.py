@@ -28,7 +28,7 @@ _MOST = 4  # functions that are followed
 
 def links(document: Document, module: Module) -> tuple[Link, ...]:
     """One a function; none where the file makes its model, adapter and quantisation itself."""
-    kinds = [(call, python_kinds.kind(call)) for call in module.calls]
+    kinds = python_kinds.kinds(module)
     here = {kind for _, kind in kinds}
     if {"quantiser", "adapter"} <= here or not here & {
         "arguments",

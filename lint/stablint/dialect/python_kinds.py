@@ -6,7 +6,7 @@ from stablint.dialect import huggingface
 from stablint.dialect.fragment import last_word
 from stablint.run.objective import ENCODERS, OBJECTIVES
 from stablint.secrets.keys import is_secret
-from stablint.source.tree import Call, Mapping, Scalar
+from stablint.source.tree import Call, Mapping, Module, Scalar
 
 ARGUMENTS = {
     "TrainingArguments": huggingface.BASE,
@@ -146,23 +146,15 @@ def positional(kind: str, name: str) -> tuple[str, ...]:
     return _UNSLOTH_ADAPTS if kind == "unsloth-adapter" else ()
 
 
-_MOST_KINDS = 20_000
-_kinds: dict[int, tuple[Call, str]] = {}  # the call itself is kept, so that no other has its number
-
-
-def kind(call: Call) -> str:
-    """Asked of every call for every trainer of a file, and answered once."""
-    known = _kinds.get(id(call))
-    if known is not None:
-        return known[1]
-    if len(_kinds) >= _MOST_KINDS:
-        _kinds.clear()
-    found = _kind(call)
-    _kinds[id(call)] = call, found
+def kinds(module: Module) -> tuple[tuple[Call, str], ...]:
+    """The calls of a program with their kinds: asked for every trainer of a file, and answered once."""
+    found: tuple[tuple[Call, str], ...] | None = module.notes.get(kinds)
+    if found is None:
+        found = module.notes[kinds] = tuple([(call, kind(call)) for call in module.calls])
     return found
 
 
-def _kind(call: Call) -> str:
+def kind(call: Call) -> str:
     word = last_word(call.name)
     if call.local and "." not in call.name:  # a class of the file's own, whichever library has one of that name
         return "program" if call.parsed and _trains(_plain(call)) else ""

@@ -242,7 +242,7 @@ def _told_by_names(block: Block, call: Call) -> tuple[Statement, ...]:
         node = node.arguments.get("model") or next(iter(node.positional), None)
     module = block.document.root
     if not isinstance(block.mapping.get("model"), Call) and isinstance(module, Module):
-        kinds = [(one, python_kinds.kind(one)) for one in module.calls]
+        kinds = python_kinds.kinds(module)
         if not any(kind == "loader" for _, kind in kinds):  # nothing else loads the model
             made = (
                 one.name.removesuffix(".from_pretrained")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from stablint.dialect.fragment import last_word
 from stablint.run.fact import Explicit, Place, Statement
@@ -28,20 +27,22 @@ def is_call(node: Node | None, call: Node | None) -> bool:
     return isinstance(node, Call) and isinstance(call, Call) and node.start == call.start
 
 
-_last: tuple[Module | None, dict[str, list[Call]]] = None, {}
-
-
 def calls(module: Module, word: str) -> list[Call]:
     """Those whose name ends in the word, in their order."""
-    global _last
-    if _last[0] is not module:
-        by_word: dict[str, list[Call]] = {}
+    by_word: dict[str, list[Call]] | None = module.notes.get(calls)
+    if by_word is None:
+        by_word = module.notes[calls] = {}
         for call in module.calls:
-            by_word.setdefault(call.name.rpartition(".")[2], []).append(call)
-        _last = module, by_word
-    return _last[1].get(word, [])
+            by_word.setdefault(last_word(call.name), []).append(call)
+    return by_word.get(word, [])
 
 
-@lru_cache(maxsize=256)
-def seen_in(expression: str | re.Pattern[str], text: str) -> re.Match[str] | None:
-    return re.search(expression, text)
+def seen_in(expression: str | re.Pattern[str], document: Document) -> re.Match[str] | None:
+    """Where a pattern is first found in the whole text of a program."""
+    module = document.root
+    assert isinstance(module, Module)
+    key = seen_in, expression
+    if key not in module.notes:
+        module.notes[key] = re.search(expression, document.text.text)
+    found: re.Match[str] | None = module.notes[key]
+    return found

@@ -15,7 +15,7 @@ from stablint.integrate.model import Described
 from stablint.integrate.values import Field, fields, plain, signature_fields
 from stablint.run.fact import CLOSED, LIVE, PRESUMED, Default, Explicit, Fact, Statement, Supplied
 from stablint.secrets.keys import is_secret
-from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Text
+from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Notes, Scalar, Sequence, Text
 
 NAME = "live objects"
 
@@ -83,7 +83,7 @@ def live(
     if not calls and deepspeed is None:
         return None
     text = Text(os.path.join(folder, NAME), NAME, "")
-    document = Document(text, LIVE, 0, Module(tuple(call for _, call in calls), Mapping((), 0, 0)))
+    document = Document(text, LIVE, 0, Module(tuple(call for _, call in calls), Mapping((), 0, 0), Notes()))
     found_fragments = list(python.lower(document))
     fragments = [_named(f, word) for f in found_fragments for word, call in calls if f.block.origin is call]
     if deepspeed is not None:

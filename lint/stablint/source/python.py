@@ -10,6 +10,7 @@ from stablint.source.tree import (
     Mapping,
     Module,
     Node,
+    Notes,
     Piece,
     Problem,
     Scalar,
@@ -105,7 +106,7 @@ def module(
     if problems is not None:
         problems += values.spent.problems.values()
     return Module(
-        tuple(calls), Mapping(tuple(entries), 0, len(source)), holds_tests(tree),
+        tuple(calls), Mapping(tuple(entries), 0, len(source)), Notes(), holds_tests(tree),
         functions(names, values.places, source), alone(names, values.places, source),
     )  # fmt: skip
 

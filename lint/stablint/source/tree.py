@@ -6,7 +6,7 @@ Knows nothing of dialects: a key is a string and a value is what the format's ow
 
 from __future__ import annotations
 
-from typing import Union
+from typing import Any, Union
 
 from stablint.record import NamedTuple
 
@@ -126,12 +126,20 @@ class Function(NamedTuple):
     end: int
 
 
+class Notes(dict[object, Any]):
+    """What was made out of a module, so that it is made out once. It lives as long as the module does, and goes to no other process."""
+
+    def __reduce__(self) -> tuple[type[Notes], tuple[()]]:
+        return Notes, ()
+
+
 class Module(NamedTuple):
     """What is read of a Python file: its calls in order of appearance, and its constants (names assigned exactly once at top level).
     `tests`: it holds the tests of some program, whose settings are there to be tried out. `alone`: where only one process of several comes."""
 
     calls: tuple[Call, ...]
     names: Mapping
+    notes: Notes
     tests: bool = False
     functions: tuple[Function, ...] = ()
     alone: tuple[tuple[int, int], ...] = ()

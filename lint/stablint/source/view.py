@@ -13,6 +13,7 @@ from stablint.source.tree import (
     Entry,
     Mapping,
     Module,
+    Notes,
     Piece,
     Problem,
     Scalar,
@@ -215,7 +216,9 @@ class Mover:
             last = first if node.key_start == node.key_end else self.end(node.key_end)
             return Entry(node.key, first, last, self.node(node.value))
         if isinstance(node, Module):
-            return node._replace(calls=tuple(self.node(call) for call in node.calls), names=self.node(node.names))
+            return node._replace(
+                calls=tuple(self.node(call) for call in node.calls), names=self.node(node.names), notes=Notes()
+            )
         if isinstance(node, Script):
             return Script(tuple(self.node(command) for command in node.commands), self.node(node.names))
         start = self.start(node.start)
