@@ -13,8 +13,9 @@ from itertools import islice
 
 from stablint import discover
 from stablint.assemble.files import Files
-from stablint.dialect.at_hand import PACKAGES, Program, read
+from stablint.dialect.at_hand import Program, read
 from stablint.dialect.fragment import Fragment
+from stablint.dialect.packages import PACKAGES
 from stablint.record import NamedTuple
 from stablint.referrers import content
 from stablint.run.fields import field
@@ -428,7 +429,7 @@ def _programs(root: str, files: Files) -> tuple[str, ...]:
     return files.programs[root]
 
 
-_FOLDERS = frozenset(package for packages in PACKAGES.values() for package in packages) | {
+_FOLDERS = PACKAGES | {
     "site-packages",
     "trl",
     "transformers",

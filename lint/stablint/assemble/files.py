@@ -10,6 +10,7 @@ from stablint import discover, locks
 from stablint.assemble.kept import Kept
 from stablint.dialect import registry
 from stablint.dialect.fragment import Fragment
+from stablint.dialect.packages import CODE
 from stablint.faults import Faults
 from stablint.run.fact import Derived, Fact, Place, facts_of
 from stablint.source import limits
@@ -20,8 +21,6 @@ from stablint.target import model as models
 if TYPE_CHECKING:  # only where a repository has such a program
     from stablint.dialect.at_hand import Program
 
-# Frameworks whose keys are held against what their releases declare, and of which repositories carry copies that declare more.
-_COPIED = frozenset({"llamafactory", "ms-swift", "openrlhf", "axolotl"})
 READING, LOWERING = "reading the file", "making out its settings"
 
 
@@ -175,22 +174,18 @@ class Files:
 
     def _without_a_copy_s(self, fragment: Fragment, path: str) -> Fragment:
         """Without doubts about keys that the repository's own copy of the framework declares."""
-        doubted = frozenset(one.fact.split(".", 2)[2] for one in fragment.statements if one.fact.startswith("keys."))
-        if not doubted or fragment.dialect not in _COPIED:
+        doubted = {one.fact: one.fact.split(".", 2)[2] for one in fragment.statements if one.fact.startswith("keys.")}
+        code = CODE.get(fragment.dialect)
+        if not doubted or code is None or not code.declares:
             return fragment
         key = (fragment.dialect, self.root(path))
         if key not in self._copies:
             from stablint.assemble.copies import declared  # only where a key is doubted
 
             self._copies[key] = declared(*key)
-        if doubted.isdisjoint(self._copies[key]):
-            return fragment
-        kept = tuple(
-            one
-            for one in fragment.statements
-            if not (one.fact.startswith("keys.") and one.fact.split(".", 2)[2] in self._copies[key])
-        )
-        return fragment._replace(statements=kept)
+        copied = self._copies[key]
+        kept = tuple(one for one in fragment.statements if doubted.get(one.fact) not in copied)
+        return fragment._replace(statements=kept) if len(kept) < len(fragment.statements) else fragment
 
     def own(self, programs: Mapping[str, Program]) -> None:
         """These configurations are read by programs of the repository's own from now on."""

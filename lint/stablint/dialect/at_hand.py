@@ -9,23 +9,13 @@ from collections.abc import Iterable
 from stablint.dialect import huggingface, loop, own, python_kinds, python_late
 from stablint.dialect.fragment import Fragment, Row, last_word, spelled, statement
 from stablint.dialect.misspelled import resembles
+from stablint.dialect.packages import CODE
 from stablint.record import NamedTuple
 from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.run.fields import field
 from stablint.run.names import canonical
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Unknown
 
-# Frameworks that are told by flags or keys, and the packages that their own programs import.
-PACKAGES = {
-    "llamafactory": ("llamafactory", "llmtuner"),
-    "ms-swift": ("swift",),
-    "ms-swift-2": ("swift",),
-    "openrlhf": ("openrlhf",),
-    "litgpt": ("litgpt", "lit_gpt"),
-    "llama-cookbook": ("llama_cookbook", "llama_recipes"),
-    "axolotl": ("axolotl",),
-    "verl": ("verl",),
-}
 # Programs that everybody copies; the copy declares what the original does.
 _COPIED = frozenset({"llava", "qwen-finetune", "fastchat", "qlora"})
 _LIGHTNING = "lightning"
@@ -209,16 +199,16 @@ class Program(NamedTuple):
     @property
     def names_a_framework(self) -> bool:
         """Whether it imports one of the frameworks, or starts it."""
-        return any(_names(self.document, packages) for packages in PACKAGES.values())
+        return any(_names(self.document, code.packages) for code in CODE.values())
 
     def _contradicts(self, fragment: Fragment) -> bool:
         if fragment.framework == "trl":  # told by names that a program may have as well
             known = self.library or (bool(self.loop) and not self.loop.startswith("trl."))
             return known and _imports(self.document, (r"[\w.]+",)) and not _names(self.document, ("trl", "unsloth"))
-        packages = PACKAGES.get(fragment.framework)
-        if packages is not None:
+        code = CODE.get(fragment.framework)
+        if code is not None:
             # settings alone are no program: they may be an excerpt of the framework's own
-            return _imports(self.document, (r"[\w.]+",)) and not _names(self.document, packages)
+            return _imports(self.document, (r"[\w.]+",)) and not _names(self.document, code.packages)
         if fragment.framework == _LIGHTNING:
             return bool(self.loop) and self.loop != "lightning"
         if fragment.framework in _COPIED and self.counts:
