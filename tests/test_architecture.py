@@ -49,7 +49,9 @@ ALLOWED = {
     "report": {"source.tree", "run.fact", "stablint", "secrets", "language"},
     "grouping": {"source", "faults", "run", "hazard", "fix", "report", "secrets", "language"},
     "referrers": {"discover"},
-    "readers": {"referrers", "discover", "assemble", "dialect", "run", "source"},
+    "repository": {"discover", "assemble", "dialect"},
+    "readers": {"referrers", "repository", "assemble", "dialect", "run", "source"},
+    "changers": {"referrers", "repository", "assemble"},
     "worth": {"discover", "source.tree"},
     # Accepted findings: in comments, in settings, in a baseline.
     "policy": {"source", "hazard.model", "target.gpu"},
@@ -79,6 +81,7 @@ ALLOWED = {
         "discover",
         "referrers",
         "readers",
+        "changers",
         "worth",
         "dialect",
         "run",

@@ -363,7 +363,7 @@ def _edited(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]
     }
     if not asked:
         return frozenset()
-    from stablint.readers import edited
+    from stablint.changers import edited
 
     return frozenset().union(*_one_by_one("looking for the programs that change it", edited, asked, files))
 
