@@ -15,9 +15,10 @@ import pytest
 import stablint
 from stablint.cli import main
 from stablint.secrets import commands
-from stablint.secrets.assignments import PYTHON, SHELL, YAML, _marks
 from stablint.secrets.hints import MARKS, may_hold_secret
 from stablint.secrets.keys import is_placeholder, is_secret
+from stablint.secrets.languages import PYTHON, SHELL, YAML
+from stablint.secrets.marks import marks_in
 from stablint.secrets.masking import mask
 from stablint.secrets.shapes import _SHORTEST, SHAPES
 from tests.pace import cost
@@ -540,7 +541,7 @@ def test_words_of_keys_are_found_as_a_pattern_finds_them():
             for word in dice.choices(words, k=dice.randint(1, 12))
         ]
         text = "".join(pieces)
-        assert _marks(text) == [found.span() for found in pattern.finditer(text)], text
+        assert marks_in(text) == [found.span() for found in pattern.finditer(text)], text
 
 
 def test_a_number_is_hidden_and_json_stays_json():

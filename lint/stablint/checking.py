@@ -148,7 +148,7 @@ def _repair(
 def print_patch(done: Repaired) -> bool:
     """Whether there is something to change. To a terminal goes what can be shown there, elsewhere every byte as it is."""
     from stablint.fix.patch import patch
-    from stablint.secrets.assignments import language_of
+    from stablint.secrets.languages import language_of
     from stablint.secrets.masking import hidden_lines
     from stablint.secrets.veil import veiled_lines
 

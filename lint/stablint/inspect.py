@@ -53,7 +53,7 @@ class Inspection(NamedTuple):
         """What must be hidden in all that is printed: the secrets of every file that was read, parsed or not."""
         if self.hidden is not None:
             return self.hidden
-        from stablint.secrets.assignments import language_of  # only where something is printed
+        from stablint.secrets.languages import language_of  # only where something is printed
         from stablint.secrets.masking import known
 
         found = {secret for text in self.files.texts() for secret in known(text.text, language_of(text.path))}

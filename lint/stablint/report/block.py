@@ -14,7 +14,7 @@ from stablint.report.said import how
 from stablint.report.snippet import snippet
 from stablint.report.style import Style
 from stablint.report.words import columns, first_sentences, message, wrapped
-from stablint.secrets.assignments import PYTHON, language_of
+from stablint.secrets.languages import PYTHON, language_of
 
 _WIDTH = 108
 _LABELS = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stablint.report.model import Report
-from stablint.secrets.assignments import language_of
+from stablint.secrets.languages import language_of
 from stablint.secrets.masking import known
 
 

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from stablint.record import NamedTuple
-from stablint.secrets.assignments import LINE, PYTHON, assigned
+from stablint.secrets.assignments import assigned
 from stablint.secrets.generated import generated
 from stablint.secrets.hints import may_hold_secret
 from stablint.secrets.joined import Joined
 from stablint.secrets.keys import SURE, holds_secret, names_secret
+from stablint.secrets.languages import LINE, PYTHON
 from stablint.secrets.literals import literal as as_literal
 from stablint.secrets.prose import Texts
 from stablint.secrets.shapes import shaped

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from stablint.secrets.assignments import JSON, PYTHON, SHELL, YAML, language_of
 from stablint.secrets.keys import names_secret
+from stablint.secrets.languages import JSON, PYTHON, SHELL, YAML, language_of
 
 Span = tuple[int, int]
 NOTEBOOK = "notebook"
