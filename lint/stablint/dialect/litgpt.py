@@ -27,9 +27,12 @@ _ROWS = (
     ("train.max_norm", "training.max_grad_norm", "plain"),
     ("train.lr_warmup_steps", "training.warmup_steps", "plain"),
     ("train.lr_warmup_fraction", "training.lr_warmup_fraction", "plain"),
+    ("train.max_tokens", "training.max_tokens", "plain"),
+    ("train.tie_embeddings", "training.tie_embeddings", "plain"),
     ("train.min_lr", "training.min_lr", "plain"),
     ("train.save_interval", "training.save_steps", "plain"),
     ("train.log_interval", "training.logging_steps", "plain"),
+    ("eval.max_new_tokens", "training.eval_max_new_tokens", "plain"),
     ("eval.interval", "training.eval_steps", "plain"),
     ("optimizer.class_path", "training.optim", "optimizer"),
     ("optimizer.init_args.lr", "training.learning_rate", "plain"),
@@ -38,6 +41,10 @@ _ROWS = (
     ("train.learning_rate", "training.learning_rate", "plain"),  # before the `optimizer` key
     ("train.weight_decay", "training.weight_decay", "plain"),
     ("data", "data.dataset", "plain"),
+    ("data.json_path", "data.json_path", "text"),
+    ("data.init_args.json_path", "data.json_path", "text"),
+    ("data.val_split_fraction", "training.val_split_fraction", "plain"),
+    ("data.init_args.val_split_fraction", "training.val_split_fraction", "plain"),
 )
 _SEVERAL = {
     "precision": (("model.dtype", "weights"), ("training.amp_dtype", "autocast")),

@@ -19,6 +19,7 @@ from stablint.dialect import (
     python_helpers,
     python_kinds,
     python_late,
+    python_wrapped,
 )
 from stablint.dialect.codec import CODECS
 from stablint.dialect.fragment import Block, Fragment, Row, last_word, statement
@@ -112,6 +113,7 @@ def lower(document: Document) -> Iterator[Fragment]:
                 *python_done.told(document, module, call, kind),
                 *python_called.told(document, module, call, kind),
                 *python_handed.told(document, module, call, kind),
+                *python_wrapped.told(document, module, call, kind),
             ),
         )
         if helpers:

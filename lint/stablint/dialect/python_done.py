@@ -53,7 +53,6 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
     text = document.text.text
     model = trainer.arguments.get("model") or next(iter(trainer.positional), None)
     if isinstance(model, Call) and _LOADS_ADAPTER.fullmatch(model.name):
-        yield _done(document, "adapter_loaded", True, model)
         trainable = model.arguments.get("is_trainable")
         frozen = trainable is None or (isinstance(trainable, Scalar) and trainable.value is False)
         frozen = frozen and not model.conditional and model.switch is None

@@ -184,12 +184,6 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
         )
         if _BARE.fullmatch(made):
             yield _called(document, "adapted_bare_model", last_word(made), model)
-        if (
-            isinstance(base, Call)
-            and (last_word(base.name) == "get_peft_model" or _ADAPTED.fullmatch(base.name))
-            and not base.local
-        ):
-            yield _called(document, "adapted_twice", True, model)
     yield from _columns(document, trainer)
     yield from _batches(document, trainer)
     yield from _decoded(document, trainer)
@@ -222,7 +216,6 @@ def _columns(document: Document, trainer: Call) -> Iterator[Statement]:
         yield _called(document, "first_column", names[0], rows)
 
 
-_ADAPTED = re.compile(r"peft\.(?:\w{1,40}\.){0,8}(?:Auto)?PeftModel\w{0,40}\.from_pretrained")
 # Rows of one length, or padded ones.
 _EVEN = re.compile(r"padding|\.pad\(|group_texts|block_size|chunk|packing|concatenate|pad_sequence|pad_to")
 
