@@ -113,7 +113,7 @@ def _may_bring_one(trainer: Call, kinds: Iterable[tuple[Call, str]]) -> bool:
         isinstance(model, Call)
         and not model.local
         and model.start not in {c.start for c, k in kinds if k}
-        and _foreign(model)
+        and foreign(model)
     )
 
 
@@ -122,10 +122,11 @@ def _may_adapt(call: Call, loaders: set[int]) -> bool:
     receiver = call.receiver
     if isinstance(receiver, Call) and receiver.start in loaders:
         return last_word(call.name) not in _METHODS
-    return _foreign(call) and any(_is_model(node, loaders) for node in _given(call))
+    return foreign(call) and any(_is_model(node, loaders) for node in given(call))
 
 
-def _foreign(call: Call) -> bool:
+def foreign(call: Call) -> bool:
+    """A function that is neither the file's own nor one of a library that is known."""
     head = call.name.partition(".")[0]
     return not (
         call.local or call.receiver is not None or head in _LIBRARIES or call.name in _BUILTINS or not call.name
@@ -140,7 +141,8 @@ def _is_model(node: Node, loaders: set[int]) -> bool:
     return isinstance(value, Unknown) and value.reason.endswith("is a parameter") and "model`" in value.reason
 
 
-def _given(call: Call) -> Iterator[Node]:
+def given(call: Call) -> Iterator[Node]:
+    """All that a call is given, in lists and dictionaries too."""
     pending: list[Node] = [*call.positional, *(entry.value for entry in call.arguments.entries)]
     while pending:
         node = pending.pop()

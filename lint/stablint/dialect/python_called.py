@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from stablint.dialect.fragment import last_word
 from stablint.dialect.python_seen import calls, is_call, of_call, seen_in
+from stablint.dialect.python_unseen import unless, unseen
 from stablint.run.fact import Statement
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
@@ -33,7 +34,7 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
     if kind == "trainer":
         yield from _callbacks(document, module, call)
         yield from _optimizers(document, call)
-        yield from _steps_of_adalora(document, call)
+        yield from _steps_of_adalora(document, module, call)
         yield from _merges(document, module, call)
     elif kind == "deepspeed":
         made = call.arguments.get("optimizer")
@@ -88,10 +89,19 @@ def _made(document: Document, made: Call) -> Iterator[Statement]:
             yield of_call(document, f"launch.optimizer.{name}", value.value, made)
 
 
-def _steps_of_adalora(document: Document, trainer: Call) -> Iterator[Statement]:
+def _steps_of_adalora(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """AdaLoRA moves its ranks in a call of its own after each step, which no release of the Trainer makes."""
     if not trainer.local and not seen_in(r"update_and_allocate|rankallocator", document):
-        yield of_call(document, "launch.done.ranks_reallocated", False, trainer)
+        objects = (
+            trainer.arguments.get("model") or next(iter(trainer.positional), None),
+            trainer.arguments.get("callbacks"),
+        )
+        yield of_call(
+            document,
+            "launch.done.ranks_reallocated",
+            unless(unseen(document, module, objects, trainer), False),
+            trainer,
+        )
 
 
 def _merges(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
@@ -102,7 +112,9 @@ def _merges(document: Document, module: Module, trainer: Call) -> Iterator[State
             of = call.receiver
             model = trainer.arguments.get("model") or next(iter(trainer.positional), None)
             if is_call(of, model) or call.name == "trainer.model.merge_and_unload" or is_call(of, trainer):
-                yield of_call(document, "launch.done.merged_after_training", True, call)
+                # who else is handed the model may gather its weights first
+                merged = unless(unseen(document, module, (model,), trainer), True)
+                yield of_call(document, "launch.done.merged_after_training", merged, call)
                 return
 
 
@@ -193,7 +205,8 @@ def _tokens(document: Document, module: Module, loader: Call) -> Iterator[Statem
     resized = seen_in(r"resize_token_embeddings|resize_and_embedding|smart_tokenizer|set_input_embeddings|setup_chat_format"
                         r"|clone_chat_template|resize_vocab|add_new_tokens|init_new_embeddings", document)  # fmt: skip
     yield of_call(document, "launch.done.tokens_added", "all" if _learned(added) else "pad", first)
-    yield of_call(document, "launch.done.embeddings_resized", resized is not None, first)
+    grown = True if resized is not None else unless(unseen(document, module, (loader,)), False)
+    yield of_call(document, "launch.done.embeddings_resized", grown, first)
 
 
 def _new(call: Call) -> bool:

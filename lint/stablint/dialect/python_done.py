@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from stablint.dialect import python_kinds
 from stablint.dialect.fragment import last_word
 from stablint.dialect.python_seen import calls, is_call, seen_in, stated
+from stablint.dialect.python_unseen import unless, unseen
 from stablint.run.fact import Statement
-from stablint.source.tree import Call, Document, Module, Node, Scalar
+from stablint.source.tree import Call, Document, Module, Node, Scalar, Unknown
 
 _LOADS_ADAPTER = re.compile(r"peft\.(?:\w+\.)*(?:Auto)?PeftModel\w*\.from_pretrained")
 # Whatever else makes an adapter trainable, or may: peft's set_adapter and set_requires_grad, a loop over the parameters.
@@ -52,19 +53,26 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
 def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     text = document.text.text
     model = trainer.arguments.get("model") or next(iter(trainer.positional), None)
+    callbacks = trainer.arguments.get("callbacks")
     if isinstance(model, Call) and _LOADS_ADAPTER.fullmatch(model.name):
         trainable = model.arguments.get("is_trainable")
         frozen = trainable is None or (isinstance(trainable, Scalar) and trainable.value is False)
         frozen = frozen and not model.conditional and model.switch is None
         others = text[: model.start] + text[model.end :]
         if frozen and not model.arguments.open and len(model.positional) < 4 and not _UNFREEZES.search(others):
-            yield _done(document, "adapter_frozen", True, model)
+            # whoever else is handed the model may unfreeze it
+            known = unless(unseen(document, module, (model, callbacks), trainer), True)
+            yield _done(document, "adapter_frozen", known, model)
     trains = [call for call in calls(module, "train") if is_call(call.receiver, trainer)]
     if trains and not any(call.arguments.entries or call.arguments.open or call.positional for call in trains):
         first = trains[0]
         yield _done(document, "trains_from_start", True, first)
     if not trainer.local and not seen_in(_TELLS_PAD, document):
-        yield _done(document, "pad_token_told_model", False, trainer)
+        # whoever makes the model or is handed it may tell it
+        told = unless(unseen(document, module, (model, callbacks), trainer), False)
+        if model is None:
+            told = Unknown("the model comes from elsewhere")
+        yield _done(document, "pad_token_told_model", told, trainer)
 
 
 def _before_arguments(document: Document, module: Module, loader: Call) -> Iterator[Statement]:

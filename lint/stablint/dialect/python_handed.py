@@ -11,9 +11,11 @@ from collections.abc import Iterator
 
 from stablint.dialect import python_kinds
 from stablint.dialect.fragment import last_word
+from stablint.dialect.python_runs import reached
 from stablint.dialect.python_seen import calls, is_call, of_call, seen_in, stated
+from stablint.dialect.python_unseen import elsewhere, unless, unseen
 from stablint.run.fact import Statement
-from stablint.source.tree import Call, Document, Function, Mapping, Module, Node, Scalar, Sequence
+from stablint.source.tree import Call, Document, Function, Mapping, Module, Node, Scalar, Sequence, Unknown
 
 _TRAINERS = ("trainer", "own-trainer")
 # What every process must come to: it exchanges weights, gradients or results with the others. By what it is a method of.
@@ -45,11 +47,8 @@ _TO_VISIBLE = re.compile(r"os\.environ(?:\[[\"']CUDA_VISIBLE_DEVICES[\"']\]\s*=(
 def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[Statement]:
     """Of one of the program's calls. `kind`: which (python_kinds.kind)."""
     if kind in _TRAINERS:
-        yield from _overridden(document, module, call)
-        yield from _own_loader(document, module, call)
-        yield from _rewards(document, module, call)
-        yield from _formatted(document, module, call)
-        yield from _of_trainer(document, module, call)
+        for observe in _OBSERVED:
+            yield from observe(document, module, call)
     if kind in (*_TRAINERS, "accelerator", "deepspeed"):
         yield from _alone(document, module)
     if kind in ("accelerator", "deepspeed"):
@@ -69,7 +68,18 @@ def _overridden(document: Document, module: Module, trainer: Call) -> Iterator[S
 
 
 _NEXT_METHOD = re.compile(r"\n[ \t]*(?:def|class|@)|\n\S")
-_SHARES = re.compile(r"prepare|super\(|Sampler|get_train_dataloader|num_replicas|world_size|process_index|\brank\b")
+_SHARES = re.compile(r"prepare|super\(|[Ss]ampler|get_train_dataloader|num_replicas|world_size|process_index|\brank\b")
+_DIVIDES = re.compile(r"\.shard\(|split_dataset_by_node|split_between_processes|Sharded\w{0,40}Dataset")
+
+
+def _rows_elsewhere(document: Document, module: Module, trainer: Call) -> Unknown | None:
+    """Why nobody can say what the rows are: another file makes them, or a caller hands them over."""
+    rows = trainer.arguments.get("train_dataset")
+    if isinstance(rows, Scalar) and isinstance(rows.value, Unknown) and rows.value.reason.endswith("is a parameter"):
+        return Unknown(rows.value.reason)
+    made = reached([rows]) if rows is not None else set()
+    maker = next((call for call in elsewhere(document, module) if call.start in made), None)
+    return Unknown(f"`{last_word(maker.name)}` stands in another file") if maker is not None else None
 
 
 def _own_loader(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
@@ -80,8 +90,14 @@ def _own_loader(document: Document, module: Module, trainer: Call) -> Iterator[S
         if one.owner == made and one.name == "get_train_dataloader":
             ends = _NEXT_METHOD.search(text, one.end)
             body = text[one.end : ends.start() if ends else len(text)]
-            if "DataLoader(" in body and not _SHARES.search(body):
-                yield stated(document, "launch.shows.own_loader_unshared", True, one.name, one.start, one.end)
+            # safe: a word of any way to share the rows out ends it, in the loader or where the rows are made
+            if "DataLoader(" in body and not _SHARES.search(body) and not seen_in(_DIVIDES, document):
+                inner = [call for call in elsewhere(document, module) if one.end < call.start < one.end + len(body)]
+                hidden = Unknown(f"`{last_word(inner[0].name)}` stands in another file") if inner else None
+                hidden = _rows_elsewhere(document, module, trainer) if hidden is None else hidden
+                yield stated(
+                    document, "launch.shows.own_loader_unshared", unless(hidden, True), one.name, one.start, one.end
+                )
 
 
 _SHARDS = frozenset({"FullyShardedDataParallel", "FSDP"})
@@ -111,7 +127,10 @@ def _of_torch(document: Document, module: Module, optimizer: Call) -> Iterator[S
         and re.search(r"\bfor[ \t]{1,8}\w{0,40}epoch\w{0,40}[ \t]{1,8}in[ \t]{1,8}\w{0,8}range\(", text)
     ):
         if not (isinstance(unshuffled, Scalar) and unshuffled.value is False):
-            yield _called(document, "sampler_without_epoch", True, sampler)
+            # who is handed the sampler, or a loader that has it, may tell it the epoch
+            holders = [one for one in module.calls if sampler.start in reached([one])]
+            hidden = unseen(document, module, (), *holders, called="sampler|loader|dl")
+            yield _called(document, "sampler_without_epoch", unless(hidden, True), sampler)
 
 
 def _functions(document: Document, module: Module, node: Node | None) -> list[Function]:
@@ -142,33 +161,83 @@ def _formatted(document: Document, module: Module, trainer: Call) -> Iterator[St
             yield stated(document, "launch.functions.formatting_gives", one.gives, one.name, one.start, one.end)
 
 
-def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
-    text = document.text.text
-    model = trainer.arguments.get("model") or next(iter(trainer.positional), None)
-    reference = trainer.arguments.get("ref_model")
-    if isinstance(model, Call) and isinstance(reference, Call) and model.start == reference.start:
+# What `seen_in` finds in the whole text is safe where it speaks against a finding: one word of it anywhere, in a comment too, ends it. Where the
+# finding needs that nothing of the kind is there, `unseen` asks besides who else, in another file, is handed the objects that it is about.
+
+
+def _model(trainer: Call) -> Node | None:
+    return trainer.arguments.get("model") or next(iter(trainer.positional), None)
+
+
+def _adapted(trainer: Call) -> Call | None:
+    """The call that puts an adapter into the trainer's model."""
+    model = _model(trainer)
+    return model if isinstance(model, Call) and last_word(model.name) == "get_peft_model" else None
+
+
+def _reference(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`reference_is_model`: one object is trained and held against."""
+    model, reference = _model(trainer), trainer.arguments.get("ref_model")
+    if isinstance(reference, Call) and is_call(model, reference):
         yield _called(document, "reference_is_model", True, reference)
+
+
+def _switched(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`adapter_switched_between_trainings`: another adapter is active in the second training, whose optimizer has the first one's weights."""
     steps = [one for one in calls(module, "train") if is_call(one.receiver, trainer)]
     switched = next((one for one in calls(module, "set_adapter")
                      if any(step.start < one.start for step in steps) and any(one.start < step.start for step in steps)), None)  # fmt: skip
+    # safe: whatever is called so may make a new optimizer
     if switched is not None and not seen_in(r"\.optimizer\s*=|create_optimizer|optimizer\s*=\s*None", document):
-        yield _called(document, "adapter_switched_between_trainings", True, switched)
-    if isinstance(model, Call) and last_word(model.name) == "get_peft_model" and not model.local:
-        first = seen_in(_GIVES_INPUT_GRADIENTS, document) is None
-        yield _called(document, "adapter_without_input_gradients", first, model)
-    if (late := _late_unsloth(document)) is not None:
-        yield stated(document, "launch.shows.unsloth_imported_late", True, "unsloth", *late)
+        renewed = unseen(document, module, (), trainer, called="trainer")
+        yield _called(document, "adapter_switched_between_trainings", unless(renewed, True), switched)
+
+
+def _input_gradients(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`adapter_without_input_gradients`: nothing lets the inputs of the adapted model have gradients."""
+    model = _adapted(trainer)
+    if model is None or model.local:
+        return
+    given = (
+        seen_in(_GIVES_INPUT_GRADIENTS, document) is not None
+    )  # safe: every spelling of a call or an argument that does
+    hidden = None if given else unseen(document, module, (model, trainer.arguments.get("callbacks")), trainer)
+    yield _called(document, "adapter_without_input_gradients", unless(hidden, not given), model)
+
+
+def _unsloth(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`unsloth_imported_late`: its import stands below one of a library that it patches; both are found at the beginning of a line."""
+    own, other = seen_in(_UNSLOTH, document), seen_in(_PATCHED, document)
+    if own is not None and other is not None and other.start() < own.start():
+        yield stated(document, "launch.shows.unsloth_imported_late", True, "unsloth", *own.span())
+
+
+def _visible(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`devices_chosen_late`: the visible cards are set when the arguments or the model are made already."""
+    text = document.text.text
     seen = seen_in(_TO_VISIBLE, document)
     if seen is not None and "CUDA_VISIBLE_DEVICES" in text[seen.start() : seen.end() + 80]:
         begun = [one for one, kind in python_kinds.kinds(module) if kind in ("arguments", "loader") and not one.parsed]
         if begun and all(one.end < seen.start() for one in begun) and seen.start() < trainer.start:
             yield stated(document, "launch.shows.devices_chosen_late", True, "environ", seen.start(), seen.end())
+
+
+def _towers(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`decoder_knows_its_start`: an encoder and a decoder are joined, and the token that the decoder begins with is said."""
+    text = document.text.text
     tower = (
         next((one for one in module.calls if _TWO_TOWERS.search(one.name)), None) if "DecoderModel" in text else None
     )
     if tower is not None and not tower.conditional:
-        starts = "from_encoder_decoder_pretrained" not in tower.name or "decoder_start_token_id" in text
-        yield _called(document, "decoder_knows_its_start", starts, tower)
+        # safe: the word stands wherever the token is said
+        known = "from_encoder_decoder_pretrained" not in tower.name or "decoder_start_token_id" in text
+        hidden = None if known else unseen(document, module, (tower, _model(trainer)), trainer)
+        yield _called(document, "decoder_knows_its_start", unless(hidden, known), tower)
+
+
+def _of_sentences(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`loss`, `batch_sampler`: the loss of sentence-transformers by its class, and who chooses its batches."""
+    text = document.text.text
     loss = trainer.arguments.get("loss")
     if isinstance(loss, Call) and loss.name.startswith(python_kinds.SENTENCES):
         yield _called(document, "loss", last_word(loss.name), loss)
@@ -177,18 +246,19 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
             sampler = arguments.arguments.get("batch_sampler")
             word = text[sampler.start : sampler.end].strip("\"'") if sampler is not None else "batch_sampler"
             yield _called(document, "batch_sampler", last_word(word).lower(), loss)
-    if isinstance(model, Call) and last_word(model.name) == "get_peft_model":
-        base = next(iter(model.positional), None) or model.arguments.get("model")
-        made = (
-            base.name.rpartition(".")[0] if isinstance(base, Call) and last_word(base.name) == "from_pretrained" else ""
-        )
-        if _BARE.fullmatch(made):
-            yield _called(document, "adapted_bare_model", last_word(made), model)
-    yield from _columns(document, trainer)
-    yield from _batches(document, trainer)
-    yield from _decoded(document, trainer)
-    yield from _labels(document, module, trainer)
-    yield from _markers(document, module)
+
+
+def _bare_model(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`adapted_bare_model`: the adapter is put into a class without a head."""
+    model = _adapted(trainer)
+    if model is None:
+        return
+    base = next(iter(model.positional), None) or model.arguments.get("model")
+    if not isinstance(base, Call):
+        return
+    made = base.name.rpartition(".")[0] if last_word(base.name) == "from_pretrained" else ""
+    if _BARE.fullmatch(made):
+        yield _called(document, "adapted_bare_model", last_word(made), model)
 
 
 # Classes without a head, whose layers stand at the top: `layers.0.…`.
@@ -197,7 +267,7 @@ _BARE = re.compile(
 )
 
 
-def _columns(document: Document, trainer: Call) -> Iterator[Statement]:
+def _columns(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """The columns of the rows, in their order, where the program writes them out or chooses them right before it hands them over."""
     rows = trainer.arguments.get("train_dataset")
     if not isinstance(rows, Call) or rows.conditional:
@@ -220,7 +290,7 @@ def _columns(document: Document, trainer: Call) -> Iterator[Statement]:
 _EVEN = re.compile(r"padding|\.pad\(|group_texts|block_size|chunk|packing|concatenate|pad_sequence|pad_to")
 
 
-def _batches(document: Document, trainer: Call) -> Iterator[Statement]:
+def _batches(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """What makes a batch of rows, and whether the program makes them of one length."""
     collator = trainer.arguments.get("data_collator")
     if isinstance(collator, Call) and not collator.local:
@@ -228,13 +298,23 @@ def _batches(document: Document, trainer: Call) -> Iterator[Statement]:
     tokenised = seen_in(r"\btruncation\s*=\s*True", document)
     if trainer.arguments.open or tokenised is None or seen_in(_EVEN, document):
         return
-    yield stated(document, "launch.shows.rows_of_any_length", True, "truncation", tokenised.start(), tokenised.end())
+    even = _rows_elsewhere(
+        document, module, trainer
+    )  # safe: a word of any way to even them out ends it, but in another file
+    yield stated(
+        document,
+        "launch.shows.rows_of_any_length",
+        unless(even, True),
+        "truncation",
+        tokenised.start(),
+        tokenised.end(),
+    )
     given = {entry.key for entry in trainer.arguments.entries}
     if given.isdisjoint({"data_collator", "processing_class", "tokenizer"}) and len(trainer.positional) < 3:
         yield _called(document, "nothing_pads", True, trainer)
 
 
-def _decoded(document: Document, trainer: Call) -> Iterator[Statement]:
+def _decoded(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """What the program's metrics make of the predictions: logits cannot be decoded, nor can the -100 that joined batches are filled with."""
     found = seen_in(r"\bbatch_decode\([ \t]{0,8}(\w{0,40}pred\w{0,40})", document)
     if found is None or trainer.arguments.get("compute_metrics") is None:
@@ -254,16 +334,21 @@ def _decoded(document: Document, trainer: Call) -> Iterator[Statement]:
         )
         is not None
     )
-    yield stated(document, "launch.shows.padding_decoded", not filled, "batch_decode", found.start(), found.end())
+    hidden = None if filled else unseen(document, module, (), called=found[1])
+    told = unless(hidden, not filled)
+    yield stated(document, "launch.shows.padding_decoded", told, "batch_decode", found.start(), found.end())
 
 
-def _markers(document: Document, module: Module) -> Iterator[Statement]:
+def _markers(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """Where the answer begins, by a program that takes the tokenizer's own chat template."""
     text = document.text.text
     if "apply_chat_template" not in text or seen_in(
         r"get_chat_template|chat_template\s*=(?!=)|setup_chat_format|set_chat_template", document
     ):
         return
+    # who is handed the tokenizer, or makes it, may give it another template
+    hidden = unseen(document, module, (), called="tokenizer|processor")
+    hidden = _tokenizer_elsewhere(document, module) if hidden is None else hidden
     for call in module.calls:
         name = {"train_on_responses_only": "response_part", "DataCollatorForCompletionOnlyLM": "response_template"}.get(
             last_word(call.name)
@@ -272,14 +357,23 @@ def _markers(document: Document, module: Module) -> Iterator[Statement]:
         if given is None and name == "response_template":
             given = next(iter(call.positional), None)
         if isinstance(given, Scalar) and isinstance(given.value, str):
-            yield stated(document, "launch.shows.answer_marker", given.value, name or "", given.start, given.end)
+            marker = unless(hidden, given.value)
+            yield stated(document, "launch.shows.answer_marker", marker, name or "", given.start, given.end)
             return
 
 
-def _late_unsloth(document: Document) -> tuple[int, int] | None:
-    """Unsloth's import below one of a library that it patches."""
-    own, other = seen_in(_UNSLOTH, document), seen_in(_PATCHED, document)
-    return own.span() if own is not None and other is not None and other.start() < own.start() else None
+_TO_TOKENIZER = re.compile(
+    r"[ \t]*(?:\w{1,40}[ \t]{0,4},[ \t]{0,4}){0,4}\w{0,40}(?:tokenizer|processor)\b[^=\n]{0,80}=[ \t]{0,8}\Z"
+)
+
+
+def _tokenizer_elsewhere(document: Document, module: Module) -> Unknown | None:
+    """Why nobody can say what the tokenizer's template is: another file makes it."""
+    text = document.text.text
+    for call in elsewhere(document, module):
+        if _TO_TOKENIZER.match(text, text.rfind("\n", 0, call.start) + 1, call.start):
+            return Unknown(f"`{last_word(call.name)}` stands in another file")
+    return None
 
 
 _COPIED = re.compile(
@@ -313,6 +407,28 @@ _PLAIN = frozenset(
 )
 
 
+# Of each trainer, in this order.
+_OBSERVED = (
+    _overridden,
+    _own_loader,
+    _rewards,
+    _formatted,
+    _reference,
+    _switched,
+    _input_gradients,
+    _unsloth,
+    _visible,
+    _towers,
+    _of_sentences,
+    _bare_model,
+    _columns,
+    _batches,
+    _decoded,
+    _labels,
+    _markers,
+)
+
+
 def _alone(document: Document, module: Module) -> Iterator[Statement]:
     if not module.alone:
         return
@@ -338,26 +454,29 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
         r"accelerator\.(?:clip_grad_norm_|unscale_gradients)|scaler\.unscale_|[Ee]ngine\.clip", document
     ):
         yield _called(document, "clips_by_torch", True, clips)
-    # Without a backward pass in this file the loop stands elsewhere, and may enter it there.
-    if own is not None and words.isdisjoint({"accumulate", "no_sync"}) and not seen_in(_COUNTS_BATCHES, document):
-        yield _called(document, "never_accumulates", True, engine)
-    divided = seen_in(_DIVIDED, document)
-    if divided is not None and "accumulate" in words:
-        yield stated(document, "launch.shows.loss_divided", True, "loss", divided.start(), divided.end())
     prepared = [
         one
         for c in module.calls
         if last_word(c.name) == "prepare" and is_call(c.receiver, engine)
         for one in c.positional
     ]
+    made = [one for one in prepared if isinstance(one, Call)]
+    # Without a backward pass in this file the loop stands elsewhere, and may enter it there.
+    if own is not None and words.isdisjoint({"accumulate", "no_sync"}) and not seen_in(_COUNTS_BATCHES, document):
+        hidden = unseen(document, module, made, engine)
+        yield _called(document, "never_accumulates", unless(hidden, True), engine)
+    divided = seen_in(_DIVIDED, document)
+    if divided is not None and "accumulate" in words:
+        yield stated(document, "launch.shows.loss_divided", True, "loss", divided.start(), divided.end())
     for loader in prepared:
         sampler = loader.arguments.get("sampler") if isinstance(loader, Call) else None
         if isinstance(sampler, Call) and last_word(sampler.name) == "DistributedSampler" and not sampler.local:
             yield _called(document, "sampler_shards_too", True, sampler)
             break
-    names = [last_word(one.name).lower() if isinstance(one, Call) else "loader" for one in prepared]
-    if prepared and not any("loader" in name for name in names) and "dataloader" not in text.lower():
-        yield _called(document, "prepares_no_loader", True, engine)
+    # safe: every loader is called so, but one that another function makes, or that is handed over by a name that says nothing
+    if prepared and not any(_may_be_loader(one) for one in prepared) and "dataloader" not in text.lower():
+        hidden = unseen(document, module, (), engine, called="accelerator|engine")
+        yield _called(document, "prepares_no_loader", unless(hidden, True), engine)
     for one in prepared:
         if isinstance(one, Call) and python_kinds.is_optimizer(one) and "Dummy" not in one.name:
             yield _called(document, "prepares_optimizer", True, one)
@@ -366,9 +485,18 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
                   and last_word(c.receiver.name) == "unwrap_model"), None)  # fmt: skip
     if saved is not None and saved.arguments.get("state_dict") is None and not saved.arguments.open:
         if not seen_in(r"get_state_dict|GatheredParameters|summon_full_params|FullStateDict|SHARDED_STATE", document):
-            yield _called(document, "saves_without_state", True, saved)
+            hidden = unseen(document, module, (*made, saved.receiver), engine)  # `with gathered(model):`
+            yield _called(document, "saves_without_state", unless(hidden, True), saved)
     if python_kinds.kind(engine) == "deepspeed":
         yield from _schedule(document, module, engine)
+
+
+_STEPS = re.compile(r"(?:torch\.optim|bitsandbytes\.optim|deepspeed\.ops|accelerate|transformers|peft|torch\.nn)\.\w")
+
+
+def _may_be_loader(node: Node) -> bool:
+    """Whether what is prepared may be one: all but a model, an optimizer and a schedule of a library's."""
+    return not (isinstance(node, Call) and not node.local and _STEPS.match(node.name) and "oader" not in node.name)
 
 
 def _is_torchs(call: Call) -> bool:

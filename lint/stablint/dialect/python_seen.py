@@ -37,12 +37,12 @@ def calls(module: Module, word: str) -> list[Call]:
     return by_word.get(word, [])
 
 
-def seen_in(expression: str | re.Pattern[str], document: Document) -> re.Match[str] | None:
+def seen_in(expression: str | re.Pattern[str], document: Document, flags: int = 0) -> re.Match[str] | None:
     """Where a pattern is first found in the whole text of a program."""
     module = document.root
     assert isinstance(module, Module)
-    key = seen_in, expression
+    key = seen_in, expression, flags
     if key not in module.notes:
-        module.notes[key] = re.search(expression, document.text.text)
+        module.notes[key] = re.search(expression, document.text.text, flags)
     found: re.Match[str] | None = module.notes[key]
     return found

@@ -15,6 +15,7 @@ from stablint.dialect import python_kinds
 from stablint.dialect.fragment import last_word
 from stablint.dialect.python_runs import reached
 from stablint.dialect.python_seen import calls, of_call, seen_in, stated
+from stablint.dialect.python_unseen import unless, unseen
 from stablint.run.fact import Statement
 from stablint.source.tree import Call, Document, Module, Node, Scalar
 
@@ -56,7 +57,7 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
 
 def _speaker(module: Module) -> int:
     """The call that tells of a program without a trainer."""
-    kinds = [(one, python_kinds.kind(one)) for one in module.calls]
+    kinds = python_kinds.kinds(module)
     if any(kind == "trainer" for _, kind in kinds):
         return -1
     return next((one.start for one, kind in kinds if kind in ("adapter", "loader")), -1)
@@ -185,7 +186,9 @@ def _never_active(document: Document, module: Module, wraps: list[Call], reaches
         wanted = last_word(one.name) == "add_adapter" or (isinstance(learns, Scalar) and learns.value is True)
         has = one.receiver
         if wanted and isinstance(has, Call) and _is_wrap(has) and has.start in reaches and not one.conditional:
-            yield of_call(document, "launch.shows.adapter_never_active", last_word(one.name), one)
+            # who else is handed the model may make it the active one
+            idle = unless(unseen(document, module, (has,)), last_word(one.name))
+            yield of_call(document, "launch.shows.adapter_never_active", idle, one)
             return
 
 
