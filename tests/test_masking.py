@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from stablint import cli
 from stablint.report.plain import to_json
-from stablint.secrets.masking import mask
+from stablint.secrets.masking import in_name, mask
 
 FORTY = "0123456789abcdef0123456789abcdef01234567"
 
@@ -81,3 +82,34 @@ def test_data_stay_data_whatever_a_file_calls_a_secret(data, secrets):
 
 def test_a_number_that_is_a_secret_is_hidden_in_data_too():
     assert "1234567" not in mask('{"a": 1234567, "b": "x 1234567"}', frozenset({"1234567"}), data=True)
+
+
+@pytest.mark.parametrize(
+    "path, told",
+    [
+        ("password=marmalade.yaml", ["marmalade"]),
+        ("runs/hub_token:marmalade/a.yaml", ["marmalade"]),
+        ("hf_token-q7Lw2Zt9Xk4Rv8Nb3Hs6Yd1P/a.yaml", ["q7Lw2Zt9Xk4Rv8Nb3Hs6Yd1P"]),
+        ("wandb_key=velvet-orchid.json.bak", ["velvet-orchid"]),
+        ("password-reset.py", []),  # words that are joined
+        ("token-classification/run_ner.py", []),
+        ("max_tokens=2048.yaml", []),
+        ("secrets/hub_token.yaml", []),
+        ("lr=3e-4_key=value.yaml", []),
+    ],
+)
+def test_a_file_s_name_tells_what_stands_behind_a_key(path: str, told: list[str]) -> None:
+    assert list(in_name(path)) == told
+
+
+@pytest.mark.parametrize("format", ["full", "json", "sarif", "github", "junit", "markdown"])
+def test_a_secret_in_a_name_is_printed_nowhere(tmp_path, monkeypatch, capfdbinary, format: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "password=marmalade.yaml").write_text(
+        "model_name_or_path: a/b\nstage: sft\nfp16: true\nbf16: true\nlearning_rate: 3\n"
+    )
+    (tmp_path / "run.sh").write_text("torchrun train.py --deepspeed 'password=marmalade2.json' --fp16 True\n")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["check", ".", "--jobs", "1", "--output-format", format]) == 1
+    told = b"".join(capfdbinary.readouterr())
+    assert b"********" in told and b"marmalade" not in told

@@ -54,10 +54,11 @@ class Inspection(NamedTuple):
         if self.hidden is not None:
             return self.hidden
         from stablint.secrets.languages import language_of  # only where something is printed
-        from stablint.secrets.masking import known
+        from stablint.secrets.masking import in_name, known
 
         found = {secret for text in self.files.texts() for secret in known(text.text, language_of(text.path))}
-        return frozenset(found) | _secrets(self.runs)
+        names = (*(text.name for text in self.files.texts()), *self.files.not_found)
+        return frozenset(found) | _secrets(self.runs) | {secret for name in names for secret in in_name(name)}
 
 
 def inspect(

@@ -72,10 +72,11 @@ def _learn_words() -> None:
     line = " ".join("'" + word.replace("'", "'\\''") + "'" if " " in word else word for word in _words)
     _words.clear()
     if _may_tell(line):
-        from stablint.secrets.masking import known, named
+        from stablint.secrets.masking import in_name, known, named
 
         learn(known(line, "shell"))
         learn(named(words))
+        learn(secret for word in words for secret in in_name(word))
 
 
 class _Guarded(io.TextIOBase, TextIO):

@@ -12,7 +12,7 @@ from stablint.secrets.assignments import assigned
 from stablint.secrets.generated import generated
 from stablint.secrets.hints import may_hold_secret
 from stablint.secrets.joined import Joined
-from stablint.secrets.keys import SURE, holds_secret, names_secret
+from stablint.secrets.keys import SURE, holds_secret, looks_generated, names_secret
 from stablint.secrets.languages import LINE, PYTHON
 from stablint.secrets.literals import literal as as_literal
 from stablint.secrets.prose import Texts
@@ -74,6 +74,25 @@ def named(words: list[str]) -> Iterator[str]:
             value = value.strip().strip("\"'")
             if holds_secret(SURE, as_literal(value)):
                 yield value
+
+
+_SIGN = re.compile(r"[=:_.-]")
+_ENDING = re.compile(r"(?:\.[A-Za-z]{1,10}){1,2}\Z")
+
+
+def in_name(path: str) -> Iterator[str]:
+    """What the names of a file and of its folders say behind a key that names a secret: `password=….yaml`, `hf_token-…/`. Behind a sign that
+    words are joined with only what looks generated."""
+    for part in re.split(r"[/\\]", path):
+        if not may_hold_secret(part):
+            continue
+        stem = _ENDING.sub("", part)
+        for sign in _SIGN.finditer(stem):
+            key, value = stem[: sign.start()], stem[sign.end() :]
+            if names_secret(key.replace("-", "_")) == SURE and holds_secret(SURE, value):
+                if sign[0] in "=:" or looks_generated(value):
+                    yield value
+                break
 
 
 def lines_of(secret: str) -> Iterator[str]:
