@@ -50,7 +50,8 @@ ALLOWED = {
     "grouping": {"source", "faults", "run", "hazard", "fix", "report", "secrets", "language"},
     "referrers": {"discover"},
     "repository": {"discover", "assemble", "dialect"},
-    "readers": {"referrers", "repository", "assemble", "dialect", "run", "source"},
+    "computed": set(),
+    "readers": {"computed", "referrers", "repository", "assemble", "dialect", "run", "source"},
     "changers": {"referrers", "repository", "assemble"},
     "worth": {"discover", "source.tree"},
     # Accepted findings: in comments, in settings, in a baseline.

@@ -512,3 +512,61 @@ def test_the_copy_of_a_framework_at_hand_has_the_flags_that_it_declares(tmp_path
     found = inspected(tmp_path, {"scripts/run.sh": COMMAND, place: OVERLAY, ".git/HEAD": ""})
     doubts = rules(found) & {"framework-argument-unfamiliar", "llamafactory-unknown-argument"}
     assert len(doubts) == (2 if told else 0)
+
+
+LOADS_ONE = "import os, sys, yaml, glob\nfrom pathlib import Path\nfrom own_model import build\n{line}\nbuild(settings).train()\n"
+COMPUTED = [
+    ('path = Path("recipes") / f"{name}.yaml"\nwith open(path) as file:\n    settings = yaml.safe_load(file)', True),
+    ('settings = yaml.safe_load(open(f"recipes/{sys.argv[1]}.yaml"))', True),
+    ('settings = yaml.safe_load(open("recipes/%s.yaml" % name))', True),
+    ('settings = yaml.safe_load(open("./recipes/{}.yaml".format(name)))', True),
+    ('settings = yaml.safe_load(open(os.path.join("recipes", args.recipe + ".yaml")))', True),
+    ('settings = yaml.safe_load(open("recipes/" + args.recipe + ".yaml"))', True),
+    ('FOLDER = Path(__file__).parent / "recipes"\nsettings = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())', True),
+    ('FOLDER = os.path.join(HERE, "recipes")\npath = os.path.join(FOLDER, f"{name}.yaml")\nsettings = yaml.safe_load(open(path))', True),
+    ('for path in glob.glob("recipes/*.yaml"):\n    settings = yaml.safe_load(open(path))', True),
+    ('for path in Path("recipes").glob("*.yaml"):\n    settings = yaml.safe_load(path.read_text())', True),
+    ('def where(name):\n    return os.path.join(\n        "recipes",\n        f"{name}.yaml",\n    )\nsettings = yaml.safe_load(open(where(sys.argv[1])))', True),
+    ('settings = yaml.safe_load(open(f"others/{name}.yaml"))', False),  # another folder
+    ('settings = yaml.safe_load(open(f"recipes/{name}.yml"))', False),  # another ending
+    ('settings = yaml.safe_load(sys.stdin)\nwith open(f"recipes/{name}.yaml", "w") as file:\n    yaml.dump(settings, file)', False),  # written
+    ('settings = yaml.safe_load(sys.stdin)\npath = Path("recipes") / f"{name}.yaml"\npath.write_text(yaml.dump(settings))', False),
+    ('from trl import SFTConfig\nsettings = SFTConfig(**yaml.safe_load(open(f"recipes/{name}.yaml")))', False),  # handed on whole
+    ('settings = yaml.safe_load(open(f"recipes/{name}.yaml"))\nos.system(f"trl sft --config recipes/{name}.yaml")', False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "own"), COMPUTED)
+def test_a_file_is_the_program_s_that_computes_a_path_of_its_folder_and_ending(tmp_path, line, own):
+    files = {"recipes/small.yaml": TRL, "src/train.py": LOADS_ONE.replace("{line}", line), ".git/HEAD": ""}
+    found = rules(inspected(tmp_path, files), "error", "warning") & {"setting-renamed", "trl-single-lora-target"}
+    assert bool(found) is not own
+
+
+def test_a_key_of_such_a_file_is_no_slip_of_another(tmp_path):
+    """The program takes the keys by their names; a repair would rename one that it asks for."""
+    recipe = RECIPE_OF_OWN.replace("KEY", "target_modules: [q_proj]\ngradient_acumulation_steps: 2")
+    line = 'settings = yaml.safe_load(open(f"plans/{sys.argv[1]}.yml"))'
+    program = {"src/train.py": LOADS_ONE.replace("{line}", line)}
+    slips = {
+        name: rules(inspected(tmp_path / name, {"plans/a.yml": recipe, ".git/HEAD": "", **files}), "warning")
+        for name, files in {"own": program, "nobody": {}}.items()
+    }
+    assert "recipe-key-misspelled" in slips["nobody"]
+    assert "recipe-key-misspelled" not in slips["own"]
+
+
+RECIPE_OF_OWN = "model_name_or_path: Qwen/Qwen3-8B\nlearning_rate: 2.0e-5\nlora_r: 8\nuse_peft: true\nmax_steps: 100\noutput_dir: o\nKEY\n"
+
+
+def test_folders_between_may_be_computed_too(tmp_path):
+    line = 'settings = yaml.safe_load(open(f"recipes/{size}/{name}.yaml"))'
+    files = {"recipes/small/a.yaml": TRL, "src/train.py": LOADS_ONE.replace("{line}", line), ".git/HEAD": ""}
+    assert "setting-renamed" not in rules(inspected(tmp_path, files), "error", "warning")
+
+
+def test_what_another_module_hands_on_stays_the_library_s(tmp_path):
+    loader = 'import yaml\ndef load(name):\n    return yaml.safe_load(open(f"recipes/{name}.yaml"))\n'
+    train = "from loader import load\nfrom trl import SFTConfig\nSFTConfig(**load('a'))\n"
+    files = {"recipes/a.yaml": TRL, "loader.py": loader, "train.py": train, ".git/HEAD": ""}
+    assert "setting-renamed" in rules(inspected(tmp_path, files), "error", "warning")

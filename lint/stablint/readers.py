@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
+from stablint import computed
 from stablint.assemble.files import Files
 from stablint.dialect.at_hand import Program, read
 from stablint.dialect.fragment import Fragment
@@ -63,7 +64,11 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
         called = frozenset(os.path.basename(path) for path, _ in several)
         candidates = list(_candidates(root, every, called, files))
         declared = _declared(candidates, every, files)
-        takers = [_Taker(one.path, taken, *_named(one.text)) for one in candidates if (taken := _taken(one.text))]
+        takers = [
+            _Taker(one.path, taken, *_named(one.text), computed.folders(one.text), root)
+            for one in candidates
+            if (taken := _taken(one.text))
+        ]
         namers = [
             (one.path, frozenset(NAMES.findall(one.text)))
             for one in candidates
@@ -83,6 +88,7 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
                 or _loads(path, keys, root, namers, files)
                 or _composes(path, root, files)
                 or _loads_by_constant(path, keys, root, files)
+                or _computes(path, keys, root, files)
             )
             if owner is not None:
                 found[path] = owner
@@ -166,12 +172,16 @@ class _Taker(NamedTuple):
     keys: frozenset[str]
     names: frozenset[str] = frozenset()
     folders: frozenset[str] = frozenset()
+    within: frozenset[computed.Folder] = frozenset()  # where it computes the names of what it reads
+    root: str = ""
 
     def may_read(self, path: str, keys: frozenset[str]) -> bool:
         """Whether it is a reader of this file, by the names that it has for its files, else by how much of it it takes."""
         taken = len(self.keys & keys)
         if taken < _ENOUGH:
             return False
+        if any(path.endswith(one.ending) and (not one.parts or one.may_hold(path, self.root)) for one in self.within):
+            return True
         if self.names or self.folders:
             folder = os.path.basename(os.path.dirname(path))
             return os.path.basename(path) in self.names or folder in self.folders
@@ -209,6 +219,27 @@ def _loads_by_constant(path: str, keys: frozenset[str], root: str, files: Files)
             program = read(files.documents(one))
             if program is not None:
                 return program._replace(declared=dict.fromkeys(keys, "dict"), loop="", parser=True, library=False)
+    return None
+
+
+def _computes(path: str, keys: frozenset[str], root: str, files: Files) -> Program | None:
+    """The program that loads files of this folder and ending by names that it computes. Neither it nor what imports it may hand on what is loaded."""
+    ending = os.path.splitext(path)[1].encode()
+    programs = programs_of(root, files)
+    for one in programs:
+        raw = content(one) if one.endswith(".py") else b""
+        if ending not in raw or computed.HINT.search(raw) is None or LOADS.search(raw) is None:
+            continue
+        text = raw.decode("utf-8", "replace")
+        if (
+            not computed.holds(computed.folders(text), path, root)
+            or _HANDS_ON.search(text)
+            or _is_handed_on(one, programs)
+        ):
+            continue
+        program = read(files.documents(one))
+        if program is not None:
+            return program._replace(declared=dict.fromkeys(keys, "dict"), loop="", parser=True, library=False)
     return None
 
 

@@ -166,3 +166,34 @@ def test_a_program_that_uses_the_same_file_and_trains_nothing_is_no_run(tmp_path
     files = {**FILES, "upload.py": UPLOADS, "run.sh": "python upload.py lr=1e-5 batch_size=4\n"}
     (tmp_path / ".git").mkdir()
     assert not [run for run in inspected(tmp_path, files).runs if run.files[0] == "run.sh"]
+
+
+ENGINES = {
+    "verl/trainer/main_ppo.py": "import hydra\nfrom verl.trainer import train\n@hydra.main(config_path='config', config_name='ppo_trainer')\n"
+    "def main(config):\n    train(config)\nmain()\n",
+    "verl/trainer/config/ppo_trainer.yaml": "actor_rollout_ref:\n  actor:\n    use_dynamic_bsz: false\n    ppo_micro_batch_size_per_gpu: 4\n",
+    "verl/trainer/config/other_trainer.yaml": "actor_rollout_ref:\n  actor:\n    use_dynamic_bsz: false\n    ppo_micro_batch_size_per_gpu: null\n",
+    "verl/trainer/plans/ppo_trainer.yaml": "actor_rollout_ref:\n  actor:\n    use_dynamic_bsz: false\n    ppo_micro_batch_size_per_gpu: null\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "twice"),
+    [
+        ("", True),
+        ("--config-name=ppo_trainer", True),
+        ("--config-name other_trainer", False),
+        ("--config-name=other_trainer.yaml", False),
+        ("--config-path=./config --config-name='other_trainer'", False),
+        ("--config-path=./config", True),
+        ("--config-path plans", False),
+        ("--config-path=/elsewhere", False),
+        ("--config-dir=more --config-name=ppo_trainer", False),  # either folder may hold it
+    ],
+)
+def test_the_file_that_a_command_of_verl_names_is_the_one_that_is_read(tmp_path, words, twice):
+    command = f"python3 -m verl.trainer.main_ppo {words} data.train_files=a.parquet data.train_batch_size=128 "
+    command += "actor_rollout_ref.actor.ppo_micro_batch_size=32 actor_rollout_ref.actor.optim.lr=1e-6\n"
+    (tmp_path / ".git").mkdir()
+    found = rules(inspected(tmp_path, {"run.sh": command, **ENGINES}), "error", "warning")
+    assert ("verl-micro-batch-twice" in found) is twice

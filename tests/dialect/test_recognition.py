@@ -11,6 +11,7 @@ from stablint.dialect import registry
 from stablint.source.json import document as json_document
 from stablint.source.tree import Text
 from stablint.source.yaml import documents as yaml_documents
+from tests.runs import inspected
 
 OURS = {
     "LLaMA-Factory's table of data sets": ("llamafactory-data", '{"ours": {"file_name": "ours.json", "columns": {"prompt": "instruction"}}}'),
@@ -117,3 +118,40 @@ def test_labels_are_no_settings_whatever_was_read_before(content: str, expected:
 def test_a_named_dialect_overrides_what_the_keys_say() -> None:
     (document,) = yaml_documents(Text("file", "file", OURS["plain TrainingArguments"][1]))
     assert [fragment.dialect for fragment in registry.lower(document, "llamafactory")] == ["llamafactory"]
+
+
+TRACKED = """_wandb:
+    value:
+        cli_version: 0.19.11
+learning_rate:
+    value: 1.0e-05
+per_device_train_batch_size:
+    value: 4
+warmup_ratio:
+    desc: null
+    value: 0.5
+deepspeed:
+    value: ds.json
+"""
+OLD_TRACKED = TRACKED.replace("_wandb:\n    value:\n        cli_version: 0.19.11\n", "wandb_version: 1\n")
+SWEEP = "method: bayes\nparameters:\n    learning_rate:\n        value: 1.0e-05\n"
+GENERATED = '"""\n2025.11.2\n2025.11.1\n4.57.2\n0.23.0\n__UNSLOTH_VERSIONING__\n"""\n'
+WITH_CODE = (
+    "from trl import CPOConfig, CPOTrainer\nCPOTrainer(model, CPOConfig(output_dir='o', learning_rate=1e-6)).train()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_run"),
+    [
+        ("kept.yaml", TRACKED, False),
+        ("kept.yaml", OLD_TRACKED, False),
+        ("kept.yaml", TRACKED.partition("learning_rate")[2].join(["learning_rate", ""]), False),
+        ("own.py", GENERATED + WITH_CODE, False),
+        ("own.py", WITH_CODE, True),
+        ("own.py", WITH_CODE + "PLACE = '__UNSLOTH_VERSIONING__'\n", True),
+        ("unsloth_compiled_cache/cpo.py", WITH_CODE, False),
+    ],
+)
+def test_what_a_library_wrote_down_is_no_run(tmp_path, name, text, is_run):
+    assert bool(inspected(tmp_path, {name: text}).runs) is is_run

@@ -153,3 +153,23 @@ def test_a_copy_of_verl_beside_the_command_has_keys_of_its_own(tmp_path: Path) -
     told = {"verl-unfamiliar-key", "verl-key-is-there"}
     assert told <= rules(inspected(tmp_path / "alone", script))
     assert not told & rules(inspected(tmp_path / "copy", {**script, "verl/trainer/main_ppo.py": program}))
+
+
+IN_JSON = '{"zero_optimization": {"stage": 3, "sub_group_size": 1e9, "stage3_max_live_parameters": 1E9, "reduce_bucket_size": %s}, "bf16": {"enabled": true}}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("ds.json", "2e8", False),
+        ("ds.yaml", "2e8", False),
+        ("ds.yml", "5e8", False),
+        ("ds.yaml", '"2e8"', True),  # text in JSON as well
+        ("ds.yaml", "2e8, # a comment", True),  # YAML's own form: only its reader takes it
+    ],
+)
+def test_json_has_its_own_numbers_whatever_its_file_is_called(
+    tmp_path: Path, name: str, value: str, told: bool
+) -> None:
+    found = inspected(tmp_path, {name: IN_JSON.replace("%s", value).replace("comment}", "comment\n}")})
+    assert ("deepspeed-value-type" in rules(found, "error", "warning")) is told

@@ -147,7 +147,11 @@ class Program(NamedTuple):
 
     def owns(self, fragment: Fragment) -> Fragment:
         """A configuration that nothing names, and that this program of its repository reads: it is no framework's."""
-        return self.reads(_plain(fragment) if fragment.framework not in ("", "transformers", "trl") else fragment)
+        if fragment.framework not in ("", "transformers", "trl"):
+            return self.reads(_plain(fragment))
+        # a name that it takes is no slip of a library's
+        kept = tuple(one for one in fragment.statements if self._may_lack(one))
+        return self.reads(fragment._replace(statements=kept))
 
     def said(self) -> Statement:
         """What runs its steps; unknown where that stands elsewhere."""

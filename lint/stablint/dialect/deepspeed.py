@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN
+from stablint.source.tree import Mapping, Node, Scalar, Sequence
 
 _TOP = frozenset(
     [
@@ -127,7 +130,38 @@ def inline(key: str, path: str) -> Row:
     return Row(key, known.fact if known is not None else "deepspeed." + path)
 
 
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?\Z")
+
+
+def _as_json(mapping: Mapping) -> Mapping:
+    """JSON's numbers in a file that is called YAML, where `1e9` is text: whoever hands it to DeepSpeed reads it as JSON, whatever its name is
+    (deepspeed 0.19.8 runtime/config.py, transformers 5.23.0 integrations/deepspeed.py)."""
+    return mapping._replace(entries=tuple(entry._replace(value=_number(entry.value)) for entry in mapping.entries))
+
+
+def _number(node: Node) -> Node:
+    if isinstance(node, Mapping):
+        return _as_json(node)
+    if isinstance(node, Sequence):
+        return node._replace(items=tuple(map(_number, node.items)))
+    if isinstance(node, Scalar) and node.form == "plain" and isinstance(node.value, str) and _NUMBER.match(node.value):
+        return node._replace(value=float(node.value))
+    return node
+
+
+def _is_json(text: str) -> bool:
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def lower(block: Block, layer: str = "deepspeed-file") -> Fragment:
+    if block.document.format == "yaml" and block.kind == "document" and _is_json(block.document.text.text):
+        block = block._replace(mapping=_as_json(block.mapping))
     statements = lower_mapping(block, ROWS, layer, row)
     if block.document.format == "yaml" and "${" in block.document.text.text:  # OmegaConf's interpolations
         from stablint.dialect.hydra import read

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from stablint.dialect import huggingface, loop, own, python_kinds
 from stablint.dialect.fragment import Block, Fragment, Link, as_yaml, hydra_words, last_word
 from stablint.run.fact import Explicit, Place, Statement
-from stablint.source.tree import Call, Command, Document, Entry, Mapping, Module, Notes, Scalar, Sequence, Unknown
+from stablint.source.tree import Call, Command, Document, Entry, Mapping, Module, Node, Notes, Scalar, Sequence, Unknown
 
 _MOST = 40  # groups of one file
 _NAME = re.compile(r"[\w./-]+\Z")
@@ -55,18 +55,29 @@ def of_program(document: Document, command: Fragment) -> Iterator[Link]:
     calls = tuple(call for call in module.calls if call.name != "hydra.main")
     if not loop.may_train(module._replace(calls=calls, notes=Notes())) and not any(map(_makes_anything, calls)):
         return  # it uploads, converts or measures by the same file
-    said = {entry.key.replace("-", "_"): entry.value for entry in command.block.mapping.entries}
-    if not said.keys().isdisjoint({"config_path", "cp", "config_dir", "cd"}):
-        return  # another folder
-    folder = re.search(_ARGUMENT.format("config_path"), main[1])
-    name = re.search(_ARGUMENT.format("config_name"), main[1])
-    asked = said.get("config_name") or said.get("cn")
-    chosen: object = (
-        asked.value if isinstance(asked, Scalar) else name[1] if name is not None and asked is None else None
-    )
-    if isinstance(chosen, str) and folder is not None:
-        path = f"{folder[1].rstrip('/')}/{chosen.removesuffix('.yaml')}.yaml"
+    said = _flags(command)
+    if not said.keys().isdisjoint({"config_dir", "cd"}):
+        return  # one more folder in which the name may be found
+    # A folder of the command's is sought from the program's as well (hydra 1.3.2 _internal/utils.py, compute_search_path_dir).
+    folder = _chosen(said, ("config_path", "cp"), re.search(_ARGUMENT.format("config_path"), main[1]))
+    chosen = _chosen(said, ("config_name", "cn"), re.search(_ARGUMENT.format("config_name"), main[1]))
+    if folder is not None and chosen is not None and not folder.startswith("/"):
+        path = f"{folder.rstrip('/')}/{chosen.removesuffix('.yaml')}.yaml"
         yield Link("group", path, Place(document, "config_name", main.start(1), main.end(1)))
+
+
+def _flags(command: Fragment) -> dict[str, Node]:
+    """What its flags say, of whichever form its words have been made."""
+    origin = command.block.origin
+    entries = [*command.block.mapping.entries, *(origin.flags.entries if isinstance(origin, Command) else ())]
+    return {entry.key.replace("-", "_"): entry.value for entry in entries}
+
+
+def _chosen(said: dict[str, Node], names: tuple[str, str], declared: re.Match[str] | None) -> str | None:
+    """What the command says in place of the decorator; None where nobody says it, or not in plain text."""
+    asked = said.get(names[0]) or said.get(names[1])
+    value: object = asked.value if isinstance(asked, Scalar) else declared[1] if declared and asked is None else None
+    return value if isinstance(value, str) and _NAME.match(value) else None
 
 
 def _makes_anything(call: Call) -> bool:

@@ -132,6 +132,8 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
         dialect = _best(block, named)
         return (with_secrets(_with_unread(dialect.lower(block))),) if dialect is not None else ()
     if document.format == "python":
+        if _is_generated(document):
+            return ()
         from stablint.dialect import python
 
         if isinstance(root, Module) and (
@@ -190,7 +192,7 @@ def _best(block: Block, named: str | None) -> Dialect | None:
     flat = Mapping not in {type(entry[3]) for entry in block.mapping.entries}
     if flat and keys in _flat:  # keys alone decide where nothing is nested
         return _settings(_flat[keys], block)
-    if swift.is_record(keys):
+    if swift.is_record(keys) or _is_tracked(keys, block.mapping):
         return None
     best, score = None, _ENOUGH - 1
     for dialect in DOCUMENTS.values():
@@ -200,6 +202,25 @@ def _best(block: Block, named: str | None) -> Dialect | None:
     if flat and best is not DOCUMENTS["own"]:
         _flat[keys] = best
     return _settings(best, block)
+
+
+_VALUE = frozenset({"value", "desc"})
+
+
+def _is_tracked(keys: frozenset[str], mapping: Mapping) -> bool:
+    """What Weights & Biases wrote down of a run: each key in a box of its own (wandb 0.22.0 sdk/lib/config_util.py)."""
+    if keys.isdisjoint({"_wandb", "wandb_version"}):
+        return False
+    boxes = [one.value for one in mapping.entries if one.key != "wandb_version"]
+    return bool(boxes) and all(type(box) is Mapping and "value" in keys_of(box) <= _VALUE for box in boxes)
+
+
+def _is_generated(document: Document) -> bool:
+    """A trainer that Unsloth writes when it is imported, with the releases that it was made for at its top (unsloth-zoo 2025.11.1 compiler.py)."""
+    return document.text.text.startswith('"""') and "__UNSLOTH_VERSIONING__" in document.text.text[:_TOP]
+
+
+_TOP = 400
 
 
 def _settings(best: Dialect | None, block: Block) -> Dialect | None:
