@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs import inspected, runs
+from tests.runs import inspected, rules, runs
 
 SECTIONED = """model: {name: Qwen/Qwen2.5-7B}
 training:
@@ -229,3 +229,31 @@ def test_a_helper_beside_one_that_somebody_names_is_for_whoever_names_it(
     found = runs(tmp_path, {"conf/train.json": SETTINGS, "conf/zero2.json": DEEPSPEED, **more})
     of_the_file = [run for run in found if run.files[0] == "conf/train.json"]
     assert ["conf/zero2.json" in run.files for run in of_the_file] == [joined]
+
+
+LAUNCHED = {"run.sh": "torchrun --nproc_per_node 8 train.py --learning_rate 1e-5\n"}
+IN_TURNS = """import torch
+from transformers import Trainer, TrainingArguments
+args = TrainingArguments(output_dir="o", learning_rate=1e-5)
+{before}
+data = load()
+if args.local_rank == 0:
+    torch.distributed.barrier()
+Trainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=data).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "hangs"),
+    [
+        ("if args.local_rank not in [-1, 0]:\n    torch.distributed.barrier()", False),
+        ("if args.local_rank > 0:\n    torch.distributed.barrier()", False),
+        ("if is_main_process:\n    pass\nelse:\n    torch.distributed.barrier()", False),
+        ("torch.distributed.barrier()", True),  # all are there, and then one more time one of them
+        ("if args.debug:\n    torch.distributed.barrier()", True),
+        ("", True),
+    ],
+)
+def test_a_barrier_that_the_others_have_in_a_branch_of_theirs_is_met(tmp_path, before, hangs):
+    found = inspected(tmp_path, {"train.py": IN_TURNS.replace("{before}", before), **LAUNCHED, ".git/HEAD": ""})
+    assert ("collective-on-one-process" in rules(found, "error", "warning")) is hangs

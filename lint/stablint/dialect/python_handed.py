@@ -437,8 +437,40 @@ def _alone(document: Document, module: Module) -> Iterator[Statement]:
         word = last_word(call.name)
         if word not in told and not call.local and _TOGETHER.fullmatch(call.name):
             if any(start <= call.start < end for start, end in module.alone):
+                if _others_call(word, module, document):
+                    continue
                 told.add(word)
                 yield stated(document, f"launch.alone.{word}", call.name, word, call.name_start, call.name_end)
+
+
+def _others_call(word: str, module: Module, document: Document) -> bool:
+    """Whether the other processes call it in a branch of theirs: `if rank != 0: barrier()` before, `if rank == 0: barrier()` behind."""
+    text = document.text.text
+    elsewhere = (
+        call
+        for call in module.calls
+        if last_word(call.name) == word and not any(start <= call.start < end for start, end in module.alone)
+    )
+    return any(_RANK.search(test) for call in elsewhere for test in _tests_of(text, call.start))
+
+
+def _tests_of(text: str, at: int) -> Iterator[str]:
+    """The tests of the branches that a place stands in, as they are written; `else` for what has none."""
+    begin = text.rfind("\n", 0, at) + 1
+    depth = len(text[begin:at].expandtabs()) - len(text[begin:at].expandtabs().lstrip())
+    for line in reversed(text[max(0, begin - _ABOVE) : begin].splitlines()):
+        indent = len(line.expandtabs()) - len(line.expandtabs().lstrip())
+        if not line.strip() or indent >= depth:
+            continue
+        depth, words = indent, line.strip()
+        if words.startswith(("if ", "if(", "elif ", "else")):
+            yield words
+        if not depth:
+            return
+
+
+_RANK = re.compile(r"\brank|_rank|main_process|process_zero|process_index|\Aelse\b")
+_ABOVE = 4000  # characters in which the branches of a call are looked for
 
 
 def _steps(document: Document, module: Module, engine: Call) -> Iterator[Statement]:
