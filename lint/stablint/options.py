@@ -93,8 +93,17 @@ def unlisted(releases: Iterable[tuple[str, str]]) -> Iterator[str]:
             continue
         version, stands = found
         newest = Releases.known().text(known_keys(package)[-1], package)
-        judged = f"what is said is true of {stands}" if stands else "nothing is known about it"
-        yield f"--with `{package}{specifier}`: no release {version} of {package} is known, the newest known one is {newest}; {judged}"
+        asked = f"--with `{package}{specifier}`"
+        if stands:
+            yield (
+                f"{asked}: no release {version} of {package} is known, the newest known one is {newest}; what is said is true of {stands}"
+            )
+            continue
+        oldest = Releases.known().text(known_keys(package)[0], package)
+        yield (
+            f"{asked}: {version} is older than all releases of {package} that are known, from {oldest} on; "
+            "what is said holds of any that old"
+        )
 
 
 def _fact(text: str) -> tuple[str, Any]:

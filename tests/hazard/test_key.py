@@ -31,8 +31,10 @@ UNKNOWN: list[tuple[str, str, list[str], bool | None]] = [
     (AXOLOTL + "liger_rope: true\n", "keys.axolotl.liger_rope", [], True),
     (AXOLOTL + "fsdp_config: {sharding_strategy: a}\n", "keys.axolotl.fsdp_config.sharding_strategy", ["axolotl==0.18.0"], True),
     (AXOLOTL + "fsdp_config: {sharding_strategy: a}\n", "keys.axolotl.fsdp_config.sharding_strategy", ["axolotl==0.9.2"], False),
-    (AXOLOTL + "no_such_key: 1\n", "keys.axolotl.no_such_key", ["axolotl==0.3.0"], None),
-    (AXOLOTL + "liger_rope: true\n", "keys.axolotl.liger_rope", ["axolotl==0.3.0"], None),
+    (AXOLOTL + "no_such_key: 1\n", "keys.axolotl.no_such_key", ["axolotl==0.3.0"], True),  # it asked for no such thing
+    (AXOLOTL + "liger_rope: true\n", "keys.axolotl.liger_rope", ["axolotl==0.3.0"], True),
+    (AXOLOTL + "no_such_key: 1\n", "keys.axolotl.no_such_key", ["axolotl==0.2.1"], None),  # older than what was read
+    (AXOLOTL + "liger_rope: true\n", "keys.axolotl.liger_rope", ["axolotl==0.2.1"], None),
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import pytest
 from stablint import check
 from stablint.run.dating import WINDOW, dated, day
 from stablint.run.pep440 import release_key
-from stablint.run.releases import Releases, known_keys
+from stablint.run.releases import Releases, known_keys, meant_keys
 
 KNOWN = Releases.known()
 
@@ -47,9 +47,17 @@ def test_the_latest_of_several_stated_releases_counts() -> None:
 
 
 def test_of_a_time_before_all_that_is_known_of_a_library_nothing_is_known() -> None:
-    """The oldest TRL that was read is of February 2024."""
-    releases = dated(KNOWN.restrict("transformers", "==4.28.1").restrict("accelerate", "==0.18.0"))
+    """The oldest TRL that is known is of January 2023."""
+    releases = dated(KNOWN.restrict("transformers", "==4.10.3"))
     assert releases.is_unread("trl") and not releases.stated("trl")
+
+
+def test_of_an_old_time_the_releases_of_that_time_are_presumed() -> None:
+    """They count for no run that states nothing, but a run of spring 2023 had one of them."""
+    releases = dated(KNOWN.restrict("transformers", "==4.28.1").restrict("accelerate", "==0.18.0"))
+    assert releases.presumed("trl")
+    assert [releases.text(key, "trl") for key in releases.allowed("trl")] == ["0.3.1", "0.4.7", "0.5.0", "0.6.0"]
+    assert releases.allowed("trl")[-1] < KNOWN.allowed("trl")[0]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +90,7 @@ def test_the_pin_of_one_library_bounds_the_framework_that_is_built_on_it(framewo
 
 def test_nothing_stated_dates_nothing() -> None:
     assert dated(KNOWN) is KNOWN
-    assert dated(KNOWN.restrict("trl", ">=0.0.1")).allowed("transformers") == known_keys("transformers")
+    assert dated(KNOWN.restrict("trl", ">=0.0.1")).allowed("transformers") == meant_keys("transformers")
 
 
 PROGRAM = """from transformers import TrainingArguments

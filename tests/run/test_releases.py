@@ -8,7 +8,7 @@ from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.fields import FieldSpans, bases_at, class_exists_at, field, field_names
 from stablint.run.names import canonical, known_key, renamed
 from stablint.run.pep440 import release_key
-from stablint.run.releases import Releases, known_keys, place
+from stablint.run.releases import Releases, known_keys, meant_keys, place
 from stablint.source.tree import Unknown
 
 KNOWN = Releases.known()
@@ -42,6 +42,10 @@ def test_nothing_said_means_every_known_release() -> None:
         ("4.58.0.dev0", ["4.58.0.dev0"]),  # installed from the repository
         (">=99", ["99"]),  # newer than what is known
         ("<4.0", ["0"]),  # older than what is known
+        ("==4.17.0", ["4.17.0"]),  # an old one counts where it is stated
+        ("~=4.17.0", ["4.17.0"]),
+        (">=4.17,<4.30", ["4.28.1", "4.29.2"]),  # a range leaves the newer ones, as long as it has any
+        (">=4.17,<4.20", ["0"]),
     ],
 )
 def test_a_specifier_leaves_the_releases_that_satisfy_it(specifier: str, left: list[str]) -> None:
@@ -90,7 +94,8 @@ def test_what_leaves_nothing_is_an_error_that_says_what_was_asked(specifier: str
         ("4.46.9", "4.46.3"),
         ("4.58.0.dev0", "4.57.6"),  # a minor release that never came
         ("99.0", texts(KNOWN, "transformers")[-1]),
-        ("4.27.4", None),
+        ("4.5.1", None),
+        ("4.27.1", "4.27.4"),
     ],
 )
 def test_an_unread_release_is_taken_for_its_neighbour(version: str, stands_for: str | None) -> None:
@@ -128,7 +133,7 @@ def test_defaults_by_release(library_class: str, name: str, version: str, expect
 def test_what_is_computed_or_too_old_is_unknown_and_not_absent() -> None:
     exists, default = at("transformers.TrainingArguments", "optim", "5.0.0")  # by the release of torch
     assert exists and isinstance(default, Unknown)
-    exists, default = at("transformers.TrainingArguments", "learning_rate", "4.20.0")
+    exists, default = at("transformers.TrainingArguments", "learning_rate", "4.5.0")
     assert exists and isinstance(default, Unknown)
 
 
@@ -195,18 +200,20 @@ def test_a_default_that_the_library_computes_is_not_known() -> None:
 
 
 def test_a_field_of_one_release_only_is_gone_in_the_next() -> None:
-    _, second, third = known_keys("accelerate")[:3]
-    only = FieldSpans("accelerate.ProjectConfiguration", "accelerate", "made_up", [[0, 0, None]])
+    keys = known_keys("accelerate")
+    first = keys.index(meant_keys("accelerate")[0])
+    _, second, third = keys[first : first + 3]
+    only = FieldSpans("accelerate.ProjectConfiguration", "accelerate", "made_up", [[0, first, None]])
     assert (only.since, only.removed_in, only.turns) == (None, second, {second})
-    later = FieldSpans("accelerate.ProjectConfiguration", "accelerate", "made_up", [[1, 1, None]])
+    later = FieldSpans("accelerate.ProjectConfiguration", "accelerate", "made_up", [[first + 1, first + 1, None]])
     assert (later.since, later.removed_in, later.turns) == (second, third, {second, third})
 
 
 def test_what_null_becomes_turns_where_it_begins_and_where_it_ends() -> None:
-    """In the oldest accelerate `logging_dir` became the project's folder; what it is afterwards it is as stated."""
+    """In accelerate 0.20 `logging_dir` became the project's folder; what it is afterwards it is as stated."""
     folder = field("accelerate.ProjectConfiguration", "logging_dir")
     assert folder is not None
-    first, second = known_keys("accelerate")[:2]
+    first, second = meant_keys("accelerate")[:2]
     assert folder.settled_at(first) == {"field": "project_dir"}
     assert folder.settled_at(second) is None and second in folder.turns
     assert folder.settled_at(release_key("0.0.1")) is None

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import yaml
 
-from . import archive
+from . import archive, versions
 
-_HEAD = """# Days on which releases were published, as the package index tells them (upload-time of the first file, PEP 700).
+_HEAD = """# Days on which releases were published, as the package index tells them (upload-time of the first file, PEP 700), or as
+# tagged.yaml does.
 # Written by: python tools/read_releases.py --versions
 """
 
@@ -40,9 +41,10 @@ def refresh(folder: Path) -> None:
     listed = yaml.safe_load((folder / "versions.yaml").read_text(encoding="utf-8"))
     said = dict(map(json.loads, archive.python("-c", _ASK, *listed).splitlines()))
     lines = [_HEAD]
-    for name, versions in listed.items():
-        days = days_of(name, said.get(name, []))
-        known = {str(version): days[str(version)] for version in versions if str(version) in days}
+    tagged = versions.off_the_index(folder)
+    for name, releases in listed.items():
+        days = {version: str(day) for version, day in tagged.get(name, {}).items()} | days_of(name, said.get(name, []))
+        known = {str(version): days[str(version)] for version in releases if str(version) in days}
         if not known:
             raise archive.FetchError(f"the index tells no upload times of {name}")
         lines.append(

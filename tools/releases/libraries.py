@@ -39,7 +39,7 @@ def _class(found: Found) -> ast.ClassDef:
 LIBRARIES = {
     "transformers": Library(
         "transformers",
-        "4.28",
+        "4.6",
         ("training_args*.py", "trainer.py", "trainer_seq2seq.py", "trainer_pt_utils.py", "utils/quantization_config.py",
          "generation/configuration_utils.py", "distributed/configuration_utils.py"),
         _named("TrainingArguments", "Seq2SeqTrainingArguments", "AcceleratorConfig", "GenerationConfig", "DistributedConfig",
@@ -48,20 +48,20 @@ LIBRARIES = {
         skip=("models/*", "pipelines/*", "data/*", "onnx/*", "kernels/*", "*_tf_*", "*_flax_*"),
     ),
     "trl": Library(
-        "trl", "0.7", ("*.py",), _named("[!_]*Config", "[!_]*Arguments"), constructors=("[!_]*Trainer",),
+        "trl", "0.2", ("*.py",), _named("[!_]*Config", "[!_]*Arguments"), constructors=("[!_]*Trainer",),
         skip=("extras/*", "models/*", "templates/*"),
     ),
-    "peft": Library("peft", "0.4", ("*.py",), _named("[!_]*Config"), skip=("tuners/*/layer.py", "tuners/*/model.py")),
+    "peft": Library("peft", "0.1", ("*.py",), _named("[!_]*Config"), skip=("tuners/*/layer.py", "tuners/*/model.py")),
     "accelerate": Library(
         "accelerate",
-        "0.20",
+        "0.10",
         ("utils/dataclasses.py", "accelerator.py", "commands/config/config_args.py", "parallelism_config.py"),
         _named("[!_]*Config", "[!_]*Kwargs", "[!_]*Plugin", "[!_]*Configuration"),
         constructors=("Accelerator",),
         skip=("test_utils/*",),
     ),
     "deepspeed": Library(  # its whole JSON is read as one class, see json_paths
-        "deepspeed", "0.11", (), _named(), skip=("ops/*", "model_implementations/*", "module_inject/*", "inference/v2/*"), source=True,
+        "deepspeed", "0.5", (), _named(), skip=("ops/*", "model_implementations/*", "module_inject/*", "inference/v2/*"), source=True,
     ),
 }  # fmt: skip
 # Of these only the checks are read (read_checks.py), which name settings of a framework and no class of a library's.

@@ -78,8 +78,11 @@ def _swift(package: Package) -> Readers:
 
 
 def _axolotl(package: Package) -> Readers:
-    """The input model with its nested models, what its validators take out of the raw mapping, and the plugins' models."""
+    """The input model with its nested models, what its validators take out of the raw mapping, and the plugins' models. Before 0.5 there
+    was no model: the file was a mapping, of which the program asked what it asked for."""
     fields: Keys = {}
+    if "AxolotlInputConfig" not in package.class_paths():
+        return {"config": {"bases": [], "fields": {key: {} for key in sorted(_asked(package))}}}
     for path in package.class_paths().get("AxolotlInputConfig", []):
         found = class_found(package, path, "AxolotlInputConfig")
         if found is not None and "/next/" not in path:
@@ -94,6 +97,61 @@ def _axolotl(package: Package) -> Readers:
                 owner = {"plugin": f"axolotl.{module}"}
                 fields |= {key: owner for key in _model_keys(package, found, "", 0) if key not in fields}
     return {"config": {"bases": [], "fields": dict(sorted(fields.items()))}}
+
+
+def _asked(package: Package) -> set[str]:
+    """Every name that may be asked of the configuration: attributes of what is called so, and every text that is looked up somewhere or stands
+    in a list, as a loop over names may ask for it. More than is read, so that what is not among them is read by nothing."""
+    names: set[str] = set()
+    for path in package.paths():
+        for text in package.texts(path):
+            names |= set(_OF_CONFIG.findall(text))
+            for begins, ends in _HANDED_ON.items():
+                if f'key.startswith("{begins}")' in text:
+                    names |= {begins + end for end in ends}
+            for node in ast.walk(ast.parse(text)):
+                names |= {
+                    one.value
+                    for one in _looked_up(node)
+                    if isinstance(one, ast.Constant) and isinstance(one.value, str) and _A_KEY.match(one.value)
+                }
+    return names
+
+
+def _looked_up(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.Subscript):
+        return [node.slice]
+    if isinstance(node, ast.Compare):
+        return [node.left]
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        return [one for one in node.elts if isinstance(one, ast.Constant) and "_" in str(one.value)]
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        return node.args[:2] if name in _LOOK_UP else []
+    return []
+
+
+# What the trackers read of the environment, where every key that begins so is put there.
+_HANDED_ON = {
+    "wandb_": (
+        "dir",
+        "entity",
+        "job_type",
+        "log_model",
+        "mode",
+        "name",
+        "notes",
+        "project",
+        "run_group",
+        "run_id",
+        "tags",
+        "watch",
+    ),
+    "mlflow_": ("experiment_name", "run_id", "run_name", "tags", "tracking_uri"),
+}
+_LOOK_UP = frozenset({"get", "pop", "setdefault", "getattr", "hasattr", "setattr"})
+_OF_CONFIG = re.compile(r"\b\w*(?:cfg|config)\.([a-z]\w+)")
+_A_KEY = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*\Z")
 
 
 # What a validator of the whole mapping looks up there: data.get("key"), data["key"], "key" in data.
@@ -182,12 +240,12 @@ def _accelerate(package: Package) -> Readers:
 
 FRAMEWORKS = {
     "llamafactory": Framework("llamafactory", "0.0", ("src/llamafactory", "src/llmtuner"), _llamafactory),
-    "axolotl": Framework("axolotl", "0.5", ("src/axolotl",), _axolotl),
+    "axolotl": Framework("axolotl", "0.3", ("src/axolotl",), _axolotl, "scripts"),
     "ms-swift": Framework("ms-swift", "2.0", ("swift",), _swift),
     "openrlhf": Framework("openrlhf", "0.1", ("openrlhf", "examples"), _openrlhf),
-    "accelerate": Framework("accelerate", "0.20", ("src/accelerate",), _accelerate),
+    "accelerate": Framework("accelerate", "0.10", ("src/accelerate",), _accelerate),
     "torchtune": Framework("torchtune", "0.1", ("torchtune",), components.torchtune, "recipes"),
-    "litgpt": Framework("litgpt", "0.4", ("litgpt",), components.litgpt),
+    "litgpt": Framework("litgpt", "0.2", ("litgpt",), components.litgpt),
     "verl": Framework("verl", "0.2", ("verl",), hydra_groups.verl),
     "trl": Framework("trl", "0.7", ("trl",), names.exported),
     "peft": Framework("peft", "0.4", ("src/peft",), names.exported),

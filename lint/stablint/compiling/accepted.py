@@ -18,11 +18,13 @@ from stablint.run.pep440 import release_key
 def compile_accepted(folder: Path) -> dict[str, object]:
     source = folder / "keys"
     listed = yaml.safe_load((folder / "releases" / "versions.yaml").read_text(encoding="utf-8"))
+    meant = yaml.safe_load((folder / "releases" / "meant.yaml").read_text(encoding="utf-8"))
     result: dict[str, object] = {}
     for path in sorted(source.glob("*.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
         order: list[str] = document["releases"]
-        offered = [v for v in order if release_key(v) >= release_key(listed[document["library"]][0])]
+        oldest = release_key(str(meant.get(document["library"], listed[document["library"]][0])))
+        offered = [v for v in order if release_key(v) >= oldest]
         ahead = [version for version in order if ".dev" in version]
         for reader, entry in document["classes"].items():
             keys = {key: [_span(order, span) for span in spans] for key, spans in entry["fields"].items()}
@@ -62,7 +64,7 @@ def _is_telling(name: str, spans: list[list[Any]]) -> bool:
 
 
 def _throughout(spans: list[list[Any]], first: int) -> bool:
-    """Is it taken by every release that the index offers? Such a key needs no second look."""
+    """Is it taken by every release that counts where none is stated? Such a key needs no second look."""
     return spans[-1][0] <= first and spans[-1][1] < 0 and len(spans[-1]) == 2
 
 

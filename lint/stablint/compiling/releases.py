@@ -42,6 +42,10 @@ def compile_releases(folder: Path) -> dict[str, object]:
         },
         "release-keys": {name: [release_key(version) for version in listed] for name, listed in known.items()},
         "releases-all": versions,
+        "releases-meant": {
+            name: release_key(str(version))
+            for name, version in yaml.safe_load((source / "meant.yaml").read_text(encoding="utf-8")).items()
+        },
         "releases-read": list(read),
         "release-bounds": yaml.safe_load((source / "bounds.yaml").read_text(encoding="utf-8")),
         "spellings": yaml.safe_load((source / "spellings.yaml").read_text(encoding="utf-8")),

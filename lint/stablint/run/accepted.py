@@ -6,12 +6,12 @@ a key that only it has is known, unless a release was stated.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 from stablint.knowledge import load
 from stablint.run.pep440 import Key, minor_of, text_of
-from stablint.run.releases import known_keys
+from stablint.run.releases import known_keys, oldest_meant
 
 
 class Reader:
@@ -38,7 +38,9 @@ class Reader:
         self.name = name
         self.library: str = content["library"]
         self.bases: tuple[str, ...] = tuple(content["bases"])  # config classes whose fields it takes besides
-        self.always: frozenset[str] = frozenset(content["always"])  # taken by every release on the index
+        self.always: frozenset[str] = frozenset(
+            content["always"]
+        )  # taken by every release that counts where none is stated
         self._offered: str = content.get(
             "offered", ""
         )  # every name that a package offered in some release, a line each
@@ -145,7 +147,8 @@ class Reader:
         section = key.rpartition(".")[0]
         spans = [*self._keys.get(key, ()), *(span for below in self._below(section) for span in below if section)]
         cuts = {span[0] for span in spans} | {span[1] + 1 for span in spans if span[1] >= 0}
-        return frozenset((self.library, self._releases[cut]) for cut in cuts if 0 < cut < len(self._releases))
+        oldest = bisect_left(self._releases, oldest_meant(self.library))
+        return frozenset((self.library, self._releases[cut]) for cut in cuts if oldest < cut < len(self._releases))
 
     def since(self, key: str, release: Key) -> str | None:
         """The first later release that takes it."""
@@ -186,7 +189,8 @@ class FieldsReader(Reader):
         library: str = content["library"]
         keys = {key: [span[:2] for span in spans] for key, spans in content["fields"].items()}
         releases = [[key, ""] for key in known_keys(library)]
-        always = [key for key, spans in keys.items() if all(span[0] == 0 and span[1] < 0 for span in spans)]
+        first = bisect_left(known_keys(library), oldest_meant(library))
+        always = [key for key, spans in keys.items() if spans[-1][0] <= first and spans[-1][1] < 0]
         super().__init__(
             name,
             {

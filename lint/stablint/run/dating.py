@@ -15,7 +15,7 @@ from stablint.knowledge import load
 from stablint.run.fact import Explicit, Fact
 from stablint.run.fields import field
 from stablint.run.pep440 import Key, matcher, minor_of, release_key
-from stablint.run.releases import Releases, known_keys, listed_keys
+from stablint.run.releases import Releases, known_keys, listed_keys, meant_keys
 
 WINDOW = 183
 """Days after the newest stated release within which a run was installed: half a year."""
@@ -43,7 +43,9 @@ def _of_the_time(releases: Releases) -> Releases:
     for library in load("releases"):
         if releases.stated(library) or releases.presumed(library) or releases.is_unread(library):
             continue
-        keys = known_keys(library)
+        keys = meant_keys(library)
+        if day(library, keys[0]) > last:  # so old that the ones before them were in use
+            keys = known_keys(library)
         days = [day(library, key) for key in keys]
         kept = [
             key
@@ -172,7 +174,7 @@ def spelled(explicit: Table[str, Fact], classes: Table[str, tuple[str, ...]]) ->
     releases = Releases.known()
     for library, end in gone.items():
         first = since.get(library)
-        kept = tuple(key for key in known_keys(library) if key < end and (first is None or key >= first))
+        kept = tuple(key for key in meant_keys(library) if key < end and (first is None or key >= first))
         if kept:
             releases = releases.presume_only(library, kept)
     return dated(releases)
@@ -184,8 +186,8 @@ def _window(releases: Releases) -> tuple[int, float]:
     for library in load("releases"):
         if releases.stated(library) or releases.presumed(library):
             allowed = releases.allowed(library)
-            oldest = known_keys(library)[0]
-            if allowed[0] > oldest or allowed == (oldest,):
+            known, oldest = known_keys(library)[0], meant_keys(library)[0]
+            if allowed[0] >= known and (allowed[0] != oldest or len(allowed) == 1):
                 first = max(first, day(library, allowed[0]))
             if library in _MOVING and releases.closed(library):
                 last = min(last, day(library, allowed[-1]) + WINDOW)

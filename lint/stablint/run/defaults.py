@@ -12,7 +12,7 @@ from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.fields import FieldSpans, field
 from stablint.run.names import spellings_of
 from stablint.run.pep440 import Key
-from stablint.run.releases import known_keys, place
+from stablint.run.releases import known_keys, meant_keys, place
 
 
 class Steady(NamedTuple):
@@ -62,7 +62,7 @@ def _profile(library_class: str, name: str, namespace: str) -> Profile | None:
     if len(spans) == 1:
         return Profile(library, frozenset((library, key) for key in spans[0].turns), spans)
     turns, last = set(), None
-    for number, release in enumerate(known_keys(library)):
+    for number, release in enumerate(meant_keys(library)):
         state = _state(spans, release)
         if number and state != last:
             turns.add((library, release))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from stablint.knowledge import load
 from stablint.run.fact import ABSENT
 from stablint.run.pep440 import Key, text_of
-from stablint.run.releases import known_keys, place, written
+from stablint.run.releases import known_keys, oldest_meant, place, written
 from stablint.source.tree import Unknown
 
 
@@ -51,7 +52,8 @@ class FieldSpans:
 
     @property
     def turns(self) -> frozenset[Key]:
-        """The releases from which the field exists, no longer exists, has another default, or null becomes something else."""
+        """The releases from which the field exists, no longer exists, has another default, or null becomes something else. Only those count
+        between which a run is left that states no single one (`meant_keys`)."""
         if self._turns is None:
             self._turns = self._changes()
         return self._turns
@@ -67,16 +69,18 @@ class FieldSpans:
             if becomes.get(self.name) != before:
                 starts.add(first)
             before, end = becomes.get(self.name), last if last >= 0 else len(keys) - 1
-        return frozenset(keys[index] for index in starts if 0 < index < len(keys))
+        oldest = bisect_left(keys, oldest_meant(self.library))
+        return frozenset(keys[index] for index in starts if oldest < index < len(keys))
 
     def releases_with(self, key: Key) -> str:
-        """The known releases that have the same default as this one, as a specifier; empty where all of them have."""
+        """The known releases that have the same default as this one, as a specifier; empty where all that count unstated have."""
         index = place(self.library, key)
         span = None if index is None else _at(self._spans, index)
         if span is None:
             return ""
         keys = known_keys(self.library)
-        parts = [f">={written(self.library, keys[span[0]])}"] if span[0] > 0 else []
+        begins = span[0] > bisect_left(keys, oldest_meant(self.library))
+        parts = [f">={written(self.library, keys[span[0]])}"] if begins else []
         return ",".join(parts + ([f"<={written(self.library, keys[span[1]])}"] if span[1] >= 0 else []))
 
     @property

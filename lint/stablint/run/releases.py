@@ -1,8 +1,10 @@
 """The releases that a run may use. See DESIGN §2 "Versions are a set".
 
 Of the five libraries whose configuration classes were read (knowledge/releases/) the newest patch of every minor release is known. A
-release that was not read itself is taken for the one of its minor release that was; one newer than all for the newest; one older than all
-is not known.
+release that was not read itself is taken for the one of its minor release that was; one newer than all for the newest. One older than all
+lies below every known one: what its classes have is not known, but ranges begin above it or hold for it.
+
+Where nothing is stated, the releases from `meant.yaml` on count; older ones are those of runs that say so.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ EITHER = " || "
 _keys: dict[str, tuple[Key, ...]] = {}  # library → keys of the releases that were read or listed, oldest first
 _texts: dict[tuple[str, Key], str] = {}  # versions as that library ("": any) writes them
 _places: dict[str, dict[Key, int | None]] = {}
+_meant: dict[str, tuple[Key, ...]] = {}
 
 
 @cache
@@ -41,6 +44,19 @@ def known_keys(library: str) -> tuple[Key, ...]:
         _write_down(_name(library), keys, versions)
         _keys[library] = keys
     return _keys[library]
+
+
+def oldest_meant(library: str) -> Key:
+    """The oldest release that counts where none is stated; the least of all keys where every known one does."""
+    return tuple(load("releases-meant").get(_name(library), ()))
+
+
+def meant_keys(library: str) -> tuple[Key, ...]:
+    """The known releases that count where none is stated, oldest first."""
+    if library not in _meant:
+        keys = known_keys(library)
+        _meant[library] = keys[bisect_left(keys, oldest_meant(library)) :]
+    return _meant[library]
 
 
 def library_names() -> tuple[str, ...]:
@@ -86,7 +102,7 @@ class Releases:
 
     @staticmethod
     def known() -> "Releases":
-        """Nothing was said: every release that is known."""
+        """Nothing was said: every release that counts then."""
         return _KNOWN
 
     def restrict(self, library: str, specifier: str) -> "Releases":
@@ -109,13 +125,15 @@ class Releases:
         elif before is not None:
             left = tuple(key for key in before if test(key))
         else:
-            left = _newest_of_minors(library, [key for key in listed_keys(library) if test(key)])
+            left = _newest_of_minors(library, _counting(library, [key for key in listed_keys(library) if test(key)]))
             bounds = [release_key(v.removesuffix(".*")) for op, v in parts if op in (">=", "~=", ">", "==")]
             if not left and bounds and (not known_keys(library) or max(bounds) > known_keys(library)[-1]):
                 left = (max(bounds),)
             older = [release_key(v) for op, v in parts if op in ("<=", "<")]
-            if not left and older and known_keys(library) and min(older) <= known_keys(library)[0]:
-                left = (release_key("0"),)  # older than all that is known: nothing about it is
+            if not left and older and known_keys(library) and min(older) <= meant_keys(library)[0]:
+                left = (
+                    release_key("0"),
+                )  # several old ones, or older than all that is known: which one it is nobody knows
         if not left:
             raise ValueError(f"no known release of {library} satisfies {specifier!r}")
         return Releases({**self._members, library: left}, self._presumed - {library}, self._unread - {library})
@@ -165,7 +183,7 @@ class Releases:
         """The releases left, oldest first; empty for a library of which nothing is known and nothing was said."""
         library = _name(library)
         members = self._members.get(library)
-        return known_keys(library) if members is None else members
+        return meant_keys(library) if members is None else members
 
     def stated(self, library: str) -> bool:
         """Whether something was said about this library."""
@@ -255,7 +273,7 @@ _shared: dict[tuple[frozenset[tuple[str, tuple[Key, ...]]], frozenset[str], froz
 
 
 def taken_for(library: str, specifier: str) -> tuple[str, str] | None:
-    """A version that a specifier asks for and no known release is, and the release that stands for it (empty where none does). None where
+    """A version that a specifier asks for and no known release is, and the release that stands for it (empty for one that is older than all). None where
     all is known, and for a development version, which no list has."""
     library = _name(library)
     known, listed = known_keys(library), frozenset(listed_keys(library))
@@ -288,6 +306,14 @@ def _snapshot(library: str, key: Key) -> tuple[Key, ...]:
     listed = listed_keys(library) if final != key else []
     before = [other for other in listed if other < key]
     return (max(before), final) if before and final in listed else ()
+
+
+def _counting(library: str, keys: list[Key]) -> list[Key]:
+    """Those of a range that count where no single release is stated. An old one only where nothing else of the range is left and all of it
+    is one minor release."""
+    oldest = oldest_meant(library)
+    meant = [key for key in keys if key >= oldest]
+    return meant or (keys if len({minor_of(key) for key in keys}) == 1 else [])
 
 
 def _newest_of_minors(library: str, keys: list[Key]) -> tuple[Key, ...]:
