@@ -145,3 +145,33 @@ def test_the_real_class_takes_what_comes_out(there: Path) -> None:
     )
     made = trl.SFTConfig(**{word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg})
     assert (made.max_length, made.learning_rate) == (1024, 5e-5)
+
+
+BEFORE_SFT_CONFIG = """\
+from transformers import TrainingArguments
+from trl import SFTTrainer
+
+args = TrainingArguments(output_dir="o", learning_rate=1e-5, evaluation_strategy="no", overwrite_output_dir=True, logging_dir="logs")
+SFTTrainer("facebook/opt-350m", args=args, train_dataset=rows, max_seq_length=2048).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("releases", "gone", "left"),
+    [
+        # TRL 1.16 takes no transformers that has the old name; one that has the two others it does take
+        (["trl==1.16.0"], ["evaluation_strategy", "max_seq_length"], ["overwrite_output_dir", "logging_dir"]),
+        (["trl==1.16.0", "transformers==5.10.4"], ["evaluation_strategy", "max_seq_length", "overwrite_output_dir"], ["logging_dir"]),
+        (["trl==1.16.0", "transformers==5.23.0"], ["evaluation_strategy", "max_seq_length", "overwrite_output_dir", "logging_dir"], []),
+    ],
+)  # fmt: skip
+def test_whatever_the_named_releases_have_given_up_goes(
+    there: Path, releases: list[str], gone: list[str], left: list[str]
+) -> None:
+    (there / "train.py").write_text(BEFORE_SFT_CONFIG)
+    words = [word for release in releases for word in ("--with", release)]
+    main(["migrate", *words, "train.py"])
+    text = (there / "train.py").read_text()
+    assert "SFTConfig(" in text and "max_length=2048" in text
+    assert not [name for name in gone if name in text]
+    assert [name for name in left if name in text] == left

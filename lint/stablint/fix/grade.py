@@ -20,10 +20,12 @@ from stablint.hazard.news import asks_news
 from stablint.language import gettext
 from stablint.record import NamedTuple
 from stablint.report.model import FileEdits, Fix
+from stablint.run.dating import bounded
 from stablint.run.derived import RULES
 from stablint.run.fact import ABSENT, PRESUMED, Explicit, Fact, is_unknown
 from stablint.run.fields import field
 from stablint.run.names import renamed
+from stablint.run.releases import Releases
 from stablint.run.world import World
 from stablint.source.tree import Scalar
 
@@ -87,9 +89,14 @@ def of_other_releases(finding: Finding, remedy: Remedy) -> str:
         return "manual"  # older releases would take it, and go wrong without a word
     if not finding.divided:
         return ""
-    if any(releases.presumed(library) or releases.is_unread(library) for library in finding.divided):
+    if any(releases.is_unread(library) for library in finding.divided):
         return "manual"
-    if remedy.swap and not remedy.set and all(_taken(finding, old, new) for old, new in remedy.swap):
+    if any(releases.presumed(library) for library in finding.divided):
+        # what a stated library asks of another is no presumption: an installer brings nothing older
+        sure = bounded(releases.certain(), finding.run.framework)
+        certain = remedy.swap and not remedy.set
+        return "" if certain and all(_taken(finding, old, new, sure) for old, new in remedy.swap) else "manual"
+    if remedy.swap and not remedy.set and all(_taken(finding, old, new, releases) for old, new in remedy.swap):
         return ""
     return "manual" if any(releases.closed(library) for library in finding.divided) else "unsafe"
 
@@ -106,14 +113,12 @@ def is_passed_on(finding: Finding) -> bool:
     return fact is not None and isinstance(fact.origin, Explicit) and fact.origin.key is not None
 
 
-def _taken(finding: Finding, old: str, new: str) -> bool:
+def _taken(finding: Finding, old: str, new: str, releases: Releases) -> bool:
     """Whether every release that is allowed has the new name, and takes under it what the old one took: from the release on that gave up the old
     one. `warmup_steps` is older than that, and counted steps."""
     found, begun = _renamed(finding, old, new)
     return bool(found) and all(
-        one.exists_at(release) and release >= begun
-        for one in found
-        for release in finding.run.releases.allowed(one.library)
+        one.exists_at(release) and release >= begun for one in found for release in releases.allowed(one.library)
     )
 
 
