@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stablint.cli import main
-from stablint.secrets.veil import veiled
+from stablint.secrets.veil import may_be_shown, veiled
 
 WORD, PHRASE = "marmalade", "seven silver spoons"  # neither a key nor a shape tells them
 
@@ -174,3 +174,24 @@ def test_a_string_that_is_never_closed_is_read_once(language: str) -> None:
     began = time.process_time()
     veiled('"' + '\\"' * 50_000, language)
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    "key, value, shown",
+    [
+        ("warmup_steps", "marmalade", False),  # it takes a number
+        ("hub_private_repo", "marmalade", False),
+        ("report_to", "wandb marmalade", False),  # a list of words
+        ("lr_scheduler_type", "marmalade", False),
+        ("warmup_steps", "${STEPS}", True),
+        ("learning_rate", "1e-4", True),
+        ("fp16", "Ture", True),  # a slip that its reader must see
+        ("report_to", "wandbb", True),
+        ("lr_scheduler_type", "cosin", True),
+        ("optim", "paged_adamv_8bit", True),
+        ("gradient_checkpointing", "unsloth", True),  # a library's word
+        ("run_name", "marmalade", True),  # it takes any
+    ],
+)
+def test_a_word_in_the_place_of_a_number_may_be_a_secret(key: str, value: str, shown: bool) -> None:
+    assert may_be_shown(key, value) is shown

@@ -60,6 +60,29 @@ def _keys(tree: Any) -> Iterator[str]:
             yield from _keys(below)
 
 
+_PLAIN_TYPES = frozenset({"bool", "int", "float", "None"})
+
+
+def _closed(sources: Path) -> dict[str, str]:
+    """Settings that take numbers, truth values or words of a list, whichever class has one of that name; and the words."""
+    types: dict[str, set[str]] = {}
+    for path in sorted(sources.glob("releases/*.json")):
+        for one in json.loads(path.read_text(encoding="utf-8")).get("classes", {}).values():
+            for name, rows in one.get("fields", {}).items():
+                kinds = types.setdefault(name, set())
+                for row in rows:
+                    kinds.update(part.strip() for part in row.get("type", "").split("|"))
+    words = json.loads((sources / "words.json").read_text(encoding="utf-8"))
+    lists = {
+        key: " ".join(sorted({word for span in row["spans"] for word in span["words"]}))
+        for key, row in words.items()
+        if "." not in key
+    }
+    found = {name: "" for name, kinds in types.items() if kinds <= _PLAIN_TYPES}
+    found |= {name: lists[one] for name, kinds in types.items() for one in kinds if one in lists}
+    return found | {name: those for name, those in lists.items() if name == name.lower()}
+
+
 def compile_vocabulary(sources: Path) -> dict[str, object]:
     names = _names(sources, _SOURCES)
     parts = _parts(names)
@@ -78,5 +101,6 @@ def compile_vocabulary(sources: Path) -> dict[str, object]:
             "called": " ".join(sorted(_parts(_names(sources, _CALLED)) - parts)),
             "settings": " ".join(sorted(settings)),
             "prose": " ".join(sorted(prose - parts)),
+            "closed": _closed(sources),
         }
     }

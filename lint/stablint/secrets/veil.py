@@ -94,9 +94,50 @@ _WITHIN = re.compile(r"([\w-]{1,80})\s?[=:]\s?[^\s=:/]")  # `token=word` as one 
 
 def _is_value(key: str, literal: str) -> bool:
     """Whether it is what a setting of the libraries says, and no credentials."""
-    if not is_setting(key) or _CREDENTIALS.search(literal):
+    if not is_setting(key) or _CREDENTIALS.search(literal) or _is_out_of_place(key, literal):
         return False
     return not any(names_secret(found[1]) for found in _WITHIN.finditer(literal[:_LONGEST_VALUE]))
+
+
+@lru_cache(maxsize=1)
+def _closed() -> dict[str, str]:
+    from stablint.knowledge import load
+
+    found: dict[str, str] = load("vocabulary")["closed"]
+    return found
+
+
+def _is_out_of_place(key: str, literal: str) -> bool:
+    """Whether a setting that takes numbers, truth values or words of a list says something else: no word of the libraries, and no slip of the
+    keyboard in one that it takes. A word that was meant for another line may be a secret."""
+    name = key.strip("\"' ").lstrip("-").replace("-", "_").rpartition(".")[2].lower()
+    taken = _closed().get(name)
+    if taken is None or is_said(literal[:_LONGEST_VALUE]):
+        return False
+    known = {*taken.split(), *_WORD.findall(taken), "true", "false", "none", "null", "yes", "auto"}
+    words, _, _ = _vocabulary()
+    said = _HOLES.sub(" ", literal[:_LONGEST_VALUE])
+    return any(
+        word.lower() not in words and not any(_is_near(word.lower(), one) for one in known)
+        for word in _WORD.findall(said)
+    )
+
+
+def _is_near(word: str, other: str) -> bool:
+    """Whether all but two letters in one place are the same."""
+    least = max(len(word), len(other)) - 2
+    if abs(len(word) - len(other)) > 2:
+        return False
+    alike = 0
+    for one, two in zip(word, other, strict=False):
+        if one != two:
+            break
+        alike += 1
+    for one, two in zip(reversed(word[alike:]), reversed(other[alike:]), strict=False):
+        if one != two:
+            break
+        alike += 1
+    return alike >= least
 
 
 def may_be_shown(key: str, literal: str) -> bool:
