@@ -3,7 +3,8 @@ leaves no plain model behind.
 
 Facts `launch.shows.adapter_on_model` (what put the trainer's adapter there), `launch.shows.adapted_twice` (what put the first there; its place is
 the second), `launch.shows.adapted_again_in_loop`, `launch.shows.second_adapter_on_all_linear`, `launch.shows.adapter_after_optimizer` (what brings it),
-`launch.shows.adapter_never_active`; each only where the calls show it.
+`launch.shows.adapter_never_active`, `launch.shows.unsloth_foreign_model`,
+`launch.shows.signature_hidden` (the wrapper of torch's); each only where the calls show it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from stablint.source.tree import Call, Document, Module, Node, Scalar
 
 _LOADS = re.compile(r"peft\.(?:\w{1,40}\.){0,8}PeftM\w{0,40}\.from_pretrained")
 _ADAPTED = re.compile(r"peft\.(?:\w{1,40}\.){0,8}AutoPeftM\w{0,40}\.from_pretrained")
+# Wrappers whose forward takes anything (torch 2.9 nn/parallel/data_parallel.py, distributed.py; fsdp/fully_sharded_data_parallel.py).
+_HIDES = re.compile(r"torch\.(?:\w{1,40}\.){1,8}(?:DataParallel|DistributedDataParallel|FullyShardedDataParallel)")
 # Methods and functions that give the same model back.
 _SAME = frozenset({"to", "cuda", "cpu", "half", "float", "bfloat16", "eval", "train", "prepare_model_for_kbit_training",
                    "prepare_model_for_int8_training"})  # fmt: skip
@@ -33,9 +36,22 @@ _DEFINES = re.compile(r"^([ \t]*)(?:async[ \t]+def|def|class)[ \t]", re.MULTILIN
 def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[Statement]:
     """Of one of the program's calls. `kind`: which (python_kinds.kind). A trainer tells of its model; without any the first configuration does."""
     wraps = _wraps(module)
+    if kind == "unsloth-adapter":
+        given = next(iter(call.positional), None) or call.arguments.get("model")
+        if (
+            isinstance(given, Call)
+            and given.name.startswith("transformers.")
+            and last_word(given.name) == "from_pretrained"
+        ):
+            yield of_call(
+                document, "launch.shows.unsloth_foreign_model", given.name.rpartition(".")[0].rpartition(".")[2], given
+            )
+        return
     if kind == "trainer":
         model = call.arguments.get("model") or next(iter(call.positional), None)
         if isinstance(model, Call) and not model.conditional and model.switch is None and not model.attempt:
+            if not model.local and _HIDES.fullmatch(model.name) and not _has_no_columns(call):
+                yield of_call(document, "launch.shows.signature_hidden", last_word(model.name), model)
             if _is_wrap(model) or (not model.local and _ADAPTED.fullmatch(model.name)):
                 yield of_call(document, "launch.shows.adapter_on_model", _named(model), model)
             elif _gets_config(call):
@@ -53,6 +69,12 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
     yield from _all_linear(document, module, wraps, reaches)
     yield from _after_optimizer(document, module, wraps)
     yield from _never_active(document, module, wraps, reaches)
+
+
+def _has_no_columns(trainer: Call) -> bool:
+    """Whether the rows are an object of the program's own: only sets of `datasets` have columns to drop."""
+    rows = trainer.arguments.get("train_dataset")
+    return isinstance(rows, Call) and (rows.local or last_word(rows.name)[:1].isupper())
 
 
 def _speaker(module: Module) -> int:

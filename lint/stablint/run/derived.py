@@ -42,6 +42,7 @@ RULES: dict[str, Rule] = {
     "derived.encoder_decoder": method.encoder_decoder,
     "derived.unknown_arguments_pass": method.unknown_arguments_pass,
     "derived.adalora_pruning_end": method.adalora_pruning_end,
+    "derived.lora_pattern_keys_lost": method.lora_pattern_keys_lost,
     "derived.lora_targets_missing": method.lora_targets_missing,
     "derived.lora_targets_found": method.lora_targets_found,
     "derived.lora_targets_lost": method.lora_targets_lost,
@@ -108,6 +109,8 @@ RULES: dict[str, Rule] = {
     "derived.rl_completions": _later("derived_rl", "completions"),
     "derived.rl_engine_cards": _later("derived_rl", "engine_cards"),
     "derived.rl_mini_batch_per_card": _later("derived_rl", "mini_batch_per_card"),
+    "derived.rl_critic_batch_per_card": _later("derived_rl", "critic_batch_per_card"),
+    "derived.rl_vllm_cards": _later("derived_rl", "vllm_cards"),
     "derived.rl_length": _later("derived_rl", "length"),
     "target.gpu.total_memory_gib": _later("derived_memory", "total_memory_gib"),
 }

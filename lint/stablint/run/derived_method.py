@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from stablint.run.fact import ABSENT, CLOSED, LIVE, OPEN, PRESUMED, Explicit, is_unknown
@@ -440,6 +441,22 @@ def lora_targets_missing(w: World) -> Answer:
     have = set(there)
     changed = w.stated("model.handed_over") is True  # by code that is not at hand
     return Answer([word for word in wanted if word.rpartition(".")[2] not in have], names, presumed=changed)
+
+
+_PLAIN_PATH = re.compile(r"[A-Za-z_0-9]+(?:[.][A-Za-z_0-9]+){0,40}")
+
+
+def lora_pattern_keys_lost(w: World) -> Answer:
+    """Keys of the patterns of ranks and alphas that name no module with an adapter, by their last part: PEFT compares them with whole paths of
+    modules that the targets have chosen (peft 0.20.0 utils/other.py, get_pattern_key)."""
+    names = ("lora.target_modules", "lora.rank_pattern", "lora.alpha_pattern")
+    targets, *patterns = (w.value(name) for name in names)
+    if not isinstance(targets, list) or not targets or not all(isinstance(one, str) for one in targets):
+        return Answer(Unknown("the targets are no list of names"), names)
+    ends = {one.rpartition(".")[2] for one in targets}
+    keys = [key for pattern in patterns if isinstance(pattern, dict) for key in pattern]
+    lost = [key for key in keys if _PLAIN_PATH.fullmatch(str(key)) and str(key).rpartition(".")[2] not in ends]
+    return Answer(list(dict.fromkeys(lost)), names)
 
 
 def _is_unsloths_copy(w: World) -> bool:

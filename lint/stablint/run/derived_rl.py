@@ -1,4 +1,4 @@
-"""What verl works out of its keys before it starts: cards, completions of a step, what one card gets of them."""
+"""What verl and OpenRLHF work out of their keys before they start: cards, completions of a step, what one card gets of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from stablint.run.world import Answer, World
 from stablint.source.tree import Unknown
 
-_ACTOR, _ROLLOUT = "trainer.actor_rollout_ref.actor.", "trainer.actor_rollout_ref.rollout."
+_ACTOR, _ROLLOUT, _CRITIC = "trainer.actor_rollout_ref.actor.", "trainer.actor_rollout_ref.rollout.", "trainer.critic."
 
 
 def cards(w: World) -> Answer:
@@ -27,17 +27,31 @@ def engine_cards(w: World) -> Answer:
 
 
 def mini_batch_per_card(w: World) -> Answer:
-    """Completions of one update on one group of cards (verl workers/fsdp_workers.py, __init__: the normalised ppo_mini_batch_size)."""
+    """Completions of one update of the actor on one group of cards (verl workers/fsdp_workers.py, __init__: the normalised ppo_mini_batch_size)."""
+    return _per_group(w, _ACTOR)
+
+
+def critic_batch_per_card(w: World) -> Answer:
+    """The same of the critic, which has an update and a sequence parallelism of its own (CriticWorker.__init__)."""
+    return _per_group(w, _CRITIC)
+
+
+def _per_group(w: World, worker: str) -> Answer:
     names = (
-        _ACTOR + "ppo_mini_batch_size",
+        worker + "ppo_mini_batch_size",
         _ROLLOUT + "n",
         "derived.rl_cards",
-        _ACTOR + "ulysses_sequence_parallel_size",
+        worker + "ulysses_sequence_parallel_size",
     )
     mini, each, all_cards, shared = (w.value(name) for name in names)
     if all(_is_count(one) for one in (mini, each, all_cards, shared)) and all_cards >= shared:
         return Answer(mini * each // (all_cards // shared), names)
     return Answer(Unknown("not all of it is known"), names)
+
+
+def vllm_cards(w: World) -> Answer:
+    """Cards of all of OpenRLHF's inference engines."""
+    return _product(w, "training.vllm_num_engines", "training.vllm_tensor_parallel_size")
 
 
 def length(w: World) -> Answer:
