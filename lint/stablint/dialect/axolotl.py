@@ -47,7 +47,6 @@ _OWN = (
     ("lora_modules_to_save", "lora.modules_to_save", "words"),
     ("lora_model_dir", "lora.adapter_name_or_path", "text"),
     ("lora_fan_in_fan_out", "lora.fan_in_fan_out", "flag"),
-    ("fsdp_version", "fsdp.version", "plain"),
     ("dpo_loss_type", "training.loss_type", "plain"),
     ("dpo_loss_weights", "training.loss_weights", "plain"),
     ("dpo_beta", "training.beta", "plain"),
@@ -68,6 +67,8 @@ _OWN = (
 ROWS: dict[str, Row | tuple[Row, ...]] = {
     **huggingface.ROWS,
     **{key: Row(key, fact, codec) for key, fact, codec in _OWN},
+    # Some of its checks look for the key at the top alone, before the one of `fsdp_config` is moved there.
+    "fsdp_version": (Row("fsdp_version", "fsdp.version"), Row("fsdp_version", "training.fsdp_version")),
     "datasets": (Row("datasets", "data.dataset"), Row("datasets", "data.dataset_types", "types")),
 }
 

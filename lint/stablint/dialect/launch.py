@@ -48,9 +48,15 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
     accelerated = name == "accelerate"
     statements: list[Statement] = []
     links: list[Link] = []
+    compared = _COMPARED.get(name, frozenset())
+    if name == "torchrun" and any(spelled(entry.key) == "run_path" for entry in flags.entries):
+        compared -= {
+            "module",
+            "no_python",
+        }  # looked at first, and the others then not at all (torch 2.13 distributed/run.py:949)
     for entry in flags.entries:
         key = spelled(entry.key)
-        if key in _COMPARED.get(name, ()):
+        if key in compared:
             statements.append(statement(block, entry, (key,), Row(key, f"launch.flags.{key}"), _LAYER))
         if key in _PROCESS_FLAGS and not (key == "num_processes" and name == "torchrun"):
             statements.append(_counted(block, entry, _PROCESS_FLAGS[key]))

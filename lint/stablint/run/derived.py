@@ -41,6 +41,7 @@ RULES: dict[str, Rule] = {
     "derived.model_loaded_first": method.model_loaded_first,
     "derived.encoder_decoder": method.encoder_decoder,
     "derived.unknown_arguments_pass": method.unknown_arguments_pass,
+    "derived.megatron_arguments": method.megatron_arguments,
     "derived.adalora_pruning_end": method.adalora_pruning_end,
     "derived.lora_pattern_keys_lost": method.lora_pattern_keys_lost,
     "derived.lora_targets_missing": method.lora_targets_missing,

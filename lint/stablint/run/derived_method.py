@@ -257,6 +257,9 @@ def trainer(w: World) -> Answer:
         return Answer("transformers.Trainer", ("derived.framework", *_own_class(w)), presumed=_does_otherwise(w))
     if w.run.classes.get("training"):
         unseen = _is_program(w) or _does_otherwise(w)
+        own = w.run.classes["training"][0].removeprefix("?").removesuffix("Config") + "Trainer"
+        if own in _WITHOUT_THE_TRAINER or own in _LATER_THE_TRAINER:  # nobody else takes these arguments
+            return Answer(own, _own_class(w), presumed=unseen or w.run.scopes.get("training") != CLOSED)
         return Answer("transformers.Trainer", _own_class(w), presumed=unseen or w.run.scopes.get("training") != CLOSED)
     return Answer(Unknown("no trainer is named"))
 
@@ -286,6 +289,17 @@ def _does_otherwise(w: World) -> bool:
 
 
 _TRAINERS = ("transformers.", "trl.")
+# TRL's that make their Accelerator themselves and never call the constructor of transformers' Trainer, a base of theirs or not: neither what it checks
+# nor `deepspeed_init`, which `Trainer.train` calls, is reached (trl 0.9.3 ppov2_trainer.py, 0.17.0, 0.24.0 and 1.9.0 ppo_trainer.py).
+_WITH_ITS_ARGUMENTS = ("trl.PPOTrainer", "trl.PPOv2Trainer")
+_WITHOUT_THE_TRAINER = frozenset(
+    [*_WITH_ITS_ARGUMENTS, "trl.PPOTrainer.step", "trl.DDPOTrainer", "trl.AlignPropTrainer"]
+)
+_LATER_THE_TRAINER = {
+    "trl.RLOOTrainer": "0.22"
+}  # 0.21.0 has a loop of its own, 0.22.0 calls `super().__init__` with all
+# LLaMA-Factory 0.9.5 calls the constructor of TRL's old PPOTrainer; ms-swift 4.5.2 calls both, and trains with TRL's `train`.
+_PPO = {"llamafactory": False, "ms-swift": Unknown("half of PPO is the Trainer's there, half TRL's")}
 
 
 def hf_trainer(w: World) -> Answer:
@@ -293,19 +307,27 @@ def hf_trainer(w: World) -> Answer:
     loop = w.value("derived.trainer")
     if not isinstance(loop, str):
         return Answer(loop, ("derived.trainer",))
+    if loop in _WITHOUT_THE_TRAINER:
+        return Answer(False, ("derived.trainer",))
+    if loop in _LATER_THE_TRAINER:
+        later = w.at_least("trl", _LATER_THE_TRAINER[loop])
+        return Answer(later is not False, ("derived.trainer",), presumed=not w.run.releases.stated("trl"))
+    if w.run.framework in _PPO and w.value("derived.objective") == "ppo":
+        return Answer(_PPO[w.run.framework], ("derived.objective",))
+    if w.run.framework == "llamafactory" and w.value("derived.megatron_arguments") is True:
+        return Answer(Unknown("mcore_adapter's trainer runs the steps"), ("derived.megatron_arguments",))
     # sentence-transformers' extend transformers' and do some of it otherwise
     sentences = loop.startswith("sentence_transformers.")
-    return Answer(
-        (loop.startswith(_TRAINERS) and loop != "trl.PPOTrainer.step") or sentences,
-        ("derived.trainer",),
-        presumed=sentences,
-    )
+    return Answer(loop.startswith(_TRAINERS) or sentences, ("derived.trainer",), presumed=sentences)
 
 
 def hf_arguments(w: World) -> Answer:
     """Are the arguments made by transformers' own class, whose constructor checks them whoever trains then?"""
     if w.run.classes.get("training") and (_is_program(w) or w.run.anchor.document.format == LIVE):
         return Answer(True, ("derived.config_class",))
+    loop = w.value("derived.trainer")
+    if loop in (*_WITH_ITS_ARGUMENTS, *_LATER_THE_TRAINER) or (w.run.framework in _PPO and isinstance(loop, str)):
+        return Answer(True, ("derived.trainer",))
     return Answer(w.value("derived.hf_trainer"), ("derived.hf_trainer",))
 
 
@@ -389,6 +411,15 @@ def encoder_decoder(w: World) -> Answer:
 def unknown_arguments_pass(w: World) -> Answer:
     """Is LLaMA-Factory's parser told to let arguments pass that it does not have (llamafactory 0.9.5 hparams/parser.py, extras/misc.py)?"""
     name = "launch.env.ALLOW_EXTRA_ARGS"
+    if w.value("derived.megatron_arguments") is True:
+        return Answer(Unknown("mcore_adapter's class has arguments of its own"), ("derived.megatron_arguments",))
+    return Answer(str(w.stated(name)).lower() in ("1", "y", "true"), (name,))
+
+
+def megatron_arguments(w: World) -> Answer:
+    """Does LLaMA-Factory read the training's arguments with mcore_adapter's class, which has more of them, and patch what it read
+    (llamafactory 0.9.4 and 0.9.5 hparams/parser.py)?"""
+    name = "launch.env.USE_MCA"
     return Answer(str(w.stated(name)).lower() in ("1", "y", "true"), (name,))
 
 
@@ -421,6 +452,12 @@ def _of_adapter(w: World, name: str) -> Any:
     return value
 
 
+# Methods whose models refuse no kind of module (peft 0.20.0 tuners/*/model.py), or want whole blocks.
+_OF_ANY_MODULE = frozenset(
+    ["LN_TUNING", "TRAINABLE_TOKENS", "ADAPTION_PROMPT", "OSF", "PEANUT", "GLORA", "LILY", "XLORA", "CARTRIDGE", "SHADOW", "SUPERTUNING"]
+)  # fmt: skip
+
+
 def lora_targets_missing(w: World) -> Answer:
     """The wanted modules that a model of this type does not have, compared by PEFT's rule: a name equals the module's name or its end."""
     names = ("lora.target_modules", "model.linear_modules")
@@ -433,6 +470,8 @@ def lora_targets_missing(w: World) -> Answer:
         return Answer(Unknown("a target is no name"), names)
     if w.stated("model.modules_replaced") is True:
         return Answer(Unknown("the program puts modules of its own into the model"), (*names, "model.modules_replaced"))
+    if w.stated("lora.peft_type") in _OF_ANY_MODULE:
+        return Answer(Unknown("its targets need not be linear layers"), (*names, "lora.peft_type"))
     if w.value("model.type") == "phi3" and _is_unsloths_copy(w):
         return Answer(
             Unknown("Unsloth loads a copy of its own, whose fused layers are taken apart"),
