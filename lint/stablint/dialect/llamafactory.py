@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Link, Row, lower_mapping, spelled
+from stablint.dialect.shortened import in_full
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
 from stablint.source.tree import Mapping
 
@@ -197,6 +198,8 @@ def lower(block: Block, layer: str = "file") -> Fragment:
         return Fragment("llamafactory", block, layer, (said,), {}, {}, (), entry=True, framework="llamafactory-v1")
     if block.kind == "flags" and not block.mapping.entries:  # the file says of which generation it is
         return Fragment("llamafactory", block, layer, (), {}, {}, (), entry=True)
+    if block.kind == "flags":  # keys of a file are compared whole (0.9.5 hparams/parser.py, parse_dict)
+        block = in_full(block, ROWS, ("llamafactory.train", "llamafactory.infer"))
     statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=block.kind == "flags"))
     sets, tables = _rows(block, statements)
     no_training = bool(keys & _NO_TRAINING) and "stage" not in keys

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Link, Row, Rows, lower_mapping
+from stablint.dialect.shortened import in_full
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
 from stablint.source.tree import Entry, Mapping, Scalar
 
@@ -22,6 +23,7 @@ _OWN = (
     ("split_dataset_ratio", "data.val_size", "plain"),
     ("max_length", "training.max_length", "plain"),
     ("use_ray", "training.use_ray", "flag"),
+    ("ignore_args_error", "training.ignore_args_error", "flag"),
     ("packing", "training.packing", "flag"),
     ("padding_free", "training.padding_free", "flag"),
     ("tuner_type", "training.finetuning_type", "plain"),
@@ -168,12 +170,15 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     if isinstance(inner, Mapping):
         block = block._replace(mapping=inner)
     flags = block.kind == "flags"
-    statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=flags))
-    statements = (*_sharded(statements), *_stage(block, layer, command, statements))
-    stated = {s.fact: s.value for s in statements}
     keys = frozenset(entry.key.replace("-", "_") for entry in block.mapping.entries)
     # Megatron's trainer has other defaults, and precision of its own.
     megatron = bool(keys & _MEGATRON) or block.name.startswith("megatron")
+    block = in_full(
+        block, ROWS, ("ms-swift.megatron" if megatron else "ms-swift.train",)
+    )  # a file becomes flags as well
+    statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=flags))
+    statements = (*_sharded(statements), *_stage(block, layer, command, statements))
+    stated = {s.fact: s.value for s in statements}
     state = OPEN if block.mapping.open or inner is not None or megatron else CLOSED
     scopes = dict.fromkeys(("training", "lora", "quantization", "model", "data", "fsdp"), state)
     return Fragment(

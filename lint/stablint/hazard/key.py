@@ -16,6 +16,9 @@ from stablint.run.names import known_key
 from stablint.run.pep440 import Key, release_key
 from stablint.run.world import World
 
+# Frameworks whose flags argparse or its kin reads, none of which switches abbreviations off.
+_ARGPARSE = frozenset({"llamafactory", "ms-swift", "openrlhf", "trl", "litgpt"})
+
 
 class KeyWorld(ItemWorld):
     """Words of its own: `library`, `stated` (is its release), `always` (does every release take it), `plugin` (that would read it),
@@ -31,8 +34,12 @@ class KeyWorld(ItemWorld):
         owners = self.run.classes.get(f"keys.{framework}", ())
         self.readers: tuple[Reader, ...] = tuple(found for one in owners if (found := reader(one)) is not None)
         self._is_import = framework.endswith("-names")
+        # What `argparse` reads it takes by the beginning of its name, too; a file that is no row of flags is compared whole.
+        self._by_beginning = framework in _ARGPARSE and (framework == "ms-swift" or self.layer == "flags")
         for one in self.readers:
             self._turns |= one.turns(self.spelled)
+            for name in self._longer(one) if self._by_beginning else ():
+                self._turns |= one.turns(name)
 
     def word(self, word: str) -> Any:
         own = WORDS.get(word)
@@ -55,7 +62,29 @@ class KeyWorld(ItemWorld):
                 one.ever(self.spelled) or self._is_import or (release is not None and one.is_before(release))
             ):
                 verdict = None
+        if verdict is True and self._by_beginning and self._is_a_beginning():
+            return False
         return verdict
+
+    def _longer(self, one: Reader) -> tuple[str, ...]:
+        """Names that begin with the key. What is left over for accelerate's launcher meets a parser that wants whole names."""
+        if one.name == "accelerate.launch":
+            return ()
+        return tuple(name for name in one.ever_taken() if name.startswith(self.spelled) and name != self.spelled)
+
+    def _is_a_beginning(self) -> bool:
+        """Does an argument of the release begin so? Of several argparse says that it does not know which is meant."""
+        for one in self.readers:
+            release = self.own_release(one)
+            stated = self.run.releases.stated(one.library)
+            if release is not None and any(one.takes(name, release, stated) for name in self._longer(one)):
+                return True
+        return any(
+            name.startswith(self.spelled)
+            for base, release in self._bases()
+            if release is not None
+            for name in field_names(base, release)
+        )
 
     def _may_be_a_snapshot(self, one: Reader) -> bool:
         """Of a name that no release ever had: a development version, which stands for the releases before and behind it, may have it."""

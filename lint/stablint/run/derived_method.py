@@ -409,7 +409,11 @@ def encoder_decoder(w: World) -> Answer:
 
 
 def unknown_arguments_pass(w: World) -> Answer:
-    """Is LLaMA-Factory's parser told to let arguments pass that it does not have (llamafactory 0.9.5 hparams/parser.py, extras/misc.py)?"""
+    """Is the framework told to let arguments pass that its parser does not have (llamafactory 0.9.5 hparams/parser.py, extras/misc.py;
+    ms-swift 4.5.2 pipelines/base.py)?"""
+    if w.run.framework.startswith("ms-swift"):
+        own = "training.ignore_args_error"
+        return Answer(w.stated(own) is True, (own,))
     name = "launch.env.ALLOW_EXTRA_ARGS"
     if w.value("derived.megatron_arguments") is True:
         return Answer(Unknown("mcore_adapter's class has arguments of its own"), ("derived.megatron_arguments",))
