@@ -88,7 +88,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     read = _is_a_framework_s(parts[0].fragment)  # by a command of its own
     while pending:
         link = pending.pop(0)
-        if link.role == "model":
+        if link.role == "model" or _is_overruled(link, parts[0].fragment):
             continue
         if link.role == "group":
             from stablint.dialect import hydra
@@ -187,6 +187,16 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     if any(fact.startswith("deepspeed.") for fact in facts):
         linked.add("deepspeed")
     return parts, frozenset(linked), followed
+
+
+def _is_overruled(link: Link, command: Fragment) -> bool:
+    """Whether a file names DeepSpeed's file and the command that reads it says another, or none: `deepspeed=null`."""
+    return (
+        link.role == "deepspeed"
+        and command.layer == "flags"
+        and link.place.document is not command.block.document
+        and any(one.fact == "training.deepspeed" for one in command.statements)
+    )
 
 
 def _dialect_of(link: Link, first: Fragment) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
@@ -237,6 +238,14 @@ def hydra_words(command: Command, text: str) -> tuple[tuple[Entry, ...], bool]:
     return overrides(plain, text)
 
 
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
 _EXPONENT = pattern(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+\Z")
 _YAML_WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "": None}
 
@@ -252,6 +261,8 @@ def as_yaml(entry: Entry) -> Entry:
         return entry._replace(value=value._replace(value=_YAML_WORDS[text]))
     if _EXPONENT.match(text):
         return entry._replace(value=value._replace(value=float(text)))
+    if text[0] == "{" and not _is_json(text):
+        return entry._replace(value=value._replace(value=Unknown("a dictionary in YAML's words")))
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         return entry._replace(value=value._replace(value=text[1:-1], editable=False))
     return entry

@@ -175,6 +175,13 @@ def _adapted(trainer: Call) -> Call | None:
     return model if isinstance(model, Call) and last_word(model.name) == "get_peft_model" else None
 
 
+def _made_by(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`model_made_by`: the last word of the call that the trainer's model comes from."""
+    model = _model(trainer)
+    if isinstance(model, Call):
+        yield _called(document, "model_made_by", last_word(model.name), model)
+
+
 def _reference(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """`reference_is_model`: one object is trained and held against."""
     model, reference = _model(trainer), trainer.arguments.get("ref_model")
@@ -413,6 +420,7 @@ _OBSERVED = (
     _own_loader,
     _rewards,
     _formatted,
+    _made_by,
     _reference,
     _switched,
     _input_gradients,
