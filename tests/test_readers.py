@@ -217,7 +217,7 @@ OPENS = "import json, yaml, torch, deepspeed\nc = json.load(open('ds.json'))\n"
 BESIDE = {
     "a list of words in a program": ({"acc.yaml": LAUNCHED, "l.py": 'import subprocess\nsubprocess.run(["accelerate", "launch", "--config_file", "acc.yaml", "--num_machines", "2", "t.py"])\n'}, False),
     "the same without flags of the launcher": ({"acc.yaml": LAUNCHED, "l.py": 'import subprocess\nsubprocess.run(["accelerate", "launch", "--config_file", "acc.yaml", "t.py", "--lr", "1"])\n'}, True),
-    "a Makefile": ({"acc.yaml": LAUNCHED, "Makefile": "train:\n\taccelerate launch --config_file acc.yaml --num_machines 2 t.py\n"}, False),
+    "a Taskfile": ({"acc.yaml": LAUNCHED, "Taskfile.yml": "tasks:\n  train:\n    cmds: [accelerate launch --config_file acc.yaml --num_machines 2 t.py]\n"}, False),
     "a README": ({"acc.yaml": LAUNCHED, "README.md": "```bash\naccelerate launch --num_machines 2 \\\n  --config_file acc.yaml t.py\n```\n"}, False),
     "a README that names it and sets nothing": ({"acc.yaml": LAUNCHED, "README.md": "Start it with `accelerate launch --config_file acc.yaml t.py`.\n"}, True),
     "a README that sets a variable of the environment": ({"acc.yaml": LAUNCHED, "README.md": "CUDA_VISIBLE_DEVICES=0,1 accelerate launch --config_file acc.yaml t.py\n"}, True),

@@ -6,7 +6,8 @@ import re
 
 from stablint.dialect.fragment import last_word
 from stablint.run.fact import Explicit, Place, Statement
-from stablint.source.tree import Call, Document, Entry, Module, Node, Scalar, Unknown
+from stablint.source.tree import Call, Document, Entry, Module, Node, Scalar, Unknown, View
+from stablint.source.view import end_in_file, start_in_file
 
 
 def stated(document: Document, fact: str, value: object, name: str, start: int, end: int) -> Statement:
@@ -37,12 +38,35 @@ def calls(module: Module, word: str) -> list[Call]:
     return by_word.get(word, [])
 
 
-def seen_in(expression: str | re.Pattern[str], document: Document, flags: int = 0) -> re.Match[str] | None:
+class Found:
+    """Where a pattern was found: in a notebook's code as it runs, placed in the file that holds it."""
+
+    __slots__ = ("_match", "_view")
+
+    def __init__(self, match: re.Match[str], view: View | None) -> None:
+        self._match, self._view = match, view
+
+    def __getitem__(self, group: int | str) -> str:
+        return str(self._match[group])
+
+    def start(self) -> int:
+        return self._match.start() if self._view is None else start_in_file(self._view, self._match.start())
+
+    def end(self) -> int:
+        return self._match.end() if self._view is None else end_in_file(self._view, self._match.end())
+
+    def span(self) -> tuple[int, int]:
+        return self.start(), self.end()
+
+
+def seen_in(expression: str | re.Pattern[str], document: Document, flags: int = 0) -> Found | None:
     """Where a pattern is first found in the whole text of a program."""
     module = document.root
     assert isinstance(module, Module)
     key = seen_in, expression, flags
     if key not in module.notes:
-        module.notes[key] = re.search(expression, document.text.text, flags)
-    found: re.Match[str] | None = module.notes[key]
+        source = document.text.text if document.view is None else document.view.source
+        match = re.search(expression, source, flags)
+        module.notes[key] = None if match is None else Found(match, document.view)
+    found: Found | None = module.notes[key]
     return found

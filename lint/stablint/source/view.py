@@ -217,8 +217,10 @@ class Mover:
             return Entry(node.key, first, last, self.node(node.value))
         if isinstance(node, Module):
             return node._replace(
-                calls=tuple(self.node(call) for call in node.calls), names=self.node(node.names), notes=Notes()
-            )
+                calls=tuple(self.node(call) for call in node.calls), names=self.node(node.names), notes=Notes(),
+                functions=tuple(f._replace(start=self.start(f.start), end=self.end(f.end)) for f in node.functions),
+                alone=tuple((self.start(first), self.end(last)) for first, last in node.alone),
+            )  # fmt: skip
         if isinstance(node, Script):
             return Script(tuple(self.node(command) for command in node.commands), self.node(node.names))
         start = self.start(node.start)
