@@ -55,14 +55,14 @@ def test_files_of_other_kinds_that_a_glob_names_are_skipped(
         tmp_path,
         {
             "LICENSE": "Terms: as is: always\n\ttab",
-            "Makefile": "run:\n\tpython a.py\n",
+            "notes.txt": "run:\n\tpython a.py\n",
             "README.md": "# x\n- a: b: c\n",
         },
     )
     (tmp_path / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
     written(tmp_path, {"train.yaml": "output_dir: o\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 2\n"})
     monkeypatch.chdir(tmp_path)
-    assert main(["check", "LICENSE", "Makefile", "README.md", "logo.png", "train.yaml", "--isolated"]) == 0
+    assert main(["check", "LICENSE", "notes.txt", "README.md", "logo.png", "train.yaml", "--isolated"]) == 0
     assert capsys.readouterr().err.count("no training configuration, skipped") == 4
 
 

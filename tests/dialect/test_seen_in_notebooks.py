@@ -13,7 +13,8 @@ CELLS = [
     "# the first cell\nimport os",
     "from transformers import Trainer, TrainingArguments\nfrom unsloth import FastLanguageModel",
     'class Own(Trainer):\n    def compute_loss(self, model, inputs):\n        return model(**inputs)["loss"]',
-    'model, tok = FastLanguageModel.from_pretrained("unsloth/tinyllama")\ntrainer = Own(model=model, args=TrainingArguments(output_dir="out"), train_dataset=rows)\ntrainer.train()',
+    'model, tok = FastLanguageModel.from_pretrained("unsloth/tinyllama")',
+    'trainer = Own(model=model, args=TrainingArguments(output_dir="out"), train_dataset=rows)\ntrainer.train()',
 ]
 
 

@@ -82,7 +82,7 @@ def _axolotl(package: Package) -> Readers:
     was no model: the file was a mapping, of which the program asked what it asked for."""
     fields: Keys = {}
     if "AxolotlInputConfig" not in package.class_paths():
-        return {"config": {"bases": [], "fields": {key: {} for key in sorted(_asked(package))}}}
+        return {"config": {"bases": [], "fields": {key: {"asked": True} for key in sorted(_asked(package))}}}
     for path in package.class_paths().get("AxolotlInputConfig", []):
         found = class_found(package, path, "AxolotlInputConfig")
         if found is not None and "/next/" not in path:

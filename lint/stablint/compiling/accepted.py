@@ -40,6 +40,7 @@ def compile_accepted(folder: Path) -> dict[str, object]:
                 "bases": bases,
                 "closed": entry["kind"] == "struct",
                 "always": [key for key, spans in keys.items() if _throughout(spans, order.index(offered[0]))],
+                "asked": [key for key, spans in entry["fields"].items() if all("asked" in span for span in spans)],
                 "keys": keys,
                 "offered": offered_ever,
             }

@@ -198,10 +198,12 @@ _ACTIVATES = re.compile(
     r"set_adapter|active_adapter|set_requires_grad|ref_adapter_name|add_weighted_adapter|requires_grad_?\b|adapter_names"
 )
 
+_TRAINS = re.compile(r"Trainer\w{0,40}\(|\.backward\(")
+
 
 def _never_active(document: Document, module: Module, wraps: list[Call], reaches: set[int]) -> Iterator[Statement]:
-    """A further adapter that is to be trained and that nothing makes the active one."""
-    if seen_in(_ACTIVATES, document):
+    """A further adapter that is to be trained, here, and that nothing makes the active one."""
+    if seen_in(_ACTIVATES, document) or not seen_in(_TRAINS, document):
         return
     for one in (*calls(module, "load_adapter"), *calls(module, "add_adapter")):
         learns = one.arguments.get("is_trainable")

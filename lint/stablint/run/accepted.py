@@ -19,6 +19,7 @@ class Reader:
 
     __slots__ = (
         "_ahead",
+        "_asked",
         "_closed",
         "_keys",
         "_named",
@@ -46,6 +47,8 @@ class Reader:
         )  # every name that a package offered in some release, a line each
         self._closed: bool = content.get("closed", False)  # no section of it takes what it does not have
         self._keys: dict[str, list[list[Any]]] = content["keys"]
+        # What old releases without a schema may have asked their mapping for, by everything that they ask for anywhere.
+        self._asked = frozenset(content.get("asked", ()))
         self._present: list[list[int]] = content["present"]
         self._releases: list[Key] = [tuple(key) for key, _ in content["releases"]]
         self._texts: list[str] = [text or text_of(tuple(key)) for key, text in content["releases"]]
@@ -55,8 +58,8 @@ class Reader:
         self._within: dict[str, list[list[list[Any]]]] | None = None
 
     def ever(self, key: str) -> bool:
-        """Did any release take it?"""
-        return key in self._keys
+        """Did any release take it, and not only ask for something of that name?"""
+        return key in self._keys and key not in self._asked
 
     def is_taken_now(self, key: str) -> bool:
         """Does the newest release that was read take it?"""

@@ -26,7 +26,7 @@ _ASSIGNS = re.compile(
 _RULE = re.compile(r"(?P<targets>[^\s#:=][^#:=\n]*):{1,2}(?![=:])(?P<rest>[^\n]*)")
 _BRANCH = re.compile(r"[ ]*(ifeq|ifneq|ifdef|ifndef|else|endif)\b")
 _DEFINES = re.compile(r"[ ]*(?:export[ \t]+)?define[ \t]+([\w.-]+)")
-_EXPORTS = re.compile(r"[ ]*export[ \t]+([\w \t.-]+)\Z")
+_EXPORTS = re.compile(r"[ ]*export[ \t]+([\w.-][\w \t.-]*)\Z")
 _OWN = re.compile(r"[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*(?:\?|\+|:{1,3})?=")  # of one target: `train: LR = 1e-4`
 _COMMENT = re.compile(r"(?<!\\)#")
 _NAME = re.compile(r"[\w.-]+\Z")
