@@ -106,17 +106,12 @@ def read_by(fragment: Fragment, command: str) -> Fragment:
 
 
 def _read(stated: tuple[Statement, ...], found: tuple[Statement, ...], names: tuple[str, ...]) -> tuple[Statement, ...]:
-    """Without what a key says that no release ever read, or that none reads any more beside the key that took its place: it is dropped,
-    whatever it means elsewhere."""
+    """Without what a key says that no release ever read, whatever it means elsewhere: it is dropped."""
     readers = [known for name in names if (known := reader(name)) is not None]
-    keys = {id(one.origin.place.entry): one.fact.split(".", 2)[2] for one in found if isinstance(one.origin, Explicit)}
-    gone = {entry for entry, key in keys.items() if not any(known.is_taken_now(key) for known in readers)}
-    now = {one.fact for one in stated if isinstance(one.origin, Explicit) and id(one.origin.place.entry) not in gone}
-    twice = {
-        id(one.origin.place.entry) for one in stated if isinstance(one.origin, Explicit) and one.fact in now
-    }.intersection(gone)
-    dropped = twice | {  # by identity: two keys may be spelled alike, and there may be thousands of them
-        entry for entry, key in keys.items() if not any(known.ever(key) for known in readers)
+    dropped = {  # by identity: two keys may be spelled alike, and there may be thousands of them
+        id(one.origin.place.entry)
+        for one in found
+        if isinstance(one.origin, Explicit) and not any(known.ever(one.fact.split(".", 2)[2]) for known in readers)
     }
     return tuple(
         one for one in stated if not (isinstance(one.origin, Explicit) and id(one.origin.place.entry) in dropped)

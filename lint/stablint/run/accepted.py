@@ -61,10 +61,6 @@ class Reader:
         """Did any release take it, and not only ask for something of that name?"""
         return key in self._keys and key not in self._asked
 
-    def is_taken_now(self, key: str) -> bool:
-        """Does the newest release that was read take it?"""
-        return any(span[1] < 0 for span in self._keys.get(key, ()))
-
     def was_offered(self, name: str) -> bool:
         """Did any release of the package offer the name?"""
         return f"\n{name}\n" in self._offered
