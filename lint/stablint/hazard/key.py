@@ -73,18 +73,17 @@ class KeyWorld(ItemWorld):
         return tuple(name for name in one.ever_taken() if name.startswith(self.spelled) and name != self.spelled)
 
     def _is_a_beginning(self) -> bool:
-        """Does an argument of the release begin so? Of several argparse says that it does not know which is meant."""
+        """Does one argument of the release begin so? Of several argparse cannot tell which is meant, and refuses."""
+        found: set[str] = set()
         for one in self.readers:
             release = self.own_release(one)
             stated = self.run.releases.stated(one.library)
-            if release is not None and any(one.takes(name, release, stated) for name in self._longer(one)):
-                return True
-        return any(
-            name.startswith(self.spelled)
-            for base, release in self._bases()
-            if release is not None
-            for name in field_names(base, release)
-        )
+            if release is not None:
+                found.update(name for name in self._longer(one) if one.takes(name, release, stated))
+        for base, release in self._bases():
+            if release is not None:
+                found.update(name for name in field_names(base, release) if name.startswith(self.spelled))
+        return len(found) == 1
 
     def _may_be_a_snapshot(self, one: Reader) -> bool:
         """Of a name that no release ever had: a development version, which stands for the releases before and behind it, may have it."""
