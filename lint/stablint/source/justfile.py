@@ -17,8 +17,8 @@ from stablint.source.workload import HOST
 
 _MOST = 500  # lines that go to shells
 _ASSIGNS = re.compile(r"(?P<export>export[ \t]+)?(?P<name>[A-Za-z_][\w-]*)[ \t]*:=[ \t]*(?P<value>[^\n]*)")
-_RECIPE = re.compile(r"@?[A-Za-z_][\w-]*(?P<parameters>(?:[^:\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*):(?!=)")
-_PARAMETER = re.compile(r"[+*$]*([A-Za-z_][\w-]*)(?:[ \t]*=[ \t]*(?:\"([^\"\n\\]*)\"|'([^'\n]*)'|(\S+)))?")
+_RECIPE = re.compile(r"@?[A-Za-z_][\w-]*(?![\w-])(?P<parameters>(?:[^:\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*):(?!=)")
+_PARAMETER = re.compile(r"[+*$]{0,3}([A-Za-z_][\w-]*)(?:[ \t]*=[ \t]*(?:\"([^\"\n\\]*)\"|'([^'\n]*)'|(\S+)))?")
 _LITERAL = re.compile(r"\"([^\"\n\\]*)\"|'([^'\n]*)'")
 _HOLE = re.compile(r"\{\{([^{}\n]*)\}\}")
 _SHELL = re.compile(r"#![^\n]*\b(?:bash|sh|zsh|dash)\b")
