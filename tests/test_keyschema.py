@@ -59,6 +59,23 @@ TAKEN: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ),  # takes **kwargs
     ("axolotl", (), {"base_model": "a/b", "debug": None}),
     ("peft", (), {"peft_type": "LORA", "r": 8, "target_modules": ["q_proj"]}),
+    (
+        "fsdp",
+        (),
+        {"fsdp_version": 2, "activation_checkpointing": "true", "reshard_after_forward": True, "_why": "a remark"},
+    ),
+    ("fsdp", ("transformers==4.30.2",), {"fsdp_min_num_params": 2000, "backward_prefetch": "backward_pre"}),
+    ("fsdp", (), {"fsdp": "full_shard", "fsdp_config": {"version": 2}}),  # as ms-swift writes it
+    (
+        "accelerate",
+        (),
+        {
+            "distributed_type": "FSDP",
+            "fsdp_config": {"fsdp_version": 2, "offload_params": False, "fsdp_ignored_modules": "a"},
+        },
+    ),
+    ("accelerate", (), {"fsdp_config": None}),
+    ("llamafactory-v1", (), {"model": "a/b", "train_dataset": "c", "peft_config": {"name": "lora"}}),
 ]
 
 
@@ -74,6 +91,17 @@ REFUSED: list[tuple[str, tuple[str, ...], dict[str, Any], str]] = [
     ("llamafactory", (), {"stage": "sft", "lora_rnak": 8}, "lora_rnak"),
     ("axolotl", (), {"base_model": "a/b", "sequence_length": 2048}, "sequence_length"),
     ("ms-swift", (), {"model": "a/b", "lora_rnak": 8}, "lora_rnak"),
+    ("fsdp", (), {"version": "two"}, "two"),
+    ("fsdp", (), {"auto_wrap_policy": "TRANSFORMER_BASED"}, "TRANSFORMER_BASED"),
+    ("fsdp", (), {"transformer_layer_class_to_wrap": ["A"]}, "transformer_layer_class_to_wrap"),
+    (
+        "fsdp",
+        ("transformers==5.9.0",),
+        {"state_dict_type": "FULL_STATE_DICT"},
+        "state_dict_type",
+    ),  # nothing asks for it before 5.10
+    ("accelerate", (), {"fsdp_config": {"fsdp_sharding_stratgy": "FULL_SHARD"}}, "fsdp_sharding_stratgy"),
+    ("llamafactory-v1", (), {"model": "a/b", "lora_rank": 8}, "lora_rank"),
     (
         "torchtune",
         (),

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from stablint.assemble.asked import Options
 from stablint.cli import CLEAN
 from stablint.dialect.torchtune_keys import COMPONENT, OF_A_RECIPE, OWN
-from stablint.dialect.unread import READERS
+from stablint.dialect.unread import LAUNCH, PREFIXES, READERS
 from stablint.inspect import inspect
 from stablint.knowledge import load
 from stablint.options import Wrong, options
@@ -48,6 +48,8 @@ class Form(NamedTuple):
     auto: bool = False  # `auto` may stand for a number or a truth value
     sections: tuple[str, ...] = ()  # of other forms that the same command reads
     components: str = ""  # the reader of what sections name as their `_component_`
+    remarks: bool = False  # keys that begin with an underscore are nobody's
+    flags: str = ""  # the reader whose flags the sections in PREFIXES stand for
 
 
 _TRL = ("trl.ModelConfig", "trl.ScriptArguments")
@@ -59,9 +61,13 @@ FORMS: dict[str, Form] = {
     "trl-kto": Form("trl", "trl kto", (), ("trl.KTOConfig", *_TRL), True),
     "trl-reward": Form("trl", "trl reward", (), ("trl.RewardConfig", *_TRL), True),
     "deepspeed": Form("deepspeed", "DeepSpeed", (), ("deepspeed.json",), True, "deepspeed", True),
-    "accelerate": Form("accelerate", "accelerate", READERS["accelerate"], facts="accelerate", sections=("dynamo_backend",)),  # read in its old place too
+    # dynamo_backend is read in its old place too
+    "accelerate": Form("accelerate", "accelerate", READERS["accelerate"], facts="accelerate", sections=("dynamo_backend",), flags=LAUNCH),
+    # ms-swift's own file holds both sections
+    "fsdp": Form("fsdp", "fsdp_config of transformers", ("transformers.fsdp_config",), facts="fsdp", sections=("fsdp", "fsdp_config"), remarks=True),
     "peft": Form("peft", "adapter_config.json", (), ("peft.LoraConfig",), True, "lora"),
     "llamafactory": Form("llamafactory", "LLaMA-Factory", ("llamafactory.train",)),
+    "llamafactory-v1": Form("own", "LLaMA-Factory v1", ("llamafactory.v1",)),
     "axolotl": Form("axolotl", "axolotl", READERS["axolotl"], sections=("debug",)),  # common/datasets.py asks the file for it
     "ms-swift": Form("ms-swift", "ms-swift", READERS["ms-swift"], sections=("args", "cmd", "colocate_groups", "rollout", "teacher", "train")),
     "litgpt": Form("litgpt", "litgpt finetune", READERS["litgpt"]),
@@ -77,6 +83,16 @@ _PLAIN: dict[str, list[dict[str, Any]]] = {
     "str": [{"type": "string"}],
     "Path": [{"type": "string"}],
     "None": [],
+}
+_TRUTH = {
+    "type": "string",
+    "pattern": "^([Yy]([Ee][Ss])?|[Tt]([Rr][Uu][Ee])?|[Oo][Nn]|1|[Nn][Oo]?|[Ff]([Aa][Ll][Ss][Ee])?|[Oo][Ff][Ff]|0)$",
+}
+# The kinds of knowledge/keys/kinds.yaml.
+_VALUES: dict[str, dict[str, Any]] = {
+    "flag": {"anyOf": [{"type": "boolean"}, {"enum": [0, 1]}, _TRUTH]},
+    "number": {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^[0-9]+$"}]},
+    "words": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
 }
 _LIST = re.compile(r"(?:list|tuple|List|Tuple|Sequence)\b")
 _DICT = re.compile(r"(?:dict|Dict|Mapping)\b")
@@ -111,6 +127,8 @@ def schema(name: str, asked: Options) -> dict[str, Any]:
     tree = _nested(words, form, releases)
     if form.components and (components := reader(form.components)) is not None:
         tree = _with_components(tree, components, releases)
+    if form.flags and (flags := reader(form.flags)) is not None:
+        tree["properties"] |= _of_flags(form.flags, flags, releases)
     return {
         "$schema": DRAFT,
         "$id": f"urn:stablint:schema:{name}:{':'.join(f'{library}-{_text(releases, library)}' for library in told)}",
@@ -173,7 +191,9 @@ def _nested(words: dict[str, FieldSpans | None], form: Form, releases: Releases)
     """Dotted names as objects within objects."""
     top: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": form.more}
     top["properties"] |= {section: {} for section in form.sections}
-    concerned = _rules(form)
+    if form.remarks:
+        top["patternProperties"] = {"^_": {}}
+    concerned = _rules(form.facts)
     for name in sorted(words):
         at = top
         *above, last = name.split(".")
@@ -217,6 +237,25 @@ def _with_components(tree: dict[str, Any], components: Reader, releases: Release
     }
 
 
+def _of_flags(name: str, flags: Reader, releases: Releases) -> dict[str, Any]:
+    """The sections whose keys stand for flags of the launcher: with the section's prefix or without."""
+    known = {word.name for word in of_reader(flags, releases)}
+    found = {}
+    for section, prefix in PREFIXES.items():
+        start = f"{prefix.rstrip('_')}_"
+        named = sorted(flag for flag in known if flag.startswith(start))
+        concerned = _rules(section.removesuffix("_config"))
+        keys = {
+            key: {
+                "description": "\n".join([f"accelerate launch --{flag}", *concerned.get(flag.removeprefix(start), ())])
+            }
+            for flag in named
+            for key in (flag, flag.removeprefix(start))
+        }
+        found[section] = {"type": ["object", "null"], "properties": keys, "additionalProperties": False}
+    return found
+
+
 def _key(
     name: str, declared: FieldSpans | None, form: Form, releases: Releases, concerned: dict[str, list[str]]
 ) -> dict[str, Any]:
@@ -240,7 +279,11 @@ def _key(
         if old is not None and old.deprecated_in is not None and old.deprecated_in <= release:
             told["deprecated"] = True
             lines.append(f"deprecated: {f'`{old.new}` takes its place' if old.new else 'nothing takes its place'}")
-    lines += concerned.get(f"{form.facts}.{name}", ())
+    bare = name.removeprefix(f"{form.facts}_")  # an option may be written with its namespace in front
+    for one in form.readers if declared is None else ():
+        if (kind_of := load("kinds").get(one, {}).get(bare)) is not None:
+            told |= {"enum": kind_of} if isinstance(kind_of, list) else _VALUES[kind_of]
+    lines += concerned.get(bare, ())
     if lines:
         told["description"] = "\n".join(lines)
     return told
@@ -292,11 +335,13 @@ def _split(kind: str) -> Iterable[str]:
         yield kind[start:]
 
 
-def _rules(form: Form) -> dict[str, list[str]]:
-    """By fact the titles of the errors and warnings that are shown at it."""
+def _rules(facts: str) -> dict[str, list[str]]:
+    """The titles of the errors and warnings that are shown at each fact of a namespace, by the fact's name in it."""
     found: dict[str, list[str]] = {}
     for text in sorted(load("texts").values(), key=lambda one: str(one["code"])):
         at = text.get("at")
-        if isinstance(at, str) and at.startswith(f"{form.facts}.") and text["severity"] != "info":
-            found.setdefault(at, []).append(f"{text['code']} {text['severity']}: {shown(text['title']).strip(chr(34))}")
+        if isinstance(at, str) and at.startswith(f"{facts}.") and text["severity"] != "info":
+            found.setdefault(at.partition(".")[2], []).append(
+                f"{text['code']} {text['severity']}: {shown(text['title']).strip(chr(34))}"
+            )
     return found

@@ -104,6 +104,41 @@ def test_flags_of_a_parser() -> None:
     assert list(flags_of(PARSER)) == ["out", "output", "train.micro_batch"]
 
 
+ASKS = """
+def build(self):
+    for k in list(self.fsdp_config):
+        if k.startswith("fsdp_"):
+            self.fsdp_config[k[5:]] = self.fsdp_config.pop(k)
+    self.fsdp_config["min_num_params"] = self.fsdp_config.get("min_num_params", 0)
+    self.fsdp_config["made_here"] = 1
+    if "xla" in self.fsdp_config and other.get("not_this"):
+        version = int(self.fsdp_config["version"])
+    for word in ["limit_all_gathers", "activation_checkpointing"]:
+        setattr(plugin, word, self.args.fsdp_config.get(word))
+"""
+
+
+def test_options_of_fsdp_are_what_transformers_looks_up() -> None:
+    from tools.releases.fsdp import options
+
+    asked = {"activation_checkpointing", "limit_all_gathers", "min_num_params", "version", "xla"}
+    assert set(options(Package("transformers", {"training_args.py": ASKS}))["fsdp_config"]["fields"]) == asked | {
+        f"fsdp_{name}" for name in asked
+    }
+    uncut = ASKS.replace('startswith("fsdp_")', "isdigit()")
+    assert set(options(Package("transformers", {"training_args.py": uncut}))["fsdp_config"]["fields"]) == asked
+    assert options(Package("transformers", {"models/a/modeling.py": ASKS})) == {}
+
+
+def test_a_section_of_accelerate_may_set_what_is_no_flag() -> None:
+    files = {
+        "commands/launch.py": PARSER,
+        "utils/launch.py": 'def f(args):\n    return getattr(args, "fsdp_ignored_modules", None)\n',
+    }
+    fields = FRAMEWORKS["accelerate"].read(Package("accelerate", files))["launch"]["fields"]
+    assert list(fields) == ["fsdp_ignored_modules", "out", "output", "train.micro_batch"]
+
+
 def test_a_command_of_openrlhf_is_a_reader(tmp_path: Path) -> None:
     found = FRAMEWORKS["openrlhf"].read(Package("openrlhf", {"cli/train_sft.py": PARSER, "trainer/sft.py": PARSER}))
     assert list(found) == ["train_sft"]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from . import components, hydra_groups, names
+from . import components, fsdp, hydra_groups, names
 from .classes import class_found, read_class
 from .package import Found, Package
 
@@ -48,6 +48,7 @@ _BASE = "transformers.Seq2SeqTrainingArguments"
 _LLAMAFACTORY = ("ModelArguments", "DataArguments", "TrainingArguments", "FinetuningArguments", "GeneratingArguments", "GeneralArguments")  # fmt: skip
 _LLAMAFACTORY_INFER = ("ModelArguments", "DataArguments", "FinetuningArguments", "GeneratingArguments", "EvaluationArguments",
                        "_KTransformersRuntimeArguments")  # fmt: skip
+_LLAMAFACTORY_V1 = ("ModelArguments", "DataArguments", "TrainingArguments", "SampleArguments")
 _SWIFT = ("SftArguments", "TrainArguments", "RLHFArguments", "PtArguments", "PretrainArguments", "DPOArguments", "SimPOArguments",
           "ORPOArguments")  # fmt: skip
 _SWIFT_SFT = (
@@ -63,7 +64,13 @@ _SWIFT_OTHER = ("InferArguments", "DeployArguments", "EvalArguments", "ExportArg
 def _llamafactory(package: Package) -> Readers:
     train = _dataclasses(package, _LLAMAFACTORY, ("hparams/*",))
     train["bases"] = [_BASE]  # older releases parse transformers' own class
-    return {"train": train, "infer": _dataclasses(package, _LLAMAFACTORY_INFER, ("hparams/*",))}
+    return {
+        "train": train,
+        "infer": _dataclasses(package, _LLAMAFACTORY_INFER, ("hparams/*",)),
+        "v1": _dataclasses(
+            package, _LLAMAFACTORY_V1, ("v1/config/*",)
+        ),  # a program of its own, with arguments of its own
+    }
 
 
 def _swift(package: Package) -> Readers:
@@ -233,9 +240,17 @@ def _openrlhf(package: Package) -> Readers:
 
 
 def _accelerate(package: Package) -> Readers:
-    """The flags of `accelerate launch`: what the sections of its file are copied to."""
+    """The flags of `accelerate launch`, what the sections of its file are copied to; and what it asks for that only such a section can have set."""
     text = "".join(package.texts("commands/launch.py"))
-    return {"launch": {"bases": [], "fields": flags_of(text)}} if text else {}
+    more = {name: {} for name in _MAY_BE_SET.findall("".join(package.texts("utils/launch.py")))}
+    return {"launch": {"bases": [], "fields": dict(sorted((more | flags_of(text)).items()))}} if text else {}
+
+
+_MAY_BE_SET = re.compile(r"""getattr\(args, ["'](\w+)["']""")
+
+
+def _transformers(package: Package) -> Readers:
+    return names.exported(package) | fsdp.options(package)
 
 
 FRAMEWORKS = {
@@ -249,5 +264,5 @@ FRAMEWORKS = {
     "verl": Framework("verl", "0.2", ("verl",), hydra_groups.verl),
     "trl": Framework("trl", "0.7", ("trl",), names.exported),
     "peft": Framework("peft", "0.4", ("src/peft",), names.exported),
-    "transformers": Framework("transformers", "4.28", ("src/transformers",), names.exported),
+    "transformers": Framework("transformers", "4.28", ("src/transformers",), _transformers),
 }  # fmt: skip

@@ -45,6 +45,7 @@ def compile_accepted(folder: Path) -> dict[str, object]:
                 "offered": offered_ever,
             }
     result["synonyms"] = _synonyms(yaml.safe_load((source / "synonyms.yaml").read_text(encoding="utf-8")))
+    result["kinds"] = yaml.safe_load((source / "kinds.yaml").read_text(encoding="utf-8"))
     return result
 
 

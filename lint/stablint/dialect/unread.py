@@ -73,7 +73,7 @@ def with_unread(fragment: Fragment) -> Fragment:
         owners["keys.torchtune-recipe"] = ("torchtune.recipe",)
     if fragment.dialect == "accelerate" and block.kind == "document":
         found += tuple(_options(block, fragment.layer))
-        owners["keys.accelerate-launch"] = (_LAUNCH,)
+        owners["keys.accelerate-launch"] = (LAUNCH,)
     if not found:
         return fragment
     statements = fragment.statements if fragment.dialect != "axolotl" else _read(fragment.statements, found, names)
@@ -197,17 +197,17 @@ def unread(
         yield statement(block, entry, path, Row(key, f"{facts}.{key}"), layer)
 
 
-_LAUNCH = "accelerate.launch"
-_PREFIXES = {"fsdp_config": "fsdp", "fp8_config": "fp8", "dynamo_config": "dynamo_"}
+LAUNCH = "accelerate.launch"
+PREFIXES = {"fsdp_config": "fsdp", "fp8_config": "fp8", "dynamo_config": "dynamo_"}
 
 
 def _options(block: Block, layer: str) -> Iterator[Statement]:
     """Options in the sections of accelerate's file, each as the launcher's flag that it stands for (commands/launch.py)."""
-    known = reader(_LAUNCH)
+    known = reader(LAUNCH)
     for section in block.mapping.entries if known is not None else ():
         if not section.key.endswith("_config") or not isinstance(section.value, Mapping):
             continue
-        start = _PREFIXES.get(section.key, "")
+        start = PREFIXES.get(section.key, "")
         for entry in section.value.entries:
             flag = entry.key if entry.key.startswith(start) else f"{start.rstrip('_')}_{entry.key}"
             if known is not None and flag not in known.always:
