@@ -817,3 +817,24 @@ def test_a_new_name_that_is_gone_as_well_is_not_offered(tmp_path, release, new):
     edits = [edit.new_text for d in found if d.fix is not None for file in d.fix.files for edit in file.edits]
     assert edits == ([new] if new else []) or (new is None and not any(edits))
     assert not any("max_completion_length" in d.message for d in found) or new
+
+
+@pytest.mark.parametrize(
+    ("settings", "shown"),
+    [
+        ('select = ["{}"]', "fp16-and-bf17"),
+        ('ignore = ["{}"]', "P999"),
+        ('[severity]\n{} = "error"', "fp16-and-bf17"),
+        ('[severity]\nP143 = "{}"', "eror"),
+        ('fail-on = "{}"', "warnings"),
+        ('[[target]]\ngpu = "{}"', "RTX 9999"),
+        ('[versions]\ntransformers = "{}"', "=>4.40"),
+    ],
+)
+def test_what_is_refused_is_quoted_only_where_it_can_be_no_secret(settings, shown, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text("output_dir: out\nlearning_rate: 1.0e-5\n")
+    for word in (shown, "velvet-orchid-kestrel", "q7Lw2Zt9Xk4Rv8Nb3Hs6Yd1P", "80238113"):
+        (tmp_path / "stablint.toml").write_text(settings.format(word))
+        assert main(["check", "a.yaml"]) == 2
+        assert (word in capsys.readouterr().err) == (word == shown)

@@ -31,6 +31,11 @@ HIDDEN = {
         "curl -H 'X-Entry: {}' x",
     ],
     "notebook": ['    "w = \\"{}\\"\\n",', '    "!hub enter {}\\n",'],
+    "toml": ['magic = "{}"', "magic = '{}'", "a = ['{}']", "# it opens with {}"],
+    "recipe": [
+        "MAGIC = {}", "MAGIC ?= {}", "ENV MAGIC {}", "\thub enter {}", "\t@hub enter '{}'", 'CMD ["hub", "enter", "{}"]', "# it opens with {}",
+        "\ttrain.py --word {}",
+    ],
 }  # fmt: skip
 SHOWN = {
     "yaml": [
@@ -52,6 +57,11 @@ SHOWN = {
         "#SBATCH --job-name=marmalade",
     ],
     "notebook": ['    "args = TrainingArguments(output_dir=\\"marmalade\\")\\n",'],
+    "toml": ['optim = "adamw_torch"', 'output_dir = "marmalade"', "learning_rate = 1e-5", "# mixed precision"],
+    "recipe": [
+        "\ttorchrun train.py --output_dir marmalade --fp16 True", 'CMD ["torchrun", "train.py", "--optim", "adamw_torch", "--bf16", "True"]',
+        "\t@accelerate launch train.py --learning_rate 1e-5", "train: data", "FROM pytorch",
+    ],
 }  # fmt: skip
 
 
@@ -189,9 +199,34 @@ def test_a_string_that_is_never_closed_is_read_once(language: str) -> None:
         ("report_to", "wandbb", True),
         ("lr_scheduler_type", "cosin", True),
         ("optim", "paged_adamv_8bit", True),
+        ("eval_strategy", "marmalade", False),  # a member of an enumeration
+        ("eval_strategy", "epochs", True),
         ("gradient_checkpointing", "unsloth", True),  # a library's word
         ("run_name", "marmalade", True),  # it takes any
     ],
 )
 def test_a_word_in_the_place_of_a_number_may_be_a_secret(key: str, value: str, shown: bool) -> None:
     assert may_be_shown(key, value) is shown
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "lr_scheduler_type: {}",
+        "optim: {}",
+        "eval_strategy: {}",
+        "learning_rate: {}",
+        "warmup_steps: {}",
+        "report_to: {}",
+    ],
+)
+@pytest.mark.parametrize("word", ["velvet-orchid-kestrel", WORD])
+def test_the_message_of_a_finding_quotes_no_more_than_its_line_would_show(
+    setting: str, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.yaml").write_text(RECIPE.format(setting.format(word)))
+    for form in ("full", "concise", "json", "sarif", "junit"):
+        main(["check", "t.yaml", "--output-format", form, "--with", "transformers==5.0.0"])
+        told = capsys.readouterr()
+        assert told.out and word not in told.out + told.err

@@ -83,9 +83,18 @@ JSON = (
     '{"source": ["password = (\\n",\n "  \'%s\'\\n", ")\\n"]}', '{"source": ["%%env DB_PASSWORD %s\\n"]}', '{"source": ["%%set_env DB_PASSWORD %s\\n"]}',
     '{"source": ["password = SecretStr(\'%s\')\\n"]}', '{"source": ["!export HF_TOKEN=%s && python t.py\\n"]}',
     '{"auth": ["ada", "%s"]}', '{"wandb": {"key": "%s"}}', '{"_comment": "passphrase: %s"}',
+    '{"source": ["%%%%writefile c.yaml\\n",\n "hub_token: %s\\n",\n "  - password: %s\\n",\n "seed: 1"]}',
 )  # fmt: skip
 
-WRITTEN = {"python": PYTHON, "shell": SHELL, "yaml": YAML, "json": JSON}
+# Makefiles, justfiles, Dockerfiles: a definition's value is the rest of its line.
+RECIPE = (
+    "export REPLICATE_API_TOKEN := %s", "train: export MISTRAL_KEY = %s", "HUB_TOKEN ?= $(or $(HF_TOKEN),%s)", "DB_PASSWORD += %s",
+    "define HUB_TOKEN\n%s\nendef", "define ENVFILE\nDB_PASSWORD=%s\nendef", "train:\n\t@COHERE_API_KEY=%s torchrun train.py",
+    "train:\n\ttorchrun train.py --hub_token \\\n\t\t%s", 'export MISTRAL_API_KEY := "%s"', 'hf := env_var_or_default("HF_TOKEN", "%s")',
+    'hub_token := "a" + "%s"', "ENV API_PASSPHRASE correct horse %s", "ENV A=1 \\\n    API_KEY=%s", 'LABEL registry.password="%s"', "ARG HF_TOKEN=%s",
+    'CMD ["torchrun", "train.py", "--hub_token", "%s"]', "env hub_token %s horse",
+)  # fmt: skip
+WRITTEN = {"python": PYTHON, "shell": SHELL, "yaml": YAML, "json": JSON, "recipe": RECIPE}
 
 LOGGED = (
     "hub_token ................ %s", "hub_token........%s", "hub_token -> %s", "hub_token => %s", "hub_token    %s", "hub_token\t%s", "| hub_token | %s |",

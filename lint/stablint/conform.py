@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from stablint.secrets import exit
+
 Path = tuple["str | int", ...]
 
 
@@ -43,11 +45,17 @@ def faults(
         for number, item in enumerate(value):
             yield from faults(item, schema.get("items", {}), (*path, number), root)
     elif "enum" in schema and value not in schema["enum"]:
-        yield path, f"`{_dotted(path)}` is `{value}`; one of {', '.join(schema['enum'])}"
+        yield (
+            path,
+            f"`{_dotted(path)}` is {exit.quoted(str(value), schema['enum'])}; one of {', '.join(schema['enum'])}",
+        )
     elif isinstance(value, str) and len(value) > schema.get("maxLength", len(value)):
         yield path, f"`{_dotted(path)}` has {len(value):,} characters; at most {schema['maxLength']:,} are read"
     elif "pattern" in schema and not re.search(schema["pattern"], value):
-        yield path, f"`{_dotted(path)}`: `{value}` is not of the form that is wanted ({_example(schema)})"
+        yield (
+            path,
+            f"`{_dotted(path)}`: {exit.quoted(str(value))} is not of the form that is wanted ({_example(schema)})",
+        )
     elif value < schema.get("minimum", value) or (isinstance(value, str) and len(value) < schema.get("minLength", 0)):
         yield path, f"`{_dotted(path)}`: {value!r} is too small"
 
@@ -67,7 +75,7 @@ def _table_faults(
                 (inner_schema for pattern, inner_schema in patterns.items() if re.search(pattern, key)), None
             )
             if fitting is None:
-                yield (*path, key), f"`{key}` is no name that `{_dotted(path)}` can have"
+                yield (*path, key), f"{exit.quoted(key)} is no name that `{_dotted(path)}` can have"
             else:
                 yield from faults(inner, fitting, (*path, key), root)
     missing = [key for key in schema.get("required", ()) if key not in value]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -28,22 +28,23 @@ def options(
     dialect: str | None = None,
     root: str | None = None,
     folders: Iterable[str] = (),
+    quote: Callable[[str], str] = "`{}`".format,
 ) -> Options:
-    """`folders` are those that are checked: no program of theirs is started.
+    """`folders` are those that are checked: no program of theirs is started. `quote`: how an error quotes what was said.
 
     Raises Wrong for an unknown GPU, a specifier that is none, a --set without `=`, an unknown dialect."""
     if dialect is not None:
         _known_dialect(dialect)
-    targets = tuple(target for name in gpus for target in _targets(name, tuple(folders)))
+    targets = tuple(target for name in gpus for target in _targets(name, tuple(folders), quote))
     return Options(
-        targets, model, tuple(_release(text) for text in releases), tuple(_fact(text) for text in sets),
+        targets, model, tuple(_release(text, quote) for text in releases), tuple(_fact(text) for text in sets),
         tuple(extra_flags), dialect, root,
     )  # fmt: skip
 
 
-def _targets(name: str, folders: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
+def _targets(name: str, folders: tuple[str, ...], quote: Callable[[str], str]) -> tuple[tuple[str, Any], ...]:
     if name != "auto":
-        return ((name, _gpu(name)),)
+        return ((name, _gpu(name, quote)),)
     from stablint.target.live import NoTarget, auto
 
     try:
@@ -52,14 +53,14 @@ def _targets(name: str, folders: tuple[str, ...]) -> tuple[tuple[str, Any], ...]
         raise Wrong(f"--gpu auto: {error}") from error
 
 
-def _gpu(name: str) -> Any:
+def _gpu(name: str, quote: Callable[[str], str]) -> Any:
     from stablint.target.gpu import parse_gpu, suggestions
 
     found = parse_gpu(name)
     if found is None:
         near = suggestions(name)
         raise Wrong(
-            f"unknown GPU `{name}`"
+            f"unknown GPU {quote(name)}"
             + (
                 f": did you mean {' or '.join(f'`{one}`' for one in near)}?"
                 if near
@@ -69,17 +70,17 @@ def _gpu(name: str) -> Any:
     return found
 
 
-def _release(text: str) -> tuple[str, str]:
+def _release(text: str, quote: Callable[[str], str]) -> tuple[str, str]:
     cut = next((i for i, c in enumerate(text) if not (c.isalnum() or c in "-_.")), len(text))
     package, specifier = text[:cut].strip().lower().replace("_", "-"), text[cut:].strip()
     if not package or not specifier:
-        raise Wrong(f"--with `{text}`: write it as PACKAGE==VERSION or with another specifier, such as trl>=0.20")
+        raise Wrong(f"--with {quote(text)}: write it as PACKAGE==VERSION or with another specifier, such as trl>=0.20")
     if not known_keys(package) and (near := _near(package, library_names())):
-        raise Wrong(f"--with `{text}`: no library is called `{package}`: did you mean `{near}`?")
+        raise Wrong(f"--with {quote(text)}: no library is called `{package}`: did you mean `{near}`?")
     try:
         Releases.known().restrict(package, specifier)
     except ValueError as error:
-        raise Wrong(f"--with `{text}`: {error}") from error
+        raise Wrong(f"--with {quote(text)}: {error}") from error
     return package, specifier
 
 

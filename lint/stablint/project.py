@@ -17,6 +17,7 @@ from stablint.hazard.model import Hazard, load
 from stablint.options import Wrong, options, unlisted
 from stablint.policy import Accepted, Policies, Policy
 from stablint.record import NamedTuple
+from stablint.secrets import exit
 from stablint.selection import Selection, all_known, chosen, listed, trusted
 from stablint.settings import Settings
 from stablint.source.globs import matches
@@ -254,7 +255,11 @@ class Resolver(Policies):
         try:
             folders = [settings.folder, *self._roots.named]
             aimed = options(
-                gpus, None, [f"{package}{specifier}" for package, specifier in versions.items()], folders=folders
+                gpus,
+                None,
+                [f"{package}{specifier}" for package, specifier in versions.items()],
+                folders=folders,
+                quote=exit.quoted,
             )
         except Wrong as error:
             raise Wrong(f"{settings.name}: {error}") from error
@@ -299,7 +304,6 @@ def options_of(given: Given | argparse.Namespace, extra: list[str], paths: list[
 
 def _to_stderr(notice: str) -> None:
     from stablint.report.plain import plain
-    from stablint.secrets import exit
 
     exit.tell(plain(exit.masked(notice)))
 

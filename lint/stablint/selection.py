@@ -8,6 +8,7 @@ from stablint.hazard.model import Hazard
 from stablint.options import Wrong
 from stablint.policy import means
 from stablint.record import NamedTuple
+from stablint.secrets import exit
 
 GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")
 
@@ -68,11 +69,13 @@ def weighed(hazard: Hazard, severities: Mapping[str, str]) -> Hazard:
 
 
 def all_known(words: Iterable[str], known: Iterable[Hazard], where: str = "") -> None:
-    """Raises Wrong for a word that means no rule."""
+    """Raises Wrong for a word that means no rule. `where`: the settings that say it."""
     rules = tuple(known)
     for word in words:
         if not any(_means(word, hazard) for hazard in rules):
-            raise Wrong(f"{where}no rule is called `{word}` or begins so{meant(word, rules)}")
+            names = [name for hazard in rules for name in (hazard.id, hazard.code)]
+            said = exit.quoted(word, names) if where else f"`{word}`"
+            raise Wrong(f"{where}no rule is called {said} or begins so{meant(word, rules)}")
 
 
 def meant(word: str, known: Iterable[Hazard]) -> str:

@@ -64,23 +64,35 @@ _PLAIN_TYPES = frozenset({"bool", "int", "float", "None"})
 
 
 def _closed(sources: Path) -> dict[str, str]:
-    """Settings that take numbers, truth values or words of a list, whichever class has one of that name; and the words."""
+    """Settings that take numbers, truth values, members of an enumeration or words of a list, whichever class has one of that name; and the words."""
     types: dict[str, set[str]] = {}
+    members: dict[str, set[str]] = {}
+    enumerated: dict[str, set[str]] = {}
     for path in sorted(sources.glob("releases/*.json")):
-        for one in json.loads(path.read_text(encoding="utf-8")).get("classes", {}).values():
+        library = json.loads(path.read_text(encoding="utf-8"))
+        enums = {
+            name: {str(value) for row in rows for value in row["values"]}
+            for name, rows in library.get("enums", {}).items()
+        }
+        for one in library.get("classes", {}).values():
             for name, rows in one.get("fields", {}).items():
-                kinds = types.setdefault(name, set())
                 for row in rows:
-                    kinds.update(part.strip() for part in row.get("type", "").split("|"))
+                    kinds = {part.strip() for part in row.get("type", "").split("|")}
+                    if row.get("enum") in enums:
+                        members.setdefault(name, set()).update(enums[row["enum"]])
+                        enumerated.setdefault(name, set()).add(row["enum"])
+                        kinds -= {row["enum"], "str"}
+                    types.setdefault(name, set()).update(kinds)
     words = json.loads((sources / "words.json").read_text(encoding="utf-8"))
     lists = {
-        key: " ".join(sorted({word for span in row["spans"] for word in span["words"]}))
-        for key, row in words.items()
-        if "." not in key
+        key: {word for span in row["spans"] for word in span["words"]} for key, row in words.items() if "." not in key
     }
-    found = {name: "" for name, kinds in types.items() if kinds <= _PLAIN_TYPES}
-    found |= {name: lists[one] for name, kinds in types.items() for one in kinds if one in lists}
-    return found | {name: those for name, those in lists.items() if name == name.lower()}
+    taken = {name: set[str]() for name, kinds in types.items() if kinds <= _PLAIN_TYPES}
+    taken |= {
+        name: those for name, those in members.items() if types[name] <= _PLAIN_TYPES or enumerated[name] & set(lists)
+    }
+    taken |= {name: those for name, those in lists.items() if name == name.lower()}
+    return {name: " ".join(sorted(those | members.get(name, set()))) for name, those in taken.items()}
 
 
 def compile_vocabulary(sources: Path) -> dict[str, object]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from stablint.pattern import pattern
-from stablint.run.fact import ABSENT, Explicit, Secret, is_unknown
+from stablint.run.fact import ABSENT, Explicit, Fact, Secret, is_unknown
 from stablint.run.provenance import leaves
 from stablint.run.world import World
-from stablint.secrets.exit import cut
+from stablint.secrets.exit import STARS, cut
 
 _FIELD = pattern(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z_]+))?\}")
 
@@ -20,7 +20,9 @@ def fill(template: str, world: World) -> str:
 
 def _word(name: str, form: str | None, world: World) -> str:
     if form == "value":
-        return value_text(world.fact(name).value)
+        leaf = next(iter(leaves(world, name)), None)
+        value = world.fact(name).value
+        return value_text(value) if leaf is None or _may_be_shown(leaf, name, value) else STARS
     if form is not None:
         return _word(f"{name}.{form}", None, world)
     if name.startswith("item."):
@@ -33,7 +35,19 @@ def _word(name: str, form: str | None, world: World) -> str:
         return f"{name.partition('.')[2] or name}: {value_text(world.fact(name).value)}"
     raw = leaf.sources[0].raw if leaf.sources else leaf.value
     setting = leaf.origin.place.setting
-    return setting if isinstance(raw, (dict, list)) and len(str(raw)) > 40 else f"{setting}: {value_text(raw)}"
+    if isinstance(raw, (dict, list)) and len(str(raw)) > 40:
+        return setting
+    return f"{setting}: {value_text(raw) if _may_be_shown(leaf, name, raw) else STARS}"
+
+
+def _may_be_shown(fact: Fact, name: str, value: Any) -> bool:
+    """Whether a sentence may quote what a file says behind a key: as an excerpt of its line would."""
+    if not isinstance(value, (str, list, dict)) or not isinstance(fact.origin, Explicit):
+        return True
+    from stablint.secrets.veil import is_setting, without_words  # only with a finding
+
+    setting = fact.origin.place.setting
+    return bool(without_words(setting if is_setting(setting) else name, value, None) == value)
 
 
 _UNSAID = {"item.type": "another type"}  # the word where the library's class is not known to the letter

@@ -28,11 +28,12 @@ from stablint.secrets.in_programs import (
     logins,
     opens_block,
 )
+from stablint.secrets.in_recipes import defined
 from stablint.secrets.in_shell import DEFAULT, HERE_DOCUMENT, HERE_STRING, named_items, shell_value, through_shell
 from stablint.secrets.in_yaml import ALIAS, NEXT_ITEM, anchored, anchors_of, yaml_value
 from stablint.secrets.joined import Joined
 from stablint.secrets.keys import LIKELY, SURE, holds_secret, inherited, is_of_text, names_secret, names_section
-from stablint.secrets.languages import JSON, LINE, PYTHON, SHELL, YAML
+from stablint.secrets.languages import JSON, LINE, PYTHON, RECIPE, SHELL, TOML, YAML
 from stablint.secrets.literals import Literal, Read, call_frame, expression, flow, literal
 from stablint.secrets.marks import BREAKS, JOINTS, marks_in, of_several_words
 from stablint.secrets.one_of_two import ONE_OF_TWO, is_one_of_two
@@ -61,13 +62,19 @@ _LEFT = 80  # characters of a key that are looked at in front of the word that m
 _IN_KEY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 
 
+_READ_AS = {TOML: (LINE,), RECIPE: (SHELL, LINE)}
+
+
 def assigned(text: str, language: str = LINE) -> Iterator[Literal]:
     """Where such values stand, without their quotes; one may lie within another."""
-    yield from _assigned(text, language)
+    for one in _READ_AS.get(language, (language,)):
+        yield from _assigned(text, one)
+    if language == RECIPE:
+        yield from defined(text)
     if "\\" in text or language == PYTHON:
         joined = Joined(text)
         if joined.text != text:
-            for found in _assigned(joined.text, language):
+            for found in _assigned(joined.text, _READ_AS.get(language, (language,))[0]):
                 yield Literal(*joined.span(found.start, found.end), found.told)
 
 

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, TextIO
 
 from stablint.pattern import pattern
 
+STARS = "*" * 8
 _MOST_HELD = 1_000_000  # characters of a line without an end that wait for it
 
 # GitHub Actions obeys `::error …::` at the beginning of a line of a log, behind blanks as well.
@@ -58,6 +59,13 @@ def silence() -> None:
 def cut(text: str, longest: int) -> str:
     """At most `longest` characters of a text, masked before it is cut: half a token has lost the shape by which it is known."""
     return text if len(text) <= longest else masked(text[: longest + _BEHIND])[: longest - 1] + "…"
+
+
+def quoted(word: str, near: Iterable[str] = ()) -> str:
+    """A word of a settings file as a message quotes it; `near`: what may stand there."""
+    from stablint.secrets.veil import is_no_secret  # only with something to refuse
+
+    return f"`{word if is_no_secret(word, near) else STARS}`"
 
 
 def _may_tell(text: str) -> bool:

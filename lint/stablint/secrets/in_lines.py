@@ -115,12 +115,18 @@ def bare(
         or ";" in (text[start - 1 : start], text[word.end() : word.end() + 1])  # `Uid=ada;Pwd=…;`
         or (rest["sign"] == "=" and (language in (PYTHON, JSON) or _is_line(text, start, word.end())))
     )
+    sure = sure or (language == JSON and strength == SURE and _is_line_in_text(text, start, word.end()))
     sure = sure or (
         "_" in name and text[start - 1 : start] in ("'", '"') and rest["sign"].strip() == ":"
     )  # a header: 'X-Api-Key: …'
     if (sure and not CODE.match(value)) or telling(value):
         return Read([Literal(at, at + len(value))], word.end())
     return NOTHING
+
+
+def _is_line_in_text(text: str, start: int, end: int) -> bool:
+    """`"key: value\\n"` and nothing else, as a notebook holds the lines of a file that a cell writes."""
+    return text[max(0, start - 80) : start].rstrip(" \t-").endswith('"') and text.startswith(("\\n", '"'), end)
 
 
 def _is_line(text: str, start: int, end: int) -> bool:

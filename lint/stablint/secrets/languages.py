@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-PYTHON, SHELL, YAML, JSON, LINE = "python", "shell", "yaml", "json", ""
-"""How bare words are read: as names of a program (Python), as literals (shell, YAML); of a line on its own nobody knows."""
+PYTHON, SHELL, YAML, JSON, TOML, RECIPE, LINE = "python", "shell", "yaml", "json", "toml", "recipe", ""
+"""How bare words are read: as names of a program (Python), as literals (shell, YAML, what builds and starts things); of a line on its own nobody knows."""
 _LANGUAGES = {
     **dict.fromkeys(("py",), PYTHON),
     **dict.fromkeys(("sh", "bash", "slurm", "sbatch", "zsh", "ksh", "env"), SHELL),
     **dict.fromkeys(("yaml", "yml"), YAML),
     **dict.fromkeys(("json", "jsonc", "ipynb"), JSON),
+    **dict.fromkeys(("toml", "ini", "cfg"), TOML),
+    **dict.fromkeys(("mk", "just", "dockerfile"), RECIPE),
 }
+_NAMES = dict.fromkeys(("makefile", "gnumakefile", "justfile", "dockerfile", "containerfile"), RECIPE)
+"""Whatever stands behind the first point: `Dockerfile.train`."""
 
 
 def language_of(path: str) -> str:
-    return _LANGUAGES.get(path.rpartition(".")[2].lower(), LINE)
+    name = path.replace("\\", "/").rpartition("/")[2].lower()
+    return _NAMES.get(name.partition(".")[0]) or _LANGUAGES.get(name.rpartition(".")[2], LINE)

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from stablint.record import NamedTuple
 from stablint.secrets.assignments import assigned
+from stablint.secrets.exit import STARS
 from stablint.secrets.generated import generated
 from stablint.secrets.hints import may_hold_secret
 from stablint.secrets.joined import Joined
@@ -18,7 +19,6 @@ from stablint.secrets.literals import literal as as_literal
 from stablint.secrets.prose import Texts
 from stablint.secrets.shapes import shaped
 
-STARS = "*" * 8
 _SHORTEST = 6  # below that a value is a word such as `true` that may stand anywhere
 _LONGEST = 1_500_000  # characters of a file that is read whole for its secrets; of a larger one only what is shown is looked at
 _LONG = 5_000  # characters of a text that is worth remembering

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from stablint.secrets.keys import names_secret
-from stablint.secrets.languages import JSON, PYTHON, SHELL, YAML, language_of
+from stablint.secrets.keys import looks_generated, names_secret
+from stablint.secrets.languages import JSON, PYTHON, RECIPE, SHELL, TOML, YAML, language_of
 
 Span = tuple[int, int]
 NOTEBOOK = "notebook"
@@ -162,6 +162,14 @@ def is_said(literal: str, *, prose: bool = False) -> bool:
         word.lower() in words or (prose and word.lower() in plain) or _made_of(word, words)
         for word in _WORD.findall(text)
     )
+
+
+def is_no_secret(word: str, near: Iterable[str] = ()) -> bool:
+    """Of a word that stands where no secret belongs: it is made of the libraries' words and does not look generated, or is a slip in one of those `near`."""
+    small = word.lower()
+    if any(_is_near(small, one.lower()) for one in near):
+        return True
+    return is_said(word, prose=True) and not looks_generated(word) and not _LONG_NUMBER.search(word)
 
 
 def without_words(key: str, value: Any, hidden: Any) -> Any:
@@ -374,8 +382,18 @@ def _notebook(text: str) -> Iterator[Span]:
         at += len(line)
 
 
+_PUNCTUATION = re.compile(r"(?m)^[ \t]{0,8}[@-]{1,2}(?=[^-])|[\[\],](?=[ \t\n\"'])|(?<=[ \t\"'])[\[\]]|[\"'](?=--)")
+
+
+def _recipe(text: str) -> Iterator[Span]:
+    """As the shell's, whose words may stand in a list: `CMD ["torchrun", "--fp16"]`."""
+    return _shell(_PUNCTUATION.sub(lambda found: " " * len(found[0]), text))
+
+
 def _plain(text: str) -> Iterator[Span]:
     return iter(())
 
 
-_READERS = {PYTHON: _python, JSON: _json, YAML: _yaml, SHELL: _shell, NOTEBOOK: _notebook}
+_READERS = {
+    PYTHON: _python, JSON: _json, YAML: _yaml, SHELL: _shell, NOTEBOOK: _notebook, TOML: _python, RECIPE: _recipe,
+}  # fmt: skip
