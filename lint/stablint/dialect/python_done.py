@@ -63,6 +63,10 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
             # whoever else is handed the model may unfreeze it
             known = unless(unseen(document, module, (model, callbacks), trainer), True)
             yield _done(document, "adapter_frozen", known, model)
+    if model is not None and not _UNFREEZES.search(text):
+        # an adapter that was made frozen stays so, and the base with it
+        known = unless(unseen(document, module, (model, callbacks), trainer), True)
+        yield _done(document, "leaves_frozen", known, trainer)
     trains = [call for call in calls(module, "train") if is_call(call.receiver, trainer)]
     if trains and not any(call.arguments.entries or call.arguments.open or call.positional for call in trains):
         first = trains[0]
