@@ -150,7 +150,7 @@ def _by_nature(name: str) -> bool:
 
 def _settings(run: Run) -> Iterator[str]:
     """What is stated or supplied, and every field of the config classes: a default may be what differs."""
-    yield from (name for name in run.explicit if not name.startswith("keys."))
+    yield from (name for name in run.explicit if not name.startswith(("keys.", "launch.calls.")))
     yield from run.supplied
     for head, owners in run.classes.items():
         for owner in owners if "." not in head else ():

@@ -54,7 +54,7 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
 def shown(run: Run) -> RunShow:
     world = effective(run)
     stated = [
-        name for name in run.explicit if not name.startswith("keys.")
+        name for name in run.explicit if not name.startswith(("keys.", "launch.calls."))
     ]  # of these a finding tells, if there is one
     names = [*stated, *run.supplied, *_defaults(run), *RULES]
     facts = []

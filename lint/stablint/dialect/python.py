@@ -19,6 +19,7 @@ from stablint.dialect import (
     python_helpers,
     python_kinds,
     python_late,
+    python_signatures,
     python_wrapped,
 )
 from stablint.dialect.codec import CODECS
@@ -93,6 +94,11 @@ def lower(document: Document) -> Iterator[Fragment]:
     )
     if steps and told < 0 and words.isdisjoint(("arguments", "trainer")):
         told = next((index for index, (_, kind) in enumerate(kinds) if kind == "loader"), -1)
+    misfits = python_signatures.misfits(document, module)
+    whole = next(
+        (n for n, (_, kind) in enumerate(kinds) if kind == ("arguments" if "arguments" in words else "trainer")),
+        max(told, 0),
+    )
     for index, (call, kind) in enumerate(kinds[: BLOCKS.most + 1]):  # assemble/runs.py leaves out the last, and says so
         mapping = _with_positional(call, kind)
         block = Block(document, "call", call.name, mapping, call.start, call.end, index, call)
@@ -109,6 +115,7 @@ def lower(document: Document) -> Iterator[Fragment]:
             statements=(
                 *(_either(_member(one)) for one in fragment.statements),
                 *(steps if kind == ("arguments" if "arguments" in words else "trainer") or index == told else ()),
+                *(misfits if index == whole else ()),
                 *((_handed_over(document, given),) if given is not None and kind in _ADAPTERS else ()),
                 *python_done.told(document, module, call, kind),
                 *python_called.told(document, module, call, kind),

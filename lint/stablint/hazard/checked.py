@@ -53,7 +53,13 @@ class Checked:
             return world
         key = (id(world), item)
         if key not in self._views:
-            self._views[key] = _key_world(world, item) if item[:5] == "keys." else ItemWorld(world, item)
+            self._views[key] = (
+                _key_world(world, item)
+                if item[:5] == "keys."
+                else _call_world(world, item)
+                if item[:13] == "launch.calls."
+                else ItemWorld(world, item)
+            )
         return self._views[key]
 
     def is_news(self, item: str) -> bool:
@@ -103,3 +109,10 @@ def _key_world(world: World, item: str) -> ItemWorld:
     from stablint.hazard.key import KeyWorld
 
     return KeyWorld(world, item)
+
+
+def _call_world(world: World, item: str) -> ItemWorld:
+    """Signatures are loaded only where some call may not fit one."""
+    from stablint.hazard.called import CallWorld
+
+    return CallWorld(world, item)

@@ -36,6 +36,7 @@ _OF_CLASS = frozenset(
     for word in [
         "name", "key", "block", "layer", "type", "default", "choices", "minimum", "maximum", "above", "below",
         "renamed_to", "moved_to", "removed_in", "deprecated_in", "added_in", "formerly", "library", "stated", "plugin", "since",
+        "misfit", "always", "sure", "callee",
     ]
 )  # fmt: skip
 
