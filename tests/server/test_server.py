@@ -164,6 +164,16 @@ async def test_hover_tells_the_value_its_default_and_what_follows(client: Langua
     assert "published runs" in hover.contents.value
 
 
+async def test_hover_tells_no_word_behind_a_key_of_one_s_own(client: LanguageClient):
+    text = "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\nlearning_rate: 1.0e-4\nclave_api: marmalade\n"
+    uri = await opened(client, "own.yaml", text)
+    hover = await client.text_document_hover_async(
+        lsp.HoverParams(lsp.TextDocumentIdentifier(uri), where(text, "clave_api"))
+    )
+    assert hover is not None and isinstance(hover.contents, lsp.MarkupContent)
+    assert "**clave_api**" in hover.contents.value and "marmalade" not in hover.contents.value
+
+
 async def test_no_hover_where_no_setting_stands(client: LanguageClient):
     uri = await opened(client, "train.yaml", "# a comment\n" + TRAIN)
     at = lsp.HoverParams(lsp.TextDocumentIdentifier(uri), lsp.Position(0, 3))
