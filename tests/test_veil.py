@@ -230,3 +230,15 @@ def test_the_message_of_a_finding_quotes_no_more_than_its_line_would_show(
         main(["check", "t.yaml", "--output-format", form, "--with", "transformers==5.0.0"])
         told = capsys.readouterr()
         assert told.out and word not in told.out + told.err
+
+
+def test_what_a_reader_says_of_a_broken_text_is_no_value_of_a_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.yaml").write_text(
+        "dataset_mixer:\n  marmalade: 1\n  spoons: 2\n  marmalade: 2\noutput_dir: out\nlearning_rate: 1.0e-5\n"
+    )
+    main(["check", "t.yaml", "--output-format", "json"])
+    (told,) = [one for one in json.loads(capsys.readouterr().out)["diagnostics"] if one["code"] == "F106"]
+    assert "is set in line 2 already" in told["message"]

@@ -61,11 +61,12 @@ def write(
         return done
     lost = texts.keys() - set(outcome.written)
     kept = {path: text for path, text in done.texts.items() if path not in lost}
-    named = zip(done.inspection.report.fixed, done.repairs, strict=True)
-    fixed = tuple(one for one, paths in named if lost.isdisjoint(paths))
+    whole = [lost.isdisjoint(paths) for paths in done.repairs]
+    told = done.inspection.report.fixed  # empty where what is written repairs no finding: --apply
+    fixed = tuple(one for one, is_whole in zip(told, whole, strict=True) if is_whole) if told else ()
     now = again()
     now = now._replace(report=now.report._replace(fixed=fixed))
-    return done._replace(texts=kept, inspection=now, fixed=len(fixed), unwritten=True)
+    return done._replace(texts=kept, inspection=now, fixed=sum(whole), unwritten=True)
 
 
 def interrupted(error: KeyboardInterrupt, changed: list[str], base: str) -> Stopped:

@@ -20,9 +20,8 @@ def fill(template: str, world: World) -> str:
 
 def _word(name: str, form: str | None, world: World) -> str:
     if form == "value":
-        leaf = next(iter(leaves(world, name)), None)
-        value = world.fact(name).value
-        return value_text(value) if leaf is None or _may_be_shown(leaf, name, value) else STARS
+        fact = world.fact(name)
+        return value_text(fact.value) if _may_be_shown(fact, name, fact.value) else STARS
     if form is not None:
         return _word(f"{name}.{form}", None, world)
     if name.startswith("item."):
@@ -42,7 +41,7 @@ def _word(name: str, form: str | None, world: World) -> str:
 
 def _may_be_shown(fact: Fact, name: str, value: Any) -> bool:
     """Whether a sentence may quote what a file says behind a key: as an excerpt of its line would."""
-    if not isinstance(value, (str, list, dict)) or not isinstance(fact.origin, Explicit):
+    if not isinstance(value, (str, list, dict)) or not isinstance(fact.origin, Explicit) or name.startswith(_OURS):
         return True
     from stablint.secrets.veil import is_setting, without_words  # only with a finding
 
@@ -50,6 +49,7 @@ def _may_be_shown(fact: Fact, name: str, value: Any) -> bool:
     return bool(without_words(setting if is_setting(setting) else name, value, None) == value)
 
 
+_OURS = "file."  # what is said of a text as a whole: sentences of readers, not what stands behind a key
 _UNSAID = {"item.type": "another type"}  # the word where the library's class is not known to the letter
 _LONGEST = 300  # characters of a value in a message
 

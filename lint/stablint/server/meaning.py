@@ -96,7 +96,9 @@ def _following(world: World, name: str) -> Iterator[tuple[str, Fact]]:
 def _value(fact: Fact, secrets: frozenset[str]) -> str:
     if is_unknown(fact.value):
         return f"not known: {clean(str(fact.value.reason), secrets)}"
-    return clean(shown(reported(fact).value), secrets)  # as `show` tells it: a word behind a key of somebody's own stays hidden
+    return clean(
+        shown(reported(fact).value), secrets
+    )  # as `show` tells it: a word behind a key of somebody's own stays hidden
 
 
 def _touches(start: int, end: int, one: Statement) -> bool:
