@@ -14,10 +14,11 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
 # What the modules of a room may import of stablint, besides their own room. `knowledge` is the compiled data. `source.tree`, `run.fact` and
 # `report.model` are vocabularies: tuples without behaviour; `record` is what they are made of, `pattern` a
-# re.compile that waits.
+# re.compile that waits, `typed` what annotations are written with.
 ALLOWED = {
     "record": set(),
     "pattern": set(),
+    "typed": set(),
     "secrets": {"knowledge"},  # the words of the libraries
     "source": set(),
     "knowledge": {"compile"},
@@ -152,7 +153,7 @@ def test_imports_point_one_way(path):
     assert here in ALLOWED, f"{here} is a new room: say in ALLOWED what it may import"
     for other in imported(path):
         allowed = (
-            room(other) in {here, "record", "pattern"} | ALLOWED[here]
+            room(other) in {here, "record", "pattern", "typed"} | ALLOWED[here]
             or other.removeprefix("stablint.") in ALLOWED[here]
         )
         assert allowed, f"{name_of(path)} imports {other}"

@@ -33,7 +33,7 @@ def test_what_killed_compilations_left_is_taken_away(tmp_path, sources):
         os.utime(package / name, (time.time() - age,) * 2)
     compile_all(str(sources), str(package / "_compiled"))
     assert sorted(entry.name for entry in package.iterdir()) == ["_compiled", "_compiled-at-work", "mine"]
-    assert (package / "_compiled" / "core.json").exists()
+    assert (package / "_compiled" / "core.lines").exists()
 
 
 def test_a_second_compilation_takes_the_place_of_the_first(tmp_path, sources):

@@ -172,7 +172,7 @@ def test_what_happens_while_weights_are_trained_is_no_matter_of_an_evaluation(ca
 def test_codes_and_names_are_unique() -> None:
     codes = [hazard.code for hazard in HAZARDS.values()]
     assert len(codes) == len(set(codes))
-    assert len(HAZARDS) == len(knowledge.load("core"))
+    assert len(HAZARDS) == len(model.load())
 
 
 UNSEEN = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 from stablint.assemble.asked import Options
 from stablint.cli import CLEAN, COMMANDS, FOUND, WRONG
@@ -19,6 +18,7 @@ from stablint.secrets import exit
 from stablint.selection import listed
 from stablint.source import text as source_text
 from stablint.source.tree import Text
+from stablint.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stablint.cli import Given

@@ -44,15 +44,26 @@ def compile_all(sources: str, target: str) -> None:
     """Write every compiled file into a new folder, then put it in the place of `target`: a check never sees half of it."""
     began = time.time()
     contents: dict[str, object] = {}
+    combined = []
     for module in pkgutil.iter_modules(compiling.__path__):
         compiler = importlib.import_module(f"stablint.compiling.{module.name}")
-        contents |= getattr(compiler, f"compile_{module.name}")(Path(sources))
+        if hasattr(compiler, f"combine_{module.name}"):
+            combined.append(getattr(compiler, f"combine_{module.name}"))
+        else:
+            contents |= getattr(compiler, f"compile_{module.name}")(Path(sources))
+    for combine in combined:  # what follows from the files of several others
+        contents |= combine(contents)
     parent = os.path.dirname(target)
     _sweep(parent)
     fresh = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
     for name, content in contents.items():
-        path = Path(fresh, name if name.endswith(".rows") else name + ".json")
+        if name.startswith("_"):  # only for what is combined of it
+            continue
+        path = Path(fresh, name if name.endswith((".rows", ".lines")) else name + ".json")
         path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+            continue
         if name.endswith(".rows"):
             path.write_bytes(rows(cast("dict[str, object]", content)))
             continue

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
 
 from stablint.record import NamedTuple
 from stablint.secrets import exit
 from stablint.source.tree import Text
+from stablint.typed import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stablint.faults import Fault, Faults
 from stablint.hazard.model import Finding, Hazard, Open
 from stablint.hazard.news import asks_news
@@ -15,6 +13,7 @@ from stablint.run.fact import ABSENT, HIDDEN, LIVE, Default, Derived, Explicit, 
 from stablint.secrets.keys import conceal
 from stablint.source import limits
 from stablint.source.tree import Seen, Text
+from stablint.typed import Any
 
 _BITES = {"parse": 0, "start": 1, "save": 2, "hours": 3, "never-visibly": 4}
 _RANK = {"error": 0, "warning": 1, "info": 2}

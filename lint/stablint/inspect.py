@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterable, Iterator
 from collections.abc import Mapping as Table
-from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from stablint import discover
 from stablint.assemble.asked import Options
@@ -22,6 +21,7 @@ from stablint.report.place import locate
 from stablint.run.fact import Explicit, Place, Secret
 from stablint.run.world import Run
 from stablint.source.tree import Document, Problem, Text
+from stablint.typed import TYPE_CHECKING, Any, TypeVar, cast
 from stablint.worth import is_program_too_large, is_told
 
 if TYPE_CHECKING:  # only where a repository reads its configurations itself

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Collection
 
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
 from stablint.faults import Faults, attempt
 from stablint.hazard import model as hazards
 from stablint.hazard.checker import check
+from stablint.hazard.rules import Rules
+from stablint.rulebook import Rulebook
 from stablint.run.fact import CLOSED, Explicit, Fact, Place, Statement
 from stablint.run.releases import Releases
 from stablint.run.world import Run
 from stablint.source import limits
 from stablint.source.tree import Document, Problem
+from stablint.typed import Any
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # only loaded where there are settings
+if TYPE_CHECKING:  # only loaded where there are several runs
     from stablint.hazard.sieve import Sieve
-    from stablint.rulebook import Rulebook
 
 _NAMED = 5  # rules that fail on one run are named one by one, up to so many
 
@@ -27,7 +29,7 @@ _NAMED = 5  # rules that fail on one run are named one by one, up to so many
 def judge(
     runs: tuple[Run, ...],
     problems: list[tuple[Document, Problem]],
-    known: tuple[hazards.Hazard, ...] | Rulebook,
+    known: Collection[hazards.Hazard] | Rulebook,
     faults: Faults,
     kept: dict[int, tuple[Run, Any]] | None = None,
     alone: bool = False,
@@ -40,18 +42,19 @@ def judge(
     undetermined: list[hazards.Open] = []
     sieves: dict[int, Sieve] = {}
     told = Told()
-    parts: dict[int, tuple[tuple[hazards.Hazard, ...], tuple[hazards.Hazard, ...]]] = {}
+    parts: dict[tuple[int, bool], tuple[hazards.Hazard, ...]] = {}
     for run, broken in [(_broken(d, p, alone), True) for d, p in problems] + [(run, False) for run in runs]:
         if id(run) in kept:
             findings += told.within(kept[id(run)][1][0])
             undetermined += kept[id(run)][1][1]
             continue
-        rules = known if isinstance(known, tuple) else known.of(run)
-        if id(rules) not in parts:
-            of_files = tuple(h for h in rules if h.at.startswith("file."))
-            parts[id(rules)] = (of_files, tuple(h for h in rules if not h.at.startswith("file.")))
-        which = parts[id(rules)][0 if broken else 1]
-        if broken or len(runs) == 1:  # a sieve costs more than it saves
+        rules = known.of(run) if isinstance(known, Rulebook) else known
+        single = len(runs) == 1  # a sieve costs more than it saves
+        key = (id(rules), broken)
+        if key not in parts:
+            parts[key] = of_files(rules) if broken else _of_runs(rules, run if single else None)
+        which = parts[key]
+        if broken or single:
             judged, error = attempt(check, run, which)
         else:
             judged, error = attempt(_sifted, run, id(rules), which, sieves)
@@ -63,11 +66,23 @@ def judge(
     for place, rule in told.cut:
         text = f"more than {limits.TOLD.most} findings of `{rule}` in this file: {limits.TOLD.then}"
         run = _broken(place.document, Problem(limits.KIND, text, place.start, place.end), alone)
-        rules = known if isinstance(known, tuple) else known.of(run)
-        findings += check(run, tuple(h for h in rules if h.at.startswith("file.")))[0]
-    if isinstance(known, tuple):
+        rules = known.of(run) if isinstance(known, Rulebook) else known
+        findings += check(run, of_files(rules))[0]
+    if not isinstance(known, Rulebook):
         return findings, undetermined
     return known.kept(findings), known.waiting(undetermined)
+
+
+def of_files(rules: Collection[hazards.Hazard]) -> tuple[hazards.Hazard, ...]:
+    """Those about what is wrong with a file's text."""
+    return rules.of_files() if isinstance(rules, Rules) else tuple(h for h in rules if h.at.startswith("file."))
+
+
+def _of_runs(rules: Collection[hazards.Hazard], single: Run | None) -> tuple[hazards.Hazard, ...]:
+    """Those about what runs say; of a single one those that it may wake."""
+    if isinstance(rules, Rules):
+        return rules.of_runs() if single is None else rules.woken_by(single)
+    return tuple(h for h in rules if not h.at.startswith("file."))
 
 
 def _sifted(
@@ -103,15 +118,13 @@ class Told:
 
 def rules_of(
     options: Options, files: Files, known: tuple[hazards.Hazard, ...] | None
-) -> tuple[hazards.Hazard, ...] | Rulebook:
+) -> Collection[hazards.Hazard] | Rulebook:
     """Those that were given, those of the policies, or those of the knowledge."""
     if known is not None or options.policies is None:
-        return hazards.load() if known is None else known
-    from stablint.rulebook import Rulebook
-
+        return Rules() if known is None else known
     for path in files.linked:  # they may be under settings of their own
         options.policies.at(path)
-    book = Rulebook(options.policies, hazards.load())
+    book = Rulebook(options.policies, Rules())
     same = book.same_for_all()
     return book if same is None else same
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+
+from stablint.typed import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 COMPILED = os.path.join(_HERE, "_compiled")
@@ -74,15 +75,28 @@ def rows(name: str) -> Rows:
     """The content of `_compiled/<name>.rows`."""
     key = name + ".rows"
     if key not in _loaded:
-        if not _fresh:
-            _refresh()
-        try:
-            with open(os.path.join(COMPILED, key), "rb") as file:
-                _loaded[key] = Rows(file.read())
-        except FileNotFoundError:
-            raise MissingKnowledge(f"{COMPILED} is not whole: reinstall stablint") from None
+        _loaded[key] = Rows(_bytes(key))
     found: Rows = _loaded[key]
     return found
+
+
+def lines(name: str) -> bytes:
+    """The content of `_compiled/<name>.lines`: a JSON value a line."""
+    key = name + ".lines"
+    if key not in _loaded:
+        _loaded[key] = _bytes(key)
+    found: bytes = _loaded[key]
+    return found
+
+
+def _bytes(name: str) -> bytes:
+    if not _fresh:
+        _refresh()
+    try:
+        with open(os.path.join(COMPILED, name), "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        raise MissingKnowledge(f"{COMPILED} is not whole: reinstall stablint") from None
 
 
 def _refresh() -> None:

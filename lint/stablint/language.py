@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from stablint import knowledge
+from stablint.typed import Any
 
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, "zh")

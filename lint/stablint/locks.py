@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from stablint.pins import commands, formats
 from stablint.pins.formats import reader_of
 from stablint.pins.requirement import ANY, UNREAD, requirement
 from stablint.record import NamedTuple
 from stablint.run.releases import EITHER, Releases
+from stablint.typed import Any
 
 _LARGEST = 20_000_000
 _LARGEST_TEXT = 1_000_000

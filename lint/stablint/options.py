@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Any
 
 from stablint import knowledge
 from stablint.assemble.asked import Options
@@ -13,6 +12,7 @@ from stablint.hazard.condition import facts_read
 from stablint.hazard.model import load
 from stablint.run.names import known_key
 from stablint.run.releases import Releases, known_keys, library_names, taken_for
+from stablint.typed import Any
 
 
 class Wrong(Exception):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import Any
 
 from stablint import language
 from stablint.discover import leads_out
@@ -15,6 +14,7 @@ from stablint.record import NamedTuple
 from stablint.report.model import Report
 from stablint.report.plain import plain
 from stablint.secrets import exit
+from stablint.typed import Any
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 FOR_PEOPLE = ("full", "concise")

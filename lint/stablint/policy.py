@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection
 
 from stablint.record import NamedTuple
 from stablint.source.globs import matches
 from stablint.source.tree import Text
+from stablint.typed import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Policy(NamedTuple):
     fail_on: str = "error"
     allow_outside: bool = False
     pages: str = ""  # the address of a rule's page, with {code} in it
-    rules: tuple[Hazard, ...] | None = None  # with their severities; None: those of the knowledge
+    rules: Collection[Hazard] | None = None  # with their severities; None: those of the knowledge
     # Of a run that begins in such a file.
     gpus: tuple[tuple[str, Gpu], ...] = ()
     model: str | None = None

@@ -6,14 +6,15 @@ Every file is under the nearest settings above it, whole, as are the runs that b
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 
 from stablint import settings as files
 from stablint import trust
 from stablint.assemble.asked import Options
 from stablint.discover import Roots
 from stablint.hazard.model import Hazard, load
+from stablint.hazard.rules import Rules
 from stablint.options import Wrong, options, unlisted
 from stablint.policy import Accepted, Policies, Policy
 from stablint.record import NamedTuple
@@ -21,6 +22,7 @@ from stablint.secrets import exit
 from stablint.selection import Selection, all_known, chosen, listed, trusted
 from stablint.settings import Settings
 from stablint.source.globs import matches
+from stablint.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import argparse
@@ -98,7 +100,8 @@ class Resolver(Policies):
         for path in paths:
             self.at(os.path.join(path, "") if os.path.isdir(path) else path)
         house = [hazard for house in self._houses.values() for hazard in house.hazards]
-        all_known([*self.given.select, *self.given.ignore], (*load(), *house))
+        if words := [*self.given.select, *self.given.ignore]:
+            all_known(words, (*load(), *house))
 
     def settings_of(self, folder: str) -> Settings | None:
         """Of a folder: those of `--config`, or the nearest above it that are not above the repository."""
@@ -151,7 +154,7 @@ class Resolver(Policies):
         asked = self.given
         wanted = Selection(asked.select, asked.ignore, asked.min_evidence or "reported")
         return self._told(
-            Policy(rules=chosen(self._every(None), wanted), fail_on=asked.fail_on or "error"),
+            Policy(rules=Rules(partial(chosen, wanted=wanted)), fail_on=asked.fail_on or "error"),
             asked.baseline,
         )
 
@@ -198,11 +201,11 @@ class Resolver(Policies):
             raise Wrong(str(error)) from error
         return policy._replace(baseline=self._baselines[path])
 
-    def _every(self, settings: Settings | None) -> tuple[Hazard, ...]:
-        """All rules that there are: those of stablint, and those of the house."""
-        own = settings.get("house", {}) if settings is not None else {}
-        if settings is None or not (settings.get("hazards") or own.get("packages")):
-            return load()
+    def _house(self, settings: Settings) -> tuple[Hazard, ...]:
+        """The hazards of the house that the settings name."""
+        own = settings.get("house", {})
+        if not (settings.get("hazards") or own.get("packages")):
+            return ()
         from stablint.house import folder_of, house
 
         folders = (
@@ -211,31 +214,38 @@ class Resolver(Policies):
         )
         if folders not in self._houses:
             self._houses[folders] = house(list(folders), own.get("prefix"))
-        return (*load(), *self._houses[folders].hazards)
+        return self._houses[folders].hazards
 
-    def _rules(self, settings: Settings, rows: list[Row]) -> tuple[Hazard, ...]:
+    def _rules(self, settings: Settings, rows: list[Row]) -> Collection[Hazard]:
         """The command line's words replace those of the settings; the rows of `per-path` are laid over both in their order."""
-        asked, every = self.given, self._every(settings)
+        asked, house = self.given, self._house(settings)
         own = tuple(settings.get("ignore", ()))
         everywhere = [*settings.get("select", ()), *own, *settings.get("severity", ())]
         of_paths = [
             word for row in settings.get("per-path", ()) for key in ("ignore", "select", "severity") for word in row.get(key, ())
         ]  # fmt: skip
-        all_known([*everywhere, *of_paths], every, f"{settings.name}: ")
+        if everywhere or of_paths:
+            all_known([*everywhere, *of_paths], (*load(), *house), f"{settings.name}: ")
         select = asked.select or tuple(
             next((row["select"] for row in reversed(rows) if "select" in row), settings.get("select", ()))
         )
         ignore = asked.ignore if asked.select else (*asked.ignore, *own)
         ignore += tuple(word for row in rows for word in row.get("ignore", ()))
         grade = asked.min_evidence or settings.get("min-evidence", "reported")
-        rules = chosen(every, Selection(select, ignore, grade, settings.get("severity", {})))
-        for row in rows:
-            if row.get("severity"):
-                rules = chosen(rules, Selection(select, (), grade, row["severity"]))
+        wanted = [Selection(select, ignore, grade, settings.get("severity", {}))]
+        wanted += [Selection(select, (), grade, row["severity"]) for row in rows if row.get("severity")]
         fixes = settings.get("fix", {})
         promote, demote = fixes.get("promote", ()), fixes.get("demote", ())
-        all_known([*promote, *demote], every, f"{settings.name}: [fix] ")
-        return trusted(rules, promote, demote) if promote or demote else rules
+        if promote or demote:
+            all_known([*promote, *demote], (*load(), *house), f"{settings.name}: [fix] ")
+
+        def choose(known: Iterable[Hazard]) -> tuple[Hazard, ...]:
+            rules = tuple(known)
+            for one in wanted:
+                rules = chosen(rules, one)
+            return trusted(rules, promote, demote) if promote or demote else rules
+
+        return choose((*load(), *house)) if house else Rules(choose)
 
     def _aimed(self, policy: Policy, settings: Settings, which: tuple[int, ...]) -> Policy:
         """Targets, model and releases. What the command line says is in the options already, and wins there."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from stablint.hazard.model import Finding, Hazard, Open
 from stablint.policy import Policies, Policy
 from stablint.run.fact import Explicit
@@ -11,17 +13,17 @@ _RANK = {"info": 0, "warning": 1, "error": 2}
 
 
 class Rulebook:
-    def __init__(self, policies: Policies, every: tuple[Hazard, ...]) -> None:
+    def __init__(self, policies: Policies, every: Collection[Hazard]) -> None:
         self._policies, self._every = policies, every
-        self._joined: dict[tuple[int, ...], tuple[Hazard, ...]] = {}
+        self._joined: dict[tuple[int, ...], Collection[Hazard]] = {}
         self._own: dict[int, dict[str, Hazard]] = {}
 
-    def same_for_all(self) -> tuple[Hazard, ...] | None:
+    def same_for_all(self) -> Collection[Hazard] | None:
         """The rules, if all policies that were asked for have the same."""
         first, *rest = [self._rules(policy) for policy in self._policies.asked()] or [self._every]
-        return first if all(rules == first for rules in rest) else None
+        return first if all(rules is first or tuple(rules) == tuple(first) for rules in rest) else None
 
-    def of(self, run: Run) -> tuple[Hazard, ...]:
+    def of(self, run: Run) -> Collection[Hazard]:
         """Each at the highest severity that it has for any file of the run."""
         origins = (statement.origin for fact in run.explicit.values() for statement in fact.sources)
         paths = [origin.place.document.text.path for origin in origins if isinstance(origin, Explicit)]
@@ -38,7 +40,7 @@ class Rulebook:
     def waiting(self, undetermined: list[Open]) -> list[Open]:
         return [item for item in undetermined if item.hazard.id in self._at(item.run.anchor.document.text.path)]
 
-    def _join(self, policies: list[Policy]) -> tuple[Hazard, ...]:
+    def _join(self, policies: list[Policy]) -> Collection[Hazard]:
         if len(policies) == 1:
             return self._rules(policies[0])
         found: dict[str, Hazard] = {}
@@ -61,5 +63,5 @@ class Rulebook:
             self._own[id(policy)] = {hazard.id: hazard for hazard in self._rules(policy)}
         return self._own[id(policy)]
 
-    def _rules(self, policy: Policy) -> tuple[Hazard, ...]:
+    def _rules(self, policy: Policy) -> Collection[Hazard]:
         return self._every if policy.rules is None else policy.rules

@@ -10,10 +10,10 @@ import os
 import re
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
 
 from stablint.record import NamedTuple
 from stablint.source import text as source_text
+from stablint.typed import Any
 
 NAMES = ("stablint.toml", "pyproject.toml")
 _HERE = os.path.dirname(os.path.abspath(__file__))

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 from stablint import settings as files
+from stablint.typed import Any
 
 _KEYS = ("trusted",)
 

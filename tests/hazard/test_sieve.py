@@ -1,4 +1,4 @@
-"""Judging many runs at once comes to the same as asking every hazard of each of them alone.
+"""Judging many runs at once, or one with the few hazards that its statements wake, comes to the same as asking every hazard of each of them alone.
 
 `check` is the plain engine: every hazard, every world, nothing left out and nothing taken over.
 """
@@ -16,6 +16,7 @@ import pytest
 from stablint import house, knowledge
 from stablint.hazard.checker import check
 from stablint.hazard.model import Finding, Open, load
+from stablint.hazard.rules import Rules
 from stablint.hazard.sieve import Sieve
 from stablint.hazard.sifted import check_sifted
 from stablint.inspect import inspect
@@ -104,11 +105,13 @@ def test_a_run_is_not_taken_for_another_that_says_it_elsewhere_or_for_another_ta
 
 
 def agree(found: Iterable[Run]) -> None:
-    """All of them through one sieve, and each by the plain engine."""
+    """All of them through one sieve, each with the hazards that it wakes alone, and each by the plain engine."""
     hazards = load()
-    sieve = Sieve(hazards)
+    sieve, rules = Sieve(hazards), Rules()
     for run in found:
-        assert told(run, check_sifted(run, sieve)) == told(run, check(run, hazards, alone=True)), run.id
+        plain = told(run, check(run, hazards, alone=True))
+        assert told(run, check_sifted(run, sieve)) == plain, run.id
+        assert told(run, check(run, rules.woken_by(run), alone=True)) == plain, run.id
 
 
 def example_runs(folder: Path, share: int) -> Iterator[Run]:
@@ -168,6 +171,15 @@ def test_runs_with_other_values_are_judged_as_if_each_were_alone(tmp_path: Path)
     assert len(found) > 80
     dice.shuffle(found)
     agree(found)
+
+
+@pytest.mark.slow
+def test_every_example_wakes_the_hazards_that_speak_of_it(tmp_path: Path) -> None:
+    dice, rules = random.Random(7), Rules()
+    every = rules.of_runs()
+    for run in example_runs(tmp_path, share=1):
+        for one in (run, changed(run, dice)):
+            assert told(one, check(one, rules.woken_by(one))) == told(one, check(one, every)), one.id
 
 
 @pytest.mark.slow

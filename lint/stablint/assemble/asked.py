@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from stablint.record import NamedTuple
 from stablint.run.fact import Fact
+from stablint.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # only loaded where there is something to suppress, or a GPU to know
     from stablint.dialect.fragment import Fragment

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from stablint import discover, locks
 from stablint.assemble.kept import Kept
@@ -17,6 +16,7 @@ from stablint.source import limits
 from stablint.source.text import UNOPENED
 from stablint.source.tree import Document, Problem, Text
 from stablint.target import model as models
+from stablint.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:  # only where a repository has such a program
     from stablint.dialect.at_hand import Program

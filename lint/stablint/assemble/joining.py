@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from typing import TYPE_CHECKING
 
 from stablint import discover
 from stablint.assemble.files import Files
@@ -13,6 +12,7 @@ from stablint.pattern import pattern
 from stablint.record import NamedTuple
 from stablint.run.fact import CLOSED, PRESUMED, Place
 from stablint.source.tree import NO_FOLDER
+from stablint.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
     from stablint.dialect.at_hand import Program

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from stablint.record import NamedTuple
 from stablint.source import limits
+from stablint.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # they are what is kept; nothing here makes one
     from stablint.assemble.joining import Followed, Part

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from collections.abc import Mapping as Table
-from typing import TYPE_CHECKING, Any
 
 from stablint import locks
 from stablint.assemble.asked import Options
@@ -18,6 +17,7 @@ from stablint.run.fact import Derived, Explicit, Fact, Statement, Supplied, fact
 from stablint.run.releases import Releases
 from stablint.source.tree import Mapping, Text, Unknown
 from stablint.target import model as models
+from stablint.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stablint.target.gpu import Gpu

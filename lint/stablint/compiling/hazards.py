@@ -1,4 +1,4 @@
-"""knowledge/hazards/**.yaml → `core` (what every check needs), `texts` (what a finding shows), `examples` (what the tests run)."""
+"""knowledge/hazards/**.yaml → `_core` (what every check needs), `texts` (what a finding shows), `examples` (what the tests run)."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ UNARY = frozenset({"is-integer", "one-of-enum", "is-set", "is-absent", "is-defau
 
 
 def compile_hazards(root: Path) -> dict[str, object]:
-    """`core` is what every check evaluates, a row of HOT a hazard; `told` what a finding needs besides."""
+    """`_core` is what every check evaluates, a row of HOT a hazard, in the form that waking.py gives it; `told` what a finding needs besides."""
     compiled = compile_folder(root / "hazards")
-    rows: list[dict[str, Any]] = compiled["core"]
+    rows: list[dict[str, Any]] = compiled.pop("core")
     return compiled | {
-        "core": [[row[key] for key in HOT] for row in rows],
+        "_core": [[row[key] for key in HOT] for row in rows],
         "told.rows": {row["id"]: {key: row[key] for key in ("message", "remedies", "evidence")} for row in rows},
     }
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from stablint.run.pep440 import release_key
+from stablint.run.pep440 import matcher, minor_of, release_key
 
 _NAMESPACE_CLASSES = ("TrainingArguments", "Seq2SeqTrainingArguments")
 _EXTRA = ("ge", "gt", "le", "lt", "deprecated", "new_param", "block", "refused", "from_kwargs", "init")
@@ -31,6 +31,7 @@ def compile_releases(folder: Path) -> dict[str, object]:
         versions[name] = sorted({*versions.get(name, ()), *releases}, key=release_key)
     known = {name: read.get(name) or _offered(listed) for name, listed in versions.items()} | read
     dates: dict[str, dict[str, date]] = yaml.safe_load((source / "dates.yaml").read_text(encoding="utf-8"))
+    bounds: dict[str, dict[str, dict[str, str]]] = yaml.safe_load((source / "bounds.yaml").read_text(encoding="utf-8"))
     result: dict[str, object] = {
         "releases": known,
         "release-days": {
@@ -42,12 +43,14 @@ def compile_releases(folder: Path) -> dict[str, object]:
         },
         "release-keys": {name: [release_key(version) for version in listed] for name, listed in known.items()},
         "releases-all": versions,
+        "release-keys-all": {name: [release_key(version) for version in listed] for name, listed in versions.items()},
         "releases-meant": {
             name: release_key(str(version))
             for name, version in yaml.safe_load((source / "meant.yaml").read_text(encoding="utf-8")).items()
         },
         "releases-read": list(read),
-        "release-bounds": yaml.safe_load((source / "bounds.yaml").read_text(encoding="utf-8")),
+        "release-bounds": bounds,
+        **{f"bounds/{name}": _first_and_last(rows, versions) for name, rows in bounds.items()},
         "spellings": yaml.safe_load((source / "spellings.yaml").read_text(encoding="utf-8")),
         "renames": _renames(yaml.safe_load((source / "renames.yaml").read_text(encoding="utf-8"))),
     }
@@ -175,6 +178,22 @@ def _short_names(libraries: list[dict[str, Any]]) -> dict[str, str]:
                 if "short" in span:
                     short[".".join([*path.split(".")[:-1], span["short"]])] = path
     return short
+
+
+def _first_and_last(rows: dict[str, dict[str, str]], versions: dict[str, list[str]]) -> dict[str, object]:
+    """What the releases of a framework take of each library: the first and the last minor release of which some listed release satisfies the
+    specifier, None where none does."""
+    taken = []
+    for row in rows.values():
+        found = {}
+        for library, specifier in row.items():
+            if not specifier:
+                continue
+            test = matcher(specifier)
+            minors = [minor_of(key) for version in versions.get(library, ()) if test(key := release_key(str(version)))]
+            found[library] = [min(minors), max(minors)] if minors else None
+        taken.append(found)
+    return {"minors": [minor_of(release_key(release)) for release in rows], "taken": taken}
 
 
 def _renames(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

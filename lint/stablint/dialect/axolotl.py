@@ -3,13 +3,12 @@ TrainingArguments."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
 from stablint.run.accepted import reader
 from stablint.run.fact import CLOSED, OPEN, is_unknown
 from stablint.source.tree import Entry, Scalar
+from stablint.typed import Any
 
 _OWN = (
     ("base_model", "model.name_or_path", "text"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from stablint.pattern import pattern
 from stablint.source.tree import Unknown
+from stablint.typed import Any
 
 Read = Callable[[Any], Any]
 Write = Callable[[Any, Any], Any]

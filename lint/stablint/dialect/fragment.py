@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
-from typing import Any
 
 from stablint.dialect.codec import CODECS
 from stablint.pattern import pattern
@@ -15,6 +14,7 @@ from stablint.run.fact import HIDDEN, MAYBE_HIDDEN, Explicit, Place, Secret, Sta
 from stablint.secrets.keys import conceal, may_be_none, names_secret
 from stablint.source.limits import Limit
 from stablint.source.tree import Call, Command, Document, Entry, Mapping, Node, Scalar, Sequence, Unknown
+from stablint.typed import Any
 
 
 class Block(NamedTuple):

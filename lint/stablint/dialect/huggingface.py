@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from collections.abc import Mapping as Table
-from typing import TYPE_CHECKING
 
 from stablint.dialect import deepspeed, peft
 from stablint.dialect.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled, statement
@@ -16,6 +15,7 @@ from stablint.record import NamedTuple
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.run.names import canonical, is_switch, known_key
 from stablint.source.tree import Entry, Mapping, Scalar, Unknown
+from stablint.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stablint.dialect.scripts import Script

@@ -6,11 +6,11 @@ A script may well have arguments of its own, so only a recipe that holds next to
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from stablint.dialect import huggingface
 from stablint.knowledge import load
 from stablint.run.names import known_key
+from stablint.typed import Any
 
 _found: dict[frozenset[str], tuple[str, ...]] = {}
 _of_others: dict[frozenset[str], tuple[str, ...]] = {}

@@ -6,10 +6,10 @@ Importing the module adds them to the codecs. A word that is none of theirs is l
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from stablint.dialect.codec import CODECS, WRITERS, Read, Unwritable, Write, read_text
 from stablint.source.tree import Unknown
+from stablint.typed import Any
 
 # Classes of optimizers by the names that TrainingArguments have for them (transformers trainer.py, get_optimizer_cls_and_kwargs).
 _OPTIMIZERS = {

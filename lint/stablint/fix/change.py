@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from stablint import knowledge
 from stablint.dialect.codec import Unwritable
@@ -19,6 +18,7 @@ from stablint.run.fact import ABSENT, CLOSED, Default, Explicit, Fact, Place, St
 from stablint.run.world import Run
 from stablint.source import limits
 from stablint.source.tree import Document, Edit, Entry, Mapping, Text, Verbatim
+from stablint.typed import Any
 
 _GUESSED = ("item.suggestion", "item.correction")  # names that a misspelled one may have meant
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from stablint.dialect.huggingface import TRL_ONLY
 from stablint.fix.writing import Change
@@ -28,6 +27,7 @@ from stablint.run.names import renamed
 from stablint.run.releases import Releases
 from stablint.run.world import World
 from stablint.source.tree import Scalar
+from stablint.typed import Any
 
 # What a training is: whoever repairs something else must leave it as it is.
 _TRAINING = {

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stablint import knowledge
 from stablint.fix.writing import Change, Impossible
 from stablint.run.fact import ABSENT, Default
 from stablint.run.world import Run
+from stablint.typed import Any
 
 _NAMED = "training.deepspeed"
 # What only one stage has, and what a stage that lacks it does not miss.

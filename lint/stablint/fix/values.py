@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any
 
 from stablint.fix.writing import Impossible
 from stablint.run.fact import ABSENT, is_unknown
+from stablint.typed import Any
 
 _FIELD = re.compile(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z]+))?\}")
 

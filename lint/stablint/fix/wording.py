@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from stablint.dialect import vocabulary
 from stablint.dialect.codec import Unwritable, write
@@ -13,6 +12,7 @@ from stablint.run.fact import Explicit
 from stablint.run.fields import field
 from stablint.run.world import Run
 from stablint.source.tree import Entry, Mapping
+from stablint.typed import Any
 
 # Arguments whose flag takes a dictionary as JSON (transformers 5.23.0 training_args.py, _VALID_DICT_FIELDS).
 _JSON = (

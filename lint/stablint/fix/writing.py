@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
 
 from stablint.record import NamedTuple
 from stablint.run.fact import Place, Secret
 from stablint.source.tree import Document, Edit, Entry, Unknown
+from stablint.typed import Any
 
 WRITERS = {
     "yaml": "stablint.source.yaml_edit",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
 
 from stablint.hazard.item import ItemWorld
 from stablint.run.derived import RULES
 from stablint.run.world import Run, Turns, World
+from stablint.typed import Any
 
 ROUNDS = 4  # another world may turn at releases that the newest one never asked about
 WORLDS = 64  # at most so many combinations of releases are looked at

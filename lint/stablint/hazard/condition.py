@@ -6,12 +6,12 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
-from typing import Any
 
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, Secret, is_unknown
 from stablint.run.pep440 import release_key
 from stablint.run.world import Turns, World
 from stablint.source.limits import MATCHED, SEARCHED
+from stablint.typed import Any
 
 Verdict = bool | None
 Condition = list[Any]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import deciding, evaluate
 from stablint.hazard.model import Finding, Hazard, Remedy
@@ -13,6 +11,7 @@ from stablint.language import gettext
 from stablint.run.fact import ABSENT, OWN, PRESUMED, Default, Derived, Explicit, Fact, Place
 from stablint.run.provenance import defaults, leaves
 from stablint.run.world import Run, World
+from stablint.typed import Any
 
 _RANK = {"info": 0, "warning": 1, "error": 2}
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from stablint.hazard.nearest import clearly_nearest, nearest
 from stablint.run.fact import Explicit
 from stablint.run.names import renamed
+from stablint.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stablint.hazard.item import ItemWorld

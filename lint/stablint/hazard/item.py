@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from stablint import knowledge
 from stablint.hazard.hints import belongs, correction, formerly, hint, meant, suggestion
@@ -13,6 +12,7 @@ from stablint.run.fields import FieldSpans, bases_at, class_exists_at, field, fi
 from stablint.run.names import Rename, renamed
 from stablint.run.pep440 import Key, release_key
 from stablint.run.world import NO_TURNS, Turns, World
+from stablint.typed import Any
 
 # `--trust_remote_code`, `lora_r` …: a dialect's own table gave such a key its meaning; only fields of the class are seen against it.
 _OF_CLASSES = ("training", "trainer", "lora", "quantization", "model")

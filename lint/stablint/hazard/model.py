@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Iterable
 
 from stablint import knowledge, language
 from stablint.record import NamedTuple
 from stablint.run.fact import Fact, Place
 from stablint.run.world import Run, World
+from stablint.typed import Any
 
 
 class Remedy(NamedTuple):
@@ -104,8 +106,20 @@ _loaded: list[tuple[Hazard, ...]] = []
 def load() -> tuple[Hazard, ...]:
     """The hazards of the knowledge, read once a process."""
     if not _loaded:
-        _loaded.append(tuple([Hazard(*row) for row in knowledge.load("core")]))
+        rows = json.loads(b"[" + knowledge.lines("core").rstrip(b"\n").replace(b"\n", b",") + b"]")
+        _loaded.append(tuple([Hazard(*row) for row in rows]))
     return _loaded[0]
+
+
+def load_some(numbers: Iterable[int], starts: list[int]) -> list[Hazard]:
+    """Those hazards of the knowledge, of which `starts` says where each one's line begins."""
+    if _loaded:
+        return [_loaded[0][number] for number in numbers]
+    text = knowledge.lines("core")
+    return [
+        Hazard(*row)
+        for row in json.loads(b"[" + b",".join([text[starts[n] : starts[n + 1] - 1] for n in numbers]) + b"]")
+    ]
 
 
 def from_row(row: dict[str, Any]) -> Hazard:

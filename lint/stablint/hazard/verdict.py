@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import Verdict, evaluate, every, facts_read, turns
 from stablint.hazard.finding import finding
@@ -13,6 +11,7 @@ from stablint.run.fact import is_unknown
 from stablint.run.pep440 import matcher
 from stablint.run.provenance import leaves
 from stablint.run.world import NO_TURNS, Turns, World
+from stablint.typed import Any
 
 
 def examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from stablint.language import gettext
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact
@@ -15,6 +14,7 @@ from stablint.report.snippet import snippet
 from stablint.report.style import Style
 from stablint.report.words import columns, first_sentences, message, wrapped
 from stablint.secrets.languages import PYTHON, language_of
+from stablint.typed import Any
 
 _WIDTH = 108
 _LABELS = [

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from stablint.report.model import Report
 from stablint.report.style import Style
 from stablint.report.summary import active, closing
+from stablint.typed import Any
 
 
 def render(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stablint.record import NamedTuple
 from stablint.source.tree import Edit, Seen, Text
+from stablint.typed import Any
 
 SEVERITIES = ("info", "warning", "error")
 

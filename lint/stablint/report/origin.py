@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from stablint.language import gettext
 from stablint.report.model import ReportedFact
 from stablint.report.plain import plain, shown
+from stablint.typed import Any
 
 _SINCE = re.compile(r">=([\w.]+)")
 _UNTIL = re.compile(r"<([\w.]+)")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any
 
 from stablint.run.fact import ABSENT
 from stablint.secrets.exit import cut
 from stablint.source.tree import Unknown
+from stablint.typed import Any
 
 _NODES = 500  # of one value: an anchor used a thousand times over need not be written out a thousand times
 _LONGEST = 100

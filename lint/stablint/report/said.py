@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from stablint.language import gettext
 from stablint.report.model import Diagnostic
 from stablint.report.plain import plain
 from stablint.report.words import first_sentences, message
 from stablint.secrets.masking import mask
+from stablint.typed import Any
 
 _FLAGS = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes", "manual": "by hand"}
 

@@ -7,11 +7,11 @@ a key that only it has is known, unless a release was stated.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import Any
 
 from stablint.knowledge import load
 from stablint.run.pep440 import Key, minor_of, text_of
 from stablint.run.releases import known_keys, oldest_meant
+from stablint.typed import Any
 
 
 class Reader:

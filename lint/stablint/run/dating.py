@@ -111,30 +111,27 @@ _OWN_READERS = frozenset({"axolotl"})
 def _bounded_by(framework: str, releases: Releases) -> Releases:
     """What a release asks for that is not listed itself is what the one before it asks for; of one newer than all nothing is known, and older
     ones took what is older. Which of several releases it is nobody knows: what lies between their bounds is left."""
-    rows = load("release-bounds").get(framework)
+    rows = load(f"bounds/{framework}") if framework else None
     if rows and framework in _OWN_READERS and not releases.stated(framework):
         return releases
     newest = releases.newest(framework) if rows else None
     if not rows or newest is None:
         return releases
-    minors = [minor_of(release_key(release)) for release in rows]
+    minors, taken = [tuple(minor) for minor in rows["minors"]], rows["taken"]
     if minor_of(newest) > minors[-1] or releases.is_unread(framework):
         return releases
-    taken = list(rows.values())
     places = {max(bisect_right(minors, minor_of(own)) - 1, 0) for own in releases.allowed(framework)}
     older = minor_of(releases.allowed(framework)[0]) < minors[0]
     for library in taken[-1]:
         allowed = releases.allowed(library)
-        specifiers = [taken[number].get(library, "") for number in sorted(places)]
-        if not allowed or releases.is_unread(library) or not all(specifiers):
+        if not allowed or releases.is_unread(library) or not all(library in taken[number] for number in places):
             continue
-        newest_minors = _minors(
-            library, specifiers[-1]
-        )  # an older release of the framework takes nothing newer, whether it says so or not
-        if not newest_minors:
+        bounds = [taken[number][library] for number in sorted(places)]
+        if bounds[-1] is None:
             continue
-        first = min(min(_minors(library, specifier), default=newest_minors[0]) for specifier in specifiers)
-        left = tuple(key for key in allowed if (older or first <= minor_of(key)) and minor_of(key) <= newest_minors[-1])
+        last = tuple(bounds[-1][1])  # an older release of the framework takes nothing newer, whether it says so or not
+        first = min(tuple((bound or bounds[-1])[0]) for bound in bounds)
+        left = tuple(key for key in allowed if (older or first <= minor_of(key)) and minor_of(key) <= last)
         if left and len(left) < len(allowed):
             releases = releases.narrow(library, left)
     return releases

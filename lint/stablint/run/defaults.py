@@ -5,14 +5,13 @@ A field that was renamed keeps its fact: where a release does not have the canon
 
 from __future__ import annotations
 
-from typing import Any
-
 from stablint.record import NamedTuple
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.fields import FieldSpans, field
 from stablint.run.names import spellings_of
 from stablint.run.pep440 import Key
 from stablint.run.releases import known_keys, meant_keys, place
+from stablint.typed import Any
 
 
 class Steady(NamedTuple):

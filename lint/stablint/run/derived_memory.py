@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stablint import knowledge
 from stablint.memory import state
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.world import Answer, World
 from stablint.source.tree import Unknown
+from stablint.typed import Any
 
 GIB = 2**30
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
 
 from stablint.run.fact import ABSENT, CLOSED, LIVE, OPEN, PRESUMED, Explicit, is_unknown
 from stablint.run.objective import ENCODERS, OBJECTIVES
 from stablint.run.world import Answer, World
 from stablint.source.tree import Unknown
+from stablint.typed import Any
 
 _PROMPT = ("PREFIX_ENCODER", "PREFIX_TUNING", "PROMPT_TUNING", "P_TUNING", "MULTITASK_PROMPT_TUNING", "CPT")
 

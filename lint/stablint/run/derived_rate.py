@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stablint.run.fact import ABSENT
 from stablint.run.world import Answer, Rule, World
 from stablint.source.tree import Unknown
 from stablint.target.learning_rate import Band, Published, band, goals, published
+from stablint.typed import Any
 
 # Optimizers whose rates are AdamW's, by the names of transformers 4.30.2 to 5.23.0 (training_args.py, OptimizerNames): a word that is none of
 # them may be anything, however near it comes.

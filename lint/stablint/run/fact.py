@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Union
 
 from stablint.record import NamedTuple
 from stablint.source.tree import Document, Entry, Unknown
+from stablint.typed import Any, Union
 
 Value = Any  # bool, int, float, str, None, list, dict, or Unknown
 

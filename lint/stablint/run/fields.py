@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
 
 from stablint.knowledge import load
 from stablint.run.fact import ABSENT
 from stablint.run.pep440 import Key, text_of
 from stablint.run.releases import known_keys, oldest_meant, place, written
 from stablint.source.tree import Unknown
+from stablint.typed import Any
 
 
 class FieldSpans:

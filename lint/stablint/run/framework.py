@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stablint import knowledge
 from stablint.run.fact import PRESUMED, Default, Fact, is_unknown
 from stablint.run.pep440 import release_key
 from stablint.source.tree import Unknown
+from stablint.typed import Any
 
 # Their defaults mean nothing while the feature is off; the dialect names a class where it is on.
 _SWITCHED = ("lora", "quantization")

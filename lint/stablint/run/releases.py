@@ -294,10 +294,14 @@ _KNOWN = Releases({}).shared()
 
 def listed_keys(library: str) -> list[Key]:
     """Every final release of the library, not only those that were read."""
-    versions: list[str] = load("releases-all").get(library, [])
-    keys = [release_key(version) for version in versions]
-    _write_down(library, keys, versions)
-    return keys
+    found = _listed.get(library)
+    if found is None:
+        found = _listed[library] = [tuple(key) for key in load("release-keys-all").get(library, ())]
+        _write_down(library, found, load("releases-all").get(library, ()))
+    return found
+
+
+_listed: dict[str, list[Key]] = {}
 
 
 def _snapshot(library: str, key: Key) -> tuple[Key, ...]:

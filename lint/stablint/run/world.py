@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
-from typing import Any
 
 from stablint.record import NamedTuple
 from stablint.run.defaults import profile
@@ -14,6 +13,7 @@ from stablint.run.framework import fills_in
 from stablint.run.pep440 import Key, release_key
 from stablint.run.releases import Releases
 from stablint.source.tree import Unknown
+from stablint.typed import Any
 
 Turns = frozenset[tuple[str, tuple[int, ...]]]
 NO_TURNS: Turns = frozenset()

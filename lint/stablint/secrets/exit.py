@@ -13,9 +13,9 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO, TextIO
 
 from stablint.pattern import pattern
+from stablint.typed import Any, BinaryIO, TextIO
 
 STARS = "*" * 8
 _MOST_HELD = 1_000_000  # characters of a line without an end that wait for it

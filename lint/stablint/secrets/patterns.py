@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+
+from stablint.typed import Any
 
 Match = re.Match[str]
 

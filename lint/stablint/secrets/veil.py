@@ -11,10 +11,10 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any
 
 from stablint.secrets.keys import looks_generated, names_secret
 from stablint.secrets.languages import JSON, PYTHON, RECIPE, SHELL, TOML, YAML, language_of
+from stablint.typed import Any
 
 Span = tuple[int, int]
 NOTEBOOK = "notebook"

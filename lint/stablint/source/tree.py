@@ -6,9 +6,8 @@ Knows nothing of dialects: a key is a string and a value is what the format's ow
 
 from __future__ import annotations
 
-from typing import Any, Union
-
 from stablint.record import NamedTuple
+from stablint.typed import Any, Union
 
 MARK = "stablint:"  # what a comment says to us begins so
 

@@ -7,10 +7,9 @@ the same tree, position for position (tests/source/test_yaml_plain.py).
 
 from __future__ import annotations
 
-from typing import Union
-
 from stablint.source.tree import Entry, Mapping, Node, Scalar, Sequence
 from stablint.source.yaml_scalar import is_name, remembered
+from stablint.typed import Union
 
 _Data = Union[Mapping, Sequence, Scalar]
 _new = tuple.__new__  # a named tuple without its Python frame

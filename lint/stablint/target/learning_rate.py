@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from stablint import knowledge
 from stablint.record import NamedTuple
+from stablint.typed import Any
 
 METHODS = ("full", "lora", "qlora")
 _ADAMW = ("adamw", "paged")  # other optimisers have rates of another scale

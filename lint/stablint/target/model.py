@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
 from stablint import knowledge
 from stablint.record import NamedTuple
 from stablint.target import model_size
 from stablint.target.model_name import Tokens, component, drafts, nominal, quantised, tokens
+from stablint.typed import Any
 
 Facts = dict[str, Any]
 

@@ -7,7 +7,8 @@ and of a multimodal model only the text part is counted here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from stablint.typed import Any
 
 Config = Mapping[str, Any]
 

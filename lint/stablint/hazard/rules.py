@@ -1,0 +1,69 @@
+"""The hazards that count for a run: all of the knowledge's that a choice lets pass, of one run by itself only those that it can wake.
+
+Reading the rows of all hazards costs a tenth of the check of one file, and to ask them a quarter; nine in ten need a statement that
+the file does not make. Which statements those are is worked out when the knowledge is compiled (compiling/waking.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from stablint import knowledge
+from stablint.hazard.model import Hazard, load, load_some
+from stablint.hazard.news import kinds
+from stablint.run.world import Run
+from stablint.typed import Any
+
+Choice = Callable[[Iterable[Hazard]], tuple[Hazard, ...]]
+
+
+class Rules(Collection[Hazard]):
+    """`choose` takes some hazards of the knowledge, and gives those that count, one by one and in their order."""
+
+    def __init__(self, choose: Choice = tuple) -> None:
+        self._choose = choose
+        self._every: tuple[Hazard, ...] | None = None
+
+    def every(self) -> tuple[Hazard, ...]:
+        if self._every is None:
+            self._every = self._choose(load())
+        return self._every
+
+    def __contains__(self, hazard: object) -> bool:
+        return hazard in self.every()
+
+    def __len__(self) -> int:
+        return len(self.every())
+
+    def __iter__(self) -> Iterator[Hazard]:
+        return iter(self.every())
+
+    def of_runs(self) -> tuple[Hazard, ...]:
+        """Those about what runs say."""
+        return tuple(hazard for hazard in self.every() if not hazard.at.startswith("file."))
+
+    def of_files(self) -> tuple[Hazard, ...]:
+        """Those about what is wrong with a file's text."""
+        index = knowledge.load("waking")
+        return self._choose(load_some(index["files"], index["starts"]))
+
+    def woken_by(self, run: Run) -> tuple[Hazard, ...]:
+        """Those of `of_runs` that may say something of this run: all others say nothing."""
+        index = knowledge.load("waking")
+        return self._choose(load_some(sorted(_woken(index["clauses"], run)), index["starts"]))
+
+
+def _woken(clauses: list[Any], run: Run) -> Iterator[int]:
+    stated = {*run.explicit, *run.supplied}
+    settings: frozenset[str] = frozenset().union(*map(kinds, run.explicit))
+    framework = run.framework
+    for frameworks, patterns, facts, numbers in clauses:
+        if frameworks and framework and framework not in frameworks:
+            continue
+        if patterns and settings.isdisjoint(patterns):
+            continue
+        for names in facts:
+            if stated.isdisjoint(names):
+                break
+        else:
+            yield from numbers
