@@ -56,7 +56,7 @@ class Rules(Collection[Hazard]):
 def _woken(clauses: list[Any], run: Run) -> Iterator[int]:
     stated = {*run.explicit, *run.supplied}
     settings: frozenset[str] = frozenset().union(*map(kinds, run.explicit))
-    framework = run.framework
+    framework = "" if "derived.framework" in stated else run.framework  # `--set derived.framework=trl`
     for frameworks, patterns, facts, numbers in clauses:
         if frameworks and framework and framework not in frameworks:
             continue
