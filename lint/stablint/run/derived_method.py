@@ -456,9 +456,10 @@ def _of_adapter(w: World, name: str) -> Any:
     return value
 
 
-# Methods whose models refuse no kind of module (peft 0.20.0 tuners/*/model.py), or want whole blocks.
-_OF_ANY_MODULE = frozenset(
-    ["LN_TUNING", "TRAINABLE_TOKENS", "ADAPTION_PROMPT", "OSF", "PEANUT", "GLORA", "LILY", "XLORA", "CARTRIDGE", "SHADOW", "SUPERTUNING"]
+# Methods whose models refuse no kind of module (peft 0.20.0 tuners/*/model.py), or want whole blocks. A tuple, since a file may state a
+# mapping where a word is meant, and a set cannot be asked for one.
+_OF_ANY_MODULE = (
+    "LN_TUNING", "TRAINABLE_TOKENS", "ADAPTION_PROMPT", "OSF", "PEANUT", "GLORA", "LILY", "XLORA", "CARTRIDGE", "SHADOW", "SUPERTUNING"
 )  # fmt: skip
 
 
