@@ -129,6 +129,33 @@ def test_a_program_that_takes_axolotls_keys_one_by_one_owns_them(tmp_path, files
     assert ("axolotl-unread-key" in rules(found, "warning")) is told
 
 
+LITGPT = """out_dir: out
+precision: 16-mixed
+tokenizer_dir: data/tokenizer
+strategy: auto
+devices: 1
+optimizer: {class_path: torch.optim.AdamW}
+train:
+  global_batch_size: 8
+  micro_batch_size: 1
+  max_tokens: 1000
+  gradient_checkpointing: true
+"""
+LOOP = """import argparse, yaml
+from litgpt.model import GPT
+parser = argparse.ArgumentParser()
+parser.add_argument("--train-config", default="configs/kaggle.yaml")
+cfg = yaml.safe_load(open(parser.parse_args().train_config))
+fit(GPT, cfg["precision"], cfg.get("strategy"), cfg["train"], cfg.get("devices", 1))
+"""
+
+
+@pytest.mark.parametrize(("files", "told"), [({"run_train.py": LOOP}, False), ({}, True)])
+def test_a_loop_that_takes_its_model_from_litgpt_owns_its_file(tmp_path, files, told):
+    found = inspected(tmp_path, {"configs/local.yaml": LITGPT, ".git/HEAD": "", **files})
+    assert ("litgpt-unknown-argument" in rules(found, "error")) is told
+
+
 TAKES_FIVE = TAKER.replace('open("cfg.yaml")', "{opened}")
 
 

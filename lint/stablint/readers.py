@@ -40,7 +40,7 @@ _LOADS_BY_DEFAULT = re.compile(
 )
 _ATTRIBUTES = re.compile(r"\.([a-z]\w+)\b(?!\s*\()")
 _FIELD = re.compile(r"^[ \t]+(\w+)[ \t]*:", re.MULTILINE)
-_DIALECTS = frozenset({"llamafactory", "ms-swift", "hf-args", "trl", "axolotl"})
+_DIALECTS = frozenset({"llamafactory", "ms-swift", "hf-args", "trl", "axolotl", "litgpt"})
 _ARGUMENTS = "transformers.TrainingArguments"
 _ENOUGH = 3  # keys that a program takes one by one
 

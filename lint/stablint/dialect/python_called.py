@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from stablint.dialect.fragment import last_word
 from stablint.dialect.python_seen import calls, is_call, of_call, seen_in
 from stablint.dialect.python_unseen import unless, unseen
+from stablint.pattern import pattern
 from stablint.run.fact import Statement
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
@@ -195,11 +196,15 @@ def _resolved(text: str, expression: str, start: int, depth: int = 4) -> list[tu
     return found
 
 
+# The pad token becomes another one: what was added for padding stands in no row.
+_PADS_WITH = pattern(r"\.pad_token(?:_id)?[ \t]*=(?!=)")
+
+
 def _tokens(document: Document, module: Module, loader: Call) -> Iterator[Statement]:
     """Tokens that the program adds to its tokenizer, and whether the model's embeddings grow with them."""
     added = [call for call in module.calls if last_word(call.name) in ("add_tokens", "add_special_tokens")]
     added = [call for call in added if not call.conditional and _new(call)]
-    if not added:
+    if not added or (not _learned(added) and _PADS_WITH.search(document.text.text, added[0].end)):
         return
     first = added[0]
     resized = seen_in(r"resize_token_embeddings|resize_and_embedding|smart_tokenizer|set_input_embeddings|setup_chat_format"
@@ -215,8 +220,13 @@ def _new(call: Call) -> bool:
     if isinstance(node, Sequence):
         return any(isinstance(one, Scalar) and isinstance(one.value, str) for one in node.items)
     if isinstance(node, Mapping):
-        return bool(node.entries)
+        return any(isinstance(one.value, (Scalar, Sequence)) and not _is_name(one.value) for one in node.entries)
     return isinstance(node, Scalar) and isinstance(node.value, str)
+
+
+def _is_name(node: Node) -> bool:
+    """A variable, or what is looked up in the tokenizer: it may have that token."""
+    return isinstance(node, Scalar) and not isinstance(node.value, str)
 
 
 def _learned(added: list[Call]) -> bool:
