@@ -292,3 +292,43 @@ def test_fix_names_what_it_fixed(tmp_path, monkeypatch, capsys):
     assert main(["train.yaml", "--gpu", "A100-80GB", "--fix"]) == 0
     told = capsys.readouterr().out
     assert "Fixed 3 findings.\n  P101 train.yaml: train in bf16\n  S111 train.yaml: " in told and "(2 ×)\n" in told
+
+
+CROSSED = "output_dir: out\nfp16: true\nbf16: true\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 2\n"
+
+
+@pytest.mark.parametrize(("columns", "widest"), [("60", 60), ("10", 40), ("", 108), ("300", 108), ("wide", 108)])
+def test_a_report_is_as_wide_as_the_terminal(tmp_path, monkeypatch, capsys, columns, widest):
+    (tmp_path / "train.yaml").write_text(CROSSED + f"# {'long ' * 40}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", columns)
+    assert main(["train.yaml"]) == 1
+    told = capsys.readouterr().out.splitlines()
+    label = next(line for line in told if line.lstrip().startswith("why:"))
+    assert len(label) <= widest
+    if widest < 108:
+        notes = [line for line in told if line.startswith(" ") and "https://" not in line]
+        assert max(map(len, notes)) <= max(widest, 48), notes
+    else:
+        assert max(map(len, told)) > 60
+
+
+def test_what_a_host_of_code_shows_is_named_from_the_top_of_the_repository(tmp_path, monkeypatch, capsys):
+    (tmp_path / ".git").mkdir()
+    inner = tmp_path / "a b" / "configs"
+    inner.mkdir(parents=True)
+    (inner / "train.yaml").write_text(CROSSED)
+    monkeypatch.chdir(inner)
+    assert main(["train.yaml", "--output-format", "sarif"]) == 1
+    results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    places = [one["physicalLocation"]["artifactLocation"]["uri"] for result in results for one in result["locations"]]
+    assert places and set(places) == {"a%20b/configs/train.yaml"}
+    main(["train.yaml", "--output-format", "github"])
+    assert "file=a b/configs/train.yaml," in capsys.readouterr().out
+    main(["train.yaml", "--output-format", "gitlab"])
+    assert {one["location"]["path"] for one in json.loads(capsys.readouterr().out)} == {"a b/configs/train.yaml"}
+    main(["train.yaml", "--output-format", "concise"])
+    assert capsys.readouterr().out.startswith("train.yaml:")  # who reads it stands in the folder
+    monkeypatch.chdir(tmp_path.parent)
+    main([str(inner / "train.yaml"), "--output-format", "github"])
+    assert "file=a b/configs/train.yaml," in capsys.readouterr().out  # no repository here: that of the file

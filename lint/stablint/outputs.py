@@ -18,6 +18,7 @@ from stablint.typed import Any
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 FOR_PEOPLE = ("full", "concise")
+ON_A_HOST = ("sarif", "github", "gitlab")  # shown beside the code: these name a file from the top of its repository
 A_LINK = "a link leads it out of the repository, to {}: nothing is written there; name that file itself if it is meant"
 
 
@@ -168,9 +169,14 @@ def _render(
         return concise.render(report, color=colored, fixed=fixed, tail=tail)
     texts = language.texts(house_texts) if report.diagnostics else {}
     if output.format == "full":
-        from stablint.report import full
+        from stablint.report import full, words
 
-        return full.render(report, texts, color=colored, secrets=secrets, fixed=fixed, tail=tail)
+        width = words.WIDTH if output.file is not None else exit.columns(words.WIDTH)
+        return full.render(report, texts, color=colored, secrets=secrets, fixed=fixed, tail=tail, width=width)
+    if output.format in ON_A_HOST and report.diagnostics:
+        from stablint.rooted import rooted
+
+        report = rooted(report, os.getcwd())
     text: str = import_module(f"stablint.report.{output.format}").render(report, texts, secrets=secrets)
     return text
 

@@ -12,7 +12,7 @@ from stablint.language import gettext
 from stablint.report.model import FileEdits
 from stablint.report.plain import named, plain
 from stablint.report.style import Style
-from stablint.report.words import columns, wrapped
+from stablint.report.words import columns, screen, wrapped
 from stablint.run.fact import ABSENT
 from stablint.source.edit import apply
 
@@ -56,10 +56,11 @@ def _said(word: str, text: str) -> list[str]:
     if not text.isascii():
         head = " " * (14 - columns(word)) + word + ":"
         return [
-            f"{' ' * 15 if number else head} {line}" for number, line in enumerate(wrapped(plain(text), _WIDTH - 16))
+            f"{' ' * 15 if number else head} {line}"
+            for number, line in enumerate(wrapped(plain(text), screen(_WIDTH) - 16))
         ]
     return textwrap.wrap(
-        plain(text), _WIDTH, initial_indent=f"{word + ':':>15} ", subsequent_indent=" " * 16, break_long_words=False, break_on_hyphens=False
+        plain(text), screen(_WIDTH), initial_indent=f"{word + ':':>15} ", subsequent_indent=" " * 16, break_long_words=False, break_on_hyphens=False
     )  # fmt: skip
 
 

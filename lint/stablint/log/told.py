@@ -12,7 +12,7 @@ from stablint.log.reading import Reading
 from stablint.report.model import Fix
 from stablint.report.plain import clipped, named, plain
 from stablint.report.style import Style
-from stablint.report.words import wrapped
+from stablint.report.words import screen, wrapped
 
 _COLOUR = {"certain": "error", "likely": "warning", "possible": "info"}
 _WIDE = 100
@@ -134,7 +134,11 @@ def _code(text: str) -> str:
 def _wrapped(text: str, indent: str) -> list[str]:
     if text.isascii():
         return textwrap.wrap(
-            plain(text), _WIDE, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False
+            plain(text),
+            screen(_WIDE),
+            initial_indent=indent,
+            subsequent_indent=indent + "  ",
+            break_long_words=False,
         )
-    lines = wrapped(plain(text), _WIDE - len(indent) - 2)
+    lines = wrapped(plain(text), screen(_WIDE) - len(indent) - 2)
     return [f"{indent}{'  ' if number else ''}{line}" for number, line in enumerate(lines)]

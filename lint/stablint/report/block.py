@@ -12,11 +12,10 @@ from stablint.report.plain import plain, shown
 from stablint.report.said import how
 from stablint.report.snippet import snippet
 from stablint.report.style import Style
-from stablint.report.words import columns, first_sentences, message, wrapped
+from stablint.report.words import WIDTH, columns, first_sentences, message, wrapped
 from stablint.secrets.languages import PYTHON, language_of
 from stablint.typed import Any
 
-_WIDTH = 108
 _LABELS = [
     "with",
     "because",
@@ -31,30 +30,34 @@ _LABELS = [
 _FACTS = 5  # shown of a finding's; the JSON report has them all
 
 
-def block(diagnostic: Diagnostic, text: Mapping[str, Any], style: Style, secrets: frozenset[str]) -> str:
-    """`text` is the hazard's; `secrets` are masked before long lines are cut."""
-    return "\n".join(_lines(diagnostic, text, style, secrets))
+def block(diagnostic: Diagnostic, text: Mapping[str, Any], style: Style, secrets: frozenset[str], width: int) -> str:
+    """`text` is the hazard's; `secrets` are masked before long lines are cut; `width` in columns."""
+    return "\n".join(_lines(diagnostic, text, style, secrets, width))
 
 
-def _lines(diagnostic: Diagnostic, text: Mapping[str, Any], style: Style, secrets: frozenset[str]) -> Iterator[str]:
+def _lines(
+    diagnostic: Diagnostic, text: Mapping[str, Any], style: Style, secrets: frozenset[str], width: int
+) -> Iterator[str]:
     severity = style.paint(diagnostic.severity, f"{diagnostic.severity} {diagnostic.code}")
     yield f"{style.paint('bold', plain(header(diagnostic)))}: {severity} {plain(diagnostic.rule)}"
-    yield f"  {style.paint('bold', plain(message(diagnostic)))}"
-    yield from _excerpt(diagnostic, style, secrets)
+    said = plain(message(diagnostic))
+    # At its full width a message is one line, which who searches for it finds whole.
+    yield from (f"  {style.paint('bold', line)}" for line in (wrapped(said, width - 2) if width < WIDTH else [said]))
+    yield from _excerpt(diagnostic, style, secrets, width)
     for label, words in _notes(diagnostic, text):
-        first, *rest = wrapped(words, _WIDTH - 13) or [""]
+        first, *rest = wrapped(words, width - 13) or [""]
         name = gettext(label)
         yield f"  {style.paint('dim', ' ' * (9 - columns(name)) + name + ':')} {first}"
         yield from (f"{' ' * 13}{line}" for line in rest)
 
 
-def _excerpt(diagnostic: Diagnostic, style: Style, secrets: frozenset[str]) -> Iterator[str]:
+def _excerpt(diagnostic: Diagnostic, style: Style, secrets: frozenset[str], width: int) -> Iterator[str]:
     if diagnostic.text is None:
         return
     seen = diagnostic.seen
     shown_in = (seen.source, seen.start, seen.end) if seen else (diagnostic.text.text, diagnostic.start, diagnostic.end)
     language = language_of(diagnostic.text.path) if seen is None else PYTHON
-    part = snippet(*shown_in, secrets, language)
+    part = snippet(*shown_in, secrets, language, width)
     margin = " " * len(str(part.line))
     bar = style.paint("dim", "|")
     yield f"  {margin} {bar}"

@@ -9,7 +9,7 @@ from typing import Any
 from stablint.language import gettext
 from stablint.report.plain import plain, shown
 from stablint.report.style import Style
-from stablint.report.words import wrapped
+from stablint.report.words import screen, wrapped
 
 _WIDTH = 100
 
@@ -129,7 +129,7 @@ def sections(
 
 
 def _bullet(text: str) -> Iterator[str]:
-    first, *rest = wrapped(plain(text), _WIDTH - 2)
+    first, *rest = wrapped(plain(text), screen(_WIDTH) - 2)
     yield f"- {first}"
     yield from (f"  {line}" for line in rest)
 
@@ -137,7 +137,7 @@ def _bullet(text: str) -> Iterator[str]:
 def _paragraphs(text: str) -> list[str]:
     lines: list[str] = []
     for paragraph in text.strip().split("\n\n"):
-        lines += ["", *wrapped(plain(paragraph.replace("\n", " ")), _WIDTH)]
+        lines += ["", *wrapped(plain(paragraph.replace("\n", " ")), screen(_WIDTH))]
     return lines[1:]
 
 
@@ -181,7 +181,9 @@ def _remedy(remedy: Mapping[str, Any]) -> Iterator[str]:
         title=remedy["title"], safety=gettext(_SAFETY[remedy.get("safety", "manual")])
     )
     if remedy.get("because"):
-        first, *rest = wrapped(plain(gettext("not safe: {because}").format(because=remedy["because"])), _WIDTH - 2)
+        first, *rest = wrapped(
+            plain(gettext("not safe: {because}").format(because=remedy["because"])), screen(_WIDTH) - 2
+        )
         yield from (f"  {line}" for line in (first, *rest))
     for condition in _conditions(remedy.get("when") or []):
         yield (
@@ -219,7 +221,7 @@ def _place(recipe: Mapping[str, Any]) -> str:
 
 def _evidence(evidence: Mapping[str, Any]) -> list[str]:
     lines = [gettext(_GRADES.get(evidence["grade"], evidence["grade"]))]
-    lines += wrapped(plain(" ".join(str(evidence.get("note") or "").split())), _WIDTH)
+    lines += wrapped(plain(" ".join(str(evidence.get("note") or "").split())), screen(_WIDTH))
     return [*lines, *(plain(str(source)) for source in evidence.get("sources") or ())]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from stablint.report.model import Report
 from stablint.report.style import Style
 from stablint.report.summary import active, closing
+from stablint.report.words import WIDTH
 from stablint.typed import Any
 
 
@@ -18,8 +19,9 @@ def render(
     secrets: frozenset[str] = frozenset(),
     fixed: int = 0,
     tail: str = "short",
+    width: int = WIDTH,
 ) -> str:
-    """`texts` are the hazards' texts by rule; `secrets` are masked before long lines are cut; `tail`: the last lines, see `closing`."""
+    """`texts` are the hazards' texts by rule; `secrets` are masked before long lines are cut; `tail`: the last lines, see `closing`; `width` in columns."""
     blocks: list[str] = []
     if findings := active(report):
         from stablint.report.block import block  # not needed for a clean file, which is what most checks are of
@@ -29,7 +31,7 @@ def render(
             # Said once: twenty findings of one rule have one reason.
             text = {} if diagnostic.rule in explained else texts.get(diagnostic.rule, {})
             explained.add(diagnostic.rule)
-            blocks.append(block(diagnostic, text, style, secrets))
+            blocks.append(block(diagnostic, text, style, secrets, width))
     if last := "\n".join(closing(report, tail, fixed=fixed)):
         blocks.append(last)
     return "\n\n".join(blocks) + "\n" if blocks else ""

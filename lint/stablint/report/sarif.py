@@ -38,7 +38,13 @@ def document(report: Report, texts: Mapping[str, Mapping[str, Any]], secrets: fr
         "invocations": [invocation],
         "columnKind": "unicodeCodePoints",
         "newlineSequences": ["\r\n", "\n", "\r"],
-        "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder in which stablint was run."}}},
+        "originalUriBaseIds": {
+            _ROOT: {
+                "description": {
+                    "text": "The top of the repository; where there is none, the folder in which stablint was run."
+                }
+            }
+        },
         "results": [_result(diagnostic, numbers[diagnostic.code], secrets) for diagnostic in report.diagnostics],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}

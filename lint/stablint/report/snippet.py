@@ -8,8 +8,8 @@ from stablint.report.plain import commands, plain
 from stablint.secrets.masking import covered, mask
 from stablint.secrets.veil import veiled
 
-_COLUMNS = 110  # of source shown
-_BEFORE = 60  # of them at most in front of the span
+_COLUMNS = 110  # of source shown where the screen is wide
+_BESIDE = 10  # columns that the number of the line, its bar and the ellipses take
 _TAB = 4
 
 
@@ -23,15 +23,23 @@ class Snippet(NamedTuple):
     last_line: int
 
 
-def snippet(text: str, start: int, end: int, secrets: frozenset[str] = frozenset(), language: str = "") -> Snippet:
+def snippet(
+    text: str,
+    start: int,
+    end: int,
+    secrets: frozenset[str] = frozenset(),
+    language: str = "",
+    width: int = _COLUMNS + _BESIDE,
+) -> Snippet:
     """The first line of `text[start:end]`, cut to a screen's width around the span. `language`: how bare words in it are read."""
+    most = min(_COLUMNS, width - _BESIDE)
     line, column = locate(text, start)
     first = line_starts(text)[line - 1]
     # Masked before it is cut: half a token has lost the shape by which it is known.
     source = mask(line_text(veiled(covered(text, language), language), line), secrets, same_length=True)
     from_, to = min(column - 1, len(source)), min(max(end - first, column), max(len(source), column))
-    left = max(0, from_ - _BEFORE)
-    right = min(len(source), left + _COLUMNS)
+    left = max(0, from_ - most * 6 // 11)
+    right = min(len(source), left + most)
     cells = [_cell(character) for character in source[left:right]]
     for offset in commands(source[left:right]):
         cells[offset] = (r"\x23", 4)

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 
 from stablint.report.model import Diagnostic
+from stablint.secrets import exit
 
+WIDTH = 108  # columns of a finding that goes to no terminal
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`0-9])|(?<=[。！？])")
 # What stays with the word before it, and what with the word behind it.
 _CLOSING, _OPENING = frozenset("，。：；！？、）》」』】”’"), frozenset("（《「『【“‘")
@@ -40,6 +42,11 @@ def wrapped(text: str, width: int) -> list[str]:
         else:
             line = f"{line} {word}" if line else word
     return [*lines, line] if line else lines
+
+
+def screen(most: int) -> int:
+    """How wide a line on standard output may be."""
+    return exit.columns(most)
 
 
 def columns(text: str) -> int:

@@ -48,6 +48,7 @@ def masked(text: str, *, data: bool = False) -> str:
     return mask(text, _known[0], data=data)
 
 
+_NARROWEST = 40  # columns: less is no terminal that somebody reads a report in
 _BEHIND = 4_096  # characters behind a cut that may belong to what begins in front of it
 
 
@@ -219,6 +220,16 @@ def write_report(path: str, text: str) -> None:
 
 def is_terminal(*, error: bool = False) -> bool:
     return (sys.stderr if error else sys.stdout).isatty()
+
+
+def columns(most: int) -> int:
+    """How many columns a line for people may take: `most`, or what COLUMNS or the terminal has, if that is less."""
+    said = os.environ.get("COLUMNS", "")
+    wide = int(said) if said.isdecimal() else 0
+    if not wide and sys.stdout.isatty():
+        with suppress(OSError):  # a terminal that does not tell
+            wide = os.get_terminal_size(sys.stdout.fileno()).columns
+    return max(_NARROWEST, min(most, wide)) if wide else most
 
 
 def stream(*, error: bool = False) -> TextIO:
