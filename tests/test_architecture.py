@@ -48,6 +48,7 @@ ALLOWED = {
         "language",
     },
     "report": {"source.tree", "run.fact", "stablint", "secrets", "language"},
+    "rooted": {"discover", "source", "report"},
     "grouping": {"source", "faults", "run", "hazard", "fix", "report", "secrets", "language"},
     "referrers": {"discover"},
     "repository": {"discover", "assemble", "dialect"},
