@@ -8,8 +8,7 @@ from stablint.report.plain import commands, plain
 from stablint.secrets.masking import covered, mask
 from stablint.secrets.veil import veiled
 
-_COLUMNS = 110  # of source shown where the screen is wide
-_BESIDE = 10  # columns that the number of the line, its bar and the ellipses take
+EXCERPT = 110  # of source shown where the screen is wide
 _TAB = 4
 
 
@@ -29,10 +28,9 @@ def snippet(
     end: int,
     secrets: frozenset[str] = frozenset(),
     language: str = "",
-    width: int = _COLUMNS + _BESIDE,
+    most: int = EXCERPT,
 ) -> Snippet:
-    """The first line of `text[start:end]`, cut to a screen's width around the span. `language`: how bare words in it are read."""
-    most = min(_COLUMNS, width - _BESIDE)
+    """The first line of `text[start:end]`, cut to at most `most` columns around the span. `language`: how bare words in it are read."""
     line, column = locate(text, start)
     first = line_starts(text)[line - 1]
     # Masked before it is cut: half a token has lost the shape by which it is known.
