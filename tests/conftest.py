@@ -10,6 +10,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+os.environ.pop("COLUMNS", None)  # xdist says 80 to its workers, and a report is as wide as that says
+
 os.environ["LC_ALL"] = "C.UTF-8"  # stablint speaks the language of the locale, and the tests expect English
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
