@@ -27,7 +27,7 @@ ALLOWED = {
     "run": {"source", "target", "memory", "knowledge"},
     "target": {"source", "run", "knowledge"},
     "dialect": {"source", "run", "knowledge", "secrets"},
-    "discover": {"source"},
+    "discover": {"language", "source"},
     "pins": {"run"},
     "locks": {"run", "pins"},
     "faults": {"source.tree", "secrets"},
@@ -62,7 +62,7 @@ ALLOWED = {
     "comments": {"source"},
     "directives": {"source", "comments", "report"},
     "baseline": {"report"},
-    "unused": {"source", "directives", "policy", "hazard", "report"},
+    "unused": {"language", "source", "directives", "policy", "hazard", "report"},
     "suppress": {"source", "comments", "directives", "policy", "baseline", "unused", "hazard", "report"},
     "judging": {"source", "faults", "assemble", "hazard", "run", "rulebook"},
     "dividing": {
@@ -100,7 +100,7 @@ ALLOWED = {
     # Authors' side: never on the path of a check.
     "schema": set(),
     "fitting": {"source.tree", "language", "run", "memory", "fix", "report", "knowledge"},
-    "proposing": {"fitting", "memory", "run", "target", "inspect", "knowledge"},
+    "proposing": {"language", "fitting", "memory", "run", "target", "inspect", "knowledge"},
     "advising": {"source", "language", "run", "fitting", "fix", "hazard", "report", "knowledge"},
     "log": {"knowledge", "language", "source", "run", "hazard", "fitting", "report", "inspect"},
     "compile": {"compiling"},

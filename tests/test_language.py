@@ -96,6 +96,77 @@ def test_what_programs_read_is_english_unless_chinese_is_asked_for(run, monkeypa
     assert {key for key in one if one[key] != other[key]} <= {"message", "fix", "facts"}
 
 
+def test_lang_stands_before_the_command_as_well(run):
+    assert run("--lang", "zh", "explain", "P101") == run("explain", "P101", "--lang", "zh")
+    assert run("--lang=zh", "train.yaml")[1] == run("train.yaml", "--lang=zh")[1]
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_help_in_chinese(run, capsys, command):
+    with pytest.raises(SystemExit):
+        cli.main([command, "--lang", "zh", "--help"])
+    told = capsys.readouterr().out
+    assert told.startswith("用法：") and "选项" in told and "显示此帮助并退出" in told
+    assert not {"usage:", "options:", "show this help"} & {
+        word for word in ("usage:", "options:", "show this help") if word in told
+    }
+
+
+def test_the_list_of_commands_in_chinese(run):
+    code, told = run("--lang", "zh", "--help")
+    assert code == 0 and told.startswith("用法：") and "检查文件和文件夹" in told and "commands:" not in told
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("nothing.yaml",), "`nothing.yaml` 不存在"),
+        (("train.yaml", "--gpu", "T40"), "未知 GPU `T40`：您是指"),
+        (("explain", "Q999"), "没有名为 `Q999` 的规则：您是指"),
+        (("schema", "axolotll"), "没有名为 `axolotll` 的配置：您是指 `axolotl` 吗"),
+        (("train.yaml", "--with", "transformer==5.0"), "没有名为 `transformer` 的库"),
+    ],
+)
+def test_refusals_in_chinese(run, capsys, words, part):
+    assert cli.main([*words, "--lang", "zh"]) == 2
+    assert part in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("check", "train.yaml", "--selct"), "无法识别的参数：--selct：您是指 --select 吗"),
+        (("fit",), "缺少以下参数：FILE"),
+        (("check", "train.yaml", "--jobs", "many"), "参数 --jobs：'many' 不是这样的数"),
+        (("check", "train.yaml", "--fail-on", "all"), "参数 --fail-on：'all' 不是"),
+        (("check", "train.yaml", "--model"), "参数 --model：需要一个值"),
+    ],
+)
+def test_what_argparse_refuses_is_told_in_chinese(run, capsys, words, part):
+    with pytest.raises(SystemExit):
+        cli.main([*words, "--lang", "zh"])
+    assert part in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("config", "train.yaml"), ("没有设置文件", "默认", "条规则")),
+        (("doctor",), ("未安装", "请指出训练所用的 GPU")),
+        (("fit", "sft.yaml", "--gpu", "T4"), ("每行最多 4096 个 token", "一个进程")),
+        (
+            ("new", "--model", "Qwen/Qwen2.5-7B-Instruct", "--gpu", "RTX 4090 x4", "--framework", "trl"),
+            ("每张卡需要", "未采用：", "个进程"),
+        ),
+    ],
+)
+def test_more_commands_in_chinese(run, words, parts):
+    example = Path(__file__).parents[1] / "examples" / "qwen2-sft-fp16" / "train.yaml"
+    Path("sft.yaml").write_text(example.read_text(encoding="utf-8"), encoding="utf-8")
+    told = run(*words, "--lang", "zh")[1]
+    assert [part for part in parts if part not in told] == [], told
+
+
 def test_an_unknown_language_is_refused(run, capsys):
     assert cli.main(["train.yaml", "--lang", "tlh"]) == 2
     assert "--lang tlh: one of en, zh" in capsys.readouterr().err

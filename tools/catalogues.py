@@ -29,6 +29,8 @@ KEYWORDS = {"gettext": 1, "ngettext": 2, "_some": 2, "Impossible": 1}
 """Functions that take a sentence as it stands in the source, or two; the last two hand it on."""
 
 TABLES = {
+    "doctoring": ("_STATES",),
+    "configured": ("NOBODY",),
     "report.explain": ("BITES", "_SAFETY", "_GRADES", "_OPERATORS", "_GROUPS", "_LOOPS"),
     "report.summary": ("_SUPPLIERS", "_COUNTED"),
     "report.origin": ("_SAID",),
@@ -75,6 +77,34 @@ def of_hazards(folder: Path) -> Iterator[tuple[str, str, str]]:
             for field in ("title", "because"):
                 if remedy.get(field):
                     yield hazard["id"], f"remedies.{field}", remedy[field].strip()
+
+
+def of_the_command_line() -> Iterator[str]:
+    """What the parsers of all commands say in their help, and what argparse says by itself."""
+    import argparse
+
+    from stablint import arguments, cli, commands
+
+    for _, words in arguments._REFUSALS:
+        yield words
+    for _, words in cli._SUMMARIES:
+        yield words
+    todo: list[argparse.ArgumentParser] = [
+        arguments.check_parser(),
+        *(one.words() for one in commands.COMMANDS.values()),
+    ]
+    while todo:
+        parser = todo.pop(0)
+        yield from (words for words in (parser.description, parser.epilog) if words)
+        for _, settings in getattr(parser, "named", ()):
+            if settings.get("help"):
+                yield settings["help"]
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                todo += action.choices.values()
+                yield from (choice.help for choice in action._choices_actions if choice.help)
+            elif action.help and action.help != argparse.SUPPRESS:
+                yield action.help
 
 
 def _words(value: object) -> Iterator[str]:
@@ -132,6 +162,11 @@ def sources() -> dict[str, Catalog]:
         for name in names:
             for words in _words(getattr(import_module(f"stablint.{module}"), name)):
                 program.add(words, auto_comments=[f"{module.replace('.', '/')}.py"])
+    proposals = yaml.safe_load((ROOT / "knowledge/proposals.yaml").read_text(encoding="utf-8"))
+    for row in proposals["sharding"].values():
+        program.add(row["says"], auto_comments=["proposing/search.py"])
+    for words in of_the_command_line():
+        program.add(words, auto_comments=["commands.py"])
     site = Catalog()
     for name in SITE:
         for message in said_in(ROOT / "tools" / name):

@@ -8,6 +8,7 @@ from stablint.baseline import DEFAULT, BadBaseline, render, stale
 from stablint.cli import CLEAN, WRONG
 from stablint.discover import leads_out
 from stablint.inspect import Inspection
+from stablint.language import gettext, ngettext
 from stablint.options import Wrong
 from stablint.outputs import A_LINK
 from stablint.policy import Policies
@@ -30,7 +31,9 @@ def write_baseline(policies: Policies, found: Inspection, base: str) -> int:
         if not group and path == default and len(groups) > 1:
             continue
         if (target := leads_out(path, base)) is not None:
-            raise Wrong(f"--write-baseline: {_shown(path, base)}: {A_LINK.format(target)}")
+            raise Wrong(
+                gettext("--write-baseline: {path}: {why}").format(path=_shown(path, base), why=A_LINK.format(target))
+            )
         try:
             text = render(group, path, checked)
             exit.write_report(path, text)
@@ -44,7 +47,11 @@ def write_baseline(policies: Policies, found: Inspection, base: str) -> int:
             if any(policy.baseline_file == path for policy in policies.asked())
             else f"; accepted with --baseline {name}"
         )
-        exit.tell(f"{count} finding{'' if count == 1 else 's'} written to {name}{how}")
+        exit.tell(
+            ngettext("{count} finding written to {name}{how}", "{count} findings written to {name}{how}", count).format(
+                count=count, name=name, how=how
+            )
+        )
     return WRONG if found.report.incomplete else CLEAN
 
 
@@ -65,9 +72,9 @@ def tell_stale(policies: Policies, found: Inspection, base: str) -> None:
     else:
         lines = [f"{rule} in {len(paths)} file{'' if len(paths) == 1 else 's'}" for rule, paths in _by_rule(rows)]
     for line in lines:
-        exit.tell(f"baseline: not found any more: {plain(line)}")
+        exit.tell(gettext("baseline: not found any more: {line}").format(line=plain(line)))
     if lines:
-        exit.tell("baseline: --write-baseline takes them out")
+        exit.tell(gettext("baseline: --write-baseline takes them out"))
 
 
 def _by_rule(rows: list[tuple[tuple[str, str, str], int]]) -> list[tuple[str, set[str]]]:

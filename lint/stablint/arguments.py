@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from stablint.cli import CHECK_OPTIONS, FORMATS, RUN_OPTIONS, SETTINGS_OPTIONS, WRONG
+from stablint.language import ENGLISH, gettext, spoken
 from stablint.secrets import exit
 
 if TYPE_CHECKING:
@@ -19,8 +21,21 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, prog: str, **settings: Any) -> None:
         # With its width given argparse does not import shutil to ask the terminal, which it does for every option.
-        super().__init__(prog, allow_abbrev=False, formatter_class=_wide, **settings)
+        super().__init__(prog, allow_abbrev=False, formatter_class=_wide, add_help=False, **_told(settings))
+        self.add_argument(
+            "-h", "--help", action="help", default=argparse.SUPPRESS, help="show this help message and exit"
+        )
+        self._positionals.title, self._optionals.title = gettext("positional arguments"), gettext("options")
         self.named: list[tuple[str, dict[str, Any]]] = []
+
+    def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
+        return super().add_argument(*names, **_told(settings))
+
+    def format_usage(self) -> str:
+        return _in_words(super().format_usage())
+
+    def format_help(self) -> str:
+        return _in_words(super().format_help())
 
     def names(self, name: str, **settings: Any) -> None:
         """Declare the files or other names of the command, which stand bare or behind two dashes."""
@@ -43,7 +58,7 @@ class Parser(argparse.ArgumentParser):
         """The same for a command that hands no flags on."""
         given, flags = self.read(words, extra)
         if flags:
-            self.error(f"unrecognized arguments: -- {' '.join(flags)}")
+            self.error(gettext("unrecognized arguments: -- {names}").format(names=" ".join(flags)))
         return given
 
     def _has_name(self, words: list[str]) -> bool:
@@ -56,7 +71,9 @@ class Parser(argparse.ArgumentParser):
         from stablint.report.plain import plain
 
         self.print_usage(exit.stream(error=True))
-        self.exit(WRONG, f"{self.prog}: error: {plain(exit.masked(message))}{self._meant(message)}\n")
+        self.exit(
+            WRONG, f"{self.prog}: {gettext('error')}: {plain(exit.masked(_refusal(message)))}{self._meant(message)}\n"
+        )
 
     def _meant(self, message: str) -> str:
         """The options that are near to those that nobody knows."""
@@ -65,7 +82,43 @@ class Parser(argparse.ArgumentParser):
         told, strangers = message.partition("unrecognized arguments: ")[1:]
         words = [word.partition("=")[0] for word in strangers.split() if word.startswith("-")] if told else []
         near = [close for word in words for close in get_close_matches(word, self._option_string_actions, 1, 0.7)]
-        return f": did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
+        return (
+            gettext(": did you mean {names}?").format(names=gettext(" and ").join(dict.fromkeys(near))) if near else ""
+        )
+
+
+# What argparse says of itself, in the words of its own catalogue (Lib/argparse.py): the English sentence, and its holes.
+_REFUSALS = (
+    (r"the following arguments are required: (?P<names>.*)", "the following arguments are required: {names}"),
+    (r"unrecognized arguments: (?P<names>.*)", "unrecognized arguments: {names}"),
+    (r"argument (?P<name>[^:]*): expected one argument", "argument {name}: expected one argument"),
+    (r"argument (?P<name>[^:]*): expected at least one argument", "argument {name}: expected at least one argument"),
+    (r"argument (?P<name>[^:]*): ignored explicit argument (?P<value>.*)", "argument {name}: takes no value, and {value} is given"),
+    (r"argument (?P<name>[^:]*): invalid choice: (?P<value>.*) \(choose from (?P<names>.*)\)", "argument {name}: {value} is none of {names}"),
+    (r"argument (?P<name>[^:]*): invalid \w+ value: (?P<value>.*)", "argument {name}: {value} is no number of this kind"),
+)  # fmt: skip
+
+
+def _refusal(message: str) -> str:
+    """The sentence of argparse in the language that is spoken."""
+    if spoken() == ENGLISH:
+        return message
+    for shape, words in _REFUSALS:
+        if found := re.fullmatch(shape, message, re.S):
+            return gettext(words).format(**found.groupdict())
+    return message
+
+
+def _in_words(text: str) -> str:
+    return text.replace("usage: ", gettext("usage: "), 1) if text.startswith("usage: ") else text
+
+
+def _told(settings: dict[str, Any]) -> dict[str, Any]:
+    """What argparse prints of a command or an option, in the language that is spoken."""
+    words = {
+        key: gettext(settings[key]) for key in ("help", "description", "epilog") if isinstance(settings.get(key), str)
+    }
+    return {**settings, **words}
 
 
 def declare(parser: argparse.ArgumentParser, options: Table) -> None:
@@ -113,7 +166,11 @@ class _Said(argparse.Action):
         else:
             for word in str(values).split(","):
                 if word.strip() not in FORMATS:
-                    parser.error(f"--output-format {word.strip()}: one of {', '.join(FORMATS)}")
+                    parser.error(
+                        gettext("--output-format {format}: one of {names}").format(
+                            format=word.strip(), names=", ".join(FORMATS)
+                        )
+                    )
                 said.append(("format", word.strip()))
         namespace.outputs = said
 

@@ -10,6 +10,7 @@ from stablint.assemble.asked import Options
 from stablint.cli import CLEAN, COMMANDS, FOUND, WRONG
 from stablint.discover import NoSuchPath
 from stablint.inspect import Inspection, inspect
+from stablint.language import gettext
 from stablint.options import Wrong
 from stablint.outputs import FOR_PEOPLE, Output, emit, outputs, tell_faults
 from stablint.policy import Policies
@@ -32,7 +33,7 @@ def run_check(given: Given, options: Options) -> int:
     base = os.getcwd()
     where = outputs(given.outputs)
     if given.jobs < 0:
-        raise Wrong(f"--jobs {given.jobs}: a number from 1 on, or 0 for the default")
+        raise Wrong(gettext("--jobs {jobs}: a number from 1 on, or 0 for the default").format(jobs=given.jobs))
     options = options._replace(skip_unrecognised=given.skip_unrecognised, jobs=given.jobs)
     policies = options.policies
     assert policies is not None
@@ -42,7 +43,9 @@ def run_check(given: Given, options: Options) -> int:
             return _repair(given, options, policies, paths, texts, base, where)
         found = inspect(paths, options, base=base, texts=texts, watch=_watch(given))
     except NoSuchPath as error:
-        raise Wrong(f"`{error}` does not exist{_command_meant(str(error), paths)}") from error
+        raise Wrong(
+            gettext("`{path}` does not exist{meant}").format(path=error, meant=_command_meant(str(error), paths))
+        ) from error
     if given.write_baseline:
         from stablint.accepting import write_baseline
 
@@ -62,7 +65,7 @@ def _command_meant(missing: str, paths: list[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(missing, COMMANDS, 1, 0.7) if paths[:1] == [missing] else []
-    return f": did you mean `stablint {near[0]}`?" if near else ""
+    return gettext(": did you mean {names}?").format(names=f"`stablint {near[0]}`") if near else ""
 
 
 def _emitted(
@@ -82,10 +85,14 @@ def _stdin(given: Given, base: str) -> tuple[list[str], dict[str, Text]]:
     path = os.path.normpath(os.path.join(base, name))
     data = sys.stdin.buffer.read(source_text.LARGEST + 1)
     if len(data) > source_text.LARGEST:
-        raise Wrong(f"standard input: larger than {source_text.LARGEST / 1_000_000:g} MB, which no configuration is")
+        raise Wrong(
+            gettext("standard input: larger than {number:g} MB, which no configuration is").format(
+                number=source_text.LARGEST / 1000000
+            )
+        )
     content = source_text.decode(data, path, name.replace(os.sep, "/"))
     if isinstance(content, source_text.Unreadable):
-        raise Wrong(f"standard input: {content.problem.message}")
+        raise Wrong(gettext("standard input: {message}").format(message=content.problem.message))
     return [name if word == "-" else word for word in given.paths], {path: content}
 
 
@@ -121,7 +128,7 @@ def _repair(
     named = listed(given.select)
     done = repair(paths, options, unsafe=given.unsafe_fixes, base=base, texts=texts, closed=shut, named=named)
     for line in done.refused:
-        exit.tell(f"{plain(line)} (this is a bug: please report it)")
+        exit.tell(gettext("{line} (this is a bug: please report it)").format(line=plain(line)))
     for line in done.kept_out:
         exit.tell(plain(line))
     if given.diff:
@@ -166,7 +173,9 @@ def print_patch(done: Repaired) -> bool:
     else:
         exit.hand_over_patch(made.data)
     for name, why in made.left_out:
-        exit.tell(f"{plain(name)}: {why}, so it is not in the patch; --fix writes it")
+        exit.tell(
+            gettext("{name}: {why}, so it is not in the patch; --fix writes it").format(name=plain(name), why=why)
+        )
     return bool(made.data or made.left_out)
 
 
@@ -204,7 +213,7 @@ def _tell_skipped(given: Given, found: Inspection) -> None:
     told = not given.skip_unrecognised and not given.quiet
     for status in found.report.files:
         if status.status == "skipped" and (given.verbose or (told and status.file in found.named)):
-            exit.tell(f"{plain(status.file)}: no training configuration, skipped")
+            exit.tell(gettext("{file}: no training configuration, skipped").format(file=plain(status.file)))
     spoken = {d.text.name for d in found.report.diagnostics if d.text is not None and d.rule in _UNREAD}
     for name, why in found.unread if not given.quiet else ():
         if name not in spoken:

@@ -9,6 +9,7 @@ import sys
 
 from stablint import __version__, language
 from stablint.faults import attempt, debug, said
+from stablint.language import gettext
 from stablint.secrets import exit
 
 TYPE_CHECKING = False  # `typing` is not worth its price here
@@ -58,11 +59,14 @@ def _run(words: list[str]) -> int:
     try:
         os.getcwd()
     except FileNotFoundError:
-        return _refuse("the folder that it was started in does not exist any more: change to another one")
+        return _refuse(gettext("the folder that it was started in does not exist any more: change to another one"))
     if (taken := _name_of_a_file(words)) is not None:
         return _refuse(
-            f"`{taken}` is an option, and the name of a file in this folder: which of them is meant cannot be known. "
-            f"For the file write ./{taken}, or put it behind `--`; for the option rename the file, or call stablint from another folder"
+            gettext(
+                "`{taken}` is an option, and the name of a file in this folder: which of them is meant cannot be known. "
+                "For the file write ./{taken}, or put it behind `--`; "
+                "for the option rename the file, or call stablint from another folder"
+            ).format(taken=taken)
         )
     dashes = "--" in words
     if dashes:
@@ -70,33 +74,34 @@ def _run(words: list[str]) -> int:
         words, extra = words[:cut], words[cut + 1 :]
     else:
         extra = []
+    debug("--debug" in words)
+    try:
+        words = _speaking([word for word in words if word != "--debug"])
+    except ValueError as wrong:
+        return _refuse(str(wrong))
     command = words[0] if words and words[0] in COMMANDS else "check"
     if words[:1] == [command]:
         words = words[1:]
     elif not (words or dashes) or words[:1] in (["-h"], ["--help"], ["--version"]):
         return _help(words)
-    debug("--debug" in words)
-    words = [word for word in words if word != "--debug"]
-    try:
-        words = _speaking(words, command)
-    except ValueError as wrong:
-        return _refuse(str(wrong))
     try:
         code, error = attempt(_command, command, words, extra)
     except KeyboardInterrupt as interrupt:
-        exit.tell(f"interrupted: {str(interrupt) or 'nothing was written'}")
+        exit.tell(gettext("interrupted: {interrupt}").format(interrupt=str(interrupt) or "nothing was written"))
         return 128 + getattr(interrupt, "number", 2)  # as a shell says it of a program that a signal ended
     if code is not None:
         return code
     if isinstance(error, OSError):
         return _output_failed(error)
     return _refuse(
-        f"internal error, and no report: {said(error or Exception())}. This is a fault of stablint: please report it with what --debug prints. "
-        "To go on without the file that it fails on, check the files one by one"
+        gettext(
+            "internal error, and no report: {error}. This is a fault of stablint: please report it with what --debug prints. "
+            "To go on without the file that it fails on, check the files one by one"
+        ).format(error=said(error or Exception()))
     )
 
 
-def _speaking(words: list[str], command: str) -> list[str]:
+def _speaking(words: list[str]) -> list[str]:
     """The words without `--lang`, in whose language the command speaks: else in the locale's, where only people read it. What programs read stays
     English, so that a report is the same on every machine. Raises ValueError for a language that has no catalogue."""
     said, rest = "", []
@@ -111,7 +116,7 @@ def _speaking(words: list[str], command: str) -> list[str]:
             continue
         if said not in language.LANGUAGES:
             raise ValueError(f"--lang {said}: one of {', '.join(language.LANGUAGES)}")
-    for_programs = command == "server" or any(word.startswith("--output-format") for word in rest)
+    for_programs = rest[:1] == ["server"] or any(word.startswith("--output-format") for word in rest)
     wanted = said or (language.ENGLISH if for_programs else language.by_locale())
     if wanted != language.spoken():
         try:
@@ -154,40 +159,51 @@ def _output_failed(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         return PIPE_CLOSED
     return _refuse(
-        f"failed, and the output is not whole: {error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
+        gettext("failed, and the output is not whole: {strerror}{file}").format(
+            strerror=error.strerror or error, file=f" ({error.filename})" if error.filename else ""
+        )
     )
+
+
+_SUMMARIES = (
+    ("check PATH…", "lint files and folders (the default command)"),
+    ("show FILE", "every effective setting, and where it comes from"),
+    ("fit FILE --gpu …", "how much memory it needs on a card, and what would make it fit"),
+    ("advise FILE", "what would be better: stability, memory, speed, each with its edit and proof"),
+    ("new --model …", "write a configuration that fits your cards"),
+    ("diagnose LOG…", "which setting made a run fail or its numbers sick, from its log"),
+    ("watch LOG", "the same while the log grows; ends at the first sign of sickness"),
+    ("explain CODE|ID", "why a finding is one, when it is none, and the evidence"),
+    ("rules", "all rules, or those that --select names"),
+    ("config [PATH]", "every setting that holds for a file, and which line says it"),
+    ("run -- COMMAND…", "check what a launch command will read, then start it"),
+    ("diff A B", "what really differs between two runs"),
+    ("migrate FILE", "rewrite it for other releases of the libraries"),
+    ("doctor", "this machine: its GPUs and libraries"),
+    ("init", "write a commented stablint.toml"),
+    ("schema NAME", "the JSON Schema of a framework's configuration, for editors"),
+    ("server", "the language server, for editors"),
+    ("completion SHELL", "completion of commands and options for bash, zsh and fish"),
+    ("test-hazards DIR", "run the examples of rules of your own"),
+    ("knowledge audit", "what of the rules' sources and examples must be looked at again"),
+)
 
 
 def _help(words: list[str]) -> int:
     if words[:1] == ["--version"]:
         exit.say(f"stablint {__version__}\n")
         return CLEAN
+    gettext = language.gettext
     exit.say(
-        "usage: stablint [check] PATH… [--gpu NAME] [--fix] …\n\n"
-        "Reads the files that configure an LLM fine-tuning run and says what will go wrong before a GPU is paid for.\n\n"
-        "commands:\n"
-        "  check PATH…        lint files and folders (the default command)\n"
-        "  show FILE          every effective setting, and where it comes from\n"
-        "  fit FILE --gpu …   how much memory it needs on a card, and what would make it fit\n"
-        "  advise FILE        what would be better: stability, memory, speed, each with its edit and proof\n"
-        "  new --model …      write a configuration that fits your cards\n"
-        "  diagnose LOG…      which setting made a run fail or its numbers sick, from its log\n"
-        "  watch LOG          the same while the log grows; ends at the first sign of sickness\n"
-        "  explain CODE|ID    why a finding is one, when it is none, and the evidence\n"
-        "  rules              all rules, or those that --select names\n"
-        "  config [PATH]      every setting that holds for a file, and which line says it\n"
-        "  run -- COMMAND…    check what a launch command will read, then start it\n"
-        "  diff A B           what really differs between two runs\n"
-        "  migrate FILE       rewrite it for other releases of the libraries\n"
-        "  doctor             this machine: its GPUs and libraries\n"
-        "  init               write a commented stablint.toml\n"
-        "  schema NAME        the JSON Schema of a framework's configuration, for editors\n"
-        "  server             the language server, for editors\n"
-        "  completion SHELL   completion of commands and options for bash, zsh and fish\n"
-        "  test-hazards DIR   run the examples of rules of your own\n"
-        "  knowledge audit    what of the rules' sources and examples must be looked at again\n\n"
-        "`stablint COMMAND --help` lists the options of a command. With --debug a fault of stablint itself prints where it happened.\n"
-        "With --lang zh it speaks Chinese, as it does where the locale (LC_ALL, LC_MESSAGES, LANG) is Chinese and people read.\n"
+        gettext("usage: ")
+        + "stablint [check] PATH… [--gpu NAME] [--fix] …\n\n"
+        + gettext(
+            "Reads the files that configure an LLM fine-tuning run and says what will go wrong before a GPU is paid for."
+        )
+        + f"\n\n{gettext('commands:')}\n"
+        + "".join(f"  {usage:<18} {gettext(what)}\n" for usage, what in _SUMMARIES)
+        + f"\n{gettext('`stablint COMMAND --help` lists the options of a command. With --debug a fault of stablint itself prints where it happened.')}\n"
+        + f"{gettext('With --lang zh it speaks Chinese, as it does where the locale (LC_ALL, LC_MESSAGES, LANG) is Chinese and people read.')}\n"
     )
     return CLEAN if words else WRONG
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from stablint.arguments import Parser, project_options, run_options, settings_options
 from stablint.assemble.asked import Options
+from stablint.language import gettext
 
 
 def _file_parser(
@@ -251,7 +252,7 @@ def _migrate(parser: Parser, words: list[str], extra: list[str]) -> int:
 
     wanted = given.releases
     if not wanted:
-        parser.error("name the releases to migrate to: --with transformers==VERSION")
+        parser.error(gettext("name the releases to migrate to: --with transformers==VERSION"))
     new = project_options(given, given.paths, flags)
     given.releases = given.releases_from
     return run_migrate(given, new, project_options(given, given.paths, flags))

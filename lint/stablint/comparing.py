@@ -12,6 +12,7 @@ from stablint.cli import CLEAN, FOUND, WRONG
 from stablint.discover import NoSuchPath
 from stablint.grouping import reported
 from stablint.inspect import effective, inspect
+from stablint.language import gettext
 from stablint.options import Wrong
 from stablint.outputs import tell_faults, wants_color
 from stablint.report.model import ReportedFact
@@ -76,7 +77,9 @@ def run_diff(given: argparse.Namespace, a: Options, b: Options) -> int:
     first, second = _inspected(given.a, a), _inspected(given.b, b)
     if len(first.runs) != len(second.runs):
         raise Wrong(
-            f"{given.a} has {len(first.runs)} runs and {given.b} has {len(second.runs)}: name two files that each make one"
+            gettext("{a} has {first} runs and {b} has {second}: name two files that each make one").format(
+                a=given.a, first=len(first.runs), b=given.b, second=len(second.runs)
+            )
         )
     pairs = list(_once(compare(one, other) for one, other in zip(first.runs, second.runs, strict=True)))
     exit.learn(first.secrets | second.secrets)
@@ -93,10 +96,10 @@ def _inspected(path: str, options: Options) -> Any:
     try:
         found = inspect([path], options, known=())
     except NoSuchPath as error:
-        raise Wrong(f"`{error}` does not exist") from error
+        raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
     tell_faults(found)
     if not found.runs:
-        raise Wrong(f"{path}: no training configuration, nothing to compare")
+        raise Wrong(gettext("{path}: no training configuration, nothing to compare").format(path=path))
     return found
 
 

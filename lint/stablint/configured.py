@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from stablint.cli import CLEAN
 from stablint.hazard.model import load
+from stablint.language import gettext
 from stablint.options import Wrong
 from stablint.outputs import wants_color
 from stablint.project import Resolver, options_of
@@ -36,7 +37,7 @@ def run_config(given: argparse.Namespace) -> int:
     """Raises Wrong for settings that cannot be used, and for a path that does not exist."""
     path = os.path.abspath(given.path)
     if not os.path.exists(path):
-        raise Wrong(f"`{given.path}` does not exist")
+        raise Wrong(gettext("`{path}` does not exist").format(path=given.path))
     options = options_of(given, [], [given.path])
     resolver = options.policies
     assert isinstance(resolver, Resolver)
@@ -63,12 +64,14 @@ def run_config(given: argparse.Namespace) -> int:
         return CLEAN
     style = Style(wants_color(given.color))
     width = max(len(row.name) for row in rows)
-    values = [plain(shown(row.value)) if row.value is not None else "none" for row in rows]
+    values = [plain(shown(row.value)) if row.value is not None else gettext("none") for row in rows]
     across = min(max(map(len, values)), 60)
-    lines = [f"{plain(given.path)}: {f'settings of {plain(name)}' if name else 'no settings file'}"]
+    lines = [
+        f"{plain(given.path)}: {gettext('settings of {name}').format(name=plain(name)) if name else gettext('no settings file')}"
+    ]
     for row, value in zip(rows, values, strict=True):
-        lines.append(f"  {row.name:{width}}  {value:{across}}  {style.paint('dim', plain(row.said))}".rstrip())
-    lines.append(f"  {rules['on']} of {rules['known']} rules are on; `stablint rules` lists them")
+        lines.append(f"  {row.name:{width}}  {value:{across}}  {style.paint('dim', gettext(plain(row.said)))}".rstrip())
+    lines.append("  " + gettext("{on} of {known} rules are on; `stablint rules` lists them").format(**rules))
     exit.say("\n".join(lines) + "\n")
     return CLEAN
 

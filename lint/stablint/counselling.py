@@ -17,6 +17,7 @@ from stablint.fitting.answer import Told, answer
 from stablint.fitting.remedies import remedies, with_facts
 from stablint.forecasting import chosen, draws_nothing_new, holds, reread, write_files
 from stablint.inspect import Inspection, effective, inspect
+from stablint.language import gettext
 from stablint.options import Wrong
 from stablint.outputs import tell_faults, wants_color, why_none
 from stablint.report.plain import to_json
@@ -38,7 +39,7 @@ def run_advise(given: argparse.Namespace, options: Options) -> int:
     try:
         found, counsels = advise(given.paths, options)
     except NoSuchPath as error:
-        raise Wrong(f"`{error}` does not exist") from error
+        raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
     tell_faults(found)
     exit.learn(found.secrets)
     if given.output_format == "json":
@@ -56,7 +57,7 @@ def advise(paths: list[str], options: Options) -> tuple[Inspection, list[Counsel
     """Every run under the paths on every card that is named. Raises discover.NoSuchPath, Wrong where there is no run."""
     found = inspect(paths, options)
     if not found.runs:
-        raise Wrong(f"{why_none(found)}: nothing to improve")
+        raise Wrong(gettext("{files}: nothing to improve").format(files=why_none(found)))
     counsels = []
     for run in found.runs:
         world = effective(run)
@@ -87,5 +88,7 @@ def _apply(given: argparse.Namespace, options: Options, found: Inspection, couns
     """Write the proposal of that number."""
     one = chosen(given.apply, [counsel.proposals for counsel in counsels])
     if not one.files:
-        raise Wrong(f"--apply {given.apply}: to be done by hand: {one.by_hand}")
+        raise Wrong(
+            gettext("--apply {apply}: to be done by hand: {by_hand}").format(apply=given.apply, by_hand=one.by_hand)
+        )
     return CLEAN if write_files(given.paths, options, found, one.files, one.title, base) else WRONG

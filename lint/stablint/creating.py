@@ -13,6 +13,7 @@ from stablint.assemble.asked import Options
 from stablint.cli import CLEAN, FOUND
 from stablint.fitting.reading import GIB
 from stablint.inspect import Inspection, inspect
+from stablint.language import gettext, ngettext
 from stablint.options import Wrong, options
 from stablint.outputs import stays
 from stablint.proposing.asked import Made, Nothing, Request
@@ -40,7 +41,7 @@ def run_new(given: argparse.Namespace) -> int:
         exit.say(refused(no)) if given.output_format == "full" else exit.hand_over(to_json(_as_data(answer)))
         return FOUND
     for name in _written(folder, found.files, given.force):
-        exit.tell(f"wrote {plain(name)}")
+        exit.tell(gettext("wrote {name}").format(name=plain(name)))
     exit.say(told(request, found)) if given.output_format == "full" else exit.hand_over(to_json(_as_data(_yes(found))))
     return CLEAN
 
@@ -49,10 +50,15 @@ def proposed(request: Request, gpu: Gpu) -> Proposal:
     """Raises Nothing where nothing that was asked for is safe and fits."""
     if _runs_code_of_its_own(request.model):
         raise Nothing(
-            f"{request.model} loads code of its own repository (trust_remote_code), which was written for older releases than those that this "
-            "would be worked out for: nobody has seen them together",
+            gettext(
+                "{model} loads code of its own repository (trust_remote_code), which was written for older releases "
+                "than those that this would be worked out for: "
+                "nobody has seen them together"
+            ).format(model=request.model),
             would_do=(
-                "a later model of the same makers whose class is one of transformers' own, such as Qwen/Qwen1.5-7B for Qwen/Qwen-7B",
+                gettext(
+                    "a later model of the same makers whose class is one of transformers' own, such as Qwen/Qwen1.5-7B for Qwen/Qwen-7B"
+                ),
             ),
         )
 
@@ -104,30 +110,43 @@ def requested(
     """Raises Wrong for a model, card or format that is not known, with the nearest that is."""
     known = knowledge.load("proposals")["frameworks"]
     if framework not in known:
-        raise Wrong(f"--framework {framework}: one of {', '.join(known)}")
+        raise Wrong(
+            gettext("--framework {framework}: one of {names}").format(framework=framework, names=", ".join(known))
+        )
     record = known[framework]
     model = os.path.abspath(name) if os.path.isdir(name) else name
     if not os.path.isdir(model) and (describe(model) is None or _misspelled(model)):
         near = _near(model)
-        wanted = f"did you mean {' or '.join(f'`{one}`' for one in near)}?"
+        wanted = gettext(": did you mean {names}?").format(names=gettext(" or ").join(f"`{one}`" for one in near))
         raise Wrong(
-            f"unknown model `{model}`: {wanted if near else 'give a name on the hub that is known, or a folder with its config.json'}"
+            gettext("unknown model `{model}`").format(model=model)
+            + (wanted if near else gettext(": give a name on the hub that is known, or a folder with its config.json"))
         )
     if not serves(record, model):
         others = ", ".join(sorted({row["hub"] for row in record["models"].values()}))
         raise Wrong(
-            f"{record['title']} has no builder for `{model}`: it has them for {others}; other frameworks take any model"
+            gettext(
+                "{framework} has no builder for `{model}`: it has them for {others}; other frameworks take any model"
+            ).format(framework=record["title"], model=model, others=others)
         )
     if objective not in record["objectives"]:
-        raise Wrong(f"--objective {objective}: `new` writes {', '.join(record['objectives'])} for {record['title']}")
+        raise Wrong(
+            gettext("--objective {objective}: `new` writes {names} for {framework}").format(
+                objective=objective, names=", ".join(record["objectives"]), framework=record["title"]
+            )
+        )
     data = data or _DATA[objective]
     if data not in record["data"]:
-        raise Wrong(f"--data {data}: {record['title']} is given one of {', '.join(record['data'])}")
+        raise Wrong(
+            gettext("--data {data}: {framework} is given one of {names}").format(
+                data=data, framework=record["title"], names=", ".join(record["data"])
+            )
+        )
     if length < 1:
-        raise Wrong(f"--length {length}: a number of tokens")
+        raise Wrong(gettext("--length {length}: a number of tokens").format(length=length))
     gpu = _least(options([card]).gpus[0][1])
     if gpu.most_memory_gib is None and gpu.memory_gib is None:
-        raise Wrong(f"--gpu {card}: how much memory it has is not known")
+        raise Wrong(gettext("--gpu {card}: how much memory it has is not known").format(card=card))
     gpu = gpu._replace(count=gpu.count or 1, most_memory_gib=gpu.most_memory_gib or gpu.memory_gib)
     assert gpu.count is not None
     return Request(model, card, gpu.count, method, framework, objective, length, data, ""), gpu
@@ -182,13 +201,21 @@ def _written(folder: str, files: dict[str, str], force: bool) -> list[str]:
     there = [path for path in paths.values() if os.path.lexists(path)]
     if there and not force:
         raise Wrong(
-            f"{', '.join(there)} {'exists' if len(there) == 1 else 'exist'}: nothing was written; --force writes over, --output FOLDER elsewhere"
+            ngettext(
+                "{names} exists: nothing was written; --force writes over, --output FOLDER elsewhere",
+                "{names} exist: nothing was written; --force writes over, --output FOLDER elsewhere",
+                len(there),
+            ).format(names=", ".join(there), more="exists" if len(there) == 1 else "exist")
         )
     stays("--output", os.path.join(folder, next(iter(files), "")))
     try:
         _put(folder, files)
     except OSError as error:
-        raise Wrong(f"--output {folder}: {error.strerror or error}: nothing was written") from error
+        raise Wrong(
+            gettext("--output {folder}: {strerror}: nothing was written").format(
+                folder=folder, strerror=error.strerror or error
+            )
+        ) from error
     return list(paths.values())
 
 
@@ -217,20 +244,36 @@ def told(request: Request, found: Proposal) -> str:
     choice, estimate = found.choice, found.told.estimate
     assert estimate is not None and found.told.reading is not None
     lines = [
-        f"{request.model}: {choice.method} in {choice.precision}, {found.told.reading.start}, {choice.batch} x {choice.accumulation} rows a card and step",
-        f"needs {estimate.needed / GIB:.1f} of {found.told.usable:.1f} GiB a card (peak at the {estimate.moment}); `check` finds nothing, `fit` says it fits",
+        gettext("{model}: {method} in {precision}, {start}, {batch} x {accumulation} rows a card and step").format(
+            model=request.model,
+            method=choice.method,
+            precision=choice.precision,
+            start=found.told.reading.start,
+            batch=choice.batch,
+            accumulation=choice.accumulation,
+        ),
+        gettext(
+            "needs {needed} of {usable} GiB a card (peak at: {moment}); `check` finds nothing, `fit` says it fits"
+        ).format(
+            needed=f"{estimate.needed / GIB:.1f}", usable=f"{found.told.usable:.1f}", moment=gettext(estimate.moment)
+        ),
     ]
     if estimate.host:
         lines.append(
-            f"{estimate.host * request.cards / GIB:.0f} GiB of the host's memory for all processes: see that it is there"
+            gettext("{number} GiB of the host's memory for all processes: see that it is there").format(
+                number=f"{estimate.host * request.cards / GIB:.0f}"
+            )
         )
-    lines += [f"not taken: {plain(one)}" for one in found.rejected]
-    lines += [f"assumed: {plain(one)}" for one in found.told.reading.assumptions]
+    lines += [gettext("not taken: {choice}").format(choice=plain(one)) for one in found.rejected]
+    lines += [f"{gettext('assumed:')} {plain(one)}" for one in found.told.reading.assumptions]
     return "".join(f"{line}\n" for line in lines)
 
 
 def refused(no: Nothing) -> str:
-    lines = [f"no: {no}", *(f"  not taken: {plain(one)}" for one in no.rejected)]
+    lines = [
+        gettext("no: {why}").format(why=no),
+        *(f"  {gettext('not taken: {choice}').format(choice=plain(one))}" for one in no.rejected),
+    ]
     if no.would_do:
-        lines += ["what would do:", *(f"  {plain(one)}" for one in no.would_do)]
+        lines += [gettext("what would do:"), *(f"  {plain(one)}" for one in no.would_do)]
     return "".join(f"{line}\n" for line in lines)

@@ -13,6 +13,7 @@ from stablint.cli import CLEAN, FOUND, WRONG
 from stablint.discover import NoSuchPath
 from stablint.hazard import model as hazards
 from stablint.inspect import Inspection, effective, inspect
+from stablint.language import gettext
 from stablint.log import told
 from stablint.log.cause import Cause
 from stablint.log.join import Join, settings_of, wanted
@@ -47,7 +48,7 @@ def run_diagnose(given: argparse.Namespace, options: Options) -> int:
     try:
         diagnoses = diagnose(given.paths, options, pictured=bool(given.plot))
     except NoSuchPath as error:
-        raise Wrong(f"`{error}` does not exist") from error
+        raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
     except Unreadable as error:
         raise Wrong(str(error)) from error
     for one in diagnoses:
@@ -95,7 +96,11 @@ def _plot(path: str, diagnoses: list[Diagnosis]) -> None:
     best = max(diagnoses, key=rows)
     picture = draw(best.log, best.series, best.causes) if best.series is not None else None
     if picture is None:
-        raise Wrong(f"--plot {path}: no numbers in {', '.join(one.log for one in diagnoses)}")
+        raise Wrong(
+            gettext("--plot {path}: no numbers in {names}").format(
+                path=path, names=", ".join(one.log for one in diagnoses)
+            )
+        )
     write_picture(path, picture)
 
 
@@ -104,7 +109,9 @@ def diagnose(paths: list[str], options: Options, *, pictured: bool = False) -> l
     named, files = split(paths)
     if not named:
         raise Wrong(
-            "no log is named: a text file, trainer_state.json, a notebook with outputs, a run's folder, or - for standard input"
+            gettext(
+                "no log is named: a text file, trainer_state.json, a notebook with outputs, a run's folder, or - for standard input"
+            )
         )
     known = Known()
     return [_one(log, files, options, known, pictured) for path in named for log in logs(path)]

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
+from stablint.language import gettext
 from stablint.pattern import pattern
 from stablint.source import text as source_text
 from stablint.source.tree import Document, Mapping, Text
@@ -294,7 +295,7 @@ def hint(wanted: str, beside: str, root: str) -> str:
         return ""
     kind = os.path.splitext(name)[1]
     near = get_close_matches(name, sorted(one for one in names if one.endswith(kind)), 1, 0.7)
-    return f"; did you mean `{near[0]}`?" if near else ""
+    return gettext("; did you mean {names}?").format(names=f"`{near[0]}`") if near else ""
 
 
 def _inside(path: str, real_root: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from stablint import __version__
 from stablint.cli import CLEAN
 from stablint.integrate.installed import LIBRARIES, installed
+from stablint.language import gettext
 from stablint.outputs import wants_color
 from stablint.report.plain import jsonable, plain, to_json
 from stablint.report.style import Style
@@ -87,24 +88,27 @@ def _filters(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _lines(found: Machine, libraries: Mapping[str, str], environment: Mapping[str, str], style: Style) -> Iterator[str]:
-    yield f"stablint {__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    yield gettext("stablint {version}, Python {python} on {system}").format(
+        version=__version__, python=platform.python_version(), system=f"{platform.system()} {platform.machine()}"
+    )
     yield ""
-    by = f" (asked {found.road})" if found.road else ""
-    yield f"{style.paint('bold', 'GPU')}  {_STATES.get(found.state, found.state)}{by}"
+    by = gettext(" (asked {road})").format(road=found.road) if found.road else ""
+    yield f"{style.paint('bold', 'GPU')}  {gettext(_STATES.get(found.state, found.state))}{by}"
     for card in found.cards:
         size = f", {card.memory_gib:.1f} GiB" if card.memory_gib else ""
-        hidden = "" if card in found.visible else " (not visible here)"
+        hidden = "" if card in found.visible else gettext(" (not visible here)")
         yield f"  {'  ' if card.parent is not None else ''}{card.number}: {plain(card.name)}{size}{hidden}"
     for name, value in _filters(environment).items():
         yield f"  {name}={plain(value)}"
     for note in found.notes:
-        yield f"  note: {plain(note)}"
+        yield "  " + gettext("note: {note}").format(note=plain(note))
     for answer in found.tried:
         detail = f": {plain(answer.detail)}" if answer.detail else ""
-        yield f"  {style.paint('dim', f'{answer.road}: {_STATES.get(answer.state, answer.state)}{detail}')}"
+        yield f"  {style.paint('dim', f'{answer.road}: {gettext(_STATES.get(answer.state, answer.state))}{detail}')}"
     yield ""
-    yield f"{style.paint('bold', 'libraries')}  " + (
-        ", ".join(f"{name} {version}" for name, version in libraries.items()) or "none of those that stablint knows"
+    yield f"{style.paint('bold', gettext('libraries'))}  " + (
+        ", ".join(f"{name} {version}" for name, version in libraries.items())
+        or gettext("none of those that stablint knows")
     )
     yield ""
     yield from _used(found, style)
@@ -113,7 +117,8 @@ def _lines(found: Machine, libraries: Mapping[str, str], environment: Mapping[st
 def _used(found: Machine, style: Style) -> Iterator[str]:
     known = targets(found)
     yield f"{style.paint('bold', '--gpu auto')}  " + (
-        ", ".join(plain(name) for name, _ in known) or "nothing: name the GPU of the run, as in --gpu A100-80GB"
+        ", ".join(plain(name) for name, _ in known)
+        or gettext("nothing: name the GPU of the run, as in --gpu A100-80GB")
     )
     for _, gpu in known:
         facts = gpu.facts()

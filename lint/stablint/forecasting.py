@@ -16,6 +16,7 @@ from stablint.fitting.remedies import Remedy, remedies, with_facts
 from stablint.hazard.checker import check
 from stablint.hazard.model import load as hazards
 from stablint.inspect import Inspection, effective, inspect
+from stablint.language import gettext, ngettext
 from stablint.options import Wrong
 from stablint.outputs import tell_faults, wants_color, why_none, write_picture
 from stablint.report.model import FileEdits
@@ -43,7 +44,7 @@ def run_fit(given: argparse.Namespace, options: Options) -> int:
     try:
         found, forecasts = forecast(given.paths, options)
     except NoSuchPath as error:
-        raise Wrong(f"`{error}` does not exist") from error
+        raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
     tell_faults(found)
     exit.learn(found.secrets)
     if given.output_format == "json":
@@ -57,7 +58,11 @@ def run_fit(given: argparse.Namespace, options: Options) -> int:
 
         picture = draw([(one.files, one.told) for one in forecasts])
         if picture is None:
-            raise Wrong(f"--plot {given.plot}: nothing is known of the memory of {', '.join(forecasts[0].files)}")
+            raise Wrong(
+                gettext("--plot {plot}: nothing is known of the memory of {names}").format(
+                    plot=given.plot, names=", ".join(forecasts[0].files)
+                )
+            )
         write_picture(given.plot, picture)
     if given.apply is not None:
         return _apply(given, options, found, forecasts, base)
@@ -72,9 +77,9 @@ def forecast(paths: list[str], options: Options) -> tuple[Inspection, list[Forec
     """Every run under the paths on every card that is named. Raises discover.NoSuchPath, Wrong where there is no run or no card."""
     found = inspect(paths, options)
     if not found.runs:
-        raise Wrong(f"{why_none(found)}: nothing to tell the memory of")
+        raise Wrong(gettext("{files}: nothing to tell the memory of").format(files=why_none(found)))
     if not options.gpus:
-        raise Wrong('name the card: --gpu "RTX 4090", --gpu "A100-80GB x4" or --gpu auto')
+        raise Wrong(gettext('name the card: --gpu "RTX 4090", --gpu "A100-80GB x4" or --gpu auto'))
     forecasts = []
     for run in found.runs:
         world = effective(run)
@@ -133,7 +138,11 @@ def _apply(given: argparse.Namespace, options: Options, found: Inspection, forec
     """Write the remedy of that number."""
     one = chosen(given.apply, [forecast.remedies for forecast in forecasts])
     if not one.files:
-        raise Wrong(f"--apply {given.apply}: the text cannot take it; by hand: {_by_hand(one)}")
+        raise Wrong(
+            gettext("--apply {apply}: the text cannot take it; by hand: {how}").format(
+                apply=given.apply, how=_by_hand(one)
+            )
+        )
     if not write_files(given.paths, options, found, one.files, one.title, base):
         return WRONG
     return _CODES[one.verdict]
@@ -142,10 +151,16 @@ def _apply(given: argparse.Namespace, options: Options, found: Inspection, forec
 def chosen(number: int, runs: Sequence[Sequence[_Change]]) -> _Change:
     """The change of that number; the run that it is offered to must be the only one. Raises Wrong."""
     if len(runs) != 1:
-        raise Wrong("--apply needs one run on one card: name one file and one --gpu")
+        raise Wrong(gettext("--apply needs one run on one card: name one file and one --gpu"))
     (offered,) = runs
     if not 1 <= number <= len(offered):
-        raise Wrong(f"--apply {number}: there {'is' if len(offered) == 1 else 'are'} {len(offered)} to choose from")
+        raise Wrong(
+            ngettext(
+                "--apply {number}: there is {offered} to choose from",
+                "--apply {number}: there are {offered} to choose from",
+                len(offered),
+            ).format(number=number, offered=len(offered))
+        )
     return offered[number - 1]
 
 

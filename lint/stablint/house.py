@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from stablint.assemble.asked import Options
 from stablint.discover import root_of
 from stablint.hazard.model import Hazard, from_row, load
+from stablint.language import gettext
 from stablint.options import Wrong, options
 from stablint.secrets import exit
 
@@ -36,21 +37,27 @@ def house(folders: list[str], prefix: str | None = None) -> House:
     found = House()
     for folder in folders:
         if not os.path.isdir(folder):
-            raise Wrong(f"the folder of house hazards `{folder}` does not exist")
+            raise Wrong(gettext("the folder of house hazards `{folder}` does not exist").format(folder=folder))
         try:
             compiled = compile_folder(Path(folder), root_of(os.path.realpath(folder)))
         except ValueError as error:
-            raise Wrong(f"house hazards: {error}") from error
+            raise Wrong(gettext("house hazards: {error}").format(error=error)) from error
         if not compiled["core"]:
-            raise Wrong(f"`{folder}` holds no hazard: no file of it ends in .yaml")
+            raise Wrong(gettext("`{folder}` holds no hazard: no file of it ends in .yaml").format(folder=folder))
         for row in compiled["core"]:
             if prefix is not None and row["code"].rstrip("0123456789") != prefix:
                 raise Wrong(
-                    f"house hazards: {row['code']} ({row['id']}) in {folder}: codes of this house begin with {prefix}"
+                    gettext("house hazards: {code} ({id}) in {folder}: codes of this house begin with {prefix}").format(
+                        code=row["code"], id=row["id"], folder=folder, prefix=prefix
+                    )
                 )
             for name in (row["id"], row["code"]):
                 if name in taken:
-                    raise Wrong(f"house hazards: `{name}` in {folder} is taken by {taken[name]}")
+                    raise Wrong(
+                        gettext("house hazards: `{name}` in {folder} is taken by {taken}").format(
+                            name=name, folder=folder, taken=taken[name]
+                        )
+                    )
                 taken[name] = folder
         rules = tuple(from_row(row) for row in compiled["core"])
         found = House(
@@ -73,16 +80,24 @@ def folder_of(package: str) -> str:
     try:
         found = [entry for entry in distribution(package).entry_points if entry.group == GROUP]
     except PackageNotFoundError as error:
-        raise Wrong(f"[house] packages: `{package}` is not installed in this environment") from error
+        raise Wrong(
+            gettext("[house] packages: `{package}` is not installed in this environment").format(package=package)
+        ) from error
     if not found:
-        raise Wrong(f"[house] packages: `{package}` has no entry point `{GROUP}`")
+        raise Wrong(
+            gettext("[house] packages: `{package}` has no entry point `{GROUP}`").format(package=package, GROUP=GROUP)
+        )
     top, *inner = found[0].value.split(".")
     spec = find_spec(top)  # of a module at the top: looked for, and not run
     for place in spec.submodule_search_locations or () if spec is not None else ():
         folder = os.path.join(place, *inner)
         if os.path.isdir(folder):
             return folder
-    raise Wrong(f"[house] packages: the entry point of `{package}` names `{found[0].value}`, which is no folder of it")
+    raise Wrong(
+        gettext("[house] packages: the entry point of `{package}` names `{value}`, which is no folder of it").format(
+            package=package, value=found[0].value
+        )
+    )
 
 
 def told(given: dict[str, Any] | None) -> Options:
@@ -91,9 +106,9 @@ def told(given: dict[str, Any] | None) -> Options:
     gpus = given.get("gpu", [])
     gpus = [gpus] if isinstance(gpus, str) else gpus
     if "auto" in gpus:  # an example is the same on every machine, and starts no program on any
-        raise Wrong("an example names its GPU: `gpu: auto` asks the machine that it runs on")
+        raise Wrong(gettext("an example names its GPU: `gpu: auto` asks the machine that it runs on"))
     if os.path.isabs(model := str(given.get("model") or "")) or ".." in model.replace("\\", "/").split("/"):
-        raise Wrong("an example names its model by its id, or by a folder of its own files")
+        raise Wrong(gettext("an example names its model by its id, or by a folder of its own files"))
     wanted = options(
         gpus, given.get("model"), given.get("with", []),
         [f"{name}={value}" for name, value in (given.get("set") or {}).items()], given.get("flags", []), given.get("dialect"),
@@ -211,7 +226,11 @@ def run_test_hazards(folders: list[str]) -> int:
                     found = [str(error)]
             failed += bool(found)
             for line in found:
-                exit.say(f"{hazard.id} ({hazard.code}), example {number}: {line}\n")
+                exit.say(
+                    gettext("{id} ({code}), example {number}: {line}\n").format(
+                        id=hazard.id, code=hazard.code, number=number, line=line
+                    )
+                )
         with tempfile.TemporaryDirectory(prefix="stablint-") as folder:
             try:
                 found = list(false_alarms(hazard, rules.healthy.get(hazard.id, []), os.path.realpath(folder)))
@@ -221,5 +240,10 @@ def run_test_hazards(folders: list[str]) -> int:
         failed += len(found)
         for line in found:
             exit.say(f"{hazard.id} ({hazard.code}): {line}\n")
-    exit.say(f"{len(rules.hazards)} hazards, {examples} examples, {failed} with failures.\n", error=True)
+    exit.say(
+        gettext("{number} hazards, {examples} examples, {failed} with failures.\n").format(
+            number=len(rules.hazards), examples=examples, failed=failed
+        ),
+        error=True,
+    )
     return 1 if failed else 0

@@ -8,6 +8,7 @@ from collections import Counter
 from stablint.cli import CLEAN
 from stablint.discover import NoSuchPath, leads_out, root_of
 from stablint.inspect import Inspection, inspect
+from stablint.language import gettext
 from stablint.locks import Pin, stated
 from stablint.options import Wrong, options
 from stablint.outputs import A_LINK
@@ -20,23 +21,25 @@ def run_init(folder: str) -> int:
     """Raises Wrong where there are settings already: nothing is ever overwritten."""
     path = os.path.join(folder, "stablint.toml")
     if not os.path.isdir(folder):
-        raise Wrong(f"`{folder}` is no folder")
+        raise Wrong(gettext("`{folder}` is no folder").format(folder=folder))
     if os.path.lexists(path):
-        raise Wrong(f"{path} exists: nothing was written")
+        raise Wrong(gettext("{path} exists: nothing was written").format(path=path))
     if (existing := _table(folder)) is not None:
-        raise Wrong(f"{existing} holds [tool.stablint] already: nothing was written")
+        raise Wrong(gettext("{existing} holds [tool.stablint] already: nothing was written").format(existing=existing))
     if (target := leads_out(path, os.getcwd())) is not None:
         raise Wrong(f"{path}: {A_LINK.format(target)}")
     try:
         found = inspect(["."], options(), base=os.path.abspath(folder), known=())
     except NoSuchPath as error:
-        raise Wrong(f"`{error}` does not exist") from error
+        raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
     text = contents(found, stated(os.path.abspath(folder), root_of(os.path.abspath(folder)), {}))
     try:
         exit.write_report(path, text)  # whole or not at all
     except OSError as error:
-        raise Wrong(f"{path}: {error.strerror or error}: nothing was written") from error
-    exit.tell(f"wrote {plain(path)}")
+        raise Wrong(
+            gettext("{path}: {strerror}: nothing was written").format(path=path, strerror=error.strerror or error)
+        ) from error
+    exit.tell(gettext("wrote {path}").format(path=plain(path)))
     return CLEAN
 
 

@@ -20,6 +20,7 @@ from stablint.dialect.torchtune_keys import COMPONENT, OF_A_RECIPE, OWN
 from stablint.dialect.unread import LAUNCH, PREFIXES, READERS
 from stablint.inspect import inspect
 from stablint.knowledge import load
+from stablint.language import gettext
 from stablint.options import Wrong, options
 from stablint.report.plain import shown
 from stablint.run.accepted import Reader, reader
@@ -116,12 +117,18 @@ def schema(name: str, asked: Options) -> dict[str, Any]:
         from difflib import get_close_matches
 
         near = get_close_matches(name, FORMS, 1)
-        raise Wrong(f"no configuration is called `{name}`: {f'did you mean `{near[0]}`?' if near else ''} known are {', '.join(FORMS)}")  # fmt: skip
+        meant = gettext(": did you mean {names}?").format(names=f"`{near[0]}`") if near else ""
+        known = gettext("known are {names}").format(names=", ".join(FORMS))
+        raise Wrong(gettext("no configuration is called `{name}`{meant}").format(name=name, meant=meant) + f"; {known}")
     releases = _releases(form, asked)
     words = _words(form, releases)
     if not words:
         library = (form.readers or form.classes)[0].partition(".")[0]
-        raise Wrong(f"what {library} took in that release is not known; the oldest known is {_oldest(library)}")
+        raise Wrong(
+            gettext("what {library} took in that release is not known; the oldest known is {oldest}").format(
+                library=library, oldest=_oldest(library)
+            )
+        )
     told = sorted({library for library, _ in _asked(form, releases)})
     which = ", ".join(f"{library} {_text(releases, library)}" for library in told)
     tree = _nested(words, form, releases)

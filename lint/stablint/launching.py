@@ -15,6 +15,7 @@ from stablint import language
 from stablint.assemble.asked import Options
 from stablint.cli import FOUND, WRONG
 from stablint.inspect import Inspection, inspect
+from stablint.language import gettext
 from stablint.options import Wrong
 from stablint.outputs import tell_faults, wants_color
 from stablint.report import full
@@ -45,7 +46,7 @@ _MAKERS = frozenset({"make", "gmake", "just", "task", "invoke", "ninja", "nox", 
 def run_launch(given: argparse.Namespace, options: Options, command: Sequence[str]) -> int:
     """Does not return where the command is started: its exit code and its signals are its own. 127 if there is no such program."""
     if not command:
-        raise Wrong("which command? write it behind two dashes: stablint run -- accelerate launch train.py …")
+        raise Wrong(gettext("which command? write it behind two dashes: stablint run -- accelerate launch train.py …"))
     options = _of_here(command, options)
     found = sure = examine(command, options._replace(trusting=True), os.environ, os.getcwd())
     feared = _errors(found)
@@ -190,7 +191,7 @@ def _installed(command: Sequence[str]) -> Iterable[tuple[str, str]]:
 def _tell(found: Inspection, given: argparse.Namespace, house_texts: Mapping[str, Any]) -> None:
     report = joined(found.report)
     if not found.runs:
-        exit.tell("nothing in this command is a training configuration that stablint reads")
+        exit.tell(gettext("nothing in this command is a training configuration that stablint reads"))
     elif report.diagnostics or not given.quiet:
         texts = language.texts(house_texts) if report.diagnostics else {}
         secrets = found.secrets
@@ -200,7 +201,7 @@ def _tell(found: Inspection, given: argparse.Namespace, house_texts: Mapping[str
 
 
 def _refused(why: str, code: int) -> int:
-    exit.tell(f"not started: {why}; --force starts it all the same")
+    exit.tell(gettext("not started: {why}; --force starts it all the same").format(why=why))
     return code
 
 
@@ -209,7 +210,7 @@ def start(command: Sequence[str]) -> int:
     exit.flush()
     program = shutil.which(command[0])
     if program is None:
-        exit.tell(f"{plain(command[0])}: no such program")
+        exit.tell(gettext("{command}: no such program").format(command=plain(command[0])))
         return 127
     if os.name == "posix":
         try:

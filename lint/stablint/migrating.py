@@ -15,6 +15,7 @@ from stablint.fix.apply import Repaired, repair
 from stablint.fix.pin import Default, Pinned, pin
 from stablint.hazard import model as hazards
 from stablint.inspect import Inspection, effective, inspect
+from stablint.language import gettext
 from stablint.options import Wrong
 from stablint.outputs import tell_faults
 from stablint.repairing import interrupted, recover, roots, write
@@ -44,7 +45,7 @@ def run_migrate(given: argparse.Namespace, new: Options, old: Options) -> int:
             recover(given.paths, base, root)
         made = migrate(given.paths, new, old)
     except NoSuchPath as error:
-        raise Wrong(f"`{error}` does not exist") from error
+        raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
     if given.diff:
         from stablint.checking import print_patch
 
@@ -75,7 +76,7 @@ def migrate(paths: list[str], new: Options, old: Options) -> Migrated:
     rules = tuple(migrations())
     before = inspect(paths, old, base=base, known=())
     if not before.runs:
-        raise Wrong(f"{paths[0]}: no training configuration, nothing to migrate")
+        raise Wrong(gettext("{paths}: no training configuration, nothing to migrate").format(paths=paths[0]))
     done = repair(paths, new, unsafe=True, base=base, known=rules, read=before.files)
     pinned: list[Pinned] = []
     state, tried = done.inspection, set()
@@ -187,10 +188,22 @@ def _tell(made: Migrated, written: bool) -> None:
     for one in made.pinned:
         setting = f"{one.default.fact.partition('.')[2]}: {shown(one.default.value, 40)}"
         if one.files:
-            exit.say(f"  {plain(setting)} is written down: the default of {one.default.release}\n") if written else None
+            exit.say(
+                gettext("  {setting} is written down: the default of {release}\n").format(
+                    setting=plain(setting), release=one.default.release
+                )
+            ) if written else None
         else:
-            exit.tell(f"{plain(setting)} was the default of {one.default.release}; add it by hand: {one.why}")
+            exit.tell(
+                gettext("{setting} was the default of {release}; add it by hand: {why}").format(
+                    setting=plain(setting), release=one.default.release, why=one.why
+                )
+            )
     for line in made.by_hand:
-        exit.tell(f"by hand: {plain(line)}")
+        exit.tell(gettext("by hand: {line}").format(line=plain(line)))
     for library in made.unsaid:
-        exit.tell(f'which defaults of {library} have changed is not known: say --from "{library}==VERSION"')
+        exit.tell(
+            gettext('which defaults of {library} have changed is not known: say --from "{library}==VERSION"').format(
+                library=library
+            )
+        )

@@ -10,6 +10,7 @@ from stablint.assemble.asked import Options
 from stablint.dialect.codec import read_plain
 from stablint.hazard.condition import facts_read
 from stablint.hazard.model import load
+from stablint.language import gettext
 from stablint.run.names import known_key
 from stablint.run.releases import Releases, known_keys, library_names, taken_for
 from stablint.typed import Any
@@ -50,7 +51,7 @@ def _targets(name: str, folders: tuple[str, ...], quote: Callable[[str], str]) -
     try:
         return auto(folders)
     except NoTarget as error:
-        raise Wrong(f"--gpu auto: {error}") from error
+        raise Wrong(gettext("--gpu auto: {error}").format(error=error)) from error
 
 
 def _gpu(name: str, quote: Callable[[str], str]) -> Any:
@@ -60,11 +61,11 @@ def _gpu(name: str, quote: Callable[[str], str]) -> Any:
     if found is None:
         near = suggestions(name)
         raise Wrong(
-            f"unknown GPU {quote(name)}"
+            gettext("unknown GPU {name}").format(name=quote(name))
             + (
-                f": did you mean {' or '.join(f'`{one}`' for one in near)}?"
+                gettext(": did you mean {names}?").format(names=gettext(" or ").join(f"`{one}`" for one in near))
                 if near
-                else "; `stablint rules` and the documentation list none like it"
+                else gettext("; `stablint rules` and the documentation list none like it")
             )
         )
     return found
@@ -74,13 +75,21 @@ def _release(text: str, quote: Callable[[str], str]) -> tuple[str, str]:
     cut = next((i for i, c in enumerate(text) if not (c.isalnum() or c in "-_.")), len(text))
     package, specifier = text[:cut].strip().lower().replace("_", "-"), text[cut:].strip()
     if not package or not specifier:
-        raise Wrong(f"--with {quote(text)}: write it as PACKAGE==VERSION or with another specifier, such as trl>=0.20")
+        raise Wrong(
+            gettext("--with {text}: write it as PACKAGE==VERSION or with another specifier, such as trl>=0.20").format(
+                text=quote(text)
+            )
+        )
     if not known_keys(package) and (near := _near(package, library_names())):
-        raise Wrong(f"--with {quote(text)}: no library is called `{package}`: did you mean `{near}`?")
+        raise Wrong(
+            gettext("--with {text}: no library is called `{package}`: did you mean `{near}`?").format(
+                text=quote(text), package=package, near=near
+            )
+        )
     try:
         Releases.known().restrict(package, specifier)
     except ValueError as error:
-        raise Wrong(f"--with {quote(text)}: {error}") from error
+        raise Wrong(gettext("--with {text}: {error}").format(text=quote(text), error=error)) from error
     return package, specifier
 
 
@@ -110,12 +119,18 @@ def unlisted(releases: Iterable[tuple[str, str]]) -> Iterator[str]:
 def _fact(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or "." not in name:
-        raise Wrong(f"--set `{text}`: write it as FACT=VALUE, such as training.learning_rate=1e-5")
+        raise Wrong(
+            gettext("--set `{text}`: write it as FACT=VALUE, such as training.learning_rate=1e-5").format(text=text)
+        )
     name = name.strip()
     if not _is_fact(name) and (near := _near(name, _facts())):
-        raise Wrong(f"--set `{text}`: no fact is called `{name}`: did you mean `{near}`?")
+        raise Wrong(
+            gettext("--set `{text}`: no fact is called `{name}`: did you mean `{near}`?").format(
+                text=text, name=name, near=near
+            )
+        )
     if name.partition(".")[0] not in _NAMESPACES:
-        raise Wrong(f"--set `{text}`: facts begin with {', '.join(_NAMESPACES)}")
+        raise Wrong(gettext("--set `{text}`: facts begin with {names}").format(text=text, names=", ".join(_NAMESPACES)))
     words = {"true": True, "false": False, "null": None, "none": None}
     return name, words.get(value.strip().lower(), read_plain(value.strip()))
 
@@ -147,4 +162,4 @@ def _known_dialect(name: str) -> None:
     from stablint.dialect.registry import NAMES
 
     if name not in NAMES:
-        raise Wrong(f"unknown dialect `{name}`: one of {', '.join(NAMES)}")
+        raise Wrong(gettext("unknown dialect `{name}`: one of {names}").format(name=name, names=", ".join(NAMES)))

@@ -9,6 +9,7 @@ from stablint import language
 from stablint.discover import leads_out
 from stablint.faults import Faults, attempt
 from stablint.inspect import Inspection, told
+from stablint.language import gettext
 from stablint.options import Wrong
 from stablint.record import NamedTuple
 from stablint.report.model import Report
@@ -47,17 +48,21 @@ def outputs(said: list[tuple[str, str]]) -> tuple[Output, ...]:
     printed = [pair.format for pair in pairs if pair.file is None]
     if len(printed) > 1:
         raise Wrong(
-            f"only one format can go to standard output, not {' and '.join(printed)}: give the others an --output-file"
+            gettext("only one format can go to standard output, not {names}: give the others an --output-file").format(
+                names=" and ".join(printed)
+            )
         )
     files = [os.path.abspath(pair.file) for pair in pairs if pair.file is not None]
     if len(set(files)) < len(files):
-        raise Wrong("two formats would be written to the same --output-file")
+        raise Wrong(gettext("two formats would be written to the same --output-file"))
     return tuple(pairs)
 
 
 def _paired(formats: list[str], files: list[str]) -> list[Output]:
     if len(files) > len(formats):
-        raise Wrong(f"--output-file {files[len(formats)]} has no --output-format of its own")
+        raise Wrong(
+            gettext("--output-file {files} has no --output-format of its own").format(files=files[len(formats)])
+        )
     free = len(formats) - len(files)
     return [
         *(Output(format, None) for format in formats[:free]),
@@ -138,7 +143,13 @@ def tell_faults(found: Inspection) -> None:
     if found.report.internal_errors:
         exit.learn(found.secrets)
     for line in found.report.internal_errors:
-        exit.tell(plain(f"internal error: {exit.masked(line)} (please report it; STABLINT_DEBUG=1 prints where)"))
+        exit.tell(
+            plain(
+                gettext("internal error: {error} (please report it; STABLINT_DEBUG=1 prints where)").format(
+                    error=exit.masked(line)
+                )
+            )
+        )
 
 
 def why_none(found: Inspection) -> str:
@@ -146,7 +157,7 @@ def why_none(found: Inspection) -> str:
     unread = [
         f"{plain(one.file)}: {plain(one.reason or '')}" for one in found.report.files if one.status == "unreadable"
     ]
-    return "; ".join(unread[:5]) if unread else "no training configuration"
+    return "; ".join(unread[:5]) if unread else gettext("no training configuration")
 
 
 def _render(

@@ -15,6 +15,7 @@ from stablint.assemble.asked import Options
 from stablint.discover import Roots
 from stablint.hazard.model import Hazard, load
 from stablint.hazard.rules import Rules
+from stablint.language import gettext
 from stablint.options import Wrong, options, unlisted
 from stablint.policy import Accepted, Policies, Policy
 from stablint.record import NamedTuple
@@ -114,7 +115,7 @@ class Resolver(Policies):
             except files.BadSettings as error:
                 raise Wrong(str(error)) from error
         elif not os.path.isfile(os.path.join(self.base, path)):
-            raise Wrong(f"--config {path}: no such file")
+            raise Wrong(gettext("--config {path}: no such file").format(path=path))
         if path is None:
             return None
         if path not in self._settings:
@@ -172,8 +173,9 @@ class Resolver(Policies):
             root = self._roots.of(settings.path)
             if self.given.write_baseline and not self._trusts(settings.path) and not files.within(baseline, root):
                 raise Wrong(
-                    f"{settings.name}:{settings.line('baseline')}: this baseline lies outside of the repository: name it yourself, "
-                    "with --baseline FILE, to have it written"
+                    gettext(
+                        "{name}:{line}: this baseline lies outside of the repository: name it yourself, with --baseline FILE, to have it written"
+                    ).format(name=settings.name, line=settings.line("baseline"))
                 )
         return self._told(self._aimed(policy, settings, which), baseline)
 
@@ -285,7 +287,11 @@ class Resolver(Policies):
         path = settings.resolve(model)
         if self.given.allow_outside or self._trusts(settings.path) or files.within(path, self._roots.of(settings.path)):
             return path
-        raise Wrong(f"{settings.name}:{settings.line('model')}: `model`: {files.outside('leads')}")
+        raise Wrong(
+            gettext("{name}:{line}: `model`: {why}").format(
+                name=settings.name, line=settings.line("model"), why=files.outside("leads")
+            )
+        )
 
 
 def _key(settings: Settings | None, which: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:

@@ -12,6 +12,7 @@ from stablint.fix import strays
 from stablint.fix.apply import Repaired
 from stablint.fix.write import Stopped, write_all
 from stablint.inspect import Inspection
+from stablint.language import gettext
 from stablint.options import Wrong
 from stablint.report.plain import plain
 from stablint.secrets import exit
@@ -52,7 +53,7 @@ def write(
     try:
         outcome = write_all(texts, done.before, root, done.repairs, changed)
     except (OSError, UnicodeEncodeError) as error:
-        raise Wrong(f"nothing was written: {error}") from error
+        raise Wrong(gettext("nothing was written: {error}").format(error=error)) from error
     for path, why in outcome.refused:
         _tell(path, base, f"not written: {why}")
     for path, why in outcome.notes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from stablint.hazard.model import Hazard
+from stablint.language import gettext
 from stablint.options import Wrong
 from stablint.policy import means
 from stablint.record import NamedTuple
@@ -75,7 +76,11 @@ def all_known(words: Iterable[str], known: Iterable[Hazard], where: str = "") ->
         if not any(_means(word, hazard) for hazard in rules):
             names = [name for hazard in rules for name in (hazard.id, hazard.code)]
             said = exit.quoted(word, names) if where else f"`{word}`"
-            raise Wrong(f"{where}no rule is called {said} or begins so{meant(word, rules)}")
+            raise Wrong(
+                gettext("{where}no rule is called {word} or begins so{meant}").format(
+                    where=where, word=said, meant=meant(word, rules)
+                )
+            )
 
 
 def meant(word: str, known: Iterable[Hazard]) -> str:
@@ -83,7 +88,11 @@ def meant(word: str, known: Iterable[Hazard]) -> str:
 
     names = [name for hazard in known for name in (hazard.id, hazard.code)]
     near = get_close_matches(word if "-" in word else word.upper(), names, 1, 0.7)
-    return f": did you mean `{near[0]}`?" if near else "; `stablint rules` lists them"
+    return (
+        gettext(": did you mean {names}?").format(names=f"`{near[0]}`")
+        if near
+        else gettext("; `stablint rules` lists them")
+    )
 
 
 def _means(word: str, hazard: Hazard) -> bool:

@@ -14,6 +14,7 @@ from stablint.discover import NoSuchPath
 from stablint.grouping import reported
 from stablint.in_words import in_words
 from stablint.inspect import effective, inspect
+from stablint.language import gettext
 from stablint.log.template import printed_by
 from stablint.options import Wrong
 from stablint.outputs import tell_faults, wants_color, why_none
@@ -35,12 +36,12 @@ def run_show(given: argparse.Namespace, options: Options) -> int:
     try:
         found = inspect(given.paths, options, known=())
     except NoSuchPath as error:
-        raise Wrong(f"`{error}` does not exist") from error
+        raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
     tell_faults(found)
     for name, why in found.unread:
         exit.tell(f"{plain(name)}: {plain(why)}")
     if not found.runs:
-        raise Wrong(f"{why_none(found)}: nothing to show")
+        raise Wrong(gettext("{files}: nothing to show").format(files=why_none(found)))
     runs = [shown(run) for run in found.runs]
     secrets = found.secrets
     exit.learn(secrets)
@@ -93,7 +94,7 @@ def run_explain(given: argparse.Namespace) -> int:
     for word in given.rules:
         found = next((name for name, text in texts.items() if word == name or word.upper() == text["code"]), None)
         if found is None:
-            raise Wrong(f"no rule is called `{word}`{_meant(word, texts)}")
+            raise Wrong(gettext("no rule is called `{word}`{meant}").format(word=word, meant=_meant(word, texts)))
         hazard = {"id": found, **texts[found], "examples": examples[found]}
         told.append((hazard, _recipes(texts[found]), printed_by(found)))
     if given.output_format == "json":
@@ -118,7 +119,11 @@ def _meant(word: str, texts: dict[str, Any]) -> str:
 
     names = [*texts, *(text["code"] for text in texts.values())]
     near = get_close_matches(word if "-" in word else word.upper(), names, 2, 0.5)
-    return f": did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else "; `stablint rules` lists them"
+    return (
+        gettext(": did you mean {names}?").format(names=gettext(" or ").join(f"`{one}`" for one in near))
+        if near
+        else gettext("; `stablint rules` lists them")
+    )
 
 
 def _recipes(text: dict[str, Any]) -> list[dict[str, Any]]:
@@ -154,7 +159,9 @@ def run_rules(given: argparse.Namespace) -> int:
     wanted = listed(given.select)
     for word in wanted:
         if not any(means(word, text["code"], name) for name, text in texts.items()):
-            raise Wrong(f"no rule is called `{word}` or begins so{_meant(word, texts)}")
+            raise Wrong(
+                gettext("no rule is called `{word}` or begins so{meant}").format(word=word, meant=_meant(word, texts))
+            )
     rows = sorted(
         (
             {"id": name, **text}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from stablint.directives import Directive
 from stablint.hazard.model import Hazard
+from stablint.language import gettext
 from stablint.policy import Accepted, Policies, means
 from stablint.report.model import Undetermined
 from stablint.report.place import line_text, locate
@@ -89,4 +90,4 @@ class Judge:
 
         names = [name for hazard in self.every for name in (hazard.id, hazard.code)]
         near = get_close_matches(word if word in names or "-" in word else word.upper(), names, 1, 0.7)
-        return f": did you mean `{near[0]}`?" if near else ""
+        return gettext(": did you mean {names}?").format(names=f"`{near[0]}`") if near else ""

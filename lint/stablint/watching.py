@@ -13,6 +13,7 @@ from stablint.assemble.asked import Options
 from stablint.cli import CLEAN, FOUND
 from stablint.diagnosing import Diagnosis, Learner, diagnose, of_reading, say, split
 from stablint.discover import NoSuchPath
+from stablint.language import gettext
 from stablint.log.cause import CERTAIN, LIKELY, Cause
 from stablint.log.follow import Buffer, Look, Tail
 from stablint.log.reading import Reader, Reading
@@ -28,7 +29,7 @@ _SURE = {"certain": (CERTAIN,), "likely": (CERTAIN, LIKELY)}
 def run_watch(given: argparse.Namespace, options: Options) -> int:
     """0 where the log came to its end without a cause, 1 at the first that is sure enough. Raises Wrong."""
     if given.interval <= 0:
-        raise Wrong(f"--interval {given.interval:g}: it is above 0")
+        raise Wrong(gettext("--interval {interval:g}: it is above 0").format(interval=given.interval))
     log, files = _named(given.paths)
     try:
         for one in (
@@ -39,7 +40,7 @@ def run_watch(given: argparse.Namespace, options: Options) -> int:
                 return _sick(one, causes, given)
     except (OSError, Unreadable) as error:
         raise Wrong(f"{log}: {error.strerror or error}" if isinstance(error, OSError) else str(error)) from error
-    exit.tell(plain(f"{log}: nothing known has shown"))
+    exit.tell(plain(gettext("{log}: nothing known has shown").format(log=log)))
     return CLEAN
 
 
@@ -66,7 +67,7 @@ def _growing(log: str, files: list[str], options: Options, given: argparse.Names
     reader, before, learner = Reader(known), None, Learner()
     for look in _of_stream() if log == "-" else _of_file(log, given):
         if look.anew:
-            exit.tell(plain(f"{log} was {look.anew}: lines count from 1 again"))
+            exit.tell(plain(gettext("{log} was {anew}: lines count from 1 again").format(log=log, anew=look.anew)))
             if look.anew == "truncated":
                 reader, before = Reader(known), None  # another run begins
         for block in look.blocks:
@@ -138,5 +139,11 @@ def _sick(one: Diagnosis, causes: list[Cause], given: argparse.Namespace) -> int
         words = {"STABLINT_RULE": causes[0].rule, "STABLINT_LOG": one.log, "STABLINT_LINE": str(causes[0].at)}
         code = subprocess.run(given.on_sick, shell=True, env={**os.environ, **words}, check=False).returncode
         if code:
-            exit.tell(plain(f"--on-sick ended with {code}: {exit.masked(given.on_sick)}"))
+            exit.tell(
+                plain(
+                    gettext("--on-sick ended with {code}: {command}").format(
+                        code=code, command=exit.masked(given.on_sick)
+                    )
+                )
+            )
     return FOUND

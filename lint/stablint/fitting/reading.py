@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from stablint import knowledge
+from stablint.language import gettext, ngettext
 from stablint.memory.plan import Optimizer, Plan, Range, Sharding, sure
 from stablint.memory.shape import Shape
 from stablint.run.derived_memory import offloads
@@ -98,7 +99,9 @@ def read(w: World) -> list[Reading]:
     method = w.value("derived.method")
     if method not in ("full", "lora", "qlora"):
         raise Unanswerable(
-            f"how the model is trained is not known ({method if isinstance(method, str) else 'derived.method'})"
+            gettext("how the model is trained is not known ({method})").format(
+                method=method if isinstance(method, str) else "derived.method"
+            )
         )
     kind = w.value("model.type")
     type_, factor = _traced(kind if isinstance(kind, str) else "", assumed)
@@ -107,17 +110,29 @@ def read(w: World) -> list[Reading]:
     autocast = weights != compute if compute in ("bfloat16", "float16") else False
     batch = w.value("training.per_device_train_batch_size")
     if not _is_size(batch):
-        raise Unanswerable("the batch of a card is not known (training.per_device_train_batch_size)")
+        raise Unanswerable(gettext("the batch of a card is not known (training.per_device_train_batch_size)"))
     objective = w.value("derived.objective")
     if objective in _ONLINE:
-        raise Unanswerable(f"{objective}: rows are a prompt and what the model answers, which is not counted yet")
+        raise Unanswerable(
+            gettext("{objective}: rows are a prompt and what the model answers, which is not counted yet").format(
+                objective=objective
+            )
+        )
     if is_unknown(objective):
         assumed.append(
-            Guess("the objective is not known: counted as supervised fine-tuning, with one model and one row each")
+            Guess(
+                gettext(
+                    "the objective is not known: counted as supervised fine-tuning, with one model and one row each"
+                )
+            )
         )
     divided = next((name for name in _PARALLEL if w.stated(f"training.{name}") not in (ABSENT, None, 1)), None)
     if divided is not None:
-        raise Unanswerable(f"work divided within a row or a layer (training.{divided}) is not counted yet")
+        raise Unanswerable(
+            gettext("work divided within a row or a layer (training.{divided}) is not counted yet").format(
+                divided=divided
+            )
+        )
     length, filled = _length(w, assumed)
     loss, rows, older = _loss(w, assumed)
     attention = w.value("model.attn_implementation")
@@ -140,7 +155,9 @@ def read(w: World) -> list[Reading]:
         optimizer = _OPTIMIZERS["adamw"]  # with or without the temporaries of a step
     if optimizer is None:
         assumed.append(
-            f"the optimizer is not known{f' ({name})' if isinstance(name, str) else ''}: up to AdamW's states"
+            gettext("the optimizer is not known{name}: up to AdamW's states").format(
+                name=f" ({name})" if isinstance(name, str) else ""
+            )
         )
     expandable = "expandable_segments:True" in str(w.stated("launch.env.PYTORCH_CUDA_ALLOC_CONF"))
     rank = w.value("lora.r")
@@ -173,7 +190,7 @@ def _checkpointed(w: World, assumed: list[str]) -> bool:
     if isinstance(value, bool):
         return value
     if w.run.framework == "trl" and w.at_least("trl", "0.22.2") is not False:  # of all its trainers
-        assumed.append("gradient checkpointing is on, as in every trainer of TRL from 0.22.2 on")
+        assumed.append(gettext("gradient checkpointing is on, as in every trainer of TRL from 0.22.2 on"))
         return True
     return False
 
@@ -203,7 +220,7 @@ def _started(plan: Plan, sharding: Sharding) -> Plan:
 
 def _shape(w: World) -> tuple[Shape, int, int]:
     if w.value("model.is_moe") is True:
-        raise Unanswerable("a model of experts: what its router sends where is not counted yet")
+        raise Unanswerable(gettext("a model of experts: what its router sends where is not counted yet"))
     names = ("parameters", "layers", "hidden", "intermediate", "heads", "kv_heads", "vocab")
     values = {name: w.value(f"model.{name}") for name in names}
     if is_unknown(values["kv_heads"]):
@@ -211,7 +228,9 @@ def _shape(w: World) -> tuple[Shape, int, int]:
     missing = [name for name, value in values.items() if not _is_size(value)]
     if missing:
         raise Unanswerable(
-            f"the model's dimensions are not known ({', '.join(missing)}): name it with --model, or give its folder"
+            gettext("the model's dimensions are not known ({names}): name it with --model, or give its folder").format(
+                names=", ".join(missing)
+            )
         )
     width = w.value("model.head_dim")
     depth = width if isinstance(width, int) else values["hidden"] // values["heads"]
@@ -231,11 +250,15 @@ def _traced(kind: str, assumed: list[str]) -> tuple[str, Range]:
     types = knowledge.load("memory/types")
     name = kind if kind in types else _SAME.get(kind, "")
     if kind in _SEEING:
-        assumed.append(Guess("images are not counted: their tokens and the vision tower come on top"))
+        assumed.append(Guess(gettext("images are not counted: their tokens and the vision tower come on top")))
     if name in types:
         return name, sure(1.0)
     near = _NEAREST.get(kind, "llama")
-    assumed.append(f"activations of {kind or 'an unknown type'} were not traced: those of {near}, 0.8 to 1.25 times")
+    assumed.append(
+        gettext("activations of {kind} were not traced: those of {near}, 0.8 to 1.25 times").format(
+            kind=kind or gettext("an unknown type"), near=near
+        )
+    )
     return near, _UNTRACED
 
 
@@ -247,9 +270,9 @@ def _weights(w: World, method: str, assumed: list[str]) -> str:
     if dtype in ("float32", "float16", "bfloat16"):
         return str(dtype)
     if w.value("derived.compute_dtype") in ("float16", "bfloat16"):
-        assumed.append(Guess("the weights are taken to be in half precision"))
+        assumed.append(Guess(gettext("the weights are taken to be in half precision")))
         return "bfloat16"
-    raise Unanswerable("the dtype of the weights is not known (derived.weights_dtype)")
+    raise Unanswerable(gettext("the dtype of the weights is not known (derived.weights_dtype)"))
 
 
 def _outside(w: World) -> Range:
@@ -269,9 +292,13 @@ def _length(w: World, assumed: list[str]) -> tuple[Range, bool]:
             switches = ("training.packing", "training.pad_to_max_length", "training.pad_to_sequence_len")
             filled = w.is_stated("data.block_size") or any(w.value(switch) is True for switch in switches)
             if not filled:
-                assumed.append(f"rows reach {most} tokens ({name}); the low end has rows of {min(SHORTEST, most)}")
+                assumed.append(
+                    gettext("rows reach {most} tokens ({name}); the low end has rows of {least}").format(
+                        most=most, name=name, least=min(SHORTEST, most)
+                    )
+                )
             return (sure(most) if filled else Range(min(SHORTEST, most), most, most)), filled
-    raise Unanswerable("the longest row is not known (training.max_length)")
+    raise Unanswerable(gettext("the longest row is not known (training.max_length)"))
 
 
 def _holds(w: World, row: dict[str, Any]) -> bool | None:
@@ -302,7 +329,9 @@ def _loss(w: World, assumed: list[str]) -> tuple[str, int, bool]:
             )
             if older:
                 assumed.append(
-                    f"the release of {library} is not stated: before {row['from']} whole logits are built, which the high end counts"
+                    gettext(
+                        "the release of {library} is not stated: before {release} whole logits are built, which the high end counts"
+                    ).format(library=library, release=row["from"])
                 )
             return row["loss"], row.get("rows", 2048), older
     return "full", 0, False
@@ -347,8 +376,18 @@ def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
     if not known:
         one = rule is not None and rule["processes"] == "one"
         processes = 1 if one else cards
-        command = rule["command"] if rule is not None else "the launcher"
-        notes = (f"{processes} process{'es' if processes > 1 else ''}: what `{command}` starts on {cards} cards",) if cards > 1 else ()  # fmt: skip
+        command = rule["command"] if rule is not None else gettext("the launcher")
+        notes = (
+            (
+                ngettext(
+                    "{processes} process: what `{command}` starts on {cards} cards",
+                    "{processes} processes: what `{command}` starts on {cards} cards",
+                    processes,
+                ).format(processes=processes, command=command, cards=cards),
+            )
+            if cards > 1
+            else ()
+        )
     stage = w.value("derived.zero_stage")
     if w.value("derived.fsdp") is True:
         strategy = str(w.value("fsdp.sharding_strategy")).upper()
@@ -359,20 +398,38 @@ def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
         sharding = Sharding(
             weights, rest, rest, 0, "fsdp", processes, states_on_host=states_away, weights_on_host=weights_away
         )
-        return [(sharding, f"FSDP over {processes} processes", notes)]
+        return [
+            (sharding, gettext("{engine} over {processes} processes").format(engine="FSDP", processes=processes), notes)
+        ]
     if w.value("derived.deepspeed") is True and isinstance(stage, int):
         shards = [processes if stage >= least else 1 for least in (3, 2, 1)]
         sharding = Sharding(
             shards[0], shards[1], shards[2], stage, "deepspeed", processes, _elements(w, "reduce_bucket_size", 5e8),
             _elements(w, "stage3_max_live_parameters", 1e9), states_away, weights_away,
         )  # fmt: skip
-        return [(sharding, f"ZeRO-{stage} over {processes} processes", notes)]
+        return [
+            (
+                sharding,
+                gettext("{engine} over {processes} processes").format(engine=f"ZeRO-{stage}", processes=processes),
+                notes,
+            )
+        ]
     split = w.is_stated("model.device_map") or (rule is not None and rule.get("rest") == "split")
     if split and processes == 1 and cards > 1:
-        return [(Sharding(cards, cards, cards, 0, "split", 1), f"one process, layers over {cards} cards", notes)]
+        return [
+            (
+                Sharding(cards, cards, cards, 0, "split", 1),
+                gettext("one process, layers over {cards} cards").format(cards=cards),
+                notes,
+            )
+        ]
     if is_unknown(stage) and w.value("derived.deepspeed") is not False and w.run.framework not in ("", "trl"):
-        notes = (*notes, "no sharding is stated: every card holds everything")
-    start = f"{processes} processes, a whole copy each" if processes > 1 else "one process"
+        notes = (*notes, gettext("no sharding is stated: every card holds everything"))
+    start = (
+        gettext("{processes} processes, a whole copy each").format(processes=processes)
+        if processes > 1
+        else gettext("one process")
+    )
     return [(Sharding(processes=processes, engine="ddp" if processes > 1 else "none"), start, notes)]
 
 

@@ -13,6 +13,7 @@ from stablint.fitting.answer import FITS, UNKNOWN, Told, answer
 from stablint.fitting.reading import GIB
 from stablint.fitting.remedies import Move, changed
 from stablint.inspect import Inspection, effective
+from stablint.language import gettext
 from stablint.memory.plan import Plan
 from stablint.proposing.asked import METHODS, Choice, Nothing, Request
 from stablint.proposing.counted import Recipes
@@ -89,13 +90,19 @@ class Search:
             if found is not None:
                 return found
         raise Nothing(
-            f"no way was found to train {self.request.model} on {labelled(self.gpu)} with {self.record['title']} that is safe and fits",
+            gettext("no way was found to train {model} on {card} with {framework} that is safe and fits").format(
+                model=self.request.model, card=labelled(self.gpu), framework=self.record["title"]
+            ),
             tuple(self.rejected), tuple(self._would_do(methods)),
         )  # fmt: skip
 
     def _of_method(self, method: str) -> Proposal | None:
         if method not in self.record["methods"]:
-            self.rejected.append(f"{method}: {self.record['title']} is not asked for it here")
+            self.rejected.append(
+                gettext("{method}: {framework} is not asked for it here").format(
+                    method=method, framework=self.record["title"]
+                )
+            )
             return None
         found: list[tuple[int, Option, Tried, dict[Choice, float]]] = []
         for order, sharding in enumerate(self._shardings(method)):
@@ -156,13 +163,13 @@ class Search:
                 return tried
             self.rejected.append(f"{self._named(choice)}: {self._why_not(tried)}")
             if tried.told.verdict == UNKNOWN:
-                raise Nothing(f"nothing can be promised: {tried.told.why}")
+                raise Nothing(gettext("nothing can be promised: {why}").format(why=tried.told.why))
         return None
 
     def _named(self, choice: Choice) -> str:
         words = [choice.method, choice.precision]
         if self.request.cards > 1 or choice.sharding != "copies":
-            words.append(self.shardings[choice.sharding]["says"])
+            words.append(gettext(self.shardings[choice.sharding]["says"]))
         return ", ".join(words)
 
     def _why_not(self, tried: Tried) -> str:
@@ -170,7 +177,9 @@ class Search:
             return tried.findings[0]
         room = tried.told.usable
         return (
-            f"{tried.needed:.1f} of {room:.1f} GiB with rows of {self.request.length} tokens one by one"
+            gettext("{needed} of {room} GiB with rows of {length} tokens one by one").format(
+                needed=f"{tried.needed:.1f}", room=f"{room:.1f}", length=self.request.length
+            )
             if room
             else tried.told.why
         )
