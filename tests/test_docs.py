@@ -119,3 +119,36 @@ def test_the_guide_to_rules_of_ones_own_can_be_followed(tmp_path, monkeypatch, c
     assert "warning[ACME001] `report_to: none`: nobody will see this run" in capsys.readouterr().out
     assert main(["configs/", "--fix"]) == 0
     assert "report_to: wandb" in (tmp_path / "configs" / "train.yaml").read_text()
+
+
+def test_the_guide_to_accepting_can_be_followed(tmp_path, monkeypatch, capsys):
+    text = (ROOT / "docs" / "accepting.md").read_text(encoding="utf-8")
+    config, accepted = blocks(text, "yaml")
+    [settings_text] = blocks(text, "toml")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "configs").mkdir()
+    train = tmp_path / "configs" / "train.yaml"
+
+    def told(*words: str, code: int = 0) -> str:
+        assert main([*words, "--output-format", "concise"]) == code
+        return capsys.readouterr().out
+
+    train.write_text(config, encoding="utf-8")
+    assert all(word in told("configs/") for word in ("warning[P102]", "info[L101]", "1 warning, 1 info"))
+    train.write_text(config.replace("fp16: true\n", accepted), encoding="utf-8")
+    assert "P102" not in (rest := told("configs/")) and "1 accepted" in rest
+    (tmp_path / "stablint.toml").write_text(settings_text, encoding="utf-8")
+    assert "No new findings" in told("configs/")
+    (tmp_path / "stablint.toml").unlink()
+    assert main(["init"]) == 0
+    settings = (tmp_path / "stablint.toml").read_text(encoding="utf-8")
+    (tmp_path / "stablint.toml").write_text(re.sub(r"(?m)^# *(baseline = )", r"\1", settings), encoding="utf-8")
+    assert main([".", "--write-baseline"]) == 0
+    capsys.readouterr()
+    assert "2 accepted" in told(".")
+    train.write_text("# moved\n" + train.read_text(encoding="utf-8") + "bf16: true\n", encoding="utf-8")
+    both = told(".", code=1)
+    assert "error[P143]" in both and "S111] `P102` is not found here any more" in both and "1 accepted" in both
+    main(["configs/", "--fix"])
+    assert "ignore[P102]" not in train.read_text(encoding="utf-8")

@@ -2,9 +2,17 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 
 import { command, told } from "../src/settings";
+
+test("what package.json names is what the build writes", () => {
+  const folder = join(__dirname, "..", "..");
+  const { main } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { main: string };
+  assert.ok(existsSync(join(folder, main)), main);
+});
 
 test("what is empty is not said", () => {
   const values: Record<string, unknown> = { gpu: ["A100-80GB x8"], model: "", with: [], ignore: ["P101"], path: "/bin/false" };
