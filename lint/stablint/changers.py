@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from stablint.assemble.files import Files
@@ -42,6 +42,7 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
         if os.path.isdir(root):
             by_root.setdefault(root, []).append(path)
     found: set[str] = set()
+    uses: dict[str, set[bool]] = {}  # of each, whether commands that are given it may train
     for root, several in by_root.items():
         for text, any_file in _editors(root, files):
             named = {os.path.basename(name) for name in NAMES.findall(text)}
@@ -62,7 +63,48 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
                 if (name := os.path.basename(path)) in doubted
                 and (name not in beside or os.path.dirname(path) == folder)
             }
-    return frozenset(found)
+            for path in left:
+                name = os.path.basename(path)
+                if name in text and (
+                    kind != _SCRIPT or folder == os.path.dirname(path) or not os.path.exists(os.path.join(folder, name))
+                ):
+                    uses.setdefault(path, set()).update(_uses(text, name))
+    return frozenset(found) | {path for path, said in uses.items() if said == {False}}
+
+
+# Commands of the frameworks that read a recipe and train nothing by it: they export, merge, serve, talk, measure, copy or check.
+_OTHER_COMMANDS = re.compile(
+    r"\b(?:llamafactory-cli|lmf|llamafactory\.cli)\s+(?:export|chat|api|eval|webchat|webui|env|version)\b"
+    r"|\baxolotl\s+(?:merge[-_]lora|merge-sharded-fsdp-weights|preprocess|inference|evaluate|lm-eval|vllm-serve|quantize|fetch|config-schema|agent-docs)\b"
+    r"|\baxolotl\.cli\.(?:merge_lora|merge_sharded_fsdp_weights|preprocess|inference|evaluate|quantize|vllm_serve)\b"
+    r"|\bswift\s+(?:export|infer|app|deploy|eval|sample|merge-lora|web-ui)\b"
+    r"|\btune\s+(?:validate|ls|cp|download|cat)\b|\btune\s+run\s+(?:\S+\s+){0,3}(?:generate|eleuther_eval|quantize|dev/generate\S*)\b"
+    r"|\blitgpt\s+(?:generate|chat|serve|evaluate|merge_lora|download|convert_\w+)\b"
+    r"|\baccelerate\s+(?:env|config|estimate-memory|merge-weights|to-fsdp2)\b"
+)
+
+
+def _uses(text: str, name: str) -> Iterator[bool]:
+    """Of each command of the text that is given the file whether it may train by it."""
+    joined = re.sub(r"""[rbf]?["'],?""", " ", text.replace("\\\n", "  "))
+    lines = [line for line in joined.splitlines() if not line.lstrip().startswith("#")]
+    here = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
+    held = sorted(
+        {
+            one
+            for line in lines
+            if here.search(line)
+            for one in re.findall(rf"\b(\w+)=\s*(?:\S*/)?{re.escape(name)}(?![\w.-])", line)
+        }
+    )
+    behind = re.compile("|".join(rf"\$\{{?{one}\b" for one in held[:MOST_NAMES])) if held else None
+    for line in lines:
+        if not (here.search(line) or (behind is not None and behind.search(line))):
+            continue
+        if _OTHER_COMMANDS.search(line):
+            yield False
+        elif _STARTED.search(line):
+            yield True
 
 
 def _changes(text: str, name: str, kind: str) -> bool:

@@ -89,17 +89,29 @@ def judges(module: Module) -> bool:
     return any(_JUDGES.search(_told(call)) for call in module.calls)
 
 
+_MERGES = re.compile(r"merge_(?:and_unload|adapter)|unload_and_merge|save_pretrained_merged")
+
+
+def merges(module: Module) -> bool:
+    """Whether it puts an adapter into the weights of its model."""
+    return any(_MERGES.fullmatch(last_word(call.name)) for call in module.calls)
+
+
 def only_judges(module: Module) -> bool:
     """Whether it makes a trainer for what that predicts or measures, calls nothing that may train, and gives the trainer to nobody."""
+    words = {last_word(call.name) for call, _ in python_kinds.kinds(module)}
+    return not {"predict", "evaluate"}.isdisjoint(words) and leaves_its_trainer(module)
+
+
+def leaves_its_trainer(module: Module) -> bool:
+    """Whether it calls nothing that may train, and gives the trainer that it makes to nobody."""
     others = [
         call
         for call, kind in python_kinds.kinds(module)
         if kind not in ("trainer", "arguments", "program", "program-part") and not (call.local and call.name == "main")
     ]
     words = [last_word(call.name) for call in others]
-    return not {"predict", "evaluate"}.isdisjoint(words) and not (
-        any(map(_MAY_TRAIN.search, words)) or any(map(_is_given_trainer, others))
-    )
+    return not (any(map(_MAY_TRAIN.search, words)) or any(map(_is_given_trainer, others)))
 
 
 def _is_given_trainer(call: Call) -> bool:

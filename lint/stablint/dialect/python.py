@@ -99,6 +99,7 @@ def lower(document: Document) -> Iterator[Fragment]:
         (n for n, (_, kind) in enumerate(kinds) if kind == ("arguments" if "arguments" in words else "trainer")),
         max(told, 0),
     )
+    unused = "trainer" in words and _is_left(document, module)
     for index, (call, kind) in enumerate(kinds[: BLOCKS.most + 1]):  # assemble/runs.py leaves out the last, and says so
         mapping = _with_positional(call, kind)
         block = Block(document, "call", call.name, mapping, call.start, call.end, index, call)
@@ -125,7 +126,7 @@ def lower(document: Document) -> Iterator[Fragment]:
         )
         if helpers:
             fragment, helpers = fragment._replace(links=(*fragment.links, *helpers)), ()
-        if _is_uncertain(call, kind):
+        if _is_uncertain(call, kind) or (unused and kind not in _SILENT):
             fragment = fragment._replace(presumed=True)
         for part in _unchecked_apart(fragment, call) if kind == "arguments" else (fragment,):
             yield from _defaults_apart(part)
@@ -166,8 +167,13 @@ def _steps(document: Document, module: Module, words: set[str]) -> tuple[Stateme
     if "own-trainer" in words and "arguments" not in words:
         return ()
     found = loop.of(module)
-    if found is None and not words & _OF_TRAINING and "loader" in words and _is_a_program(document):
-        judged = loop.judges(module) and not loop.may_train(module) and python_adapted.handed_over(module) is None
+    merges = loop.merges(module)
+    if found is None and not words & _OF_TRAINING and "loader" in words and (merges or _is_a_program(document)):
+        judged = (
+            (merges or loop.judges(module))
+            and not loop.may_train(module)
+            and python_adapted.handed_over(module) is None
+        )
         return evaluates if judged else ()
     if found is not None and found[0] == "accelerate" and "arguments" not in words and not loop.may_train(module):
         return evaluates if loop.judges(module) else ()  # accelerate spreads an evaluation as well
@@ -178,6 +184,12 @@ def _steps(document: Document, module: Module, words: set[str]) -> tuple[Stateme
     if "arguments" not in words or loop.may_train(module) or not loop.judges(module):
         return ()
     return evaluates
+
+
+def _is_left(document: Document, module: Module) -> bool:
+    """Whether a whole program makes a trainer and trains nothing with it: it evaluates, or does nothing. What its constructors refuse they
+    refuse all the same, but nobody has written that for a training."""
+    return loop.only_judges(module) or ("__main__" in document.text.text and loop.leaves_its_trainer(module))
 
 
 _OF_TRAINING = frozenset({"arguments", "adapter", "unsloth-adapter", "kbit", "checkpointing", "program", "own-trainer"})
@@ -210,6 +222,8 @@ def _is_uncertain(call: Call, kind: str) -> bool:
         return True
     if kind in _MADE and "." in call.name and not call.name.startswith(_HOMES):
         return True
+    if kind == "loader" and call.name.count(".") > 1 and not call.name.startswith(_HOMES):
+        return True  # a model class of another module's, whatever it is called
     return call.attempt or (kind in _MADE and not _CONSTRUCTORS.isdisjoint(call.methods))
 
 

@@ -43,7 +43,7 @@ def recognise(document: Document, split_launch: SplitLaunch) -> int:
 def _is_training(launcher: Command, script: Command | None) -> bool:
     target = script or launcher
     keys = {spelled(entry.key) for entry in target.flags.entries}
-    if launcher.words[:1] in _SAY or not programs.trains(target):
+    if launcher.words[:1] in _SAY or not programs.trains(target) or _asks_for_help(target):
         return False
     known = _known_flags(target)
     return (
@@ -56,6 +56,15 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
         or (bool(_config_links(target)) and _starts_training(launcher, target))
         or (_names_config(target) and script is not None and _speaks_of_training(target))
     )
+
+
+def _asks_for_help(target: Command) -> bool:
+    """`--help`: argparse prints it and ends, whatever else stands there."""
+    return any(entry.key.lstrip("-") in ("help", "h") and _is_bare(entry.value) for entry in target.flags.entries)
+
+
+def _is_bare(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value is True
 
 
 def _has_words(target: Command) -> bool:
@@ -175,7 +184,8 @@ def lower(document: Document, split_launch: SplitLaunch) -> Iterator[Fragment]:
             if command.folder:
                 there = tuple(link._replace(folder=command.folder) for link in fragment.links)
                 fragment = fragment._replace(links=there)
-            yield from _presumed(fragment._replace(weak=weak))
+            for one in _presumed(fragment._replace(weak=weak)):
+                yield one._replace(presumed=True) if command.idle else one
         header = slurm.lower(document, command, launch.name_of(launcher), index)
         if header is not None:
             yield header._replace(weak=weak)

@@ -102,7 +102,12 @@ def read_by(fragment: Fragment, command: str) -> Fragment:
         return fragment
     whole = huggingface.lower(fragment.block, fragment.layer, names[0])
     found = tuple(unread(fragment.block, "trl", names, fragment.layer, facts="keys.trl-file"))
-    return whole._replace(statements=(*whole.statements, *found), classes={**whole.classes, "keys.trl-file": names})
+    return whole._replace(
+        statements=(*whole.statements, *found),
+        classes={**whole.classes, "keys.trl-file": names},
+        presumed=fragment.presumed,
+        edited=fragment.edited,
+    )
 
 
 def _read(stated: tuple[Statement, ...], found: tuple[Statement, ...], names: tuple[str, ...]) -> tuple[Statement, ...]:

@@ -47,6 +47,9 @@ _MOST_SITES = 20
 _DEEPEST = 20  # classes that inherit
 
 
+_ANY = "?"  # a function that is no type of Python's own makes the value: `type=yaml.safe_load`
+
+
 class Option(NamedTuple):
     default: ast.expr | None
     scope: Scope
@@ -137,6 +140,8 @@ class Caller:
             flag = {"store_true": False, "store_false": True}.get(option.store)
             return unknown if flag is None else values.scalar(node, flag, f"default:{name}", False)
         value = values.value(option.default, option.scope)
+        if option.type == _ANY and isinstance(value, Scalar) and isinstance(value.value, str):
+            return unknown  # argparse hands a default that is text to the function as well
         if isinstance(value, Scalar) and isinstance(value.value, str) and option.type in CONVERSIONS:
             meant = converted(option.type, value.value)
             value = value if meant is None else value._replace(value=meant)
@@ -164,7 +169,7 @@ class Caller:
             Option(
                 keywords.get("default"), found.scope,
                 str(action.value) if isinstance(action, ast.Constant) else "",
-                kind.id if isinstance(kind, ast.Name) else "",
+                kind.id if isinstance(kind, ast.Name) and kind.id in (*CONVERSIONS, "str") else _ANY if kind is not None else "",
                 self.values.places.start(found.node),
             )
         )  # fmt: skip

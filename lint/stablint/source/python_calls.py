@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import posixpath
+import re
 from typing import TYPE_CHECKING
 
 from stablint.source import limits
 from stablint.source.python_arithmetic import CONVERSIONS, converted
 from stablint.source.python_constants import Constants, defaulted
-from stablint.source.python_library import question
+from stablint.source.python_library import LIBRARIES, question
 from stablint.source.python_names import Names
 from stablint.source.python_places import Places
-from stablint.source.python_scope import FoundCall, Scope, called_name, dotted
-from stablint.source.python_switch import alternative, switch
+from stablint.source.python_scope import Binding, FoundCall, Scope, called_name, dotted
+from stablint.source.python_switch import alternative, in_a_branch, switch
 from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Unknown
 
 if TYPE_CHECKING:
@@ -64,10 +65,11 @@ class Calls(Constants):
             added |= {entry.key for entry in stored} - {entry.key for entry in entries}  # any attribute can be set
             entries += stored
             late = frozenset(entry.key for entry in stored)
-            changed = target in self.names.rewritten or any(map(_changes, self.names.handed.get(target, ())))
-            late |= frozenset("*") if changed else frozenset()
-        elif target is not None and name.endswith("Trainer"):
-            late = frozenset(store.node.attr for store in self.names.stores.get(target, ()))
+            late |= frozenset("*") if self._is_changed(target, found, scope) else frozenset()
+        elif target is not None and is_made(name):
+            late = frozenset("*") if self._is_changed(target, found, scope) else frozenset()
+        if target is not None and name.endswith("Trainer"):
+            late |= frozenset(store.node.attr for store in self.names.stores.get(target, ()))
             late |= frozenset(f"args.{store.node.attr}" for store in self.names.stores.get(f"{target}.args", ()))
         arguments = Mapping(tuple(entries), function, end, is_open)
         method = node.func if isinstance(node.func, ast.Attribute) else None
@@ -83,7 +85,8 @@ class Calls(Constants):
             name, arguments, positional, start, end, begins, function, target, receiver,
             conditional=conditional, own=frozenset((*own, *added)), local=self._is_local(node.func, scope),
             switch=self._switch(found) if found is not None and name.endswith(_SWITCHED) else None, late=late,
-            attempt=found is not None and is_made(name) and self._may_be_spared(found), methods=methods,
+            attempt=found is not None and is_made(name) and (self._may_be_spared(found) or self._is_another(node, name, scope)),
+            methods=methods,
         )  # fmt: skip
         return self.weigh(result, [*positional, *(entry.value for entry in entries)])
 
@@ -100,13 +103,84 @@ class Calls(Constants):
     def _may_be_spared(self, found: FoundCall) -> bool:
         """Whether the program may run although this call is refused: it catches that, here or where it calls the function that makes it, or
         it may take a branch with another call of this kind."""
-        if self.names.is_attempt(found.node) or alternative(self, found):
+        if self.names.is_attempt(found.node) or alternative(self, found) or self._is_never_called(found):
+            return True
+        if in_a_branch(self, found):
             return True
         function = found.scope.node
         if not self.names.recovered or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return False
         sites = self.caller.sites(function.name)
         return bool(sites) and all(self.names.is_recovered(site.node) for site in sites)
+
+    def _is_changed(self, target: str, found: FoundCall | None, scope: Scope) -> bool:
+        """Whether anything of the object may be another thing when it is used, or it is not used at all."""
+        handed = self.names.handed.get(target, ())
+        if target in self.names.rewritten or any(
+            _changes(one) or self._is_of_another_file(one, scope) for one in handed
+        ):
+            return True
+        return found is not None and self._is_left(found)
+
+    def _is_never_called(self, found: FoundCall) -> bool:
+        """Whether it stands in a function that nothing names, of a program that has its main part; a module without one may be anybody's."""
+        scope: Scope | None = found.scope
+        while scope is not None and scope.parent is not None and scope.parent.kind != "module":
+            scope = scope.parent
+        function = scope.node if scope is not None else None
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or function.decorator_list:
+            return False
+        return self._is_program() and len(self._words(function.name)) < 2
+
+    def _is_program(self) -> bool:
+        return _MAIN.search(self.source) is not None
+
+    def _words(self, name: str) -> list[int]:
+        """Where a name stands in the text, in whatever meaning."""
+        return [one.start() for one in re.finditer(rf"(?<![\w]){re.escape(name)}(?![\w])", self.source)]
+
+    def _is_left(self, found: FoundCall) -> bool:
+        """Whether the object is given away to nobody: its name gets another one before it is used, or stands nowhere else in a whole program."""
+        name = found.target or ""
+        if not name.isidentifier():
+            return False
+        end = self.places.end(found.node)
+        later = [self.places.start(one.node) for one in found.scope.bindings.get(name, ()) if not one.conditional]
+        following = min((at for at in later if at >= end), default=-1)
+        words = [at for at in self._words(name) if at >= end]
+        if following >= 0 and not found.scope.loops:
+            return words[:1] == [following] and not _names_itself(found.scope.bindings[name], name)
+        return not words and len(self._words(name)) == 1 and self._is_program()
+
+    def _is_another(self, node: ast.Call, name: str, scope: Scope) -> bool:
+        """Whether the class is another one than the library's: the program binds its name anew, or gives it other methods."""
+        if not self.names.patched.isdisjoint((name.rpartition(".")[2],)):
+            return True
+        function = node.func
+        plain = isinstance(function, ast.Name) or name.endswith(".from_pretrained")
+        while isinstance(function, ast.Attribute):
+            function = function.value
+        if not plain or not isinstance(function, ast.Name) or not function.id[:1].isupper():
+            return False
+        if function.id in self.names.stores:
+            return True
+        found = scope.find(function.id)
+        resolved = "." in name.removesuffix(".from_pretrained")  # `Config = SFTConfig`
+        if found is None or resolved:
+            return False
+        imported = any(binding.kind == "import" for binding in found[1])
+        return any(map(_binds_anew, found[1])) or (imported and any(binding.kind == "class" for binding in found[1]))
+
+    def _is_of_another_file(self, call: ast.Call, scope: Scope) -> bool:
+        """Whether whoever is handed it is a function of a module that nobody knows."""
+        path = called_name(call.func, scope)
+        head = path.partition(".")[0]
+        root = call.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        found = scope.find(root.id) if isinstance(root, ast.Name) else None
+        imported = found is not None and all(binding.kind == "import" for binding in found[1])
+        return imported and head not in _KNOWN_MODULES
 
     def _is_local(self, function: ast.expr, scope: Scope) -> bool:
         """Whether this file defines what is called by its plain name."""
@@ -179,7 +253,7 @@ class Calls(Constants):
             name_start=start,
             name_end=self.places.end(node.func),
             target=target,
-            late=frozenset(),  # it is made anew, with all of it
+            late=frozenset("*") if is_open else frozenset(),  # it is made anew, with all of it
         )
 
     def _joined(self, node: ast.Call, scope: Scope) -> Node:
@@ -225,6 +299,33 @@ class Calls(Constants):
                 form = "attribute" if not defaulted(values[1]) else self.form(values[1])
                 return self.scalar(node, f"{known[0]}.{known[1]}", form, False)
         return None
+
+
+_MAIN = re.compile(r"^if[ \t]+\(?__name__[ \t]*==", re.MULTILINE)
+# What is handed to a function of theirs stays as it is.
+_KNOWN_MODULES = LIBRARIES | frozenset(
+    ["os", "sys", "json", "yaml", "logging", "pprint", "pathlib", "wandb", "mlflow", "random", "time", "dataclasses", "copy", "rich", "torchvision",
+     "evaluate", "huggingface_hub", "sentence_transformers", "optimum", "pickle", "shutil", "warnings", "atexit", "loguru", "absl", "ray"]
+)  # fmt: skip
+
+
+def _binds_anew(binding: Binding) -> bool:
+    """Whether this gives the name of a class another meaning than its import; `X = None` says that there is none of it."""
+    if binding.kind in ("import", "class", "function"):
+        return False  # a class of the file's own is known as such
+    if isinstance(binding.value, ast.Attribute):  # `TrainingArguments = transformers.TrainingArguments`
+        return binding.value.attr != getattr(binding.node, "id", None)
+    return not (isinstance(binding.value, ast.Constant) and binding.value.value is None)
+
+
+def _names_itself(bindings: list[Binding], name: str) -> bool:
+    """`args = replace(args, …)`: the object goes on in another one."""
+    return any(
+        isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load)
+        for binding in bindings
+        if binding.value is not None
+        for one in ast.walk(binding.value)
+    )
 
 
 _CHANGES = (

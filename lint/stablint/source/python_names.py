@@ -57,6 +57,7 @@ class Names:
         self.handed: dict[str, list[ast.Call]] = {}  # calls whose result nobody keeps, by the names that they are given
         self.stores: dict[str, list[Store]] = {}
         self.rewritten: set[str] = set()  # objects of which any attribute may be set: `setattr(args, name, value)`
+        self.patched: set[str] = set()  # classes that get other methods: `transformers.Trainer.training_step = …`
         self.items: dict[str, list[Item]] = {}
         self.frozen: list[
             tuple[ast.Attribute, ast.expr | None]
@@ -75,7 +76,7 @@ class Names:
         self._tree = tree
         self._constants: Once | None = None  # looked for when a test asks for them
         self._waiting: list[tuple[ast.AST, Scope, bool, str | None]] = []
-        self._later(tree.body, self.module, False)
+        self._later(until_it_ends(tree.body), self.module, False)
         while self._waiting:
             node, scope, conditional, target = self._waiting.pop()
             kind = type(node).__name__
@@ -121,6 +122,8 @@ class Names:
                 if is_rebuilt(node, value):
                     self.rebuilt.append(node)
                 inner = node.value
+                if isinstance(inner, ast.Attribute) and inner.attr[:1].isupper():
+                    self.patched.add(inner.attr)  # `transformers.Trainer.training_step = …`
                 if isinstance(inner, ast.Attribute) and inner.attr == "args" and isinstance(inner.value, ast.Name):
                     of_args = Store(node, None, scope, conditional)  # `trainer.args.max_steps = …`
                     self.stores.setdefault(f"{inner.value.id}.args", []).append(of_args)
@@ -230,7 +233,7 @@ class Names:
         self.scopes.append(inner)
         self._bind(node.name, scope, Binding("function", node, end_of(node), conditional, scope=inner))
         self._later((*node.decorator_list, *node.args.defaults, *node.args.kw_defaults), scope, conditional)
-        self._later(node.body, inner, False)
+        self._later(until_it_ends(node.body), inner, False)
 
     def lambda_(self, node: ast.Lambda, scope: Scope, conditional: bool, _: str | None) -> None:
         inner = self._parameters(node.args, scope)
@@ -268,12 +271,12 @@ class Names:
         self._later((node.test,), scope, conditional)
         truth = self._constant_truth(node.test)
         if truth is not None:
-            self._later(node.body if truth else node.orelse, scope, conditional)
+            self._later(until_it_ends(node.body if truth else node.orelse), scope, conditional)
         else:
             self._branches(node.test, node.body, node.orelse, scope)
             if asks_release(node.test):
                 self.attempts.append((position_of(node), end_of(node)))
-            self._later((*node.body, *node.orelse), scope, True)
+            self._later((*until_it_ends(node.body), *until_it_ends(node.orelse)), scope, True)
 
     def _constant_truth(self, test: ast.expr) -> bool | None:
         """`if False:` is never run, nor is `if SHARDED == True:` behind the only `SHARDED = False`, and `if __name__ == "__main__"` is where the
@@ -437,6 +440,14 @@ _REFUSALS = frozenset(
     ["Exception", "BaseException", "TypeError", "ValueError", "RuntimeError", "AttributeError", "NotImplementedError", "AssertionError", "KeyError"]
 )  # fmt: skip
 _ENDS = frozenset(["exit", "quit", "_exit", "abort"])
+
+
+def until_it_ends(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+    """The statements of a block that may be run: nothing behind a `return`, a `raise` or an exit is."""
+    for place, statement in enumerate(body):
+        if isinstance(statement, (ast.Return, ast.Continue, ast.Break)) or _ends(statement):
+            return body[: place + 1]
+    return body
 
 
 def goes_on(handler: ast.ExceptHandler) -> bool:

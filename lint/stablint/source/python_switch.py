@@ -62,6 +62,24 @@ def alternative(calls: Calls, found: FoundCall) -> bool:
     )
 
 
+def in_a_branch(calls: Calls, found: FoundCall) -> bool:
+    """Whether a test of which nobody knows the outcome stands around it, or around the only call of the function that makes it."""
+    around = _tests(calls, found)
+    return bool(around) and _all(
+        [_turned(_truth(calls, one.test, one.scope), one.positive) for one in around]
+    ) != _Truth(True)
+
+
+def _tests(calls: Calls, found: FoundCall) -> list[Branch]:
+    around = _around(calls, found) if found.conditional else []
+    function = found.scope.node
+    if not around and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        sites = calls.caller.sites(function.name)
+        if len(sites) == 1 and sites[0].conditional:  # a function that one branch calls
+            around = _around(calls, sites[0])
+    return around
+
+
 def _around(calls: Calls, found: FoundCall) -> list[Branch]:
     place, branches = position_of(found.node), calls.names.branches
     if len(branches) > _MOST:

@@ -135,11 +135,14 @@ class _Reader(Runner):
             return read.flags
         gone = self.state.held.get(_FOLDER)
         folder = NO_FOLDER if isinstance(gone, Unknown) else text_of(gone) or ""
-        command = Command(read.words, read.flags, read.positionals, environment, start, end, folder)
+        command = Command(read.words, read.flags, read.positionals, environment, start, end, folder, self.is_idle())
         if read.problems and starts_program(command):
             self.problems += read.problems
         self.commands.append(command)
         return None
+
+    def is_empty(self) -> bool:
+        return not self.commands
 
     def know(self, options: Mapping) -> None:
         """The variables that Slurm sets to what the header asks for."""

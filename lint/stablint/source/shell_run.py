@@ -61,6 +61,8 @@ class Runner:
         self.script = Script([], {}, {})
         self.tests: list[Test | None] = []  # of the condition that is open
         self.test: Test | None = None  # what stands in front of `&&`
+        self.over = False  # behind an `exit` of the whole script
+        self.uncalled = 0  # functions that nothing calls and that are gone through all the same
         self.sure = False  # the command there fails only where the whole script is of no use
 
     def command(self, words: tuple[Word, ...], environment: list[Entry], item: Simple) -> None:
@@ -70,11 +72,23 @@ class Runner:
         """The commands in order; functions that nothing in the script calls come last."""
         outer, self.script = self.script, script_of(script)
         self._run(0, len(script))
+        main = not self.is_empty()  # a script of functions alone is there for others to read in
+        self.uncalled += main
         for name in [
             name for name, body in self.functions.items() if body[0] is self.script and name not in self.called
         ]:
             self._call(name, None, 0)
+        self.uncalled -= main
         self.script = outer
+
+    def is_empty(self) -> bool:
+        """Whether no command was found so far."""
+        raise NotImplementedError
+
+    def is_idle(self) -> bool:
+        """Whether the script as it stands does not come here."""
+        never = (block.taken is False and not block.defaulted and not block.filled for block in self.state.blocks)
+        return self.over or self.uncalled > 0 or any(never)
 
     def _run(self, at: int, end: int) -> None:
         while at < end:
@@ -200,6 +214,7 @@ class Runner:
         elif name in _ENDS:
             if self.state.blocks and not joined:
                 self.state.blocks[-1].dead = True
+            self.over = self.over or (name == "exit" and not self.state.blocks and not self.active)
         elif name == "shift":
             for position in _POSITIONS:
                 if position in self.state.held:

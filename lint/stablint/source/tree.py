@@ -152,6 +152,7 @@ class Command(NamedTuple):
 
     `flags` holds the flags in order, keys without their leading dashes; `positionals` the words that belong to no flag;
     `environment` the assignments in front of it and the exports before it; `folder` where the script has gone to by then (`cd`), from its own.
+    `idle`: the script as it stands never runs it.
     """
 
     words: tuple[str, ...]
@@ -161,6 +162,7 @@ class Command(NamedTuple):
     start: int
     end: int
     folder: str = ""
+    idle: bool = False
 
 
 class Script(NamedTuple):

@@ -1,0 +1,84 @@
+"""An error must be true of every run that looks like this: an example whose claim has lost its ground makes no error any more.
+
+The changes are data (withdrawn.yaml): the object is made and not used, nothing comes there, the class is another one, somebody may have changed
+the settings, the command does not train. What stays an error all the same is named there too, with the reason.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from stablint import knowledge
+from stablint.hazard import model
+from stablint.house import told, write
+from stablint.inspect import inspect
+from tests import sampling
+from tests.hazard.withdrawn import CHANGES, TABLE, Change
+
+EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
+SAMPLE = 29  # of so many examples one is tried by default; all of them under `-m slow`
+STAYS: dict[str, dict[str, str]] = TABLE["stays"]
+
+
+class Case(NamedTuple):
+    hazard: model.Hazard
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.hazard.id}-{self.number}"
+
+    @property
+    def example(self) -> dict[str, Any]:
+        return EXAMPLES[self.hazard.id][self.number]
+
+
+CASES = [
+    Case(hazard, number)
+    for hazard in model.load()
+    if hazard.severity == "error"
+    for number in range(len(EXAMPLES[hazard.id]))
+]
+
+
+def errors(files: dict[str, str], given: dict[str, Any] | None, folder: Path) -> set[str]:
+    write({".git/HEAD": "", **files}, str(folder))
+    found = inspect([str(folder)], told(given), base=str(folder)).findings
+    return {one.hazard.code for one in found if one.severity == "error"}
+
+
+def stays(hazard: model.Hazard, change: Change) -> bool:
+    """Whether the claim does not rest on what this change takes away: it is of the text itself, or one that the table names."""
+    return (
+        hazard.at.startswith("file.")
+        or hazard.code in STAYS.get(change.of, {})
+        or hazard.code in STAYS.get(str(change), {})
+    )
+
+
+@pytest.mark.parametrize("case", sampling.sampled(CASES, SAMPLE))
+def test_a_claim_that_has_lost_its_ground_is_no_error(case: Case, tmp_path: Path) -> None:
+    left = {
+        str(change)
+        for change in CHANGES
+        if not stays(case.hazard, change)
+        and (files := change.made(dict(case.example["files"]), case.example.get("dialect", ""))) is not None
+        and case.hazard.code in errors(files, case.example.get("options"), tmp_path / change.id / change.of)
+    }
+    assert left == set()
+
+
+def test_every_exemption_is_of_an_error_and_says_why() -> None:
+    known = {str(change) for change in CHANGES} | {change.of for change in CHANGES} | {"construction"}
+    codes = {hazard.code for hazard in model.load() if hazard.severity == "error"}
+    assert set(STAYS) <= known
+    for several in STAYS.values():
+        assert set(several) <= codes
+        assert all(len(reason.split()) > 3 for reason in several.values())
+
+
+def test_every_change_can_be_made_of_some_example() -> None:
+    files = [(dict(case.example["files"]), case.example.get("dialect", "")) for case in CASES]
+    assert [str(change) for change in CHANGES if not any(change.made(*one) for one in files)] == []

@@ -1,0 +1,174 @@
+"""Changes that take a claim's ground away, as withdrawn.yaml says them: an example's files → the files in which nothing is certain any more."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+TABLE: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("withdrawn.yaml").read_text(encoding="utf-8"))
+KEYED = (".yaml", ".yml", ".json")
+LIBRARIES = frozenset(
+    ["transformers", "trl", "peft", "accelerate", "unsloth", "bitsandbytes", "sentence_transformers", "deepspeed"]
+)
+ENDINGS = {"python": (".py",), "shell": (".sh",), "keyed": KEYED}
+Files = dict[str, str]
+
+
+class Change(NamedTuple):
+    of: str
+    id: str
+    said: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.of}-{self.id}"
+
+    def made(self, files: Files, dialect: str) -> Files | None:
+        """None where it cannot be said of these files."""
+        own = [name for name in files if name.endswith(ENDINGS[self.of])]
+        if not own or (self.said.get("only") and dialect not in self.said["only"]):
+            return None
+        if self.of == "keyed":
+            return self._joined(files, own, dialect)
+        if self.of == "shell" and any(not name.endswith(".sh") for name in files):
+            return None  # the fault may stand in a file that lies there whatever the script does
+        changed = {name: self._text(files[name]) for name in own}
+        kept = {name: text for name, text in changed.items() if text is not None}
+        if not kept or kept == {name: files[name] for name in own}:
+            return None
+        return {**files, **kept}
+
+    def _joined(self, files: Files, own: list[str], dialect: str) -> Files | None:
+        if len(files) != 1:
+            return None
+        train = TABLE["train"].get(dialect)
+        if self.said.get("native") and train is None:
+            return None
+        train = (train or "").replace("{file}", own[0])
+        more = {
+            name: text.replace("{file}", own[0]).replace("{train}", train) for name, text in self.said["with"].items()
+        }
+        return {**files, **more, ".git/HEAD": ""}
+
+    def _text(self, text: str) -> str | None:
+        if "code" in self.said:
+            return _around(self.said["code"], text, self.of == "python")
+        if "command" in self.said:
+            return _commands(self.said["command"], text)
+        if "swap" in self.said:
+            found = re.sub(*self.said["swap"], text)
+            return None if found == text else found
+        try:
+            tree = ast.parse(text)
+        except SyntaxError:
+            return None
+        if "rebind" in self.said:
+            return _rebound(self.said["rebind"], text, tree)
+        if "later" in self.said:
+            return _later(self.said["later"], text, tree)
+        return _unused(self.said["unused"], text, tree)
+
+
+CHANGES = [Change(of, name, said) for of in ENDINGS for name, said in TABLE[of].items()]
+
+
+def _around(template: str, text: str, python: bool) -> str | None:
+    hole = next(line for line in template.splitlines() if "{code}" in line)
+    indent = hole[: hole.index("{code}")]
+    if indent and ('"""' in text or "'''" in text or "\\\n" in text or "import *" in text or "<<" in text):
+        return None
+    if python and "__future__" in text:
+        return None
+    if "<<" in text and "<<" in template:
+        return None
+    inner = "\n".join(indent + line if line.strip() else line for line in text.splitlines())
+    return template.replace(hole, inner)
+
+
+_COMMAND = re.compile(r"^(?![#\s])(?P<words>(?:[^\\\n]|\\[\s\S])+)$", re.M)
+
+
+def _commands(template: str, text: str) -> str | None:
+    """The last command of a script, which is the one that trains."""
+    if "<<" in text or "|" in text or ";" in text:
+        return None
+    lines = [found for found in _COMMAND.finditer(text) if found["words"].strip()]
+    if not lines or re.match(r"\w+=|export |set |fi\b|done\b", lines[-1]["words"]):
+        return None
+    last = lines[-1]
+    words = last["words"].strip()
+    if template.startswith(("#", "echo")) and re.match(r"(?:\w+=\S+ )+", words) and template.startswith("echo"):
+        return None
+    written = template.replace("{command}", words)
+    if template.startswith("#"):
+        written = written.replace("\n", "\n# ")
+    return text[: last.start()] + written + text[last.end() :]
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in LIBRARIES:
+            yield from (alias.asname or alias.name for alias in node.names if alias.name[:1].isupper())
+
+
+def _rebound(template: str, text: str, tree: ast.Module) -> str | None:
+    names = list(_imported(tree))
+    imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    if not names:
+        return None
+    lines = text.splitlines()
+    end = imports[-1].end_lineno or 0
+    more = "".join(template.replace("{name}", name) for name in names).splitlines()
+    return "\n".join([*lines[:end], *more, *lines[end:]]) + "\n"
+
+
+def _later(template: str, text: str, tree: ast.Module) -> str | None:
+    """Behind every object that the program makes of a library's class and gives a name."""
+    names, lines, found = set(_imported(tree)), text.splitlines(), False
+    for node in reversed(tree.body):
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.value.func, ast.Name)
+            and node.value.func.id in names
+            and not node.value.func.id.endswith("Trainer")
+        ):
+            end = node.end_lineno or 0
+            lines[end:end] = template.replace("{target}", node.targets[0].id).splitlines()
+            found = True
+    return "\n".join(lines) + "\n" if found else None
+
+
+def _unused(template: str, text: str, tree: ast.Module) -> str | None:
+    """A whole program with its main part, in which no `train()` stands."""
+    trainer = None
+    lines = text.splitlines()
+    for node in reversed(tree.body):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            function = node.value.func
+            if isinstance(function, ast.Attribute) and function.attr == "train":
+                if isinstance(function.value, ast.Call):
+                    called = ast.get_source_segment(text, function.value) or ""
+                    lines[node.lineno - 1 : node.end_lineno] = f"own_trainer = {called}".splitlines()
+                    trainer = "own_trainer"
+                    continue
+                del lines[node.lineno - 1 : node.end_lineno]
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.targets[0], ast.Name)
+            and (ast.unparse(node.value.func)).endswith("Trainer")
+        ):
+            trainer = node.targets[0].id
+    if "{trainer}" in template:
+        if trainer is None:
+            return None
+        template = template.replace("{trainer}", trainer)
+    if "__main__" in text or re.search(r"\b(?:backward|step|fit)\(", "\n".join(lines)):
+        return None  # a loop of its own trains
+    return "\n".join(lines) + "\n" + template
