@@ -65,6 +65,8 @@ def test_the_spans_of_a_callable_follow_one_another(path: Path) -> None:
         ("trl.trainer.grpo_trainer.GRPOTrainer", "1.8.0", ("model",)),
         ("peft.get_peft_model", "0.21.2", ("model", "peft_config")),
         ("peft.PeftModel.from_pretrained", "0.10.0", ("model", "model_id")),
+        ("sentence_transformers.losses.MultipleNegativesRankingLoss", "5.1.2", ("model",)),
+        ("sentence_transformers.cross_encoder.losses.MultipleNegativesRankingLoss", "5.1.2", ("model",)),
         ("accelerate.Accelerator.clip_grad_norm_", "1.11.0", ("parameters", "max_norm")),
     ],
 )

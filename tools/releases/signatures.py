@@ -55,6 +55,9 @@ LIBRARIES = {
     )
 }  # fmt: skip
 
+# Folders whose names stand beside others of the same name: `trl.experimental.dpo.DPOTrainer`, `sentence_transformers.cross_encoder.losses.…`.
+APART = ("experimental", "cross_encoder", "sparse_encoder")
+
 # What they put around a function leaves its parameters as they are.
 _HARMLESS = {
     "contextmanager", "staticmethod", "classmethod", "lru_cache", "cache", "no_grad", "abstractmethod", "requires", "deprecated", "experimental",
@@ -73,7 +76,7 @@ _PLAIN_METACLASSES = {"ABCMeta"}
 
 
 def read(library: Callables, files: dict[str, str]) -> dict[str, str]:
-    """`Name` or `Class.method` → its signature; names below `experimental/` begin with `experimental.`."""
+    """`Name` or `Class.method` → its signature; names in one of the folders APART begin with its name, unless the package itself offers them."""
     package = Package(library.package, files)
     found: dict[str, set[str | None]] = {}
     root = package.module("__init__.py")
@@ -82,17 +85,20 @@ def read(library: Callables, files: dict[str, str]) -> dict[str, str]:
             continue
         module = package.module(path)
         assert module is not None
-        head = "experimental." if path.startswith("experimental/") else ""
+        folder = path.partition("/")[0]
+        head = f"{folder}." if folder in APART else ""
         twice = _defined_twice(files[path])
         for name, thing in (*module.classes.items(), *module.functions.items()):
             if name.startswith("_"):
                 continue
             here = Found(module, thing)
-            exported = package.find(root, name) if root is not None and not head else None
-            if exported is not None and exported.thing is not thing and _is_read(library, exported.module.path):
+            exported = package.find(root, name) if root is not None else None
+            offered = exported is not None and exported.thing is thing
+            if not head and not offered and exported is not None and _is_read(library, exported.module.path):
                 continue  # the one that the package offers counts
             for label, signature in _all(package, library, here, name):
-                found.setdefault(head + label, set()).add(None if name in twice else signature)
+                for start in {head, ""} if offered else {head}:
+                    found.setdefault(start + label, set()).add(None if name in twice else signature)
     return {name: next(iter(only)) for name, only in sorted(found.items()) if len(only) == 1 and None not in only}  # type: ignore[misc]
 
 

@@ -134,10 +134,14 @@ class Callable:
         return self._texts[max(last)] if last else None
 
 
+# Folders of a package whose names stand beside others of the same name.
+_APART = frozenset(["experimental", "cross_encoder", "sparse_encoder"])
+
+
 @cache
 def callable_of(name: str) -> Callable | None:
     """By its dotted name as a program imports it: the package, and the last word or the class and its method. Modules between them do not count,
-    but `experimental`."""
+    but `experimental` and the kinds of encoders."""
     package, _, inner = name.partition(".")
     table = rows("signatures")
     about = table.get(package)
@@ -146,6 +150,6 @@ def callable_of(name: str) -> Callable | None:
     words = inner.split(".")
     classes = [word for word in words[:-1] if word[:1].isupper()]
     last = ".".join([*classes[-1:], words[-1]])
-    label = f"experimental.{last}" if words[0] == "experimental" else last
+    label = f"{words[0]}.{last}" if words[0] in _APART else last
     spans = table.get(f"{package}.{label}")
     return Callable(f"{package}.{label}", about, spans) if spans is not None else None
