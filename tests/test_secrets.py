@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 
 import pytest
 
@@ -265,11 +266,9 @@ def test_every_shape_has_its_mark_among_the_hints():
 
 
 def test_no_shape_is_shorter_than_what_is_looked_at():
+    parser = import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
     shortest = {
-        vendor: min(
-            re._parser.parse(mark.replace(".", "x") + rest).getwidth()[0]  # type: ignore[attr-defined]
-            for mark in marks or ("",)
-        )
+        vendor: min(parser.parse(mark.replace(".", "x") + rest).getwidth()[0] for mark in marks or ("",))
         for vendor, marks, rest in SHAPES
     }
     del shortest["JSON web tokens, Neptune"]  # 40 letters or two dots stand in each, which its width does not show
