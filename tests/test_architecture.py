@@ -61,7 +61,7 @@ ALLOWED = {
     "rulebook": {"policy", "hazard.model", "run"},
     "comments": {"source"},
     "directives": {"source", "comments", "report"},
-    "baseline": {"report"},
+    "baseline": {"report", "secrets"},
     "unused": {"language", "source", "directives", "policy", "hazard", "report"},
     "suppress": {"source", "comments", "directives", "policy", "baseline", "unused", "hazard", "report"},
     "judging": {"source", "faults", "assemble", "hazard", "run", "rulebook"},

@@ -165,3 +165,16 @@ def test_other_keys_of_the_block_that_a_finding_shows_come_and_go(tmp_path, monk
     assert main([".", "--write-baseline", "--baseline", "base.json"]) == 0
     (tmp_path / "ds.json").write_text(DEEPSPEED % '"device": "cpu", "fast_init": true')
     assert main([".", "--baseline", "base.json"]) == 0
+
+
+def test_it_holds_no_secret_of_a_file_s_name_and_accepts_its_findings_all_the_same(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "password=marmalade-kestrel.yaml").write_text(
+        "output_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n"
+    )
+    assert main(["check", "."]) == 1
+    assert main(["check", ".", "--write-baseline", "--baseline", "b.json"]) == 0
+    assert "marmalade" not in (tmp_path / "b.json").read_text() and "********" in (tmp_path / "b.json").read_text()
+    capsys.readouterr()
+    assert main(["check", ".", "--baseline", "b.json"]) == 0
+    assert "marmalade" not in capsys.readouterr().out

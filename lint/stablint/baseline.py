@@ -14,6 +14,7 @@ from typing import Any
 
 from stablint.report.model import Diagnostic
 from stablint.report.plain import jsonable
+from stablint.secrets import exit
 
 DEFAULT = "stablint-baseline.json"
 _VERSION = 1
@@ -37,7 +38,18 @@ def key(diagnostic: Diagnostic) -> Key:
     )
     content = json.dumps([diagnostic.rule, diagnostic.fact, diagnostic.absent, stated])
     digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return (diagnostic.text.path if diagnostic.text is not None else "", diagnostic.rule, digest)
+    return (_told(diagnostic.text.path) if diagnostic.text is not None else "", diagnostic.rule, digest)
+
+
+def _told(path: str) -> str:
+    """A path as a baseline holds it: with stars in the place of what its names say behind a key that names a secret (`password=….yaml`)."""
+    if not exit.may_tell(path):
+        return path
+    from stablint.secrets.masking import in_name
+
+    for secret in in_name(path):
+        path = path.replace(secret, exit.STARS)
+    return path
 
 
 def render(diagnostics: Iterable[Diagnostic], path: str, checked: Container[str] = ()) -> str:

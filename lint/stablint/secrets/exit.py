@@ -41,7 +41,7 @@ def masked(text: str, *, data: bool = False) -> str:
     """What may leave of `text`. `data`: it is JSON."""
     if _words:
         _learn_words()
-    if not _known[0] and not _may_tell(text):
+    if not _known[0] and not may_tell(text):
         return text
     from stablint.secrets.masking import mask  # most checks have nothing to hide
 
@@ -69,7 +69,8 @@ def quoted(word: str, near: Iterable[str] = ()) -> str:
     return f"`{word if is_no_secret(word, near) else STARS}`"
 
 
-def _may_tell(text: str) -> bool:
+def may_tell(text: str) -> bool:
+    """A cheap look: whether a text may hold a secret at all."""
     from stablint.secrets.hints import may_hold_secret
 
     return may_hold_secret(text)
@@ -80,7 +81,7 @@ def _learn_words() -> None:
     words = list(_words)
     line = " ".join("'" + word.replace("'", "'\\''") + "'" if " " in word else word for word in _words)
     _words.clear()
-    if _may_tell(line):
+    if may_tell(line):
         from stablint.secrets.masking import in_name, known, named
 
         learn(known(line, "shell"))
