@@ -24,6 +24,8 @@ _TOGETHER = re.compile(
     r"|save_state|get_state_dict|wait_for_everyone|pad_across_processes)|\w{0,40}engine\.save_checkpoint|(?:distributed|dist)\.(?:barrier|all_reduce"
     r"|all_gather|all_gather_object|broadcast_object_list))"
 )
+# `AutoModelForCausalLM.register(Config, Model)`: a type that the library has not.
+_REGISTERS = re.compile(r"\bAuto\w{1,60}\.register\b")
 _MOVES = frozenset({"to", "cuda", "half", "float"})
 _PLAIN_BACKWARD = re.compile(r"^[ \t]*\w{0,40}loss\w{0,40}\.backward\(", re.MULTILINE)
 _DIVIDED = re.compile(
@@ -559,6 +561,12 @@ def _schedule(document: Document, module: Module, engine: Call) -> Iterator[Stat
 def _of_loader(document: Document, module: Module, loader: Call) -> Iterator[Statement]:
     made = loader.name.rpartition(".")[0]
     yield _called(document, "model_class", last_word(made), loader)
+    if (
+        loader.arguments.get("config") is None
+        and not loader.arguments.open
+        and not _REGISTERS.search(document.text.text)
+    ):
+        yield _called(document, "class_by_name", True, loader)  # the checkpoint's own type chooses the class
     for call in module.calls:
         if last_word(call.name) in _MOVES and is_call(call.receiver, loader) and not call.conditional:
             if last_word(call.name) == "to" and not _is_device(document, call):
