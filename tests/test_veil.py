@@ -242,3 +242,23 @@ def test_what_a_reader_says_of_a_broken_text_is_no_value_of_a_setting(
     main(["check", "t.yaml", "--output-format", "json"])
     (told,) = [one for one in json.loads(capsys.readouterr().out)["diagnostics"] if one["code"] == "F106"]
     assert "is set in line 2 already" in told["message"]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        ["%%writefile c.yaml\n", "stage: sft\n", "finetuning_type: lora\n", "hub_token: {}\n", "fp16: true\n", "bf16: true\n", "learning_rate: 3\n"],
+        ["%%bash\n", "export HUB_TOKEN={}\n", "torchrun train.py --fp16 True --bf16 True --learning_rate 3 --hub_token {}\n"],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("word", ["velvet-orchid-kestrel", WORD])
+def test_a_cell_is_read_as_what_its_first_line_says(
+    cell: list[str], word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = [line.format(word) for line in cell]
+    code = {"cell_type": "code", "metadata": {}, "execution_count": 1, "outputs": [], "source": source}
+    (tmp_path / "n.ipynb").write_text(json.dumps({"cells": [code], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    main(["check", "n.ipynb"])
+    told = capsys.readouterr().out
+    assert "n.ipynb" in told and word not in told

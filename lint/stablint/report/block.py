@@ -13,7 +13,7 @@ from stablint.report.said import how
 from stablint.report.snippet import EXCERPT, snippet
 from stablint.report.style import Style
 from stablint.report.words import WIDTH, columns, first_sentences, message, wrapped
-from stablint.secrets.languages import PYTHON, language_of
+from stablint.secrets.languages import language_of, language_of_cell
 from stablint.typed import Any
 
 _BESIDE = 10  # columns that the number of the line, its bar and the ellipses take
@@ -57,7 +57,7 @@ def _excerpt(diagnostic: Diagnostic, style: Style, secrets: frozenset[str], widt
         return
     seen = diagnostic.seen
     shown_in = (seen.source, seen.start, seen.end) if seen else (diagnostic.text.text, diagnostic.start, diagnostic.end)
-    language = language_of(diagnostic.text.path) if seen is None else PYTHON
+    language = language_of(diagnostic.text.path) if seen is None else language_of_cell(seen.source)
     part = snippet(*shown_in, secrets, language, EXCERPT if width >= WIDTH else width - _BESIDE)
     margin = " " * len(str(part.line))
     bar = style.paint("dim", "|")

@@ -19,3 +19,13 @@ _NAMES = dict.fromkeys(("makefile", "gnumakefile", "justfile", "dockerfile", "co
 def language_of(path: str) -> str:
     name = path.replace("\\", "/").rpartition("/")[2].lower()
     return _NAMES.get(name.partition(".")[0]) or _LANGUAGES.get(name.rpartition(".")[2], LINE)
+
+
+def language_of_cell(source: str) -> str:
+    """Of a cell of a notebook: its first line may say that it is the shell's, or the file that it writes."""
+    words = source.lstrip()[:400].split("\n", 1)[0].split()
+    if not words or not words[0].startswith("%%"):
+        return PYTHON
+    if words[0] in ("%%writefile", "%%file"):
+        return language_of(words[-1]) or PYTHON
+    return SHELL if words[0] in ("%%bash", "%%sh", "%%script", "%%shell") else PYTHON
