@@ -52,7 +52,7 @@ def errors(files: dict[str, str], given: dict[str, Any] | None, folder: Path) ->
 def stays(hazard: model.Hazard, change: Change) -> bool:
     """Whether the claim does not rest on what this change takes away: it is of the text itself, or one that the table names."""
     asked = [change.of, str(change)]
-    if not change.said.keys().isdisjoint(("later", "unused")):
+    if not change.said.get("anew") and not change.said.keys().isdisjoint(("later", "unused")):
         asked.append("construction")
     return hazard.at.startswith("file.") or any(hazard.code in STAYS.get(name, {}) for name in asked)
 

@@ -126,7 +126,12 @@ def _loader(block: Block, call: Call) -> Fragment:
     if given is not None and not (isinstance(given, Scalar) and given.value is None):
         # from_pretrained builds no second config of them: it drops or refuses them (transformers 4.30.2, 4.57.6 modeling_utils.py)
         kept = tuple(entry for entry in block.mapping.entries if entry.key not in ("load_in_4bit", "load_in_8bit"))
-        made = isinstance(given, Call) and not given.conditional and given.switch is None
+        made = (
+            isinstance(given, Call)
+            and not given.conditional
+            and given.switch is None
+            and last_word(given.name)[:1].isupper()  # what a function gives may be none
+        )
         if not entry_point and (made or isinstance(given, Mapping)):
             beside = [
                 statement(block, entry, (entry.key,), Row(entry.key, "quantization.beside_config", "flag"), "call")
@@ -267,7 +272,12 @@ def _handed_over(block: Block) -> tuple[Statement, ...]:
             continue
         said = statement(block, entry, (entry.key,), Row(entry.key, "trainer." + entry.key), "call")
         made = last_word(entry.value.name) if isinstance(entry.value, Call) else None
-        found.append(said if made is None else said._replace(value=made))
+        if made is not None and entry.key == "peft_config" and not made[:1].isupper():
+            found.append(
+                said._replace(value=Unknown(f"`{made}` may give none"))
+            )  # TRL's get_peft_config does without use_peft
+        else:
+            found.append(said if made is None else said._replace(value=made))
     return tuple(found)
 
 
