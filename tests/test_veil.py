@@ -232,6 +232,17 @@ def test_the_message_of_a_finding_quotes_no_more_than_its_line_would_show(
         assert told.out and word not in told.out + told.err
 
 
+def test_the_name_of_a_command_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is a word of the launcher, not what somebody wrote behind a key."""
+    (tmp_path / "c.yaml").write_text(
+        "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\nlearning_rate: 1.0e-4\n"
+    )
+    (tmp_path / "run.sh").write_text("llamafactory-cli chat c.yaml\n")
+    main(["check", str(tmp_path / "run.sh"), "--isolated", "--output-format", "json"])
+    (told,) = [one for one in json.loads(capsys.readouterr().out)["diagnostics"] if one["code"] == "T412"]
+    assert "`llamafactory-cli chat`" in told["message"]
+
+
 def test_what_a_reader_says_of_a_broken_text_is_no_value_of_a_setting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -209,10 +209,9 @@ def _without_words(fact: Fact, value: Any) -> Any:
     where = fact.origin
     if not isinstance(where, Explicit) or not isinstance(value, (str, int, list, dict)):
         return value
-    from stablint.secrets.veil import is_setting, without_words  # only where something is told
+    from stablint.secrets.veil import stated_without_words  # only where something is told
 
-    setting = where.place.setting
-    return without_words(setting if is_setting(setting) else fact.name, value, HIDDEN)
+    return stated_without_words(fact.name, where.place.setting, value, HIDDEN)
 
 
 def origin(fact: Fact) -> dict[str, Any]:

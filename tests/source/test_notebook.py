@@ -78,6 +78,12 @@ def test_names_flow_from_cell_to_cell_and_outputs_say_nothing():
     assert value(call(found, "trl.SFTConfig"), "learning_rate") == 2e-4
 
 
+@pytest.mark.parametrize("end", ["raise SystemExit('enough')", "exit()", "import sys\nsys.exit()"])
+def test_a_cell_that_ends_the_program_keeps_nobody_from_running_the_next_one(end):
+    found = python(notebook("lr = 1e-4", end, "f(lr=lr)"))
+    assert value(call(found, "f"), "lr") == 1e-4
+
+
 def test_a_cell_that_is_no_python_makes_the_names_that_it_seems_to_bind_unknown():
     found = python(notebook("lr = 1e-4\nbs = 4", "lr = = 2\nwhat is this", "f(lr=lr, bs=bs)"))
     assert [value(call(found, "f"), key) for key in ("lr", "bs")] == ["?", 4]

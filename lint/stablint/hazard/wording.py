@@ -42,10 +42,9 @@ def _may_be_shown(fact: Fact, name: str, value: Any) -> bool:
     """Whether a sentence may quote what a file says behind a key: as an excerpt of its line would."""
     if not isinstance(value, (str, list, dict)) or not isinstance(fact.origin, Explicit) or name.startswith(_OURS):
         return True
-    from stablint.secrets.veil import is_setting, without_words  # only with a finding
+    from stablint.secrets.veil import stated_without_words  # only with a finding
 
-    setting = fact.origin.place.setting
-    return bool(without_words(setting if is_setting(setting) else name, value, None) == value)
+    return bool(stated_without_words(name, fact.origin.place.setting, value, None) == value)
 
 
 _OURS = "file."  # what is said of a text as a whole: sentences of readers, not what stands behind a key

@@ -172,6 +172,22 @@ def is_no_secret(word: str, near: Iterable[str] = ()) -> bool:
     return is_said(word, prose=True) and not looks_generated(word) and not _LONG_NUMBER.search(word)
 
 
+# What stablint read off a program's structure and a launcher's own words: names of classes and commands, nothing behind a key.
+_STRUCTURE = frozenset(
+    [
+        "launch.command", "launch.loop", "launch.launcher", "launch.own_trainer", "launch.trainer_methods", "launch.shows.model_class",
+        "launch.phase", "launch.purpose",
+    ]
+)  # fmt: skip
+
+
+def stated_without_words(fact: str, setting: str, value: Any, hidden: Any) -> Any:
+    """The same of what a fact states where its setting is called so."""
+    if fact in _STRUCTURE:
+        return value
+    return without_words(setting if is_setting(setting) else fact, value, hidden)
+
+
 def without_words(key: str, value: Any, hidden: Any) -> Any:
     """A value with `hidden` in the place of every text in it that may not be shown behind its key."""
     if isinstance(value, str) or type(value) is int:

@@ -101,11 +101,11 @@ def _python(text: Text, read: Notebook) -> tuple[list[Document], _Whole]:
     from stablint.source.python_parse import UNPARSED
 
     whole = _Whole(read)
-    found = python.documents(Text(text.path, text.name, whole.view.source))
+    found = python.documents(Text(text.path, text.name, whole.view.source), cells=True)
     problems = found[0].problems
     if found[0].root is None and (not problems or problems[0].kind in (UNPARSED, "syntax-error")):
         whole = _Whole(read, frozenset(cell.number for cell in read.cells if _is_broken(cell)))
-        found = python.documents(Text(text.path, text.name, whole.view.source))
+        found = python.documents(Text(text.path, text.name, whole.view.source), cells=True)
     outer = [outward(document, text, whole.view, document.number) for document in found]
     if whole.left_out:
         at = start_of(whole.left_out[0], 0)

@@ -27,10 +27,10 @@ LARGEST = 1_000_000
 """Characters of the longest module that is read: `ast` takes some hundred times as much memory."""
 
 
-def documents(text: Text) -> tuple[Document, ...]:
-    """The module, and the configurations that it writes as files."""
+def documents(text: Text, cells: bool = False) -> tuple[Document, ...]:
+    """The module, and the configurations that it writes as files. `cells`: it is put together of cells, each of which is run by hand."""
     found: list[tuple[str, Mapping]] = []
-    first = document(text, found)
+    first = document(text, found, cells)
     whole = (Piece(0, len(text.text), 0, len(text.text)),)
     views = [
         Document(text, "python", at, root, (), View(text.text, whole, "python", name))
@@ -39,14 +39,14 @@ def documents(text: Text) -> tuple[Document, ...]:
     return (first, *views)
 
 
-def document(text: Text, written: list[tuple[str, Mapping]] | None = None) -> Document:
+def document(text: Text, written: list[tuple[str, Mapping]] | None = None, cells: bool = False) -> Document:
     """A Python module. What this Python cannot parse, because it is none or of a newer Python, is `unparsed-python`, without a tree."""
     source = text.text
     if len(source) > LARGEST:
         problem = Problem("too-large", f"longer than {LARGEST // 1_000_000} million characters", 0, 0)
         return Document(text, "python", 0, None, (problem,))
     problems: list[Problem] = []
-    found = module(source, written, problems)
+    found = module(source, written, problems, cells)
     if isinstance(found, Problem):
         from stablint.source.python_parse import is_template
 
@@ -55,7 +55,10 @@ def document(text: Text, written: list[tuple[str, Mapping]] | None = None) -> Do
 
 
 def module(
-    source: str, written: list[tuple[str, Mapping]] | None = None, problems: list[Problem] | None = None
+    source: str,
+    written: list[tuple[str, Mapping]] | None = None,
+    problems: list[Problem] | None = None,
+    cells: bool = False,
 ) -> Module | Problem:
     """The calls and constants of a source, or why there are none. What it writes into files is added to `written`, what is left out to `problems`."""
     from stablint.source import python_guard
@@ -75,7 +78,7 @@ def module(
     tree = parse(source)
     if isinstance(tree, Problem):
         return tree
-    names = Names(tree)
+    names = Names(tree, cells)
     places = Places(source)
     for found in names.calls:
         again = repeated(found.node)

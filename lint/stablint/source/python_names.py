@@ -50,7 +50,7 @@ _PASSED = ("JoinedStr", "TemplateStr", "Constant", "Load", "Store", "Del")
 class Names:
     """What a walk through a module finds. The walk keeps its own stack: depth of the source is no depth of ours."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, cells: bool = False) -> None:
         self.module = Scope("module")
         self.calls: list[FoundCall] = []
         self.mutated: set[str] = set()
@@ -76,7 +76,8 @@ class Names:
         self._tree = tree
         self._constants: Once | None = None  # looked for when a test asks for them
         self._waiting: list[tuple[ast.AST, Scope, bool, str | None]] = []
-        self._later(until_it_ends(tree.body), self.module, False)
+        # A cell that ends with `raise` or `exit()` keeps nobody from running the next one.
+        self._later(tree.body if cells else until_it_ends(tree.body), self.module, False)
         while self._waiting:
             node, scope, conditional, target = self._waiting.pop()
             kind = type(node).__name__
