@@ -91,6 +91,8 @@ def _method(world: World) -> str:
     """PEFT's other methods by their names: no check needs to tell AdaLoRA from LoRA, a reader does."""
     said, kind = _said(world, "derived.method"), world.stated("lora.peft_type")
     method = world.value("derived.method")
+    if method == "unknown":
+        return said.removesuffix(gettext(" (presumed)"))
     if (
         method not in ("lora", "qlora", "prompt")
         or not isinstance(kind, str)
