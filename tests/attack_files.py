@@ -202,6 +202,13 @@ GROWING_TEXT: dict[str, Attack] = {
     "python stores": python(TRAINER + "args = TrainingArguments('out')\n", lambda n: f"args.learning_rate = {n}e-9\n"),
     "python assigned again": python("x = 1\n", lambda n: f"x = x + {n}\n", ARGUMENTS),
     "python assigned in branches": python("", lambda n: f"if a: x = {n}\n", ARGUMENTS + ARGUMENTS.partition("\n")[2] * 300),
+    "python objects of many names": python("from peft import LoraConfig as L\nif __name__ == '__main__':\n", lambda n: f"    a{n}=L()\n"),
+    "python functions that nobody calls": python(
+        "from peft import LoraConfig as L\nif __name__ == '__main__': pass\n", lambda n: f"def f{n}():\n  a=L(r=8)\n"
+    ),
+    "python one name for many trainers": python(
+        "from transformers import Trainer\nif __name__ == '__main__':\n", lambda n: "  x=Trainer()\n  print(x)\n"
+    ),
     "python functions": python("", lambda n: f"def f{n}(a): return f{n + 1}(f{n + 1}(a))\n", ARGUMENTS.replace("=x", "=f0(1)")),
     "python many calls of one function": python(
         TRAINER + "def f(a):\n    return TrainingArguments('out', learning_rate=a, fp16=True, bf16=True)\n", lambda n: f"f({n})\n"

@@ -184,6 +184,7 @@ def arguments():
 if __name__ == "__main__":
     args = arguments()
 """
+_EPOCHS = '"--epochs", "-e", type=int, default=3'
 _SLIP = "python train.py --learning_rate 2e-5 --epochs 2\n"
 PARSERS = {
     "a slip": ({"train.py": _PARSER, "run.sh": _SLIP}, True),
@@ -195,6 +196,13 @@ PARSERS = {
     "a parser that somebody else gets": (
         {"train.py": _PARSER.replace("    return", "    deepspeed.add_config_arguments(parser)\n    return"), "run.sh": _SLIP},
         False,
+    ),
+    "the no of an option": (
+        {"train.py": _PARSER.replace(_EPOCHS, '"--epochs", action=argparse.BooleanOptionalAction'), "run.sh": "python train.py --no-epochs\n"},
+        False,
+    ),
+    "an action of one's own": (
+        {"train.py": _PARSER.replace(_EPOCHS, '"--epochs", action=Both'), "run.sh": "python train.py --without-epochs\n"}, False,
     ),
     "a parser that nobody asks": ({"train.py": _PARSER.replace("args = arguments()", "pass"), "run.sh": _SLIP}, False),
     "two programs of one name": ({"train.py": _PARSER, "scripts/train.py": _PARSER, "scripts/run.sh": _SLIP}, False),

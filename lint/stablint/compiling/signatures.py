@@ -22,6 +22,8 @@ def compile_signatures(folder: Path) -> dict[str, object]:
             "releases": [[list(release_key(version)), version] for version in order],
         }
         for name, spans in document["calls"].items():
+            if name.rpartition(".")[2][:1].isupper() and any(not span["takes"] for span in spans):
+                continue  # an enumeration, or a class whose constructor stands in one that was not read
             rows[f"{package}.{name}"] = [
                 [order.index(span["since"]), order.index(span["last"]) if "last" in span else -1, span["takes"]]
                 for span in spans

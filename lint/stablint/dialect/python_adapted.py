@@ -105,15 +105,17 @@ def _may_bring_one(trainer: Call, kinds: Iterable[tuple[Call, str]]) -> bool:
     if given.open:
         return True
     config = given.get("peft_config")
-    adapters = {call.start for call, kind in kinds if kind == "adapter"}
-    if config is not None and not _is_none(config) and not (isinstance(config, Call) and config.start in adapters):
-        return True
+    if config is not None and not _is_none(config):
+        if not isinstance(config, Call):
+            return True
+        if not any(call.start == config.start for call, kind in kinds if kind == "adapter"):
+            return True
     model = given.get("model") or next(iter(trainer.positional), None)
     return (
         isinstance(model, Call)
         and not model.local
-        and model.start not in {c.start for c, k in kinds if k}
         and foreign(model)
+        and not any(call.start == model.start for call, kind in kinds if kind)
     )
 
 

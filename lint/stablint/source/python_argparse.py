@@ -62,8 +62,14 @@ def _declared(methods: list[tuple[FoundCall, ast.Attribute]]) -> Iterator[str | 
     for found, method in methods:
         if method.attr != "add_argument":
             continue
-        for node in found.node.args:
-            yield node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+        named = [node.value if isinstance(node, ast.Constant) else None for node in found.node.args]
+        yield from (one if isinstance(one, str) else None for one in named)
+        action = next((keyword.value for keyword in found.node.keywords if keyword.arg == "action"), None)
+        if action is not None and not isinstance(action, ast.Constant):
+            if called_name(action, found.scope).rpartition(".")[2] == "BooleanOptionalAction":
+                yield from (f"--no-{one[2:]}" for one in named if isinstance(one, str) and one.startswith("--"))
+            else:
+                yield None  # a class of one's own, which may add option strings
         if not found.node.args or any(
             keyword.arg is None or (keyword.arg == "nargs" and not isinstance(keyword.value, ast.Constant))
             for keyword in found.node.keywords

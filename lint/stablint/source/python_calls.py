@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from stablint.source import limits
@@ -34,6 +35,11 @@ class Calls(Constants):
         self.names = names
         self.switching: set[int] = set()
         self.targets = {id(found.node): found for found in names.calls}
+        # What one call asks many others ask as well: the text is read once, and each name's bindings are.
+        self._positions: dict[str, list[int]] | None = None
+        self._bindings: dict[tuple[int, str], tuple[list[int], bool]] = {}
+        self._handed_on: dict[tuple[int, str], bool] = {}
+        self._program: bool | None = None
 
     def weigh(self, node: Node, parts: list[Node]) -> Node:
         raise NotImplementedError
@@ -115,12 +121,12 @@ class Calls(Constants):
 
     def _is_changed(self, target: str, found: FoundCall | None, scope: Scope) -> bool:
         """Whether anything of the object may be another thing when it is used, or it is not used at all."""
-        handed = self.names.handed.get(target, ())
-        if target in self.names.rewritten or any(
-            _changes(one) or self._is_of_another_file(one, scope) for one in handed
-        ):
-            return True
-        return found is not None and self._is_left(found)
+        key = (id(scope), target)
+        if key not in self._handed_on:
+            self._handed_on[key] = target in self.names.rewritten or any(
+                _changes(one) or self._is_of_another_file(one, scope) for one in self.names.handed.get(target, ())
+            )
+        return self._handed_on[key] or (found is not None and self._is_left(found))
 
     def _is_never_called(self, found: FoundCall) -> bool:
         """Whether it stands in a function that nothing names, of a program that has its main part; a module without one may be anybody's."""
@@ -133,24 +139,39 @@ class Calls(Constants):
         return self._is_program() and len(self._words(function.name)) < 2
 
     def _is_program(self) -> bool:
-        return _MAIN.search(self.source) is not None
+        if self._program is None:
+            self._program = _MAIN.search(self.source) is not None
+        return self._program
 
     def _words(self, name: str) -> list[int]:
-        """Where a name stands in the text, in whatever meaning."""
-        return [one.start() for one in re.finditer(rf"(?<![\w]){re.escape(name)}(?![\w])", self.source)]
+        """Where a name stands in the text, in whatever meaning. The text is read once for all names."""
+        if self._positions is None:
+            self._positions = {}
+            for one in re.finditer(r"\w+", self.source):
+                self._positions.setdefault(one[0], []).append(one.start())
+        return self._positions.get(name, [])
 
     def _is_left(self, found: FoundCall) -> bool:
         """Whether the object is given away to nobody: its name gets another one before it is used, or stands nowhere else in a whole program."""
         name = found.target or ""
         if not name.isidentifier():
             return False
-        end = self.places.end(found.node)
-        later = [self.places.start(one.node) for one in found.scope.bindings.get(name, ()) if not one.conditional]
-        following = min((at for at in later if at >= end), default=-1)
-        words = [at for at in self._words(name) if at >= end]
-        if following >= 0 and not found.scope.loops:
-            return words[:1] == [following] and not _names_itself(found.scope.bindings[name], name)
-        return not words and len(self._words(name)) == 1 and self._is_program()
+        end, words = self.places.end(found.node), self._words(name)
+        first = bisect_left(words, end)
+        if first == len(words):
+            return len(words) == 1 and self._is_program()
+        again, goes_on = self._rebound(found.scope, name)
+        following = bisect_left(again, end)
+        return following < len(again) and again[following] == words[first] and not found.scope.loops and not goes_on
+
+    def _rebound(self, scope: Scope, name: str) -> tuple[list[int], bool]:
+        """Where a name is certainly bound, and whether one of its values is made of it."""
+        key = (id(scope), name)
+        if key not in self._bindings:
+            bindings = scope.bindings.get(name, [])
+            starts = sorted(self.places.start(one.node) for one in bindings if not one.conditional)
+            self._bindings[key] = starts, _names_itself(bindings, name)
+        return self._bindings[key]
 
     def _is_another(self, node: ast.Call, name: str, scope: Scope) -> bool:
         """Whether the class is another one than the library's: the program binds its name anew, or gives it other methods."""
