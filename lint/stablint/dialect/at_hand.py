@@ -418,7 +418,7 @@ def _arguments(name: str) -> bool:
 
 def _imports(document: Document, packages: tuple[str, ...]) -> bool:
     words = "|".join(packages)
-    return re.search(rf"^\s*(?:from|import)\s+(?:{words})\b", document.text.text, re.MULTILINE) is not None
+    return re.search(rf"^[ \t]*(?:from|import)[ \t]+(?:{words})\b", document.text.text, re.MULTILINE) is not None
 
 
 def _names(document: Document, packages: tuple[str, ...]) -> bool:

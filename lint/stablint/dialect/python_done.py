@@ -63,7 +63,7 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
             # whoever else is handed the model may unfreeze it
             known = unless(unseen(document, module, (model, callbacks), trainer), True)
             yield _done(document, "adapter_frozen", known, model)
-    if model is not None and not _UNFREEZES.search(text):
+    if model is not None and not seen_in(_UNFREEZES, document):
         # an adapter that was made frozen stays so, and the base with it
         known = unless(unseen(document, module, (model, callbacks), trainer), True)
         yield _done(document, "leaves_frozen", known, trainer)

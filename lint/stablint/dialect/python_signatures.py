@@ -34,7 +34,7 @@ def misfits(document: Document, module: Module) -> tuple[Statement, ...]:
 
 
 def _all(document: Document, module: Module) -> Iterator[Statement]:
-    patched = seen_in(r"^\s*(?:from|import)\s+unsloth\b", document, re.MULTILINE) is not None
+    patched = seen_in(r"^[ \t]*(?:from|import)[ \t]+unsloth\b", document, re.MULTILINE) is not None
     for number, call in enumerate(module.calls):
         known = _called(call)
         if known is None:
@@ -61,14 +61,14 @@ def _called(call: Call) -> Callable | None:
 
 def _is_imported(document: Document, package: str) -> bool:
     """And no variable: many a program calls its data `datasets`."""
-    imported = seen_in(rf"^\s*(?:import|from)\s+{package}\b", document, re.MULTILINE)
-    return imported is not None and seen_in(rf"(?:^|[\s,;]){package}\s*=[^=]", document, re.MULTILINE) is None
+    imported = seen_in(rf"^[ \t]*(?:import|from)[ \t]+{package}\b", document, re.MULTILINE)
+    return imported is not None and seen_in(rf"(?:^|[\s,;]){package}[ \t]*=[^=]", document, re.MULTILINE) is None
 
 
 def _is_replaced(document: Document, call: Call) -> bool:
     """Whether the program puts something of its own in the place of what is called."""
     word = last_word(call.name)
-    return seen_in(rf"\b{re.escape(word)}(?:\.__init__|\.__new__)?\s*=[^=]", document) is not None and not any(
+    return seen_in(rf"\b{re.escape(word)}(?:\.__init__|\.__new__)?[ \t]*=[^=]", document) is not None and not any(
         entry.key == word for entry in call.arguments.entries
     )
 
