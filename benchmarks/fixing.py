@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 COST_BAR = 3.0
-COMMAND = [sys.executable, "-c", "from stablint.cli import script; script()", "check", ".", "--isolated"]
+COMMAND = [sys.executable, "-c", "from stablint.starting import script; script()", "check", ".", "--isolated"]
 FIX = [*COMMAND, "--fix", "--unsafe-fixes", "--gpu", "A100-80GB x2"]
 PAIRS = 8  # runs of two files that one repair changes together
 TYPED = "typed_by_hand: 1\n"

@@ -111,7 +111,7 @@ DOORS = {
     "cli", "arguments", "commands", "checking", "showing", "in_words", "options", "launching", "comparing", "migrating", "forecasting", "diagnosing",
     "counselling", "creating", "keyschema", "completion", "configured", "log_repairing", "watching", "server",
     "doctoring", "outputs", "project", "selection",
-    "accepting", "repairing", "settings", "conform", "house", "initialise", "audit", "api", "integrate", "__main__", "trust",
+    "accepting", "repairing", "settings", "conform", "house", "initialise", "audit", "api", "integrate", "__main__", "starting", "trust",
 }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from stablint import faults
 from stablint.assemble.files import Files
 from stablint.cli import main
 from stablint.inspect import inspect
@@ -329,7 +330,7 @@ def test_a_folder_that_cannot_be_listed_is_told(
     assert "shut:1:1: error[F132] not checked: this user may not read it" in found.out and "a.yaml" in found.out
 
 
-COMMAND = [sys.executable, "-c", "from stablint.cli import script; script()", "check", ".", "--isolated"]
+COMMAND = [sys.executable, "-c", "from stablint.starting import script; script()", "check", ".", "--isolated"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are others there")
@@ -341,6 +342,54 @@ def test_ctrl_c_is_130_and_one_line(folder: Path) -> None:
     child.send_signal(signal.SIGINT)
     _, error = child.communicate(timeout=60)
     assert child.returncode == 130 and error == "stablint: interrupted: nothing was written\n"
+
+
+# Ctrl-C comes when so many modules have been looked for since the first line of the program; said last, where it came to be known.
+WHILE_LOADING = """
+import os, signal, sys
+signal.signal(signal.SIGINT, {handler})
+from stablint.starting import script
+class Finder:
+    left = {modules}
+    def find_spec(self, name, path=None, target=None):
+        Finder.left -= 1
+        if not Finder.left:
+            sys.stderr.write("sent\\n")
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+sys.argv = ["stablint", *{words}]
+script()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are others there")
+@pytest.mark.parametrize(
+    "words", [["check", ".", "--isolated"], ["show", "a.yaml", "--isolated"], ["rules"]], ids=lambda words: words[0]
+)
+@pytest.mark.parametrize("modules", [1, 2, 3, 5, 8, 13, 21, 34])
+def test_ctrl_c_while_modules_are_loaded_is_130(modules: int, words: list[str], folder: Path) -> None:
+    program = WHILE_LOADING.format(handler="signal.default_int_handler", modules=modules, words=words)
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 130
+    assert done.stderr in ("sent\n", "sent\nstablint: interrupted: nothing was written\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are others there")
+def test_ctrl_c_that_is_ignored_stays_ignored(folder: Path) -> None:
+    program = WHILE_LOADING.format(handler="signal.SIG_IGN", modules=8, words=["check", "a.yaml", "--isolated"])
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == main(["check", "a.yaml", "--isolated"]) and "sent\n" in done.stderr
+
+
+def test_ctrl_c_inside_another_exception_is_none_of_the_file() -> None:
+    def work() -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            raise RuntimeError("as Python 3.11 says of __set_name__") from interrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        faults.attempt(work)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

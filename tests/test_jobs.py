@@ -187,7 +187,7 @@ def test_descriptors_and_children_are_given_back(fleet, monkeypatch):
 SLOW = """
 import signal, sys, time
 from stablint import inspect
-from stablint.cli import script
+from stablint.starting import script
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what was started in the background
 inspected = inspect.inspected
 def slow(*words):

@@ -7,6 +7,6 @@ import sys
 # imports before this line, and a `stablint` of the checkout, cannot be kept out here: `python -I -m stablint` does.
 sys.path[:] = [entry for entry in sys.path if entry and os.path.realpath(entry) != os.path.realpath(os.curdir)]
 
-from stablint.cli import script  # noqa: E402
+from stablint.starting import script  # noqa: E402
 
 script()

@@ -7,7 +7,7 @@ import io
 import os
 import sys
 
-from stablint import __version__, language
+from stablint import __version__, language, starting
 from stablint.faults import attempt, debug, said
 from stablint.language import gettext
 from stablint.secrets import exit
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Table = tuple[tuple[str, dict[str, Any]], ...]
 
 CLEAN, FOUND, WRONG = 0, 1, 2
-INTERRUPTED, PIPE_CLOSED = 130, 141  # as a shell says it of a program that the signal ended
+PIPE_CLOSED = 141  # as a shell says it of a program that the signal ended
 COMMANDS = (
     "check", "show", "fit", "advise", "new", "diagnose", "watch", "explain", "rules", "config", "run", "diff", "migrate", "doctor", "init", "schema",
     "server", "completion", "test-hazards", "knowledge",
@@ -29,7 +29,7 @@ FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "jun
 
 
 def script() -> None:
-    """The console script. The process ends with its answer: it neither looks for cycles among a thousand parsed files nor takes them apart."""
+    """What the console script does. The process ends with its answer: it neither looks for cycles among a thousand parsed files nor takes them apart."""
     gc.disable()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Help texts go there unasked, and hold more than every console can show.
@@ -38,10 +38,11 @@ def script() -> None:
     try:
         code = main()
         exit.flush()
-    except KeyboardInterrupt:  # behind the last word, or a second one
-        code = INTERRUPTED
+    except KeyboardInterrupt:  # a second one
+        code = starting.INTERRUPTED
     except OSError as error:
         code = _output_failed(error)
+    starting.is_over()
     exit.flush_for_good()
     os._exit(code)
 
@@ -85,6 +86,7 @@ def _run(words: list[str]) -> int:
     elif not (words or dashes) or words[:1] in (["-h"], ["--help"], ["--version"]):
         return _help(words)
     try:
+        starting.answers_itself()
         code, error = attempt(_command, command, words, extra)
     except KeyboardInterrupt as interrupt:
         exit.tell(gettext("interrupted: {interrupt}").format(interrupt=str(interrupt) or "nothing was written"))

@@ -65,7 +65,11 @@ def attempt(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T 
     """The result, or the exception. MemoryError and RecursionError are among them; Ctrl-C and an exit are not."""
     try:
         return work(*args, **kwargs), None
-    except Exception as error:  # noqa: BLE001  whatever one file does to us must not take the others down
+    except Exception as error:
+        if isinstance(
+            error.__cause__, KeyboardInterrupt
+        ):  # Python 3.10 and 3.11 wrap what is raised while a class is made
+            raise error.__cause__ from error
         trace(error)
         return None, error
 

@@ -372,7 +372,7 @@ def fix(folder: Path) -> subprocess.Popen[str]:
     command = [
         sys.executable,
         "-c",
-        "from stablint.cli import script; script()",
+        "from stablint.starting import script; script()",
         "check",
         ".",
         "--isolated",
