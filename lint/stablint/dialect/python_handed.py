@@ -417,7 +417,16 @@ _PLAIN = frozenset(
 
 
 # Of each trainer, in this order.
+def _evaluates_apart(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """It evaluates by a call of its own: what the trainer does between its steps is another thing in places."""
+    for one in (*calls(module, "evaluate"), *calls(module, "predict")):
+        if is_call(one.receiver, trainer):
+            yield of_call(document, "launch.shows.evaluates_apart", last_word(one.name), one)
+            return
+
+
 _OBSERVED = (
+    _evaluates_apart,
     _overridden,
     _own_loader,
     _rewards,

@@ -262,6 +262,10 @@ def _told_by_names(block: Block, call: Call) -> tuple[Statement, ...]:
     return ()
 
 
+# TRL's, which gives none where its ModelConfig does not say `use_peft` (trl 1.16.0 trainer/utils.py, get_peft_config).
+_BY_MODEL_CONFIG = ("trl.get_peft_config", "trl.trainer.get_peft_config", "trl.trainer.utils.get_peft_config")
+
+
 def _handed_over(block: Block) -> tuple[Statement, ...]:
     """What only joins the trainer with other calls: that it is there at all. An object is named by the call that makes it."""
     found = []
@@ -272,6 +276,8 @@ def _handed_over(block: Block) -> tuple[Statement, ...]:
             continue
         said = statement(block, entry, (entry.key,), Row(entry.key, "trainer." + entry.key), "call")
         made = last_word(entry.value.name) if isinstance(entry.value, Call) else None
+        if isinstance(entry.value, Call) and not entry.value.local and entry.value.name in _BY_MODEL_CONFIG:
+            found.append(_named(block, entry.value, "trainer.peft_by_model_config", True))
         if made is not None and entry.key == "peft_config" and not made[:1].isupper():
             found.append(
                 said._replace(value=Unknown(f"`{made}` may give none"))

@@ -32,6 +32,7 @@ RULES: dict[str, Rule] = {
     "derived.trl_trainer": method.trl_trainer,
     "derived.trl_arguments": method.trl_arguments,
     "derived.read_by_library": method.read_by_library,
+    "derived.evaluates_apart": method.evaluates_apart,
     "derived.hf_arguments": method.hf_arguments,
     "derived.own_trainer": method.own_trainer,
     "derived.own_optimizer": method.own_optimizer,

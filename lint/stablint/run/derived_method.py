@@ -89,6 +89,7 @@ def _method(w: World) -> Answer:
         return Answer("full", ("lora.r",), presumed=True)
     # TRL's ModelConfig switches adapters on by use_peft alone, where TRL certainly reads the file.
     owner = "trl" in w.run.dialects and w.run.scopes.get("lora") == CLOSED and not _is_made(w)
+    owner = owner or w.stated("trainer.peft_by_model_config") is True
     if not owner:
         for name in ("lora.peft_type", "lora.r", "lora.target_modules"):
             if w.is_stated(name):
@@ -384,6 +385,15 @@ def trains(w: World) -> Answer:
     if w.run.framework in _TRAIN_ON_REQUEST:
         return Answer(False, ("training.do_train", other))
     return Answer(Unknown("whether it trains without `do_train` is the program's to say"), ("training.do_train", other))
+
+
+def evaluates_apart(w: World) -> Answer:
+    """Is there an evaluation outside of `train()`? Flags ask a script for one; what a call in Python says the Trainer never reads."""
+    if w.stated("launch.phase") == "evaluation" or w.is_stated("launch.shows.evaluates_apart"):
+        return Answer(True, ("launch.phase", "launch.shows.evaluates_apart"))
+    asked = next((name for name in _OTHER_PHASES if w.stated(name) is True and not _in_a_call(w, name)), None)
+    named = () if asked is None else (asked,)
+    return Answer(asked is not None and "python" not in w.run.dialects, named, presumed=asked is not None)
 
 
 def _in_a_call(w: World, name: str) -> bool:

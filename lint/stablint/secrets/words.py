@@ -116,9 +116,11 @@ BY_LOOKS = _set("""
 
 VOCABULARY = _set("""
     a access account add admin an and anthropic api apikey auth aws azure basic be bearer credentials env for from github gitlab google hf
-    anything hub huggingface id in is it jwt key keys lm login my name none nothing oauth of ollama openai or
+    anything hub huggingface id in is it jwt key keys litellm llama lm lmdeploy lmstudio local localai localhost login my name none nothing oauth
+    of offline ollama openai or
     pass passwd password personal private public put pwd required
-    read secret secrets set some something studio test the this to token tokens user username value variable wandb whatever with write your
+    read secret secrets self set sglang some something studio test tgi the this to token tokens user username value variable vllm wandb whatever
+    with write your
 """)
 """A value of these words alone says what belongs there: `your-sdk-token`, `my_api_key`."""
 
