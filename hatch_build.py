@@ -22,7 +22,7 @@ class KnowledgeHook(BuildHookInterface):  # type: ignore[type-arg]
 
         self._folder = tempfile.TemporaryDirectory(prefix="stablint-compiled-")
         compiled = str(Path(self._folder.name, "_compiled"))
-        compile_all(str(root / "knowledge"), compiled)
+        compile_all(str(root / "knowledge"), compiled, incremental=False)
         build_data["force_include"][compiled] = "stablint/_compiled"
         for schema in (root / "schemas").glob("*.json"):
             build_data["force_include"][str(schema)] = f"stablint/schemas/{schema.name}"

@@ -103,7 +103,7 @@ ALLOWED = {
     "proposing": {"language", "fitting", "memory", "run", "target", "inspect", "knowledge"},
     "advising": {"source", "language", "run", "fitting", "fix", "hazard", "report", "knowledge"},
     "log": {"knowledge", "language", "source", "run", "hazard", "fitting", "report", "inspect"},
-    "compile": {"compiling"},
+    "compile": {"compiling", "report", "secrets"},
     "compiling": {"schema", "source", "dialect", "run", "target", "hazard"},
 }
 # The command line, the library and its live objects: they import what they need, and nothing imports them.

@@ -147,6 +147,10 @@ WORD = "the-word-of-another-file"
 HOSTILE = {
     "aliases": (BOMB, "alias"),
     "brackets": ("id: " + "[" * 5_000, "nested too deep"),
+    "brackets of an operand": (
+        RULE.replace("is-not ", "is-not " + "[" * 50_000 + "]" * 50_000 + " "),
+        "nested too deep",
+    ),
     "another file": (f"root: {WORD}\nmore: [{{{WORD}: 1}}]\n", "seed.yaml"),
     "another file that is no YAML": (f"root: *{WORD}: [{{\n", "seed.yaml:1:"),
     "a large one": ("# " + "x" * 300_000, "larger than 0.2 MB"),

@@ -78,7 +78,9 @@ execv = os.execv
 def become(program, command):
     seen.append(["os.exec", program]); tell(); execv("/bin/true", ["true"])
 os.execv = become
+from stablint import knowledge
 from stablint.cli import main
+knowledge.lines("core")  # in a checkout of ours whose knowledge has changed, this compiles it; no command does
 sys.addaudithook(watch)
 try:
     code = main(words)

@@ -30,15 +30,10 @@ class MissingKnowledge(Exception):
 def load(name: str) -> Any:
     """The content of `_compiled/<name>.json`, read once a process; None where a file of that name does not exist."""
     if name not in _loaded:
-        if not _fresh:
-            _refresh()
-        try:
-            with open(os.path.join(COMPILED, name + ".json"), "rb") as file:
-                _loaded[name] = json.loads(file.read())
-        except FileNotFoundError:
-            if not os.path.isdir(COMPILED):
-                raise MissingKnowledge(f"{COMPILED} does not exist: reinstall stablint") from None
-            _loaded[name] = None
+        content = _content(name + ".json")
+        if content is None and not os.path.isdir(COMPILED):
+            raise MissingKnowledge(f"{COMPILED} does not exist: reinstall stablint")
+        _loaded[name] = None if content is None else json.loads(content)
     return _loaded[name]
 
 
@@ -90,13 +85,29 @@ def lines(name: str) -> bytes:
 
 
 def _bytes(name: str) -> bytes:
+    content = _content(name)
+    if content is None:
+        raise MissingKnowledge(f"{COMPILED} is not whole: reinstall stablint")
+    return content
+
+
+def _content(name: str) -> bytes | None:
+    """None where the file does not exist."""
     if not _fresh:
         _refresh()
+    path = os.path.join(COMPILED, name)
     try:
-        with open(os.path.join(COMPILED, name), "rb") as file:
+        with open(path, "rb") as file:
             return file.read()
     except FileNotFoundError:
-        raise MissingKnowledge(f"{COMPILED} is not whole: reinstall stablint") from None
+        if os.path.isdir(COMPILED) or not os.path.isdir(os.path.join(SOURCES, "hazards")):
+            return None
+    _compile()  # another process has just taken the folder away, to put its own there
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
 
 
 def _refresh() -> None:
@@ -110,13 +121,17 @@ def _refresh() -> None:
     except FileNotFoundError:
         stamp = 0.0
     if _newest(SOURCES) > stamp or _newest(os.path.join(_HERE, "compiling")) > stamp:
-        from stablint.compile import compile_all
+        _compile()
 
-        try:
-            compile_all(SOURCES, COMPILED)
-        except ValueError as error:
-            lines = [line.strip() for line in str(error).splitlines() if "errors.pydantic.dev" not in line]
-            raise BrokenKnowledge(f"knowledge/{'; '.join(lines)}") from error
+
+def _compile() -> None:
+    from stablint.compile import compile_all
+
+    try:
+        compile_all(SOURCES, COMPILED)
+    except ValueError as error:
+        lines = [line.strip() for line in str(error).splitlines() if "errors.pydantic.dev" not in line]
+        raise BrokenKnowledge(f"knowledge/{'; '.join(lines)}") from error
 
 
 def _newest(folder: str) -> float:

@@ -10,15 +10,16 @@ import re
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from stablint.compiling.reading import read_yaml
 from stablint.run.pep440 import release_key
+
+READS = ("keys", "releases")
 
 
 def compile_accepted(folder: Path) -> dict[str, object]:
     source = folder / "keys"
-    listed = yaml.safe_load((folder / "releases" / "versions.yaml").read_text(encoding="utf-8"))
-    meant = yaml.safe_load((folder / "releases" / "meant.yaml").read_text(encoding="utf-8"))
+    listed = read_yaml(folder / "releases" / "versions.yaml")
+    meant = read_yaml(folder / "releases" / "meant.yaml")
     result: dict[str, object] = {}
     for path in sorted(source.glob("*.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -44,8 +45,8 @@ def compile_accepted(folder: Path) -> dict[str, object]:
                 "keys": keys,
                 "offered": offered_ever,
             }
-    result["synonyms"] = _synonyms(yaml.safe_load((source / "synonyms.yaml").read_text(encoding="utf-8")))
-    result["kinds"] = yaml.safe_load((source / "kinds.yaml").read_text(encoding="utf-8"))
+    result["synonyms"] = _synonyms(read_yaml(source / "synonyms.yaml"))
+    result["kinds"] = read_yaml(source / "kinds.yaml")
     return result
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from stablint.compiling.hazards import compiled_remedy, condition, facts_of_files, read_plain
+from stablint.compiling.hazards import compiled_remedy, condition, facts_of_files
+from stablint.compiling.reading import read_plain
+
+READS = ("advice",)
 
 
 def compile_advice(root: Path) -> dict[str, object]:

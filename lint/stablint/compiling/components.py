@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
+from stablint.compiling.reading import read_yaml
+
+READS = ("components.yaml",)
 
 
 def compile_components(root: Path) -> dict[str, object]:
-    moved: dict[str, dict[str, str]] = yaml.safe_load((root / "components.yaml").read_text(encoding="utf-8"))["moved"]
+    moved: dict[str, dict[str, str]] = read_yaml(root / "components.yaml")["moved"]
     return {"components": moved}

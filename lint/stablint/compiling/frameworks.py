@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
+from stablint.compiling.reading import read_yaml
+
+READS = ("frameworks.yaml",)
 
 _GIVES = ("is", "as", "times", "unknown")
 _KEYS = {*_GIVES, "since", "when", "unless", "at"}
@@ -13,7 +15,7 @@ _KEYS = {*_GIVES, "since", "when", "unless", "at"}
 
 def compile_frameworks(root: Path) -> dict[str, object]:
     """`frameworks/<name>`: fact → rows. Raises ValueError for a row that says nothing, too much, or not where it was read."""
-    document = yaml.safe_load((root / "frameworks.yaml").read_text(encoding="utf-8"))
+    document = read_yaml(root / "frameworks.yaml")
     return {
         f"frameworks/{name}": {
             fact: [_row(name, fact, row) for row in rows] for fact, rows in entry["defaults"].items()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from stablint.compiling.reading import read_yaml
 from stablint.target.gpu import FIELDS
 from stablint.target.gpu_name import instance_key, squeeze, take_apart
+
+READS = ("gpus",)
 
 _CARD_KEYS = frozenset(("name", "called", "form", "later", "source", *FIELDS))
 
@@ -20,7 +21,7 @@ def compile_gpus(folder: Path) -> dict[str, object]:
     names: dict[str, list[int]] = {}
     labels: dict[str, str] = {}
     for path in sorted((folder / "gpus").glob("*.yaml")):
-        content = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        content = read_yaml(path)
         for generation in content.get("generations", ()):
             for card in generation["cards"]:
                 _check(card, path)
@@ -52,7 +53,7 @@ def _instances(
     path: Path, cards: list[list[Any]], exact: dict[str, int], names: dict[str, list[int]]
 ) -> dict[str, tuple[str, list[int], int]]:
     instances: dict[str, tuple[str, list[int], int]] = {}
-    for cloud in yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)["clouds"]:
+    for cloud in read_yaml(path)["clouds"]:
         for card, types in cloud["types"].items():
             whole = exact.get(squeeze(card))
             indices = [whole] if whole is not None else names[take_apart(card).core]

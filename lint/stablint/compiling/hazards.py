@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from stablint.compiling.reading import DEEPEST, LOADER, plain, text_of, unwanted
 from stablint.hazard.automaton import Automaton
-from stablint.source import text as source_text
 
-LARGEST = 200_000
-"""Bytes of the largest hazard file that is read; ours have a tenth of it."""
+READS = ("hazards",)
+RECALLS = True
 
 _BROKEN = 9  # files whose faults are told
 _FACT = re.compile(
@@ -37,9 +38,13 @@ HOT = (
 UNARY = frozenset({"is-integer", "one-of-enum", "is-set", "is-absent", "is-default", "exists-file", "unknown-key"})
 
 
-def compile_hazards(root: Path) -> dict[str, object]:
+Recall = Callable[[str, Callable[[], Any]], Any]
+"""Gives what the work behind a text came to; the driver remembers it (compile.py)."""
+
+
+def compile_hazards(root: Path, recall: Recall) -> dict[str, object]:
     """`_core` is what every check evaluates, a row of HOT a hazard, in the form that waking.py gives it; `told` what a finding needs besides."""
-    compiled = compile_folder(root / "hazards")
+    compiled = compile_folder(root / "hazards", recall=recall)
     rows: list[dict[str, Any]] = compiled.pop("core")
     return compiled | {
         "_core": [[row[key] for key in HOT] for row in rows],
@@ -47,32 +52,22 @@ def compile_hazards(root: Path) -> dict[str, object]:
     }
 
 
-def compile_folder(folder: Path, root: str | None = None) -> dict[str, Any]:
+def compile_folder(folder: Path, root: str | None = None, recall: Recall = lambda text, work: work()) -> dict[str, Any]:
     """Every file is validated against the one model of hazard files (stablint.schema); what it refuses is an error naming file and line.
 
     The error shows of a file no more than keys and facts that nobody knows: it may be another than its author of hazards meant. With `root`, a
     folder, so is a file that leads, links followed, out of it.
     """
-    from pydantic import ValidationError
-
-    from stablint.schema import HazardFile
-    from stablint.schema.wrong import said
-
     core, texts, examples, healthy, wrong = [], {}, {}, {}, []
     for path in sorted(folder.rglob("*.yaml")):
         name = path.relative_to(folder.parent).as_posix()
         try:
-            text = _text(path, name, root)
-            data = _plain(text, name)
-            HazardFile.model_validate(data)
-            row = _core(data)
+            text = text_of(path, name, root)
+            row, data = recall(f"{name}\n{text}", partial(_compile_file, text, name))
             if root is not None:  # of a house
                 row["when"] = [_in_one_pass(c) for c in row["when"]]
                 for remedy in row["remedies"]:
                     remedy["when"] = [_in_one_pass(c) for c in remedy["when"]]
-        except ValidationError as error:
-            wrong.append(said(error, text, name, HazardFile))
-            continue
         except ValueError as error:
             wrong.append(str(error) if str(error).startswith(name) else f"{name}: {error}")
             continue
@@ -91,6 +86,21 @@ def compile_folder(folder: Path, root: str | None = None) -> dict[str, Any]:
     return {"core": core, "texts": texts, "examples": examples, "healthy": healthy}
 
 
+def _compile_file(text: str, name: str) -> tuple[dict[str, Any], Any]:
+    """What a check needs of one hazard, and the file as it stands. Raises ValueError that names the file."""
+    from pydantic import ValidationError
+
+    from stablint.schema.hazard import HazardFile
+    from stablint.schema.wrong import said
+
+    data = plain(text, name)
+    try:
+        HazardFile.model_validate(data)
+    except ValidationError as error:
+        raise ValueError(said(error, text, name, HazardFile)) from error
+    return _core(data), data
+
+
 def _in_one_pass(condition: list[Any]) -> list[Any]:
     """A condition of a house hazard: its patterns are searched for by an engine that cannot explode, and refused where that one cannot."""
     operator, *rest = condition
@@ -107,43 +117,6 @@ def _in_one_pass(condition: list[Any]) -> list[Any]:
     except ValueError as error:
         raise ValueError(f"`matches {condition[3]}`: {error}") from error
     return ["matches-in-one-pass", *rest]
-
-
-class _Plain(yaml.SafeLoader):
-    """YAML without aliases: nine of them can stand for a thousand million nodes, and no hazard needs one."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            event: Any = self.get_event()  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem="an alias: write it out", problem_mark=event.start_mark)
-        return super().compose_node(parent, index)
-
-
-def read_plain(path: Path, name: str, root: str | None = None) -> Any:
-    """YAML without aliases; with `root`, of a file that does not lead out of it. Raises ValueError that names the file."""
-    return _plain(_text(path, name, root), name)
-
-
-def _text(path: Path, name: str, root: str | None) -> str:
-    if root is not None and not source_text.is_inside(str(path), root):
-        raise ValueError(f"{name}: a link that leads out of {os.path.basename(root) or root}")
-    content = source_text.read(str(path), name, LARGEST)
-    if isinstance(content, source_text.Unreadable):
-        raise ValueError(f"{name}: {content.problem.message}")
-    return content.text
-
-
-def _plain(text: str, name: str) -> Any:
-    try:
-        return yaml.load(text, Loader=_Plain)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f":{mark.line + 1}:{mark.column + 1}" if mark is not None else ""
-        raise ValueError(f"{name}{where}: no YAML: {error.problem}") from error
-    except (yaml.YAMLError, ValueError) as error:  # a character that YAML does not take, a date that is none
-        raise ValueError(f"{name}: no YAML that can be read") from error
-    except RecursionError as error:
-        raise ValueError(f"{name}: nested too deep") from error
 
 
 def _core(data: dict[str, Any]) -> dict[str, Any]:
@@ -241,17 +214,22 @@ def condition(written: Any) -> list[Any]:
         inner, *operand = rest[0].split(None, 1)
         kind, value = _operand(operand[0]) if operand else (0, None)
         return [operator, fact, 3, [inner, "item", kind, value]]
-    kind, value = _operand(rest[0], yaml.BaseLoader if fact.startswith("versions.") else yaml.SafeLoader)
+    kind, value = _operand(rest[0], _BASE if fact.startswith("versions.") else LOADER)
     return [operator, fact, kind, value]
 
 
-def _operand(text: str, loader: Any = yaml.SafeLoader) -> tuple[int, Any]:
+_BASE: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+
+def _operand(text: str, loader: Any = LOADER) -> tuple[int, Any]:
     """A fact, or a literal of YAML; of a release every figure counts, and 5.10 is not 5.1."""
     if _FACT.match(text) and "." in text:
         return 2, text
     if text.startswith(("^", "(?")):
         return 1, text
     try:
+        if len(text) > DEEPEST and unwanted(text):
+            raise ValueError(f"`{text[:40]} …` is nested too deep")
         return 1, yaml.load(text, Loader=loader)
     except yaml.YAMLError:
         return 1, text

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
+from stablint.compiling.reading import read_yaml
+
+READS = ("knobs.yaml",)
 
 
 def compile_knobs(root: Path) -> dict[str, object]:
-    return {"knobs": yaml.safe_load((root / "knobs.yaml").read_text(encoding="utf-8"))}
+    return {"knobs": read_yaml(root / "knobs.yaml")}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
+from stablint.compiling.reading import read_yaml
+
+READS = ("launchers.yaml",)
 
 _KEYS = {"command", "processes", "rest", "sharding", "source", "note"}
 _WORDS: dict[str, set[str | None]] = {
@@ -17,7 +19,7 @@ _WORDS: dict[str, set[str | None]] = {
 
 def compile_launchers(root: Path) -> dict[str, object]:
     """`launchers`: framework or command → processes, rest, sharding, command. Raises ValueError for a word that means nothing."""
-    document = yaml.safe_load((root / "launchers.yaml").read_text(encoding="utf-8"))
+    document = read_yaml(root / "launchers.yaml")
     return {
         "launchers": {
             part: {name: _row(name, row) for name, row in document[part].items()} for part in ("frameworks", "commands")

@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+READS = ("locale",)
+
 
 def compile_locale(root: Path) -> dict[str, object]:
     """By language. What is empty or fuzzy is left out, and told in English. Raises ValueError for a catalogue that cannot be read.

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
+from stablint.compiling.reading import read_yaml
+
+READS = ("lr_bands.yaml", "recipes.yaml")
 
 _COLUMNS = (
     "url",
@@ -26,10 +28,10 @@ _COLUMNS = (
 
 def compile_lr_bands(folder: Path) -> dict[str, object]:
     """The bands as they stand, with each objective's canonical word; the recipes as rows of the columns above behind their project."""
-    bands = yaml.load((folder / "lr_bands.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+    bands = read_yaml(folder / "lr_bands.yaml")
     words = {word: name for name, synonyms in bands["objectives"].items() for word in (name, *synonyms)}
     recipes: list[list[Any]] = []
-    for project in yaml.load((folder / "recipes.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)["projects"]:
+    for project in read_yaml(folder / "recipes.yaml")["projects"]:
         for recipe in project["recipes"]:
             row = {**recipe, "url": project.get("base", "") + recipe["at"]}
             odd = row.keys() - {"at", *_COLUMNS}

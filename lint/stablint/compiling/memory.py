@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
+from stablint.compiling.reading import read_yaml
+
+READS = ("memory",)
 
 _ROW = {"library", "from", "before", "framework", "objectives", "when", "loss", "rows", "checkpoints", "outside", "source"}  # fmt: skip
 _LOSSES = {"chunked", "fused", "elastic"}
@@ -17,7 +19,7 @@ def compile_memory(root: Path) -> dict[str, object]:
     compiled: dict[str, object] = {}
     types = []
     for path in sorted((root / "memory").glob("*.yaml")):
-        content = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        content = read_yaml(path)
         if path.stem == "kernels":
             compiled["memory/kernels"] = {part: [_row(part, row) for row in rows] for part, rows in content.items()}
             continue

@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import yaml
+from stablint.compiling.reading import read_yaml
+
+READS = ("messages",)
 
 _GAP = re.compile(r"(?<!\{)\{([^{}]*)\}(?!\})")
 _ENOUGH = 80  # characters of the last run: people shorten what they paste
@@ -25,15 +27,12 @@ _COMMON = frozenset(
 def compile_messages(root: Path) -> dict[str, object]:
     """`messages`: templates, words, symptoms, harmless. Raises ValueError for a row that names no cause, or a symptom that is not there."""
     folder = root / "messages"
-    symptoms = yaml.safe_load((folder / "symptoms.yaml").read_text(encoding="utf-8"))
-    rows = [_row(row, symptoms) for row in yaml.safe_load((folder / "printed.yaml").read_text(encoding="utf-8"))]
+    symptoms = read_yaml(folder / "symptoms.yaml")
+    rows = [_row(row, symptoms) for row in read_yaml(folder / "printed.yaml")]
     written = {tuple(row["runs"]) for row in rows}
     raised = json.loads((folder / "raised.json").read_text(encoding="utf-8"))["messages"]
     rows += [row for row in map(_raised, raised) if tuple(row["runs"]) not in written]
-    harmless = [
-        {**_split(row["text"]), "why": row["why"]}
-        for row in yaml.safe_load((folder / "harmless.yaml").read_text(encoding="utf-8"))
-    ]
+    harmless = [{**_split(row["text"]), "why": row["why"]} for row in read_yaml(folder / "harmless.yaml")]
     return {
         "messages": {
             "templates": [{key: value for key, value in row.items() if key != "text"} for row in rows],

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from stablint.compiling.reading import read_yaml
 from stablint.target.model import OWN, SIZE, worked_out
 from stablint.target.model_name import tokens
+
+READS = ("models",)
 
 _TYPE_KEYS = frozenset(
     "class custom_code layers linear linear_before_5 embeddings moe router expert_parameters attention since fp16 note".split()  # noqa: SIM905
@@ -39,10 +40,7 @@ _JUDGEMENTS = frozenset(("unsafe", "risky", "fine"))
 
 def compile_models(folder: Path) -> dict[str, object]:
     """Everything that `describe` looks up by token, id or type, as facts ready to hand out."""
-    read = {
-        path: yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
-        for path in sorted((folder / "models").glob("*.yaml"))
-    }
+    read = {path: read_yaml(path) for path in sorted((folder / "models").glob("*.yaml"))}
     types_path = folder / "models" / "types.yaml"
     lines = [line for path, content in read.items() if path != types_path for line in content["lines"]]
     evidence = {line["name"]: line["fp16"] for line in lines if "fp16" in line}

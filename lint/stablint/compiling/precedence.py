@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
+from stablint.compiling.reading import read_yaml
+
+READS = ("precedence.yaml",)
 
 
 def compile_precedence(root: Path) -> dict[str, object]:
-    rows = yaml.safe_load((root / "precedence.yaml").read_text(encoding="utf-8"))["layers"]
+    rows = read_yaml(root / "precedence.yaml")["layers"]
     return {"precedence": [row["layer"] for row in rows]}

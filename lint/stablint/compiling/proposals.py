@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import yaml
+from stablint.compiling.reading import read_yaml
+
+READS = ("proposals.yaml", "templates.yaml", "torchtune_models.yaml", "models")
 
 _NAMED = re.compile(r"\{id: ([^,}\s]+)")
 _RECORD = {
@@ -17,14 +19,12 @@ _LINE = {"key", "of", "is", "words", "when", "why", "name"}
 
 def compile_proposals(root: Path) -> dict[str, object]:
     """`proposals`: frameworks, shardings and cards as they stand, and a template by model. Raises ValueError for a record that says nothing."""
-    document = yaml.safe_load((root / "proposals.yaml").read_text(encoding="utf-8"))
+    document = read_yaml(root / "proposals.yaml")
     for name, record in document["frameworks"].items():
         _checked(name, record, document["sharding"])
         if "models" in record:
-            record["models"] = _models(
-                yaml.safe_load((root / f"{record['models']}_models.yaml").read_text(encoding="utf-8"))
-            )
-    templates = yaml.safe_load((root / "templates.yaml").read_text(encoding="utf-8"))
+            record["models"] = _models(read_yaml(root / f"{record['models']}_models.yaml"))
+    templates = read_yaml(root / "templates.yaml")
     return {
         "proposals": {
             "frameworks": document["frameworks"],

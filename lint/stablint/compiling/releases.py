@@ -10,9 +10,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from stablint.compiling.reading import read_yaml
 from stablint.run.pep440 import matcher, minor_of, release_key
+
+READS = ("releases",)
 
 _NAMESPACE_CLASSES = ("TrainingArguments", "Seq2SeqTrainingArguments")
 _EXTRA = ("ge", "gt", "le", "lt", "deprecated", "new_param", "block", "refused", "from_kwargs", "init")
@@ -25,13 +26,13 @@ def compile_releases(folder: Path) -> dict[str, object]:
     """Everything under `folder`/releases, by the name of the compiled file."""
     source = folder / "releases"
     libraries = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(source.glob("*.json"))]
-    versions: dict[str, list[str]] = yaml.safe_load((source / "versions.yaml").read_text(encoding="utf-8"))
+    versions: dict[str, list[str]] = read_yaml(source / "versions.yaml")
     read = {document["library"]: document["releases"] for document in libraries}
     for name, releases in read.items():  # one that was just read need not be listed yet
         versions[name] = sorted({*versions.get(name, ()), *releases}, key=release_key)
     known = {name: read.get(name) or _offered(listed) for name, listed in versions.items()} | read
-    dates: dict[str, dict[str, date]] = yaml.safe_load((source / "dates.yaml").read_text(encoding="utf-8"))
-    bounds: dict[str, dict[str, dict[str, str]]] = yaml.safe_load((source / "bounds.yaml").read_text(encoding="utf-8"))
+    dates: dict[str, dict[str, date]] = read_yaml(source / "dates.yaml")
+    bounds: dict[str, dict[str, dict[str, str]]] = read_yaml(source / "bounds.yaml")
     result: dict[str, object] = {
         "releases": known,
         "release-days": {
@@ -45,14 +46,13 @@ def compile_releases(folder: Path) -> dict[str, object]:
         "releases-all": versions,
         "release-keys-all": {name: [release_key(version) for version in listed] for name, listed in versions.items()},
         "releases-meant": {
-            name: release_key(str(version))
-            for name, version in yaml.safe_load((source / "meant.yaml").read_text(encoding="utf-8")).items()
+            name: release_key(str(version)) for name, version in read_yaml(source / "meant.yaml").items()
         },
         "releases-read": list(read),
         "release-bounds": bounds,
         **{f"bounds/{name}": _first_and_last(rows, versions) for name, rows in bounds.items()},
-        "spellings": yaml.safe_load((source / "spellings.yaml").read_text(encoding="utf-8")),
-        "renames": _renames(yaml.safe_load((source / "renames.yaml").read_text(encoding="utf-8"))),
+        "spellings": read_yaml(source / "spellings.yaml"),
+        "renames": _renames(read_yaml(source / "renames.yaml")),
     }
     classes = {f"{d['library']}.{name}" for d in libraries for name in d["classes"]}
     keys: dict[str, list[str]] = {}

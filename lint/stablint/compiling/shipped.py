@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
+from stablint.compiling.reading import read_yaml
+
+READS = ("shipped.yaml",)
 
 _FACTS = {
     "zero": "deepspeed.zero_optimization.stage",
@@ -24,7 +26,7 @@ _AUTO = dict.fromkeys(("bf16", "fp16", "batch", "micro", "accumulation", "clippi
 
 def compile_shipped(root: Path) -> dict[str, object]:
     """`shipped/<framework>`: name → facts. A word that is not known raises KeyError."""
-    document = yaml.safe_load((root / "shipped.yaml").read_text(encoding="utf-8"))
+    document = read_yaml(root / "shipped.yaml")
     return {
         f"shipped/{framework}": {name: _facts(said) for name, said in entry["files"].items()}
         for framework, entry in document.items()

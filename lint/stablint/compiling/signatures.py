@@ -10,6 +10,8 @@ from pathlib import Path
 
 from stablint.run.pep440 import release_key
 
+READS = ("signatures",)
+
 
 def compile_signatures(folder: Path) -> dict[str, object]:
     rows: dict[str, object] = {}

@@ -8,6 +8,21 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+READS = (
+    "advice",
+    "frameworks.yaml",
+    "gpus",
+    "hazards",
+    "keys",
+    "knobs.yaml",
+    "launchers.yaml",
+    "messages",
+    "models",
+    "releases",
+    "shipped.yaml",
+    "words.json",
+)
+
 _SOURCES = (
     "releases/*.json",
     "keys/*",

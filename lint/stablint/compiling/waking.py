@@ -15,6 +15,8 @@ from stablint.hazard.condition import OPERATORS, TESTS
 from stablint.run.fact import ABSENT, Fact
 from stablint.run.world import ASKED
 
+COMBINES = ("hazards", "releases", "frameworks")
+
 _SPEAKS_OF_VALUES = frozenset([*TESTS, "type", "is-integer", "any-item", "all-items"])
 _NO_WORLD: Any = None  # a comparison of a value with a literal asks no world
 
@@ -97,8 +99,8 @@ class _Unstated:
     """The values that facts may have while nobody states them."""
 
     def __init__(self, contents: Mapping[str, Any]) -> None:
-        self._classes = {name: table for name, table in contents.items() if name.startswith("fields/")}
-        self._frameworks = [table for name, table in contents.items() if name.startswith("frameworks/")]
+        self._classes = {name: contents[name] for name in contents if name.startswith("fields/")}
+        self._frameworks = [contents[name] for name in contents if name.startswith("frameworks/")]
         self._spelled: dict[tuple[str, str], set[str]] = {}
         for namespace, words in contents["spellings"].items():
             for spelling, word in words.items():
