@@ -35,6 +35,12 @@ SECRETS = {
         "made": "Kp3vT8mZq1Wx6Rj9Yc4Ld7Nf",
         "hexadecimal": "9f2c1b7a4e8d03566a1fb2c7d9e0458137bc2e61",
     },
+    "third": {
+        "word": "bergamot",
+        "phrase": "mango-harbor-quartz",
+        "made": "Vn4xQ2kTz7Lw9Rb3Yd6Mh8Jc",
+        "digits": "4907713825",
+    },
 }
 PLAIN = "model_name_or_path: Qwen/Qwen2.5-7B\nstage: sft\ndo_train: true\nfinetuning_type: lora\nfp16: true\nbf16: true\nlearning_rate: 3\n"
 MACROS = {

@@ -122,3 +122,53 @@ def test_settings_have_bounds(
         (tmp_path / "stablint.toml").write_text(text)
         assert main(["check", "."]) == WRONG
         assert said in capsys.readouterr().err
+
+
+SICK = "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1e-05}\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes are POSIX")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["diagnose", "pipe.log"], "pipe.log: a pipe into which nobody writes"),
+        (["diagnose", "pipe"], "pipe: a pipe into which nobody writes"),
+        (["diagnose", "trainer_state.json"], "trainer_state.json: a pipe into which nobody writes"),
+        (["diagnose", "pipe.json"], "no log is named"),
+        (["diagnose", "zero.log"], "zero.log: this is no file"),
+        (["diagnose", "random.log"], "random.log: this is no file"),
+        (["watch", "pipe.log", "--idle", "1"], "pipe.log: a pipe; it is watched as standard input"),
+        (["watch", "zero.log", "--idle", "1"], "zero.log: this is no file"),
+        (["test-hazards", "rules"], "rules/a.yaml: not a regular file"),
+        (["check", "settings", "--config", "settings/stablint.toml"], "this is no file"),
+        (["check", "settings"], "stablint.toml: not a regular file"),
+    ],
+    ids=lambda part: "-".join(part) if isinstance(part, list) else "",
+)
+def test_nobody_waits_for_a_pipe_or_a_device(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("rules", "settings"):
+        (tmp_path / name).mkdir()
+    for name in ("pipe.log", "pipe", "pipe.json", "trainer_state.json", "rules/a.yaml", "settings/stablint.toml"):
+        os.mkfifo(tmp_path / name)
+    for name in ("zero", "random"):
+        (tmp_path / f"{name}.log").symlink_to(f"/dev/{name}")
+    monkeypatch.setattr("stablint.log.source._PATIENCE", 0.2)
+    assert main(words) == WRONG
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes are POSIX")
+@pytest.mark.parametrize("late", [0.0, 0.5], ids=["at once", "a little later"])
+def test_a_pipe_with_a_writer_is_a_log(
+    late: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `stablint diagnose <(kubectl logs …)` has one."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(tmp_path / "pipe.log")
+    begins = f"import time; f = open('pipe.log', 'w'); time.sleep({late}); f.write({SICK!r} * 3000); time.sleep({late}); f.write({SICK!r})"
+    with subprocess.Popen([sys.executable, "-c", begins]):
+        assert main(["diagnose", "pipe.log", "--isolated"]) == FOUND
+    assert "the gradients are NaN" in capsys.readouterr().out

@@ -15,7 +15,9 @@ import pytest
 
 from stablint.hazard.model import load
 from stablint.pattern import _Late
+from stablint.secrets.patterns import Pattern
 from stablint.source.limits import MATCHED
+from tests.built_patterns import built
 from tests.pace import cost
 from tests.sampling import sampled
 
@@ -63,7 +65,7 @@ def compiled() -> Iterator[tuple[str, re.Pattern[str], bool]]:
     for path in sorted(PACKAGE.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         if (
-            "re.compile" not in source and "= pattern(" not in source
+            "re.compile" not in source and "= pattern(" not in source and "= Pattern(" not in source
         ) or "audit" in path.parts:  # the audit reads our own files only
             continue
         name = ".".join(["stablint", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
@@ -78,6 +80,8 @@ def compiled() -> Iterator[tuple[str, re.Pattern[str], bool]]:
         for word, value in vars(importlib.import_module(name)).items():
             if isinstance(value, _Late):  # compiled when it is first used
                 value = re.compile(*value._said)
+            elif isinstance(value, Pattern):
+                value = re.compile(value.pattern, value.flags)
             if isinstance(value, re.Pattern) and word in used:
                 yield f"{name}.{word}", value, not used[word] <= {"match", "fullmatch"}
 
@@ -107,9 +111,71 @@ def pieces(tree: Any) -> Iterator[str]:
         yield text
 
 
+MEMBERS = [*"a0 _-./:'\"#,=(){}[]<>|;&$%!@*+~^?A\t\n\\"]
+
+
+def sample(tree: Any) -> str:
+    """A text that a parsed pattern takes, or nearly."""
+    return "".join(sampled_item(str(operator), argument) for operator, argument in tree)
+
+
+def sampled_item(operator: str, argument: Any) -> str:
+    if operator == "LITERAL":
+        return chr(argument)
+    if operator == "NOT_LITERAL":
+        return "b" if argument == ord("a") else "a"
+    if operator == "IN":
+        kinds = [str(kind) for kind, _ in argument]
+        if kinds == ["LITERAL"]:
+            return chr(argument[0][1])
+        made = re.compile("[" + "".join(map(in_class, argument)) + "]")
+        return next((one for one in MEMBERS if made.match(one)), "")
+    if operator == "ANY":
+        return "a"
+    if operator == "BRANCH":
+        return sample(argument[1][0])
+    if operator == "SUBPATTERN":
+        return sample(argument[3])
+    if operator == "ATOMIC_GROUP":
+        return sample(argument)
+    if "REPEAT" in operator:
+        return sample(argument[2]) * max(argument[0], 1)
+    return ""  # a place, or what is looked for ahead and behind
+
+
+def in_class(member: tuple[Any, Any]) -> str:
+    kind, argument = str(member[0]), member[1]
+    if kind == "NEGATE":
+        return "^"
+    if kind == "LITERAL":
+        return re.escape(chr(argument))
+    if kind == "RANGE":
+        return f"{re.escape(chr(argument[0]))}-{re.escape(chr(argument[1]))}"
+    names = {"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w"}
+    name = str(argument).removeprefix("CATEGORY_").removeprefix("UNI_").removeprefix("LOC_")
+    return names[name.removeprefix("NOT_")].upper() if name.startswith("NOT_") else names[name]
+
+
+def beginnings(tree: Any) -> Iterator[str]:
+    """What each part of a pattern leaves taken so far: many such beginnings, none of which ends well, are what a search may go over again and again."""
+    begun = ""
+    for operator, argument in tree:
+        if str(operator) == "SUBPATTERN":
+            yield from (begun + one for one in beginnings(argument[3]))
+        elif str(operator) == "BRANCH":
+            for one in argument[1]:
+                yield from (begun + inner for inner in beginnings(one))
+        begun += sampled_item(str(operator), argument)
+        yield begun
+
+
 def texts(pattern: str, flags: int, length: int) -> Iterator[str]:
-    own = list(dict.fromkeys(pieces(parser.parse(pattern, flags))))[:25]
-    for unit in (*PLAIN, *own):
+    tree = parser.parse(pattern, flags)
+    own = list(dict.fromkeys(pieces(tree)))[:25]
+    for begun in list(dict.fromkeys(one for one in beginnings(tree) if 1 < len(one) < 200))[:60]:
+        for unit in (begun, f"{begun} "):
+            yield unit * (length // len(unit)) + "\0"
+    for unit in (*PLAIN, *own, *(f"{one} " for one in own)):
         for head in ("", *own[:6]):
             yield head + unit * (length // len(unit)) + "\0"
         yield unit * (length // len(unit)) + "\n!"
@@ -131,7 +197,7 @@ def slowest(pattern: re.Pattern[str], searched: bool, length: int, most: float) 
     return found
 
 
-ALL = {name: (pattern, searched) for name, pattern, searched in compiled()}
+ALL = {name: (pattern, searched) for name, pattern, searched in (*compiled(), *built())}
 
 
 @pytest.mark.parametrize("name", sampled(ALL, 6))
@@ -141,7 +207,9 @@ def test_a_pattern_takes_one_pass(name: str) -> None:
 
 
 def test_the_patterns_are_found() -> None:
-    assert len(ALL) > 80
+    assert len(list(compiled())) > 400
+    assert len(list(built())) > 200
+    assert any(name.startswith("stablint.secrets.in_recipes.") for name in ALL)
 
 
 def conditions(when: Any) -> Iterator[str]:

@@ -119,7 +119,7 @@ def _changes(text: str, name: str, kind: str) -> bool:
 _PROGRAM_TEXT, _SCRIPT, _GUIDE_TEXT = "program", "script", "guide"
 # Commands that change the files that they are given: `sed -i`, `perl -pi -e`, `yq -i`, `yq eval --inplace`.
 _IN_PLACE = re.compile(
-    r"\b(?:sed|gsed|perl|ruby|yq|crudini|dasel|jq|sponge)\b[^;|&]*?\s(?:-[a-zA-Z]*i|--in-?place)|\b(?:sponge|crudini\s+--set|patch)\b"
+    r"\b(?:sed|gsed|perl|ruby|yq|crudini|dasel|jq|sponge)\b[^;|&]{0,300}?\s(?:-[a-zA-Z]*i|--in-?place)|\b(?:sponge|crudini\s+--set|patch)\b"
 )
 
 
@@ -127,12 +127,12 @@ def _rewritten(text: str, name: str) -> bool:
     """Whether a command of this text writes the file, whole or in place: `sed -i … c.yaml`, `… > c.yaml`, `tee c.yaml`, `mv new c.yaml`; the
     name may stand behind a variable."""
     lines = [line for line in text.replace("\\\n", "  ").splitlines() if not line.lstrip().startswith("#")]
-    file = rf"""(?<![\w.-])(?:[^\s"'=<>|;&]*/)?{re.escape(name)}(?![\w.-])"""
+    file = rf"""(?<![\w.-])(?:[^\s"'=<>|;&]{{0,200}}/)?{re.escape(name)}(?![\w.-])"""
     held = sorted({found for line in lines if name in line for found in re.findall(rf"""\b(\w+)=["']?{file}""", line)})
     word = "|".join([file, *(rf"\$\{{?{one}\b\}}?" for one in held[:MOST_NAMES])])
     here = re.compile(word)
     into = re.compile(
-        rf"""(?:(?<![0-9&])>{{1,2}}\|?\s*|\btee\s+(?:-a\s+)?|\b(?:mv|cp|install|rsync)\s[^;|&]*\s)["']?(?:{word})["']?\s*(?:[;|&<)]|\Z)"""
+        rf"""(?:(?<![0-9&])>{{1,2}}\|?\s*|\btee\s+(?:-a\s+)?|\b(?:mv|cp|install|rsync)\s[^;|&]{{0,300}}\s)["']?(?:{word})["']?\s*(?:[;|&<)]|\Z)"""
     )
     return any(
         here.search(line) is not None and (_IN_PLACE.search(line) is not None or into.search(line) is not None)

@@ -19,7 +19,7 @@ from stablint.log.cause import Cause
 from stablint.log.join import Join, settings_of, wanted
 from stablint.log.reading import Reading, read
 from stablint.log.series import Series
-from stablint.log.source import Block, Unreadable, blocks, logs
+from stablint.log.source import Block, Unreadable, blocks, logs, opened
 from stablint.log.template import Known
 from stablint.options import Wrong
 from stablint.options import options as asked
@@ -28,6 +28,7 @@ from stablint.report.plain import to_json
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.secrets import exit
 from stablint.secrets.masking import known as secrets_of
+from stablint.source.text import bytes_of
 from stablint.source.tree import Text
 
 _ECHO = "command in the log"  # a file that is none: the echoed command, where no settings were named
@@ -161,7 +162,7 @@ def _read(log: str, known: Known, series: Series | None) -> Reading:
     if log == "-":
         return read(_learning(blocks(sys.stdin.buffer, "-")), known, series)
     try:
-        with open(log, "rb") as stream:
+        with opened(log) as stream:
             return read(_learning(blocks(stream, log)), known, series)
     except OSError as error:
         raise Unreadable(f"{log}: {error.strerror or error}") from error
@@ -247,8 +248,7 @@ def _is_log(path: str) -> bool:
         return not name.startswith("requirements")
     if name.endswith((".json", ".ipynb")):
         try:
-            with open(path, "rb") as stream:
-                head = stream.read(1 << 20)
+            head = bytes_of(path, 1 << 20) or b""
         except OSError as error:
             raise Unreadable(f"{path}: {error.strerror or error}") from error
         return b'"log_history"' in head or (name.endswith(".ipynb") and b'"output_type": "error"' in head)

@@ -115,6 +115,8 @@ class Resolver(Policies):
             except files.BadSettings as error:
                 raise Wrong(str(error)) from error
         elif not os.path.isfile(os.path.join(self.base, path)):
+            if os.path.exists(path):
+                raise Wrong(gettext("{path}: this is no file").format(path=f"--config {path}"))
             raise Wrong(gettext("--config {path}: no such file").format(path=path))
         if path is None:
             return None

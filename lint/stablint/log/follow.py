@@ -10,7 +10,7 @@ import os
 from typing import BinaryIO, NamedTuple
 
 from stablint.log.reading import TROUBLE
-from stablint.log.source import BLOCK, BOMS, Block, behind_hole
+from stablint.log.source import BLOCK, BOMS, Block, behind_hole, opened
 
 _LOOKS = 3  # for which lines behind trouble wait at most
 _TAIL = 24  # lines behind a word of trouble that may belong to it
@@ -75,7 +75,7 @@ class Tail:
         self._identity: tuple[int, int] | None = None
 
     def look(self) -> Look:
-        """Raises OSError where the file is there and cannot be read."""
+        """Raises OSError or Unreadable where the file is there and cannot be read."""
         try:
             there: os.stat_result | None = os.stat(self._path)
         except FileNotFoundError:
@@ -110,7 +110,7 @@ class Tail:
         return self._buffer.take(b"", end=True)
 
     def _open(self) -> None:
-        self._stream = open(self._path, "rb")  # noqa: SIM115  it stays open between looks
+        self._stream = opened(self._path, grows=True)  # it stays open between looks
         state = os.fstat(self._stream.fileno())
         self._identity = (state.st_dev, state.st_ino)
         self._buffer = Buffer()

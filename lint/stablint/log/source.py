@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import codecs
 import errno
+import io
 import json
 import os
+import stat
+import time
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
+
+from stablint.language import gettext
 
 BLOCK = 1 << 20  # bytes that are looked at together
 _LARGEST_JSON = 200 << 20  # bytes of a JSON document, which must be read whole
 _HOLE = b"\0" * 8  # in no text of any encoding
 _TEXTS = (".log", ".out", ".txt", ".err", ".jsonl")
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_PATIENCE = 2.0  # seconds in which somebody must begin to write into a pipe that is named as a log
 BOMS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"), (codecs.BOM_UTF8, "utf-8-sig"))
 
 
@@ -23,6 +30,72 @@ class Unreadable(Exception):
 class Block(NamedTuple):
     first: int  # number of its first line, from 1
     data: bytes  # whole lines, but where one is longer than a block
+
+
+class _Begun(io.RawIOBase):
+    """A pipe of which the first bytes have been read."""
+
+    def __init__(self, descriptor: int, head: bytes) -> None:
+        self._descriptor, self._head = descriptor, head
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        data = self._head[: len(buffer)] or os.read(self._descriptor, len(buffer))
+        self._head = self._head[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def close(self) -> None:
+        if not self.closed:
+            os.close(self._descriptor)
+        super().close()
+
+
+def opened(path: str, *, grows: bool = False) -> BinaryIO:
+    """A log as a stream. Nobody is waited for who may never come: a pipe without a writer, a device without an end and, where a file that grows is
+    wanted, any pipe are refused. Raises OSError, Unreadable."""
+    descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISREG(mode):
+            return os.fdopen(descriptor, "rb")
+        if grows and stat.S_ISFIFO(mode):
+            raise Unreadable(
+                gettext("{path}: a pipe; it is watched as standard input: `stablint watch - < {path}`").format(
+                    path=path
+                )
+            )
+        if stat.S_ISFIFO(mode):
+            head = _first_of_pipe(descriptor, path)
+            os.set_blocking(descriptor, True)
+            return cast("BinaryIO", io.BufferedReader(_Begun(descriptor, head), BLOCK))
+        if os.isatty(descriptor):
+            os.set_blocking(descriptor, True)
+            return os.fdopen(descriptor, "rb")
+        raise Unreadable(gettext("{path}: this is no file").format(path=path))
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _first_of_pipe(descriptor: int, path: str) -> bytes:
+    """What stands in the pipe by now; nothing where its writer has not written yet."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            head = os.read(descriptor, BLOCK)
+        except BlockingIOError:
+            return b""
+        if head:
+            return head
+        if time.monotonic() > end:
+            raise Unreadable(gettext("{path}: a pipe into which nobody writes").format(path=path))
+        time.sleep(0.05)
 
 
 def logs(path: str) -> list[str]:

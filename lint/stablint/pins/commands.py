@@ -25,7 +25,7 @@ _CALLS = r"\b(?:system|run|check_call|check_output|Popen|call|getoutput|run_line
 _RUN_BY_PROGRAM = rf"{_CALLS}|^\s*[!%]|[\"']install[\"']|MAGIC"
 # What is only told to a reader: `print("pip install …")`, an error's text.
 _TELLS = r"\b(?:print|log|info|warn|debug|error|critical|exit|fail|write|markdown|help|\w*(?:Error|Exception|[Ww]arning))\(\Z"
-_UPGRADE = r"--upgrade\Z|-[a-zA-Z]*U[a-zA-Z]*\Z"
+_UPGRADE = r"--upgrade\Z|-[a-zA-TV-Z]*U[a-zA-Z]*\Z"
 _TELLING = ("install", "uv add", "git clone", "checkout")
 _CLONE = r"\bgit[ ]+clone[ ]+([^;|&#]{1,500})"
 # Behind a clone: a tag, or a commit, which is of no release that can be told from here. A branch says nothing.

@@ -34,7 +34,7 @@ _COMPARISON = rf"(({_any_of(_WITH_OPERAND)}) \S.*|({_any_of(_ALONE)}))"
 CONDITION_PATTERN = rf"^{FACT_PATTERN} ({_COMPARISON}|({_any_of(_OF_ITEMS)}) {_COMPARISON})$"
 _FACT = re.compile(FACT_PATTERN)
 _CONDITION = re.compile(CONDITION_PATTERN)
-_BETWEEN = re.compile(r".* between \[.+,.+\]$")
+_BETWEEN = re.compile(r"\[[^,]+,.+\]$")
 
 FactName = Annotated[str, Field(pattern=rf"^{FACT_PATTERN}$")]
 
@@ -52,7 +52,7 @@ def _check(condition: str) -> str:
         )
     if not _CONDITION.match(condition):
         raise ValueError(f"`{operator}` with {' '.join(operand)!r} at its right is not complete, or too much")
-    if " between " in condition and not _BETWEEN.match(condition):
+    if " between " in condition and not _BETWEEN.match(condition.rpartition(" between ")[2]):
         raise ValueError("`between` takes [low, high], of which high is left out")
     return condition
 

@@ -42,7 +42,7 @@ _PIECE = Pattern(
       | (?P<other>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_MARK = Pattern(r"""\\*["']{1,3}\Z""")
+_MARK = Pattern(r"""(?<!\\)\\*["']{1,3}\Z""")
 _COLON = Pattern(r"[ \t]{0,20}:")
 _BLOCK_BEGINS = Pattern(r"[ \t]{0,20}(?:\\n|\r?\n|\Z)")
 

@@ -33,7 +33,7 @@ _MEMORY = r"(?<![a-z0-9.])(\d{1,3}(?:\.\d+)?)\s*(?:gib|gb|g)(?![a-z0-9])"
 _MEBIBYTES = r"(?<![a-z0-9.])(\d{4,6})\s*mi?b\b"
 _SLICE = r"\bmig\s*\d+g\.(\d+)gb\b"
 _COUNT_FIRST = r"(\d{1,4})\s*(?:[x*]|卡|张)\s*(?=[a-z0-9])"
-_COUNT_LAST = r"(?:[\s(]*[x*:]\s*|\s)(\d{1,4})\s*(?:卡|张)?\)?$"
+_COUNT_LAST = r"(?:[\s(]{0,4}[x*:]\s{0,4}|\s)(\d{1,4})\s{0,4}(?:卡|张)?\)?$"
 _COUNT_INSIDE = r"\s[x*](\d{1,4})(?=\s)"
 _COUNT_WORD = r"(dual|quad)\s+"
 _COUNT_PLAIN = r"(\d{1,3})\s+(?=[a-z])"
@@ -157,7 +157,7 @@ def _card(text: str, count: int | None) -> Gpu | None:
     words = take_apart(text)
     named = _named(words.core)
     if named is None and memory is None:  # a bare number at the end may be the memory: A100-80, V100 32
-        split = re.match(r"(.+?)[\s-]+(\d{2,3})$", text)
+        split = re.match(r"(.*[^\s-])[\s-]+(\d{2,3})$", text)
         if split:
             words, memory = take_apart(split[1]), float(split[2])
             named = _named(words.core)
