@@ -62,6 +62,7 @@ class Reference:
         self,
         statements: list[Statement],
         context: Context,
+        awake: int,
         checked: Checked,
         looks: list[Look],
         outcomes: list[tuple[Plan, str, Outcome]],
@@ -69,6 +70,7 @@ class Reference:
     ) -> None:
         self.statements = statements
         self._context = context
+        self._awake = awake
         self._run = checked.run
         self._looks = looks
         self._stated = stated
@@ -85,7 +87,7 @@ class Reference:
         return found
 
     def _made(self, names: frozenset[str], news: int) -> Difference:
-        left = self._context.left
+        left = self._context.left & self._awake
         also = tuple(
             name for name, _, _ in self._stated if name not in names and not self._rests_on(name).isdisjoint(names)
         )

@@ -53,6 +53,19 @@ class Rules(Collection[Hazard]):
         return self._choose(load_some(sorted(_woken(index["clauses"], run)), index["starts"]))
 
 
+def needs_of(hazards: tuple[Hazard, ...]) -> list[tuple[frozenset[str], int]]:
+    """Facts of which one must be stated, each set with the hazards (bit n is the n-th) that say nothing of a run that states none of them."""
+    bits = {hazard.id: 1 << number for number, hazard in enumerate(hazards)}
+    ours = [bits.get(hazard.id, 0) for hazard in load()]
+    found: dict[frozenset[str], int] = {}
+    for _, _, facts, numbers in knowledge.load("waking")["clauses"]:
+        mask = sum(ours[number] for number in numbers)
+        for names in facts if mask else ():
+            key = frozenset(names)
+            found[key] = found.get(key, 0) | mask
+    return list(found.items())
+
+
 def _woken(clauses: list[Any], run: Run) -> Iterator[int]:
     stated = {*run.explicit, *run.supplied}
     settings: frozenset[str] = frozenset().union(*map(kinds, run.explicit))

@@ -20,6 +20,7 @@ from stablint.hazard.model import Hazard
 from stablint.hazard.news import asks_news, kinds
 from stablint.hazard.plan import DEAR, Plan, only_fact
 from stablint.hazard.reference import Look, Reference, bits
+from stablint.hazard.rules import needs_of
 from stablint.record import NamedTuple
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, is_unknown
 from stablint.run.pep440 import matcher
@@ -129,6 +130,7 @@ class Sieve:
 
     def __init__(self, hazards: tuple[Hazard, ...]) -> None:
         self.hazards = hazards
+        self._needs = needs_of(hazards)
         self.all = (1 << len(hazards)) - 1
         self.each = self.news = 0
         self.uses: dict[str, int] = {}  # fact → the hazards with a condition on it alone
@@ -203,11 +205,19 @@ class Sieve:
             found = self._plans[number] = Plan(number, self.hazards[number])
         return found
 
+    def asleep(self, run: Run) -> int:
+        """The hazards that say nothing of a run which states these facts and no others, whatever their values are."""
+        stated, found = {*run.explicit, *run.supplied}, 0
+        for names, mask in self._needs:
+            if names.isdisjoint(stated):
+                found |= mask
+        return found
+
     def candidates(self, context: Context, checked: Checked, looks: list[Look] | None = None) -> list[tuple[Plan, str]]:
         """The hazards that no single fact rules out, each with the setting that `item` stands for, in the order of the hazards."""
         run = checked.run
         explicit, tokens = run.explicit, self._tokens
-        left, items = context.left, []
+        left, items = context.left & ~self.asleep(run), []
         for name, fact in explicit.items():
             known = tokens.get(_token(name, fact)) or self.statement(name, fact, checked)
             left &= known.run

@@ -68,7 +68,7 @@ def _afresh(
         for name, fact in checked.run.explicit.items():
             left = sieve.statement(name, fact, checked)
             stated.append((name, left.run, sieve.about(name, fact, left.item, context, checked)))
-        references.append(Reference(statements, context, checked, looks, outcomes, stated))
+        references.append(Reference(statements, context, ~sieve.asleep(checked.run), checked, looks, outcomes, stated))
     return told
 
 
