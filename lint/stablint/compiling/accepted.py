@@ -13,7 +13,7 @@ from typing import Any
 from stablint.compiling.reading import read_yaml
 from stablint.run.pep440 import release_key
 
-READS = ("keys", "releases")
+READS = ("keys", "releases", "values.json")
 
 
 def compile_accepted(folder: Path) -> dict[str, object]:
@@ -46,6 +46,7 @@ def compile_accepted(folder: Path) -> dict[str, object]:
                 "offered": offered_ever,
             }
     result["synonyms"] = _synonyms(read_yaml(source / "synonyms.yaml"))
+    result["values"] = json.loads((folder / "values.json").read_text(encoding="utf-8"))
     result["kinds"] = read_yaml(source / "kinds.yaml")
     return result
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from stablint.compiling.reading import read_yaml
+
 READS = (
     "advice",
     "frameworks.yaml",
@@ -116,6 +118,8 @@ def compile_vocabulary(sources: Path) -> dict[str, object]:
     settings = {name for name in names if "_" in name.strip("_") and name == name.lower() and len(name) < 60}
     for path in (*sorted(sources.glob("keys/*.json")), *sorted(sources.glob("releases/*.json"))):
         settings |= set(_keys(json.loads(path.read_text(encoding="utf-8"))))
+    for table in read_yaml(sources / "keys" / "kinds.yaml").values():
+        settings |= set(table)
     prose = {
         word.lower()
         for pattern in ("hazards/**/*.yaml", "advice/**/*.yaml", "messages/**/*.yaml")

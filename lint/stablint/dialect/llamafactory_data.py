@@ -27,6 +27,22 @@ _TURNS = ("sharegpt", "openai")
 _NOT_A_WORD = re.compile(r"[^\w-]")
 
 
+def keys_below(section: tuple[str, ...]) -> tuple[str, ...]:
+    """What is read in an entry, in its columns and in its tags."""
+    if not section:
+        return (*SOURCES, *sorted(_OTHERS))
+    return tuple({"columns": _COLUMNS, "tags": _TAGS}.get(section[0], ())) if len(section) == 1 else ()
+
+
+def files(block: Block) -> Iterator[tuple[str, Place]]:
+    """The local files of rows that the entries name."""
+    for entry in block.mapping.entries:
+        for one in entry.value.entries if isinstance(entry.value, Mapping) else ():
+            node = one.value
+            if one.key == "file_name" and isinstance(node, Scalar) and isinstance(node.value, str):
+                yield node.value, Place(block.document, one.key, node.start, node.end, one, (entry.key, one.key))
+
+
 def recognise(keys: frozenset[str], block: Block) -> int:
     """A table of tables, each of which says where its rows come from."""
     tables = [entry.value for entry in block.mapping.entries if type(entry.value) is Mapping]

@@ -55,11 +55,7 @@ def with_unread(fragment: Fragment) -> Fragment:
         from stablint.dialect import verl_keys
 
         return verl_keys.with_words(fragment)
-    names = READERS[fragment.dialect] or _commands(fragment.dialect, block.name)
-    if fragment.dialect == "litgpt" and block.kind == "flags":
-        names = _litgpt_command(block.name) or names
-    if fragment.dialect == "ms-swift" and block.kind == "flags":
-        names = _swift_command(block.name) or names
+    names = readers_of(fragment)
     if not names or block.mapping.open or block.kind == "call" or _is_other_form(fragment, keys):
         return fragment
     if fragment.dialect == "torchtune":
@@ -78,6 +74,20 @@ def with_unread(fragment: Fragment) -> Fragment:
         return fragment
     statements = fragment.statements if fragment.dialect != "axolotl" else _read(fragment.statements, found, names)
     return fragment._replace(statements=(*statements, *found), classes={**fragment.classes, **owners})
+
+
+def readers_of(fragment: Fragment) -> tuple[str, ...]:
+    """Who reads a block, as far as that is a framework's own reader: the command that is named, else all that take such files."""
+    dialect, block = fragment.dialect, fragment.block
+    if dialect == "verl":
+        module = block.name.partition(" ")[0].rpartition(".")[2]
+        return (f"verl.{module}",) if reader(f"verl.{module}") is not None else ("verl.main_ppo",)
+    names = READERS.get(dialect, ()) or (_commands(dialect, block.name) if dialect in READERS else ())
+    if dialect == "litgpt" and block.kind == "flags":
+        names = _litgpt_command(block.name) or names
+    if dialect == "ms-swift" and block.kind == "flags":
+        names = _swift_command(block.name) or names
+    return names
 
 
 def _recipe(fragment: Fragment, keys: frozenset[str]) -> Fragment:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,18 +12,23 @@ from lsprotocol.types import (
     CodeAction,
     CodeActionKind,
     CodeDescription,
+    CreateFile,
+    CreateFileOptions,
     Diagnostic,
     DiagnosticRelatedInformation,
     DiagnosticSeverity,
     Location,
+    OptionalVersionedTextDocumentIdentifier,
     Position,
     Range,
+    TextDocumentEdit,
     TextEdit,
     WorkspaceEdit,
 )
 from pygls.uris import from_fs_path
 
 from stablint.comments import comments
+from stablint.faults import attempt
 from stablint.inspect import Inspection
 from stablint.report.model import Diagnostic as Finding
 from stablint.report.model import Fix
@@ -29,6 +37,7 @@ from stablint.report.said import clean, finding, repair
 from stablint.secrets.masking import mask
 from stablint.server.places import span
 from stablint.server.session import Checked
+from stablint.settings import NAMES, nearest, read
 from stablint.source.tree import Edit, Text
 
 SOURCE = "stablint"
@@ -105,8 +114,8 @@ def _related(one: Finding, checked: Checked, secrets: frozenset[str]) -> Iterato
             yield DiagnosticRelatedInformation(Location(uri_of(text.path), Range(at, at)), words)
 
 
-def actions(checked: Checked, path: str, start: int, end: int) -> list[CodeAction]:
-    """The repairs of the findings that touch a span of the text, and a comment that accepts each."""
+def actions(checked: Checked, path: str, start: int, end: int, *, creates: bool = False) -> list[CodeAction]:
+    """The repairs of the findings that touch a span of the text, and what accepts each. `creates`: the editor can make new files."""
     secrets = checked.secrets
     found: list[CodeAction] = []
     for one in _active(checked.inspection):
@@ -120,7 +129,7 @@ def actions(checked: Checked, path: str, start: int, end: int) -> list[CodeActio
             found.append(
                 CodeAction(title, CodeActionKind.QuickFix, [shown], is_preferred=not unsafe or None, edit=edit)
             )
-        accepted = _accepted(one, one.text, checked)
+        accepted = _accepted(one, one.text, checked, creates)
         if accepted is not None:
             found.append(
                 CodeAction(
@@ -164,16 +173,58 @@ def _written(fix: Fix, secrets: frozenset[str]) -> WorkspaceEdit | None:
     return WorkspaceEdit(dict(changes)) if changes else None
 
 
-def _accepted(one: Finding, text: Text, checked: Checked) -> WorkspaceEdit | None:
-    """A comment behind the line, to be completed with a reason. None where the format has no comments, or the line has one already."""
+_OF_A_CELL = re.compile(r"(?P<code>.*?)(?:\\n)?\",?\s*\Z")
+
+
+def _accepted(one: Finding, text: Text, checked: Checked, creates: bool) -> WorkspaceEdit | None:
+    """A comment behind the line, to be completed with a reason; where the format has no comments a row of the settings. None where the line
+    has a comment already."""
     documents = checked.inspection.files.documents(text.path)
-    if not documents or documents[0].format not in _COMMENTED or documents[0].view is not None:
+    if not documents:
         return None
+    if documents[0].format not in _COMMENTED:
+        return _in_settings(one, text, checked, creates)
     line = locate(text.text, one.start).line
+    if documents[0].format == "shell":  # within a continued command there is no room for a comment
+        while line_text(text.text, line).endswith("\\") and line < len(line_starts(text.text)):
+            line += 1
     begin = line_starts(text.text)[line - 1]
     end = begin + len(line_text(text.text, line))
-    spans = comments(documents).spans
-    if any(begin <= start <= end for start, _ in spans) or line_text(text.text, line).endswith("\\"):
+    if documents[0].view is not None:
+        cell = _OF_A_CELL.match(line_text(text.text, line)) if text.path.endswith(".ipynb") else None
+        if cell is None or "#" in cell["code"]:
+            return None
+        end = begin + cell.end("code")
+    elif any(begin <= start <= end for start, _ in comments(documents).spans):
         return None
     words = f"  # stablint: ignore[{one.code}] -- "
     return WorkspaceEdit({uri_of(text.path): [TextEdit(span(text.text, end, end), words)]})
+
+
+def _in_settings(one: Finding, text: Text, checked: Checked, creates: bool) -> WorkspaceEdit | None:
+    """At the end of the settings that count for the file, or of new ones at the top of its repository."""
+    root = checked.inspection.files.root(text.path)
+    path = nearest(os.path.dirname(text.path), {})
+    here = path or os.path.join(root, NAMES[0])
+    if path is None and not creates:
+        return None
+    settings, _ = attempt(read, path, root, root) if path is not None else (None, None)
+    if path is not None and settings is None:
+        return None
+    found = settings.text if settings is not None else ""
+    folder = os.path.relpath(text.path, os.path.dirname(here)).replace(os.sep, "/")
+    if any(mask(word, checked.secrets) != word or not word.isprintable() for word in (folder, one.setting or "")):
+        return None
+    table = "tool.stablint.accept" if os.path.basename(here) == "pyproject.toml" else "accept"
+    rows = [f"[[{table}]]", f"file = {json.dumps(folder, ensure_ascii=False)}"]
+    if one.setting:
+        rows.append(f"setting = {json.dumps(one.setting, ensure_ascii=False)}")
+    rows += [f'rules = ["{one.code}"]', 'reason = ""']
+    before = "" if not found else "\n" if found.endswith("\n") else "\n\n"
+    edit = TextEdit(span(found, len(found), len(found)), before + "\n".join(rows) + "\n")
+    if path is not None:
+        return WorkspaceEdit({uri_of(path): [edit]})
+    new = CreateFile(uri_of(here), options=CreateFileOptions(ignore_if_exists=True))
+    return WorkspaceEdit(
+        document_changes=[new, TextDocumentEdit(OptionalVersionedTextDocumentIdentifier(uri_of(here)), [edit])]
+    )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from urllib.parse import quote
 
 from lsprotocol.types import DocumentLink
 
-from stablint.run.fact import Explicit
+from stablint.dialect.fragment import Fragment
+from stablint.run.fact import Explicit, Place
 from stablint.server.findings import uri_of
 from stablint.server.places import span
 from stablint.server.session import Checked, statements
@@ -18,14 +20,23 @@ _HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*\Z")
 _ON_THE_HUB = ("model.name_or_path", "data.dataset")
 
 
+def _named(fragment: Fragment) -> Iterator[tuple[str, str, Place]]:
+    """Files that a block names: those that make the run with it, and the rows of a table of data sets."""
+    for link in fragment.links:
+        yield link.folder, link.path, link.place
+    if fragment.dialect == "llamafactory-data":
+        from stablint.dialect.llamafactory_data import files
+
+        yield from (("", name, place) for name, place in files(fragment.block))
+
+
 def links(checked: Checked, path: str) -> list[DocumentLink]:
     """Files below the repository alone, and pages of the Hub for what is named as one is."""
     found: dict[tuple[int, int], DocumentLink] = {}
     files = checked.inspection.files
     for fragment in files.fragments(path):
-        for link in fragment.links:
-            target = os.path.normpath(os.path.join(os.path.dirname(path), link.folder, link.path))
-            place = link.place
+        for folder, name, place in _named(fragment):
+            target = os.path.normpath(os.path.join(os.path.dirname(path), folder, name))
             there = place.document.text.path == path and os.path.isfile(target) and is_inside(target, files.root(path))
             if there:
                 found[place.start, place.end] = DocumentLink(

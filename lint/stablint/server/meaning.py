@@ -13,24 +13,46 @@ from stablint.report.origin import reference, releases
 from stablint.report.plain import shown
 from stablint.report.said import clean, finding, reason
 from stablint.run.fact import ABSENT, Derived, Explicit, Fact, Statement, is_unknown
+from stablint.run.pep440 import text_of
+from stablint.run.taken import release_of
 from stablint.run.world import Run, World
+from stablint.server.offering import names
 from stablint.server.places import position, span
 from stablint.server.session import Checked, at, statements, worlds
 
 
 def hover(checked: Checked, path: str, offset: int) -> Hover | None:
-    """None where no setting stands."""
+    """None where neither a setting stands nor anything is found."""
     hit = at(statements(checked, path), offset)
     if not hit:
-        return None
+        return _found_at(checked, path, offset)
     secrets = checked.secrets
     first = hit[0][1]
     assert isinstance(first.origin, Explicit)
     place = first.origin.place
     text = place.document.text.text
-    lines = list(_told(checked, path, first, secrets))
-    start = place.entry.key_start if place.entry is not None else place.start
-    return Hover(MarkupContent(MarkupKind.Markdown, "\n\n".join(lines)), span(text, start, max(place.end, start)))
+    start, end = place.entry.key_start if place.entry is not None else place.start, place.end
+    lines = [*_told(checked, path, first, secrets), *_findings(checked, path, start, end)]
+    return Hover(MarkupContent(MarkupKind.Markdown, "\n\n".join(lines)), span(text, start, max(end, start)))
+
+
+def _found_at(checked: Checked, path: str, offset: int) -> Hover | None:
+    """What is found where no setting stands: a key that is said twice, a line that no parser reads."""
+    lines = list(_findings(checked, path, offset, offset))
+    return Hover(MarkupContent(MarkupKind.Markdown, "\n\n".join(lines))) if lines else None
+
+
+def _findings(checked: Checked, path: str, start: int, end: int) -> Iterator[str]:
+    """What is found within a span, why, and how sure that is."""
+    why = load("texts")
+    for found in checked.inspection.report.diagnostics:
+        here = found.suppressed is None and found.text is not None and found.text.path == path
+        if here and (
+            start <= found.start <= end or start <= found.end <= end or found.start <= start <= end <= found.end
+        ):
+            because = reason(why.get(found.rule, {}))
+            grade = found.evidence.get("grade", "")
+            yield f"**{found.severity} {found.code}** {finding(found, checked.secrets)}\n\n{because} _(evidence: {grade})_"
 
 
 def _told(checked: Checked, path: str, one: Statement, secrets: frozenset[str]) -> Iterator[str]:
@@ -40,16 +62,12 @@ def _told(checked: Checked, path: str, one: Statement, secrets: frozenset[str]) 
     if world is None:
         yield f"**{setting}**"
     else:
-        yield from _of_run(world, one, setting, secrets)
-    why = load("texts")
-    for found in checked.inspection.report.diagnostics:
-        if found.suppressed is None and found.text is not None and found.text.path == path and _touches(found.start, found.end, one):  # fmt: skip
-            because = reason(why.get(found.rule, {}))
-            grade = found.evidence.get("grade", "")
-            yield f"**{found.severity} {found.code}** {finding(found, secrets)}\n\n{because} _(evidence: {grade})_"
+        yield from _of_run(checked, path, world, one, setting, secrets)
 
 
-def _of_run(world: World, one: Statement, setting: str, secrets: frozenset[str]) -> Iterator[str]:
+def _of_run(
+    checked: Checked, path: str, world: World, one: Statement, setting: str, secrets: frozenset[str]
+) -> Iterator[str]:
     fact = world.fact(one.fact)
     yield f"**{setting}** = `{_value(fact, secrets)}`"
     if isinstance(fact.origin, Explicit) and isinstance(one.origin, Explicit) and fact.origin.place != one.origin.place:
@@ -59,14 +77,34 @@ def _of_run(world: World, one: Statement, setting: str, secrets: frozenset[str])
         origin = reported(default).origin
         where = f" {releases(origin['library'], origin['releases'])}" if origin["kind"] == "default" else ""
         yield f"Left out, it is `{shown(default.value)}`{where}."
+    elif usual := _usual(checked, path, setting, world.run):
+        yield usual
     follows = [f"- {words}: `{_value(fact, secrets)}`" for words, fact in _following(world, one.fact)]
     if follows:
         yield "For the run:\n\n" + "\n".join(follows)
 
 
+def _usual(checked: Checked, path: str, setting: str, run: Run) -> str:
+    """The default of the class that declares a setting, where what this run falls back on is not known: a program may say something else."""
+    for word in names(checked.inspection.files.fragments(path), run.releases, tuple(setting.split(".")[:-1])):
+        declared = word.declared
+        release = release_of(run.releases, declared.library) if declared is not None and word.name == setting else None
+        if declared is not None and release is not None:
+            default = declared.default_at(release)[1]
+            known = default is not ABSENT and not is_unknown(default)
+            where = f"{declared.library_class}.{declared.name}"
+            return (
+                f"The default of `{where}` is `{shown(default)}` ({declared.library} {text_of(release)})."
+                if known
+                else ""
+            )
+    return ""
+
+
 # What is worth telling of what follows from a setting, in words.
 _CONSEQUENCES = {
     "derived.effective_batch": "rows a step, over all processes",
+    "derived.batch_per_device": "rows a step of each process",
     "derived.total_steps": "steps",
     "derived.warmup_steps": "steps of warm-up",
     "derived.method": "what is trained",
@@ -101,19 +139,13 @@ def _value(fact: Fact, secrets: frozenset[str]) -> str:
     )  # as `show` tells it: a word behind a key of somebody's own stays hidden
 
 
-def _touches(start: int, end: int, one: Statement) -> bool:
-    assert isinstance(one.origin, Explicit)
-    place = one.origin.place
-    begin = place.entry.key_start if place.entry is not None else place.start
-    return begin <= start <= place.end or begin <= end <= place.end
-
-
 # Behind which setting what the run comes to is shown, with its unit.
 _HINTS = {
-    "training.per_device_train_batch_size": ("derived.effective_batch", "rows a step"),
-    "training.num_train_epochs": ("derived.total_steps", "steps"),
-    "training.warmup_ratio": ("derived.warmup_steps", "steps of warm-up"),
-}
+    "training.per_device_train_batch_size": (
+        ("derived.effective_batch", "rows a step"), ("derived.batch_per_device", "rows a step of each process")),
+    "training.num_train_epochs": (("derived.total_steps", "steps"),),
+    "training.warmup_ratio": (("derived.warmup_steps", "steps of warm-up"),),
+}  # fmt: skip
 _MODEL = "model.name_or_path"
 
 
@@ -138,10 +170,12 @@ def hints(checked: Checked, path: str, start: int, end: int) -> list[InlayHint]:
 
 
 def _sum(world: World, name: str) -> str:
-    derived, unit = _HINTS.get(name, ("", ""))
-    value = world.fact(derived).value if derived else ABSENT
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return f"= {shown(value)} {unit}" if is_number else ""
+    """The first that is known."""
+    for derived, unit in _HINTS.get(name, ()):
+        value = world.fact(derived).value
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return f"= {shown(value)} {unit}"
+    return ""
 
 
 def _peak(several: list[tuple[Run, World]]) -> str:
@@ -151,5 +185,12 @@ def _peak(several: list[tuple[Run, World]]) -> str:
             answered = answer(world, run.target)
             if answered.estimate is not None:
                 low, usual, high = answered.peak
-                told.append(f"{run.target}: {usual:.1f} GiB ({low:.1f} to {high:.1f}), {answered.verdict}")
+                told.append(f"{run.target}: {_range(low, usual, high)}, {answered.verdict}")
     return "; ".join(told)
+
+
+_WIDE = 8  # where the ends are so many times apart, the middle says nothing
+
+
+def _range(low: float, usual: float, high: float) -> str:
+    return f"{usual:.1f} GiB ({low:.1f} to {high:.1f})" if high <= _WIDE * low else f"{low:.0f} to {high:.0f} GiB"

@@ -25,6 +25,7 @@ from stablint.server.places import offset
 from stablint.server.session import Checked, Session
 
 _PAUSE = 0.02  # seconds without a keystroke before a text is checked
+_GRACE = 0.002  # seconds before each answer, in which the editor can say that it does not want it any more
 _FIX_ALL = f"{lsp.CodeActionKind.SourceFixAll.value}.{findings.SOURCE}"
 
 
@@ -70,6 +71,8 @@ class Server(LanguageServer):
         self.session = Session("")
         self.waiting: dict[str, asyncio.Task[None]] = {}
         self.told: set[str] = set()
+        self._one = asyncio.Lock()
+        self.creates = False  # whether the editor makes new files
         self._found: dict[str, dict[str, list[lsp.Diagnostic]]] = {}  # by checked file, and by the file where it stands
 
     def path(self, uri: str) -> str | None:
@@ -96,6 +99,11 @@ class Server(LanguageServer):
         if message not in self.told:
             self.told.add(message)
             self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, f"stablint: {exit.masked(message)}"))
+
+    async def turn(self) -> None:
+        """Requests are answered one after the other, and what comes in is read between two of them: one that is taken back ends where it waits."""
+        async with self._one:
+            await asyncio.sleep(_GRACE)
 
     def later(self, uri: str) -> None:
         """Check a text when the keyboard rests."""
@@ -153,6 +161,11 @@ def made() -> Server:
         folders = parameters.workspace_folders or []
         uri = folders[0].uri if folders else parameters.root_uri or ""
         server.session = Session((to_fs_path(uri) if uri else None) or parameters.root_path or "/")
+        workspace = parameters.capabilities.workspace
+        edits = workspace.workspace_edit if workspace is not None else None
+        server.creates = bool(edits and edits.document_changes) and lsp.ResourceOperationKind.Create in (
+            edits.resource_operations or () if edits else ()
+        )
         configure(parameters.initialization_options)
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
@@ -195,7 +208,7 @@ def made() -> Server:
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hover(parameters: lsp.HoverParams) -> lsp.Hover | None:
-        await asyncio.sleep(0)  # a cancelled request ends here
+        await server.turn()
         at = server.checked(parameters.text_document.uri)
         return at and meaning.hover(at[1], at[0], offset(server.session.text(at[0]), parameters.position))
 
@@ -204,7 +217,7 @@ def made() -> Server:
         lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.SourceFixAll]),
     )
     async def act(parameters: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        await asyncio.sleep(0)
+        await server.turn()
         at = server.checked(parameters.text_document.uri)
         if at is None:
             return []
@@ -214,7 +227,7 @@ def made() -> Server:
         some: list[lsp.CodeAction] = []
         if not wanted or any("quickfix".startswith(kind) for kind in wanted):
             start, end = (offset(text, place) for place in (parameters.range.start, parameters.range.end))
-            some = findings.actions(found, path, start, end)
+            some = findings.actions(found, path, start, end, creates=server.creates)
         if not wanted or any(_FIX_ALL.startswith(kind) for kind in wanted):
             every = findings.fix_all(found, path)
             some += [every] if every is not None else []
@@ -222,7 +235,7 @@ def made() -> Server:
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[":", " ", '"']))
     async def complete(parameters: lsp.CompletionParams) -> list[lsp.CompletionItem]:
-        await asyncio.sleep(0)
+        await server.turn()
         at = server.checked(parameters.text_document.uri, useful=True)
         if at is None:
             return []
@@ -231,13 +244,13 @@ def made() -> Server:
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
     async def link(parameters: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
-        await asyncio.sleep(0)
+        await server.turn()
         at = server.checked(parameters.text_document.uri)
         return linking.links(at[1], at[0]) if at else []
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
     async def hint(parameters: lsp.InlayHintParams) -> list[lsp.InlayHint]:
-        await asyncio.sleep(0)
+        await server.turn()
         at = server.checked(parameters.text_document.uri)
         if at is None:
             return []
