@@ -139,16 +139,31 @@ def of_reading(log: str, reading: Reading, files: list[str], options: Options, k
 _MOST_LEARNT = 8_000_000  # bytes of a log whose secrets are looked for everywhere in what is told of it
 
 
+_ALIKE = 8  # lines of one kind that are read for secrets
+
+
 class Learner:
     """What a log tells of a secret in one line, with its key, is hidden in every other as well."""
 
     def __init__(self) -> None:
         self._left = _MOST_LEARNT
+        self._alike: dict[bytes, int] = {}  # lines but for their figures → how often they have come
 
     def learn(self, block: Block) -> None:
         if self._left > 0:
             self._left -= len(block.data)
-            exit.learn(secrets_of(block.data.decode("utf-8", "replace")))
+            fresh = b"\n".join(self._fresh(block.data.replace(b"\r", b"\n").split(b"\n")))
+            exit.learn(secrets_of(fresh.decode("utf-8", "replace")))
+
+    def _fresh(self, lines: list[bytes]) -> Iterator[bytes]:
+        """A row or a bar comes a thousand times with other figures, a key with its secret does not."""
+        alike = self._alike
+        for line in lines:
+            key = line.translate(None, b"0123456789")
+            times = alike.get(key, 0)
+            if times < _ALIKE:
+                alike[key] = times + 1
+                yield line
 
 
 def _learning(blocks: Iterator[Block]) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 # `'loss': 5.5`, `"train/loss": NaN`, `loss=0.3`, `grad_norm: nan`; transformers 5 prints figures as texts.
-_PAIR = re.compile(
+PAIR = re.compile(
     r"""(?<![\w/.@-])["']?(?P<name>[A-Za-z_][\w/.@-]{0,80})["']?\s{0,30}[:=]\s{0,30}["']?(?P<value>[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|NaN|inf|Infinity))(?![\w.])"""
 )
 _PARTS = ("train/", "training/", "actor/", "critic/", "train_")
@@ -44,8 +44,8 @@ def row(line: int, text: str) -> Row | None:
     """None where the line holds no loss, no reward and no norm with a number."""
     values: dict[str, float] = {}
     evaluation = False
-    for raw, value in _PAIR.findall(text):
-        name, evaluates = _name(raw)
+    for raw, value in PAIR.findall(text):
+        name, evaluates = name_of(raw)
         evaluation = evaluation or evaluates
         if name not in values:
             values[name] = float(value)
@@ -54,7 +54,7 @@ def row(line: int, text: str) -> Row | None:
 
 
 @lru_cache(maxsize=1024)
-def _name(raw: str) -> tuple[str, bool]:
+def name_of(raw: str) -> tuple[str, bool]:
     """The Trainer's name for it, and whether it is of an evaluation."""
     name, evaluates = raw.lower(), False
     if name.startswith(("eval_", "eval/", "validation/", "val_")):

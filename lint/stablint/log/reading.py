@@ -13,21 +13,23 @@ from stablint.log import metrics, observed
 from stablint.log.series import Series
 from stablint.log.sickness import Sick, Watch, scale_of
 from stablint.log.source import Block
+from stablint.log.steady import Steady, letters_of, within
 from stablint.log.template import Known, Template
 from stablint.log.unwrap import LONGEST, Plain, closed, joined, plain
 
 # Words of lines that tell of trouble, so few that a block is searched for them faster than it is read; what they stand in is looked at closely.
 # A search costs a gigabyte's reading a second each.
 TROUBLE = (
-    b"rror", b"xception", b"Warning", b"WARN", b"ssert", b" ds ", b"trainable params", b"inf/nan", b"atchdog", b"use_cache", b"Token indices",
+    b"rror", b"xception", b"Warning", b"WARN", b"ssert", b" vs hf ", b"trainable params", b"inf/nan", b"atchdog", b"use_cache", b"Token indices",
 )  # fmt: skip
-# What no mark holds, and bars and figures are made of: without it a block is a third as long, and most marks need not be searched for in the whole.
-_NO_LETTERS = bytes({*b"0123456789.,%|<>[](){}=#'\"", *range(128, 256)})
 _SCALER = "loss scale"
 # Lines around one of trouble: a message is broken at a terminal's width, and lists stand below it.
 _BEFORE, _AFTER = 4, 24
 _TOGETHER = 12  # lines that one message is broken into at most
 _ABOVE = 60  # lines of the traceback above a message
+_PART = 1 << 16  # bytes of which the rows are taken together or one by one
+_ALIKE = 4  # lines that are compared
+_LOOKED = 3  # times that lines which are alike are looked at
 _MOST = 400  # matches that are kept
 _SHOWN = ("raise ", "assert ", "warnings.warn(", "logger.")
 _EXCEPTION = re.compile(
@@ -68,6 +70,14 @@ class Reading(NamedTuple):
     stated: observed.Stated
 
 
+class _Seen:
+    """Lines of trouble that differ in their figures alone: how often they were looked at, and what they are."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.matches: set[tuple[int, str]] = set()
+
+
 class Reader:
     """Blocks in their order; `result` is what they have shown so far."""
 
@@ -75,6 +85,8 @@ class Reader:
         self._known, self._series = known, series
         self._matches: dict[tuple[int, str], Match] = {}
         self._watch = Watch()
+        self._steady = Steady(self._watch)
+        self._seen: dict[bytes, _Seen] = {}
         self._exceptions: list[Exceptional] = []
         self._releases: dict[str, str] = {}
         self._cards: dict[str, None] = {}
@@ -83,15 +95,35 @@ class Reader:
 
     def block(self, block: Block) -> None:
         data = block.data
-        self._lines = max(self._lines, block.first + data.count(b"\n") - 1)
-        letters = data.translate(None, _NO_LETTERS)
-        trouble, rows, stated = (
-            _at(data, [mark for mark in marks if mark in letters], block.first)
-            for marks in (TROUBLE, metrics.MARKS, observed.MARKS)
-        )
+        lines = data.count(b"\n")
+        self._lines = max(self._lines, block.first + lines - (1 if data.endswith(b"\n") else 0))
+        letters = self._steady.take(data) if self._series is None else None
+        if letters is None:
+            letters = self._rows(block)
+        if not letters:
+            return
+        trouble, stated = (_at(data, within(letters, marks), block.first) for marks in (TROUBLE, observed.MARKS))
         for number, start in stated.items():
             self._stated(number, _line(data, start))
-        for number, start in sorted(rows.items()):
+        if trouble:
+            self._trouble(block, trouble)
+
+    def _rows(self, block: Block) -> bytes:
+        """Of a block that holds more than steady rows, part by part; the letters of what is left of it without these."""
+        left: list[bytes] = []
+        number = block.first
+        for part in _parts(block.data):
+            rest = self._steady.take(part) if self._series is None else None
+            if rest is None:
+                rest = letters_of(part)
+                self._row_by_row(number, part, rest)
+            left.append(rest)
+            number += part.count(b"\n")
+        return b"".join(left)
+
+    def _row_by_row(self, first: int, data: bytes, letters: bytes) -> None:
+        seen: set[tuple[str, ...]] = set()
+        for number, start in sorted(_at(data, within(letters, metrics.MARKS), first).items()):
             text = plain(_line(data, start)).text
             if _SCALER in text:
                 self._watch.scale(number, text)
@@ -103,10 +135,39 @@ class Reader:
                 self._watch.row(found)
                 if self._series is not None:
                     self._series.row(found)
-        if trouble:
-            lines = data.split(b"\n")
-            for first, last in _regions(sorted(trouble), block.first, block.first + len(lines) - 1):
-                self._region(first, [plain(_text(lines[number - block.first])) for number in range(first, last + 1)])
+                elif tuple(found.values) not in seen:
+                    seen.add(tuple(found.values))
+                    end = data.find(b"\n", start)
+                    self._steady.learn(data[start : end if end >= 0 else len(data)])
+
+    def _trouble(self, block: Block, trouble: dict[int, int]) -> None:
+        """Lines that have stood there before, but for their figures, are counted; the others are looked at with what stands around them."""
+        lines = block.data.split(b"\n")
+        fresh: dict[int, _Seen] = {}
+        known: list[tuple[_Seen, bytes]] = []
+        for number in sorted(trouble):
+            at = number - block.first
+            key = b"\n".join(lines[at : at + _ALIKE])[:LONGEST].translate(None, b"0123456789")
+            seen = self._seen.get(key)
+            if seen is None:
+                seen = _Seen()
+                if len(self._seen) < 10 * _MOST:
+                    self._seen[key] = seen
+            if seen.times < _LOOKED:
+                seen.times += 1
+                fresh[number] = seen
+            else:
+                known.append((seen, lines[at]))
+        for first, last in _regions(list(fresh), block.first, block.first + len(lines) - 1):
+            self._region(first, [plain(_text(lines[number - block.first])) for number in range(first, last + 1)], fresh)
+        for seen, line in known:
+            for match in seen.matches:
+                self._again(match, plain(_text(line[:LONGEST])).rank)
+
+    def _again(self, key: tuple[int, str], rank: str) -> None:
+        before = self._matches[key]
+        ranks = frozenset({int(rank)} if rank else ())
+        self._matches[key] = before._replace(times=before.times + 1, ranks=before.ranks | ranks)
 
     def _stated(self, number: int, text: str) -> None:
         for library, release in observed.releases(text).items():
@@ -118,7 +179,7 @@ class Reader:
         if command is not None and len(self._commands) < 8:
             self._commands.append((number, command))
 
-    def _region(self, first: int, lines: list[Plain]) -> None:
+    def _region(self, first: int, lines: list[Plain], trouble: dict[int, _Seen]) -> None:
         whole = "\n".join(line.text for line in lines)
         for number, line in enumerate(lines, first):
             found = _EXCEPTION.search(line.text)
@@ -141,13 +202,15 @@ class Reader:
                 said = max(template.runs, key=len)
                 taken.append((number, said))
                 key = (template.number, repr(sorted(gaps.items())) if template.decides else "")
-                before = self._matches.get(key)
                 rank = lines[number - first].rank
-                ranks = frozenset({int(rank)} if rank else ())
-                if before is not None:
-                    self._matches[key] = before._replace(times=before.times + 1, ranks=before.ranks | ranks)
+                if key in self._matches:
+                    self._again(key, rank)
                 elif len(self._matches) < _MOST:
+                    ranks = frozenset({int(rank)} if rank else ())
                     self._matches[key] = Match(template, number, text, gaps, 1, ranks)
+                near = min(trouble, key=lambda line: abs(line - number))
+                if key in self._matches and abs(near - number) < _ALIKE:
+                    trouble[near].matches.add(key)
 
     def _broken(self, whole: str, possible: list[Template]) -> Iterator[Template]:
         """Templates whose word a terminal may have broken: only where a frame or a narrow column is."""
@@ -174,6 +237,17 @@ def read(blocks: Iterable[Block], known: Known, series: Series | None = None) ->
     for block in blocks:
         reader.block(block)
     return reader.result()
+
+
+def _parts(data: bytes) -> Iterator[bytes]:
+    """A block in parts of whole lines."""
+    at = 0
+    while at < len(data):
+        end = data.rfind(b"\n", at, at + _PART) + 1
+        if not end:
+            end = data.find(b"\n", at) + 1 or len(data)
+        yield data[at:end]
+        at = end
 
 
 def _at(data: bytes, marks: list[bytes], first: int) -> dict[int, int]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from stablint.log.metrics import Row
 
 _WINDOW = 64  # values that the running median is taken of
+_BATCH = 16  # values that are looked at together
 _JUMP = 2.0  # times that median
 _FAR = 4.0  # times that median: twice in a row is enough
 _LOGS = 3  # in a row
@@ -62,6 +63,29 @@ class _Window:
         if len(self._sorted) > _WINDOW:
             del self._sorted[bisect_left(self._sorted, self._in_order.popleft())]
 
+    def ahead(self, values: list[float]) -> _Window | None:
+        """The window behind these values, none of which is beyond _JUMP times the median before it; None where one is."""
+        order, at = deque(self._in_order), 0
+        level = _Window()
+        level._in_order, level._sorted = order, list(self._sorted)
+        while at < len(values):
+            some = values[at : at + _BATCH]
+            # Of so few values that come and go, the median cannot pass the one that stands so many places below it.
+            least = level._sorted[_WINDOW // 2 - 1 - _BATCH] if len(order) == _WINDOW else 0.0
+            if max(some) <= _JUMP * least:
+                order.extend(some)
+                for _ in some:
+                    order.popleft()
+                level._sorted = sorted(order)
+            else:
+                for value in some:
+                    usual = level.median()
+                    if usual is not None and usual > 0 and value > _JUMP * usual:
+                        return None
+                    level.add(value)
+            at += _BATCH
+        return level
+
     def median(self) -> float | None:
         half, odd = divmod(len(self._sorted), 2)
         if not self._sorted:
@@ -110,6 +134,39 @@ class Watch:
         self._not_a_number(row)
         self._still(row)
         self._level(row)
+
+    def rows(self, taken: list[tuple[Row, dict[str, list[float]]]]) -> bool:
+        """Many rows at once: of each kind its first one, and their losses and shares of cut completions. Not where one of them could show a sign, or
+        leave more than its loss behind; nothing is taken then. All other numbers of theirs are numbers."""
+        levels: list[list[float]] = []
+        for row, numbers in taken:
+            if row.evaluation:
+                continue
+            losses = numbers.get("loss", [])
+            shares = next((numbers[name] for name in row.shape.ratios), [])
+            if 1.0 in shares or not all(map(math.isfinite, (min(losses, default=0.0), max(losses, default=0.0)))):
+                return False
+            if "rewards/margins" in row.values:
+                if any(loss > 2 * _LN2 or abs(loss - _LN2) < 1e-4 for loss in losses):
+                    return False
+            elif not row.shape.rewards and 0.0 in losses:
+                return False
+            elif losses and not row.shape.policy:
+                levels.append(losses)
+        window = self._losses.ahead(levels[0]) if levels else None
+        if len(levels) > 1 or (levels and window is None):
+            return False  # of two kinds the order would count
+        for row, numbers in taken:
+            losses = numbers.get("loss", [])
+            if row.evaluation or "grad_norm" not in row.values:
+                continue
+            if (not losses or any(losses)) and self._sick.keys().isdisjoint({"nan-gradients", "group-of-one"}):
+                self._nans, self._first_nan = 0, None
+            if not row.shape.rewards:
+                self._zeros, self._first_zero = 0, None
+        if window is not None:
+            self._losses, self._jumped = window, _Sign()
+        return True
 
     def _reinforcement(self, row: Row) -> None:
         if math.isnan(row.values.get("reward_std", 0.0)):

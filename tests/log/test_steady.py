@@ -1,0 +1,142 @@
+"""Rows that are taken by the thousand leave the watch as rows that are read one by one."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stablint.log.reading import TROUBLE, Reader, read
+from stablint.log.series import Series
+from stablint.log.source import Block
+from stablint.log.steady import MARKS, form_of, letters_of, within
+from stablint.log.template import Known
+
+KNOWN = Known()
+_LN2 = math.log(2)
+# How trainers print a row; `bar` is drawn before it in the same line.
+FORMS: dict[str, Callable[[dict[str, float]], str]] = {
+    "transformers 4": lambda row: f"{row}\n",
+    "transformers 5": lambda row: f"{ {name: f'{value:.6g}' for name, value in row.items()} }\n",
+    "json lines": lambda row: "{" + ", ".join(f'"train/{name}": {value}' for name, value in row.items()) + ', "_step": 3}\n',
+    "megatron": lambda row: (
+        " iteration  17/ 900 | consumed samples:     408 | " + " | ".join(f"lm {name}: {value:.6E}" for name, value in row.items()) + " |\n"
+    ),
+    "plain": lambda row: "step 17 " + " ".join(f"{name}={value:.6f}" for name, value in row.items()) + "\n",
+    "dated": lambda row: "2026-11-23 10:11:12,345 - INFO - " + ", ".join(f"{name}: {value}" for name, value in row.items()) + "\n",
+    "coloured": lambda row: f"\x1b[32m{row}\x1b[0m\n",
+    "bar": lambda row: f"\r 10%|██  | 17/900 [00:01<00:09, 1.5s/it]\r{row}\n",
+}  # fmt: skip
+losses = st.one_of(
+    st.floats(0.5, 1.5), st.floats(0.01, 9.0), st.sampled_from([0.0, math.nan, math.inf, _LN2, 1.4, 5.0, -0.1, 1e-9])
+)
+norms = st.one_of(st.floats(0.1, 9.0), st.sampled_from([0.0, 1.0, math.nan, math.inf]))
+KINDS = st.sampled_from(
+    ["train", "train", "train", "train", "bare", "evaluation", "policy", "preference", "text", "scaler"]
+)
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> list[str]:
+    form = FORMS[draw(st.sampled_from(sorted(FORMS)))]
+    dice = random.Random(draw(st.integers(0, 10**6)))
+    lines: list[str] = []
+    for _ in range(draw(st.integers(1, 8))):
+        kind, loss, norm = draw(KINDS), draw(losses), draw(norms)
+        for number in range(draw(st.sampled_from([1, 1, 2, 5, 70]))):
+            margin = norm if number % 2 else 0.0
+            first = loss if number % 7 == 0 else round(0.9 + dice.random() / 4, 4)
+            row = {"loss": first, "grad_norm": norm if number % 7 == 0 else dice.random(), "learning_rate": 1e-5}
+            lines.append(
+                {
+                    "train": lambda row=row: form(row),
+                    "bare": lambda row=row: form({"loss": row["loss"], "epoch": 0.5}),
+                    "evaluation": lambda row=row: form({"eval_loss": row["loss"], "eval_runtime": 3.5}),
+                    "policy": lambda row=row: form({**row, "reward": 0.5, "reward_std": row["grad_norm"], "completions/clipped_ratio": round(row["loss"], 1)}),
+                    "preference": lambda row=row, margin=margin: form({**row, "rewards/margins": margin}),
+                    "text": lambda: "the gradient is clipped to a norm of 1\n",
+                    "scaler": lambda row=row: f"OVERFLOW! Attempted loss scale: {int(row['grad_norm'] > 0.5) + 1}, reducing to 1\n",
+                }[kind]()
+            )  # fmt: skip
+    return lines
+
+
+def _blocks(lines: list[str], size: int) -> list[Block]:
+    return [Block(at + 1, "".join(lines[at : at + size]).encode()) for at in range(0, len(lines), size)]
+
+
+@given(rows(), st.sampled_from([3, 17, 64, 1000]))
+@settings(deadline=None)
+def test_the_answer_is_that_of_reading_row_by_row(lines: list[str], size: int) -> None:
+    together, singly = Reader(KNOWN), Reader(KNOWN, Series())
+    for block in _blocks(lines, size):
+        together.block(block)
+        singly.block(block)
+        assert _state(together) == _state(singly)
+    assert together.result() == singly.result()
+
+
+def _state(reader: Reader) -> object:
+    """All that a watch keeps of rows that it has seen, lines of first signs among it."""
+    watch = reader._watch
+    first = [sign and (sign.line, sign.text) for sign in (watch._first_nan, watch._first_zero)]
+    jumped = (watch._jumped.times, watch._jumped.far)
+    signs = {name: (sign.times, sign.far) for name, sign in watch._signs.items()}
+    return (
+        watch._sick,
+        list(watch._losses._in_order),
+        watch._losses._sorted,
+        first,
+        watch._nans,
+        watch._zeros,
+        jumped,
+        signs,
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in FORMS if name != "coloured"])
+def test_the_forms_of_trainers_are_taken_together(name: str) -> None:
+    """A form that were never learnt would still be read rightly, and slowly."""
+    dice = random.Random(5)
+    lines = [
+        FORMS[name]({"loss": 1 + dice.random() / 9, "grad_norm": dice.random(), "learning_rate": 1e-5, "epoch": 0.5})
+        for _ in range(2000)
+    ]
+    reader = Reader(KNOWN)
+    reader.block(Block(1, "".join(lines[:10]).encode()))
+    reader._row_by_row = _refuse  # type: ignore[method-assign]
+    reader.block(Block(11, "".join(lines[10:]).encode()))
+    assert len(reader._watch._losses._in_order) == 64
+
+
+def _refuse(*_: object) -> None:
+    raise AssertionError("a steady row was read by itself")
+
+
+def test_what_may_hide_a_sign_has_no_form() -> None:
+    assert form_of(b"{'loss': nan, 'grad_norm': 1.0}") is None
+    assert form_of(b"{'loss': 1.0, 'loss': 2.0}") is None
+    assert form_of(b"OVERFLOW Attempted loss scale: 2, reducing to 1 loss: 3.0") is None
+    assert form_of(b"no row at all 3") is None
+
+
+def test_marks_are_told_by_their_letters() -> None:
+    for mark in (*TROUBLE, *MARKS):
+        assert within(letters_of(b"12% | " + mark + b" | 3"), (mark,)) == [mark]
+        assert len(letters_of(mark)) >= 4
+
+
+def test_lines_of_trouble_that_come_again_are_counted() -> None:
+    line = "{}: - ds train_batch_size={} vs hf train_batch_size (calculated)=16\n"
+    told = "`use_cache=True` is incompatible with gradient checkpointing. Setting `use_cache=False`... {}\n"
+    text = "".join(
+        line.format(number % 4, 8) + "well\n" * 40 + told.format(number) + "well\n" * 40 for number in range(200)
+    )
+    reading = read([Block(1, text.encode())], KNOWN)
+    assert [(match.times, match.line) for match in reading.harmless] == [(200, 42)]
+    assert [match.times for match in reading.matches] == [200]
+    assert reading.matches[0].ranks == frozenset(range(4))
