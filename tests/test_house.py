@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -237,9 +239,65 @@ def test_every_broken_file_is_told_once(here, capsys):
     (here / "rules" / "seed.yaml").write_text(RULE.replace("is-not 1234", "is-nto 1234").replace("why:", "whi:"))
     (here / "rules" / "other.yaml").write_text("id: [\n")
     assert main(["configs"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.count("other.yaml:") == 1
-    assert [line.count(word) for word in ("is-nto", "`whi`", "pydantic", "validation error")] == [1, 1, 0, 0]
+    other, seed = [line for line in capsys.readouterr().err.splitlines() if "house hazards" in line]
+    assert other.count("other.yaml:") == 1
+    assert [seed.count(word) for word in ("is-nto", "`whi`", "pydantic", "validation error")] == [1, 1, 0, 0]
+
+
+SOUND = RULE.replace("T901", "T902").replace("house-seed", "sound-seed")
+
+
+@pytest.mark.parametrize("broken", WRONG.values(), ids=WRONG)
+def test_one_broken_file_is_one_error_and_the_check_goes_on(here, capsys, broken):
+    """The other rule of the house and stablint's own are told, in every way in which a check tells them; the exit says that something was not checked."""
+    (here / "rules" / "seed.yaml").write_text(broken)
+    (here / "rules" / "sound.yaml").write_text(SOUND)
+    (here / "configs" / "train.yaml").write_text(TRAIN + "fp16: true\nbf16: true\n")
+    (here / "stablint.toml").write_text('hazards = ["rules"]\nignore = ["T901"]\n')  # nobody knows now what T901 is
+    assert main(["configs", "--output-format", "json"]) == 2
+    told = capsys.readouterr()
+    assert {"T902", "P143"} <= {one["code"] for one in json.loads(told.out)["diagnostics"]}
+    (line,) = [line for line in told.err.splitlines() if "house hazards" in line]
+    assert "rules" in line
+    assert main(["configs", "--output-format", "sarif"]) == 2
+    assert "house hazards" in capsys.readouterr().out
+    assert main(["rules", "--select", "T902"]) == 2
+    assert "sound-seed" in capsys.readouterr().out
+    assert main(["explain", "T902"]) == 2
+    assert "sound-seed" in capsys.readouterr().out
+    assert main(["test-hazards", "rules"]) == 2
+    assert "1 examples, 0 with failures" in capsys.readouterr().err
+    (here / "rules" / "seed.yaml").unlink()
+    (here / "stablint.toml").write_text('hazards = ["rules"]\nignore = ["T901"]\n')
+    assert main(["configs"]) == 2
+    assert "no rule is called" in capsys.readouterr().err, (
+        "all can be read again, and a word that means none of them is a slip"
+    )
+
+
+def test_a_package_is_installed_as_a_team_installs_it(here, tmp_path_factory, monkeypatch, capsys):
+    """Built as a wheel by pip, installed, found by its entry point, and not imported."""
+    source, site = tmp_path_factory.mktemp("acme"), tmp_path_factory.mktemp("installed")
+    (source / "acme_stablint_rules" / "hazards").mkdir(parents=True)
+    (source / "acme_stablint_rules" / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    (source / "acme_stablint_rules" / "hazards" / "seed.yaml").write_text(OWN)
+    (source / "acme_stablint_rules" / "hazards" / "broken.yaml").write_text("id: [\n")
+    (source / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+        '[project]\nname = "acme-stablint-rules"\nversion = "1.0"\n'
+        '[project.entry-points."stablint.hazards"]\nacme = "acme_stablint_rules.hazards"\n'
+    )
+    pytest.importorskip("hatchling")
+    words = ["install", "-q", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(site), str(source)]
+    done = subprocess.run([sys.executable, "-m", "pip", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    monkeypatch.syspath_prepend(str(site))
+    (here / "stablint.toml").write_text('[house]\nprefix = "ACME"\npackages = ["acme-stablint-rules"]\n')
+    assert main(["configs"]) == 2
+    told = capsys.readouterr()
+    assert "ACME001" in told.out and "broken.yaml:" in told.err
+    (site / "acme_stablint_rules" / "hazards" / "broken.yaml").unlink()
+    assert main(["configs"]) == 1
 
 
 def test_an_example_that_draws_nothing_says_which_fact_was_meant(here, capsys):

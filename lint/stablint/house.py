@@ -18,55 +18,67 @@ Example = dict[str, Any]
 
 
 class House(NamedTuple):
-    """Rules of one or several folders: as a check needs them, and their texts, examples and healthy runs by id."""
+    """Rules of one or several folders: as a check needs them, and their texts, examples and healthy runs by id. `broken`: a line for each file that
+    is no rule, or none that can be used; the others count."""
 
     hazards: tuple[Hazard, ...] = ()
     texts: dict[str, Any] = {}  # noqa: RUF012
     examples: dict[str, list[Example]] = {}  # noqa: RUF012
     healthy: dict[str, list[Example]] = {}  # noqa: RUF012
+    broken: tuple[str, ...] = ()
 
 
 def house(folders: list[str], prefix: str | None = None) -> House:
-    """Every file is validated and compiled. Raises Wrong for a folder without hazards, a file that is none, a code or name that is taken, and a code
-    that does not begin with the prefix of the house."""
+    """Every file is validated and compiled. A file that is no hazard, a code or name that is taken, and a code that does not begin with the prefix
+    of the house are told in `broken`. Raises Wrong for a folder that is not there or that holds no file."""
     from pathlib import Path
 
-    from stablint.compiling.hazards import compile_folder
+    from stablint.compiling.hazards import read_folder
 
     taken = {name: "stablint itself" for hazard in load() for name in (hazard.id, hazard.code)}
     found = House()
     for folder in folders:
         if not os.path.isdir(folder):
             raise Wrong(gettext("the folder of house hazards `{folder}` does not exist").format(folder=folder))
-        try:
-            compiled = compile_folder(Path(folder), root_of(os.path.realpath(folder)))
-        except ValueError as error:
-            raise Wrong(gettext("house hazards: {error}").format(error=error)) from error
-        if not compiled["core"]:
+        compiled, wrong = read_folder(Path(folder), root_of(os.path.realpath(folder)))
+        if not compiled["core"] and not wrong:
             raise Wrong(gettext("`{folder}` holds no hazard: no file of it ends in .yaml").format(folder=folder))
+        broken = [gettext("house hazards: {error}").format(error=error) for error in wrong]
+        kept = []
         for row in compiled["core"]:
-            if prefix is not None and row["code"].rstrip("0123456789") != prefix:
-                raise Wrong(
-                    gettext("house hazards: {code} ({id}) in {folder}: codes of this house begin with {prefix}").format(
-                        code=row["code"], id=row["id"], folder=folder, prefix=prefix
-                    )
-                )
-            for name in (row["id"], row["code"]):
-                if name in taken:
-                    raise Wrong(
-                        gettext("house hazards: `{name}` in {folder} is taken by {taken}").format(
-                            name=name, folder=folder, taken=taken[name]
-                        )
-                    )
-                taken[name] = folder
-        rules = tuple(from_row(row) for row in compiled["core"])
+            if (why := _refused(row, folder, taken, prefix)) is not None:
+                broken.append(why)
+                continue
+            taken |= dict.fromkeys((row["id"], row["code"]), folder)
+            kept.append(row)
+        names = {row["id"] for row in kept}
+        parts = (
+            {name: one for name, one in compiled[part].items() if name in names}
+            for part in ("texts", "examples", "healthy")
+        )
+        texts, examples, healthy = parts
         found = House(
-            (*found.hazards, *rules),
-            found.texts | compiled["texts"],
-            found.examples | compiled["examples"],
-            found.healthy | compiled["healthy"],
+            (*found.hazards, *(from_row(row) for row in kept)),
+            found.texts | texts,
+            found.examples | examples,
+            found.healthy | healthy,
+            (*found.broken, *broken),
         )
     return found
+
+
+def _refused(row: dict[str, Any], folder: str, taken: dict[str, str], prefix: str | None) -> str | None:
+    """Why a rule that could be read does not count."""
+    if prefix is not None and row["code"].rstrip("0123456789") != prefix:
+        return gettext("house hazards: {code} ({id}) in {folder}: codes of this house begin with {prefix}").format(
+            code=row["code"], id=row["id"], folder=folder, prefix=prefix
+        )
+    for name in (row["id"], row["code"]):
+        if name in taken:
+            return gettext("house hazards: `{name}` in {folder} is taken by {taken}").format(
+                name=name, folder=folder, taken=taken[name]
+            )
+    return None
 
 
 GROUP = "stablint.hazards"
@@ -212,8 +224,10 @@ def false_alarms(hazard: Hazard, healthy: list[Example], folder: str) -> Iterato
 
 
 def run_test_hazards(folders: list[str]) -> int:
-    """Run every example of house folders, and print a line for each failure. 0: all hold; 1: some do not."""
+    """Run every example of house folders, and print a line for each failure. 0: all hold; 1: some do not; 2: a file is no hazard."""
     rules = house(folders)
+    for line in rules.broken:
+        exit.tell(line)
     every = (*load(), *rules.hazards)
     examples = failed = 0
     for hazard in rules.hazards:
@@ -246,4 +260,4 @@ def run_test_hazards(folders: list[str]) -> int:
         ),
         error=True,
     )
-    return 1 if failed else 0
+    return 2 if rules.broken else 1 if failed else 0

@@ -204,6 +204,8 @@ def inspected(
         report = _settled(report, spoken, entries, files, options, known)
     if files.faults.found:
         report = told(report, files.faults.found)
+    if policies is not None and (broken := policies.broken()):
+        report = report._replace(broken=broken)
     if policies is not None and any(policy.pages for policy in policies.asked()):
         report = report._replace(diagnostics=tuple(_with_page(one, policies) for one in report.diagnostics))
     return Inspection(

@@ -140,6 +140,8 @@ def _without_what_fails(
 
 def tell_faults(found: Inspection) -> None:
     """A line for each thing that stablint itself failed at: in a report that goes elsewhere, or filters it, nobody would see them."""
+    for line in found.report.broken:
+        exit.tell(plain(line))
     if found.report.internal_errors:
         exit.learn(found.secrets)
     for line in found.report.internal_errors:

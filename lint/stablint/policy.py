@@ -68,6 +68,10 @@ class Policies:
         """Of the hazards of the house, by id."""
         return {}
 
+    def broken(self) -> tuple[str, ...]:
+        """A line for each file of the house that is no rule."""
+        return ()
+
     def asked(self) -> tuple[Policy, ...]:
         """All that a file was found to be under."""
         return (self.policy,)

@@ -93,6 +93,9 @@ class Resolver(Policies):
         """The texts of the hazards of the house, by id."""
         return {name: text for house in self._houses.values() for name, text in house.texts.items()}
 
+    def broken(self) -> tuple[str, ...]:
+        return tuple(line for house in self._houses.values() for line in house.broken)
+
     def houses(self) -> tuple[House, ...]:
         return tuple(self._houses.values())
 
@@ -101,7 +104,8 @@ class Resolver(Policies):
         for path in paths:
             self.at(os.path.join(path, "") if os.path.isdir(path) else path)
         house = [hazard for house in self._houses.values() for hazard in house.hazards]
-        if words := [*self.given.select, *self.given.ignore]:
+        words = [*self.given.select, *self.given.ignore]
+        if words and not self.broken():  # of a file that cannot be read nobody knows what it is called
             all_known(words, (*load(), *house))
 
     def settings_of(self, folder: str) -> Settings | None:
@@ -228,7 +232,7 @@ class Resolver(Policies):
         of_paths = [
             word for row in settings.get("per-path", ()) for key in ("ignore", "select", "severity") for word in row.get(key, ())
         ]  # fmt: skip
-        if everywhere or of_paths:
+        if (everywhere or of_paths) and not self.broken():
             all_known([*everywhere, *of_paths], (*load(), *house), f"{settings.name}: ")
         select = asked.select or tuple(
             next((row["select"] for row in reversed(rows) if "select" in row), settings.get("select", ()))
@@ -240,7 +244,7 @@ class Resolver(Policies):
         wanted += [Selection(select, (), grade, row["severity"]) for row in rows if row.get("severity")]
         fixes = settings.get("fix", {})
         promote, demote = fixes.get("promote", ()), fixes.get("demote", ())
-        if promote or demote:
+        if (promote or demote) and not self.broken():
             all_known([*promote, *demote], (*load(), *house), f"{settings.name}: [fix] ")
 
         def choose(known: Iterable[Hazard]) -> tuple[Hazard, ...]:

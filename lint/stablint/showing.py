@@ -89,7 +89,7 @@ def _fields(run: Run, owner: str) -> tuple[str, ...]:
 
 
 def run_explain(given: argparse.Namespace) -> int:
-    texts, examples = _every_text(given)
+    texts, examples, sound = _every_text(given)
     told = []
     for word in given.rules:
         found = next((name for name, text in texts.items() if word == name or word.upper() == text["code"]), None)
@@ -101,17 +101,20 @@ def run_explain(given: argparse.Namespace) -> int:
         exit.hand_over(to_json({"schema_version": 1, "rules": [explain.as_data(*one) for one in told]}))
     else:
         exit.say("\n".join(explain.render(*one, color=wants_color(given.color)) for one in told))
-    return CLEAN
+    return CLEAN if sound else WRONG
 
 
-def _every_text(given: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Texts and examples by id: of stablint's rules, and of those of the house that the settings of the working directory name."""
+def _every_text(given: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any], bool]:
+    """Texts and examples by id: of stablint's rules, and of those of the house that the settings of the working directory name; and whether all of
+    these could be used."""
     from stablint.project import Asked, Resolver
 
     resolver = Resolver(Asked(config=given.config, isolated=given.isolated, targets=True), os.getcwd())
     resolver.at(os.path.join(os.getcwd(), ""))
+    for line in resolver.broken():
+        exit.tell(line)
     house = {name: rows for one in resolver.houses() for name, rows in one.examples.items()}
-    return language.texts(resolver.texts()), {**knowledge.load("examples"), **house}
+    return language.texts(resolver.texts()), {**knowledge.load("examples"), **house}, not resolver.broken()
 
 
 def _meant(word: str, texts: dict[str, Any]) -> str:
@@ -155,7 +158,7 @@ def _named_in(fact: str, conditions: list[Any]) -> list[str]:
 
 
 def run_rules(given: argparse.Namespace) -> int:
-    texts, _ = _every_text(given)
+    texts, _, sound = _every_text(given)
     wanted = listed(given.select)
     for word in wanted:
         if not any(means(word, text["code"], name) for name, text in texts.items()):
@@ -174,4 +177,4 @@ def run_rules(given: argparse.Namespace) -> int:
         exit.hand_over(rules.render_json(rows))
     else:
         exit.say(rules.render(rows))
-    return CLEAN
+    return CLEAN if sound else WRONG

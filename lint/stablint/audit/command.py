@@ -82,6 +82,8 @@ def _house(folders: list[str]) -> Subject:
     from stablint.house import house
 
     rules = house(folders)
+    if rules.broken:
+        raise Wrong("; ".join(rules.broken))
     base = os.path.commonpath([os.path.realpath(folder) for folder in folders])
     texts = [text for folder in folders for text in hazard_texts(Path(os.path.realpath(folder)), Path(base))]
     return Subject(texts, {one.id: one for one in rules.hazards}, rules.examples, [], base, None)

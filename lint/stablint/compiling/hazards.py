@@ -53,9 +53,21 @@ def compile_hazards(root: Path, recall: Recall) -> dict[str, object]:
 
 
 def compile_folder(folder: Path, root: str | None = None, recall: Recall = lambda text, work: work()) -> dict[str, Any]:
-    """Every file is validated against the one model of hazard files (stablint.schema); what it refuses is an error naming file and line.
+    """What the files of a folder come to. Raises ValueError for those that are no hazards."""
+    compiled, wrong = read_folder(folder, root, recall)
+    if wrong:
+        more = [f"and {len(wrong) - _BROKEN} more files"] if len(wrong) > _BROKEN else []
+        raise ValueError("; ".join([*wrong[:_BROKEN], *more]))
+    return compiled
 
-    The error shows of a file no more than keys and facts that nobody knows: it may be another than its author of hazards meant. With `root`, a
+
+def read_folder(
+    folder: Path, root: str | None = None, recall: Recall = lambda text, work: work()
+) -> tuple[dict[str, Any], list[str]]:
+    """Every file is validated against the one model of hazard files (stablint.schema); what it refuses is a line naming file and line, and the
+    other files are read.
+
+    The line shows of a file no more than keys and facts that nobody knows: it may be another than its author of hazards meant. With `root`, a
     folder, so is a file that leads, links followed, out of it.
     """
     core, texts, examples, healthy, wrong = [], {}, {}, {}, []
@@ -80,10 +92,7 @@ def compile_folder(folder: Path, root: str | None = None, recall: Recall = lambd
         examples[data["id"]] = data["examples"]
         if data.get("healthy"):
             healthy[data["id"]] = data["healthy"]
-    if wrong:
-        more = [f"and {len(wrong) - _BROKEN} more files"] if len(wrong) > _BROKEN else []
-        raise ValueError("; ".join([*wrong[:_BROKEN], *more]))
-    return {"core": core, "texts": texts, "examples": examples, "healthy": healthy}
+    return {"core": core, "texts": texts, "examples": examples, "healthy": healthy}, wrong
 
 
 def _compile_file(text: str, name: str) -> tuple[dict[str, Any], Any]:

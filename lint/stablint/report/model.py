@@ -104,9 +104,10 @@ class Report(NamedTuple):
     not_found: tuple[str, ...] = ()  # configurations that a run names and that are not there: `ds.json` (train.yaml:6)
     notes: tuple[str, ...] = ()  # what else was not checked, and why
     unopened: tuple[str, ...] = ()  # files and folders that are there and that the system keeps back
+    broken: tuple[str, ...] = ()  # files of the house that are no rules, a line each
     fixed: tuple[tuple[str, str, str], ...] = ()  # what was repaired before: code, file, the words of the repair
 
     @property
     def incomplete(self) -> bool:
         """Whether something that was asked for was not checked: the exit code is then 2, whatever was found."""
-        return bool(self.internal_errors or self.unopened)
+        return bool(self.internal_errors or self.unopened or self.broken)

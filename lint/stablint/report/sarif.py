@@ -28,7 +28,10 @@ def document(report: Report, texts: Mapping[str, Mapping[str, Any]], secrets: fr
     """The log: one run of the tool, suppressed results included, as the standard wants it."""
     described = rules(report.diagnostics, texts)
     numbers = {rule["id"]: number for number, rule in enumerate(described)}
-    notes = [{"level": "error", "message": {"text": clean(line, secrets)}} for line in report.internal_errors]
+    notes = [
+        {"level": "error", "message": {"text": clean(line, secrets)}}
+        for line in (*report.internal_errors, *report.broken)
+    ]
     invocation: dict[str, Any] = {"executionSuccessful": not notes}
     if notes:
         invocation["toolExecutionNotifications"] = notes

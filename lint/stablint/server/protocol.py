@@ -92,6 +92,8 @@ class Server(LanguageServer):
         if found is None:
             return None
         exit.learn(found.secrets)
+        for line in found.inspection.report.broken:
+            self.tell(line)
         return path, found
 
     def tell(self, message: str) -> None:
