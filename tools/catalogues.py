@@ -142,6 +142,8 @@ def of_logs() -> Catalog:
             catalogue.add(symptom[field].strip(), auto_comments=[f"{name}: {field}"])
     for harmless in yaml.safe_load((folder / "harmless.yaml").read_text(encoding="utf-8")):
         catalogue.add(harmless["why"].strip(), auto_comments=["harmless"])
+        if "until" in harmless:
+            catalogue.add(harmless["until"].strip(), auto_comments=["harmless until"])
     return catalogue
 
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from stablint.hazard import model as hazards
 from stablint.log.metrics import row
+from stablint.log.reading import read
+from stablint.log.source import Block
 from stablint.log.template import Known, Template
 from stablint.log.unwrap import plain
 
@@ -34,13 +36,37 @@ def test_every_row_names_rules_that_exist() -> None:
 
 @pytest.mark.parametrize("template", KNOWN.templates, ids=lambda template: f"{template.number}")
 def test_every_text_is_found_where_it_is_printed(template: Template) -> None:
-    gaps = [f"v{number}" for number in range(len(template.names))]
+    gaps = [f"{number}" if name in template.numbers else f"v{number}" for number, name in enumerate(template.names)]
     text = "".join(part for pair in zip(template.runs, [*gaps, ""], strict=True) for part in pair)
     printed = f"ValueError: {text}".strip()
     found = template.find(" ".join(printed.split()))
     assert found is not None
     assert template in KNOWN.possible(printed)
     assert template.find("ValueError: something else") is None
+
+
+@pytest.mark.parametrize(
+    "template",
+    [KNOWN.templates[number] for number in sorted(KNOWN.harmless)],
+    ids=lambda template: template.runs[0][:40],
+)
+def test_a_harmless_line_is_seen_by_itself(template: Template) -> None:
+    """Libraries print many of them without a word such as `Warning` before it."""
+    line = "".join(
+        part for pair in zip(template.runs, ["x"] * len(template.names) + [""], strict=True) for part in pair
+    )
+    reading = read([Block(1, f"well\n{line}\nwell\n".encode())], KNOWN)
+    assert [match.line for match in reading.harmless] == [2]
+    assert reading.harmless[0].template.why
+
+
+def test_what_shows_a_sickness_is_not_called_harmless() -> None:
+    line = "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: {}, reducing to {}\n"
+    falling = "".join(line.format(2**power, 2 ** (power - 1)) for power in range(16, 4, -1))
+    assert [match.times for match in read([Block(1, falling.encode())], KNOWN).harmless] == [12]
+    bottom = read([Block(1, (falling + line.format(1, 1) * 3).encode())], KNOWN)
+    assert not bottom.harmless
+    assert [sick.symptom for sick in bottom.sick] == ["loss-scale-collapse"]
 
 
 @given(st.lists(st.sampled_from(["a", "ab", " ", "x", "ValueError"]), max_size=40))

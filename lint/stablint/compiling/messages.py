@@ -15,8 +15,8 @@ READS = ("messages",)
 _GAP = re.compile(r"(?<!\{)\{([^{}]*)\}(?!\})")
 _ENOUGH = 80  # characters of the last run: people shorten what they paste
 _WORD = re.compile(r"[A-Za-z_]{5,}")
-_KEYS = {"text", "source", "hazards", "symptom", "about", "decides", "beside", "causes"}
-_KEPT = ("text", "hazards", "symptom", "about", "decides", "beside", "source")
+_KEYS = {"text", "source", "hazards", "symptom", "about", "decides", "beside", "numbers", "causes"}
+_KEPT = ("text", "hazards", "symptom", "about", "decides", "beside", "numbers", "source")
 # Words of healthy logs: a line is not looked at because it has one, unless nothing else of its message is rarer.
 _COMMON = frozenset(
     "train training trainer model models loading loaded step steps epoch batch dataset tokens token loss learning number using process rank "  # noqa: SIM905
@@ -32,7 +32,7 @@ def compile_messages(root: Path) -> dict[str, object]:
     written = {tuple(row["runs"]) for row in rows}
     raised = json.loads((folder / "raised.json").read_text(encoding="utf-8"))["messages"]
     rows += [row for row in map(_raised, raised) if tuple(row["runs"]) not in written]
-    harmless = [{**_split(row["text"]), "why": row["why"]} for row in read_yaml(folder / "harmless.yaml")]
+    harmless = [_harmless(row, symptoms) for row in read_yaml(folder / "harmless.yaml")]
     return {
         "messages": {
             "templates": [{key: value for key, value in row.items() if key != "text"} for row in rows],
@@ -52,11 +52,22 @@ def _row(row: dict[str, Any], symptoms: dict[str, Any]) -> dict[str, Any]:
     if row.get("symptom", next(iter(symptoms))) not in symptoms:
         raise ValueError(f"messages/printed.yaml, {row['text']}: no symptom is called {row['symptom']}")
     split = _split(row["text"])
-    for gap in (row.get("about"), row.get("decides", {}).get("gap")):
+    for gap in (row.get("about"), row.get("decides", {}).get("gap"), *row.get("numbers", ())):
         if gap is not None and gap not in split["gaps"]:
             raise ValueError(f"messages/printed.yaml, {row['text']}: the text has no gap {gap}")
     rest: dict[str, Any] = {key: row[key] for key in _KEPT if key in row}
     return {**split, **rest, "kind": "raise", "several": row.get("causes") == "several"}
+
+
+def _harmless(row: dict[str, Any], symptoms: dict[str, Any]) -> dict[str, Any]:
+    if (
+        not row.keys() <= {"text", "why", "until", "source", "unless"}
+        or row.get("unless", next(iter(symptoms))) not in symptoms
+    ):
+        raise ValueError(
+            f"messages/harmless.yaml, {row.get('text')}: a row has a text and a reason, and names a symptom if any"
+        )
+    return {**_split(row["text"]), "why": row["why"], "until": row.get("until", ""), "unless": row.get("unless", "")}
 
 
 def _raised(row: dict[str, Any]) -> dict[str, Any]:

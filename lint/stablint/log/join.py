@@ -67,8 +67,12 @@ class Join:
         for match in specific:
             ranks = tuple(sorted(match.ranks))
             found += [cause._replace(ranks=ranks) for cause in self._of_match(match)]
-        explained = {name for sick in self._reading.sick for name in self._known.symptoms[sick.symptom].brings}
+        symptoms = [sick.symptom for sick in self._reading.sick] + [one.template.symptom for one in specific]
+        explained = {name for symptom in symptoms if symptom for name in self._known.symptoms[symptom].brings}
         found = [cause for cause in found if cause.rule.removeprefix("symptom:") not in explained]
+        others = [cause for cause in found if not self._is_last(cause.rule)]
+        if any(cause.confidence != POSSIBLE for cause in others):
+            found = others
         for sick in self._reading.sick:
             if sick.symptom in explained:
                 continue
@@ -80,13 +84,21 @@ class Join:
                     found += self._of_warning(match)
         return _ordered(found)
 
+    def _is_last(self, rule: str) -> bool:
+        symptom = self._known.symptoms.get(rule.removeprefix("symptom:"))
+        return symptom is not None and symptom.last
+
     def _of_match(self, match: Match) -> Iterator[Cause]:
         template = match.template
         if template.symptom:
             least = POSSIBLE if template.several else LIKELY
-            yield from self._of_sickness(
+            listed = match.gaps.get(template.about, "")
+            chosen = sorted(_names(listed), key=listed.find)[:1]
+            for cause in self._of_sickness(
                 self._known.symptoms[template.symptom], match.line, match.text, match.times, least
-            )
+            ):
+                setting, file, line = self._named(chosen) if chosen else (cause.setting, cause.file, cause.line)
+                yield cause._replace(setting=setting, file=file, line=line)
             return
         rules = template.causes(match.gaps)
         names = _names(match.gaps.get(template.about, "")) if template.about else None
@@ -107,7 +119,14 @@ class Join:
         if drawn or not rules:
             return
         # The files may be others, or no files at all: what the rules leave open goes before what they deny.
-        by_files = sorted(rules, key=lambda rule: bool(self._settings.runs) and rule not in self._settings.undetermined)
+        likeliest = _fate(match, names)
+        by_files = sorted(
+            rules,
+            key=lambda rule: (
+                bool(self._settings.runs) and rule not in self._settings.undetermined,
+                likeliest in rules and rule != likeliest,
+            ),
+        )
         for number, rule in enumerate(by_files):
             confidence = POSSIBLE if number or template.several else LIKELY
             because = (
@@ -279,6 +298,20 @@ def _without_heads(matches: list[Match]) -> list[Match]:
             kept.append(match)
     first = next((match.line for match in kept if not match.template.several), None)
     return [match for match in kept if first is None or match.line <= first + _ECHO or match.template.kind == "warning"]
+
+
+_FATES = {"renamed": "setting-renamed", "moved": "setting-replaced", "removed": "setting-removed"}
+
+
+def _fate(match: Match, names: frozenset[str] | None) -> str:
+    """Of an argument that a call does not take: the rule for what became of it in that class, or in any; else it was never one."""
+    if match.template.about != "argument" or not names:
+        return ""
+    name, table = next(iter(names)), knowledge.load("renames")
+    said = match.gaps.get("class", "").rstrip(".").rpartition(".")[2]
+    owners = sorted(table, key=lambda owner: owner.rpartition(".")[2] != said)
+    kinds = [table[owner][name]["kind"] for owner in owners if name in table[owner]]
+    return next((_FATES[kind] for kind in kinds if kind in _FATES), "argument-unknown")
 
 
 def _covers(longer: Template, shorter: Template) -> bool:

@@ -22,6 +22,15 @@ from stablint.log.unwrap import LONGEST, Plain, closed, joined, plain
 TROUBLE = (
     b"rror", b"xception", b"Warning", b"WARN", b"ssert", b" vs hf ", b"trainable params", b"inf/nan", b"atchdog", b"use_cache", b"Token indices",
 )  # fmt: skip
+# Of lines that only look like trouble and have none of these words. They come at the beginning of a run, and are looked for in so many bytes of it.
+QUIET = (
+    b"deprecated", b"legacy behaviour", b"Some weights", b"This IS expected", b"TRAIN this model", b"Invalidate trace", b"perform barrier",
+    b"just got forked", b"Flash Attention", b"OVERFLOW", b"Gradient overflow", b"pad_token_id", b"pad token", b"retry loop", b"lr value before",
+    b"process_group", b"match the token", b"PAD/BOS/EOS", b"OMP_NUM_THREADS", b"specified in DDP", b"bucket view", b"gather along",
+    b"fast tokenizer", b"Special tokens", b"many workers", b"kernel version", b"batch size for internal", b"Mismatch between",
+    b"incorrectly instantiated", b"save_embedding", b"use_reentrant", b"a config file", b"is ignored when",
+)  # fmt: skip
+_QUIET_WITHIN = 32 << 20
 _SCALER = "loss scale"
 # Lines around one of trouble: a message is broken at a terminal's width, and lists stand below it.
 _BEFORE, _AFTER = 4, 24
@@ -92,6 +101,7 @@ class Reader:
         self._cards: dict[str, None] = {}
         self._commands: list[tuple[int, str]] = []
         self._lines = 0
+        self._quiet = _QUIET_WITHIN
 
     def block(self, block: Block) -> None:
         data = block.data
@@ -102,7 +112,11 @@ class Reader:
             letters = self._rows(block)
         if not letters:
             return
-        trouble, stated = (_at(data, within(letters, marks), block.first) for marks in (TROUBLE, observed.MARKS))
+        marks = within(letters, TROUBLE)
+        if self._quiet > 0:
+            self._quiet -= len(data)
+            marks += within(letters, QUIET)
+        trouble, stated = (_at(data, some, block.first) for some in (marks, within(letters, observed.MARKS)))
         for number, start in stated.items():
             self._stated(number, _line(data, start))
         if trouble:
@@ -144,7 +158,8 @@ class Reader:
         """Lines that have stood there before, but for their figures, are counted; the others are looked at with what stands around them."""
         lines = block.data.split(b"\n")
         fresh: dict[int, _Seen] = {}
-        known: list[tuple[_Seen, bytes]] = []
+        known: dict[int, _Seen] = {}
+        counted: set[int] = set()
         for number in sorted(trouble):
             at = number - block.first
             key = b"\n".join(lines[at : at + _ALIKE])[:LONGEST].translate(None, b"0123456789")
@@ -157,12 +172,13 @@ class Reader:
                 seen.times += 1
                 fresh[number] = seen
             else:
-                known.append((seen, lines[at]))
+                known[number] = seen
         for first, last in _regions(list(fresh), block.first, block.first + len(lines) - 1):
             self._region(first, [plain(_text(lines[number - block.first])) for number in range(first, last + 1)], fresh)
-        for seen, line in known:
-            for match in seen.matches:
-                self._again(match, plain(_text(line[:LONGEST])).rank)
+            counted.update(range(first, last + 1))
+        for number, seen in known.items():
+            for match in seen.matches if number not in counted else ():
+                self._again(match, plain(_text(lines[number - block.first][:LONGEST])).rank)
 
     def _again(self, key: tuple[int, str], rank: str) -> None:
         before = self._matches[key]
@@ -224,11 +240,17 @@ class Reader:
 
     def result(self) -> Reading:
         ordered = sorted(self._matches.values(), key=lambda match: match.line)
-        harmless = tuple(match for match in ordered if match.template.number in self._known.harmless)
+        sick = tuple(self._watch.found())
+        shown = {one.symptom for one in sick} | {match.template.symptom for match in ordered}
+        harmless = tuple(
+            match
+            for match in ordered
+            if match.template.number in self._known.harmless and match.template.unless not in shown - {""}
+        )
         first = next((one for one in self._exceptions if one.name not in _ECHOES), None)
         stated = observed.Stated(self._releases, tuple(self._cards), tuple(self._commands))
         matches = tuple(match for match in ordered if match.template.number not in self._known.harmless)
-        return Reading(self._lines, matches, harmless, tuple(self._watch.found()), first, stated)
+        return Reading(self._lines, matches, harmless, sick, first, stated)
 
 
 def read(blocks: Iterable[Block], known: Known, series: Series | None = None) -> Reading:
@@ -325,7 +347,7 @@ def _found(
             continue
         text = joined(part)
         found = template.find(text)
-        if found is None and lines[index].boxed:
+        if found is None and (lines[index].boxed or "Error: " in part[0]):  # consoles break inside words as well
             found = template.find_closed(closed(text))
         if found is not None and found.start <= len(part[0]):
             yield first + index, part[0], found.gaps

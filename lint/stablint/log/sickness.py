@@ -17,13 +17,16 @@ _FAR = 4.0  # times that median: twice in a row is enough
 _LOGS = 3  # in a row
 _LN2 = math.log(2)  # the preference loss of a policy that tells nothing
 _STUCK = 5  # logs at exactly that loss
-_SCALE = re.compile(r"[Aa]ttempted loss scale: ?([\d.]+)(?:, reducing to ([\d.]+))?")
+# DeepSpeed's line, and that of apex.
+_SCALE = re.compile(
+    r"[Aa]ttempted loss scale: ?([\d.]+)(?:, reducing to ([\d.]+))?|reducing loss scale to ([\d.]+(?:e-?\d+)?)"
+)
 
 
 def scale_of(text: str) -> float | None:
     """What a scaler's line says that the scale is from now on."""
     found = _SCALE.search(text)
-    return None if found is None else float(found[2] or found[1])
+    return None if found is None else float(found[3] or found[2] or found[1])
 
 
 class Sick(NamedTuple):

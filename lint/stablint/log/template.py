@@ -35,6 +35,7 @@ class Symptom(NamedTuple):
     advice: str
     alone: bool = False  # one thing brings it about: the first of its hazards is told itself
     brings: tuple[str, ...] = ()  # other symptoms that it explains
+    last: bool = False  # told where nothing else is
     observes: dict[str, str] = {}  # noqa: RUF012  facts that the log has shown to be so
 
 
@@ -56,8 +57,11 @@ class Template:
         self.symptom: str = row.get("symptom", "")
         self.about: str = row.get("about", "")
         self.decides: dict[str, Any] = row.get("decides", {})
+        self.numbers: tuple[str, ...] = tuple(row.get("numbers", ()))
         self.beside: tuple[str, ...] = tuple(row.get("beside", ()))
         self.why: str = row.get("why", "")  # of a harmless line
+        self.until: str = row.get("until", "")  # when it is one no more
+        self.unless: str = row.get("unless", "")  # a symptom whose sign it is where the log shows that
 
     @cached_property
     def _closed(self) -> list[str]:
@@ -69,11 +73,16 @@ class Template:
 
     def find(self, text: str) -> Found | None:
         """In a text with its blanks collapsed. The gaps hold what stands between the runs; the last one all that follows."""
-        return _find(text, self.runs, self.names)
+        return self._fitting(_find(text, self.runs, self.names))
 
     def find_closed(self, text: str) -> Found | None:
         """In a text without blanks. The offset is one of that text."""
-        return _find(text, self._closed, self.names)
+        return self._fitting(_find(text, self._closed, self.names))
+
+    def _fitting(self, found: Found | None) -> Found | None:
+        if found is not None and not all(found.gaps[name].strip().isdigit() for name in self.numbers):
+            return None
+        return found
 
     def causes(self, gaps: dict[str, str]) -> tuple[str, ...]:
         if self.decides:
@@ -137,6 +146,7 @@ class Known:
                 language.gettext(row["advice"]),
                 row.get("alone", False),
                 tuple(row.get("brings", ())),
+                row.get("last", False),
                 row.get("observes", {}),
             )
             for name, row in data["symptoms"].items()

@@ -9,6 +9,7 @@ from typing import Any
 from stablint.language import gettext
 from stablint.log.cause import Cause
 from stablint.log.reading import Reading
+from stablint.log.template import Template
 from stablint.report.model import Fix
 from stablint.report.plain import clipped, named, plain
 from stablint.report.style import Style
@@ -44,11 +45,16 @@ def render(log: str, reading: Reading, causes: Sequence[Cause], *, color: bool, 
     if verbose or not causes:
         lines += [
             gettext("not the cause: {number} × {text} (line {line}: {why})").format(
-                number=one.times, text=plain(clipped(one.text, 100)), line=one.line, why=gettext(one.template.why)
+                number=one.times, text=plain(clipped(one.text, 100)), line=one.line, why=_why(one.template)
             )
             for one in reading.harmless
         ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _why(template: Template) -> str:
+    why = gettext(template.why)
+    return gettext("{why}; until {until}").format(why=why, until=gettext(template.until)) if template.until else why
 
 
 def _block(cause: Cause, style: Style) -> Iterator[str]:
