@@ -73,6 +73,11 @@ def _is_handed_over(node: ast.expr, function: ast.AST | None) -> bool:
     return arguments is not None and isinstance(node, ast.Name) and node.id in {one.arg for one in arguments.args}
 
 
+def _as_text(pattern: str | bytes) -> str:
+    """One of bytes costs what the same costs of text."""
+    return pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
+
+
 class _Filler:
     def __init__(self, module: Mapping[str, Any], function: ast.AST | None) -> None:
         self.module = module
@@ -95,7 +100,7 @@ class _Filler:
         if depth > DEEPEST:
             return "name"
         if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
-            return node.value
+            return _as_text(node.value)
         if isinstance(node, ast.JoinedStr):
             parts = (one.value if isinstance(one, ast.FormattedValue) else one for one in node.values)
             return "".join(str(self.text(part, depth + 1)) for part in parts)
@@ -127,7 +132,7 @@ class _Filler:
         one = str(self.text(items, depth + 1))
         return between.join([one, one.replace("name", "other")])
 
-    def _known(self, node: ast.expr) -> str | bytes | None:
+    def _known(self, node: ast.expr) -> str | None:
         """What the module itself says that it is."""
         if any(isinstance(one, ast.Name) and one.id not in self.module for one in ast.walk(node)):
             return None
@@ -135,5 +140,5 @@ class _Filler:
             return None
         value = eval(compile(ast.Expression(node), "<pattern>", "eval"), dict(self.module))  # noqa: S307 our own source
         if isinstance(value, re.Pattern):
-            return str(value.pattern)
-        return value if isinstance(value, (str, bytes)) else None
+            return _as_text(value.pattern)
+        return _as_text(value) if isinstance(value, (str, bytes)) else None

@@ -1,4 +1,4 @@
-"""Of many cases of one law the default run takes some; `-m slow` takes the others, as CI does."""
+"""Of many cases of one law the default run takes some; `-m slow` takes the others, as CI does. Cases by the thousand: grouped.py."""
 
 import zlib
 from collections.abc import Callable, Iterable

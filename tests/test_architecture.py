@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.grouped import by, each
 
 PACKAGE = Path(__file__).parents[1] / "lint" / "stablint"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
@@ -146,7 +146,10 @@ def is_module(package: str | None, name: str) -> bool:
     return (folder / f"{name}.py").exists() or (folder / name / "__init__.py").exists()
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+ROOMS = by(lambda path: room(name_of(path)), name_of, MODULES)
+
+
+@each(ROOMS)
 def test_imports_point_one_way(path):
     here = room(name_of(path))
     if here in DOORS:
@@ -160,7 +163,7 @@ def test_imports_point_one_way(path):
         assert allowed, f"{name_of(path)} imports {other}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@each(ROOMS)
 def test_nothing_imports_the_doors(path):
     if room(name_of(path)) not in DOORS | {"stablint"}:
         assert not {room(other) for other in imported(path)} & DOORS
@@ -192,7 +195,7 @@ def written(path: Path) -> Iterator[str]:
             yield f"{node.lineno}: from sys import …"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@each(ROOMS)
 def test_words_leave_by_one_exit(path):
     """What is printed passes `stablint.secrets.exit`, where secrets are masked."""
     found = list(written(path))
@@ -209,7 +212,7 @@ FILES_WRITTEN_BY = {
 }
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@each(ROOMS)
 def test_reports_are_written_by_one_exit(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if (

@@ -4,6 +4,7 @@ each of its conditions is pinned by one of them."""
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from stablint.compiling.hazards import CONSTRUCTED, LOOPS, PHASES, condition, tr
 from stablint.fix.apply import repair
 from stablint.hazard import model
 from stablint.house import false_alarms, legal, told, write
+from tests.grouped import by, each
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
 HEALTHY: dict[str, list[dict[str, Any]]] = knowledge.load("healthy")
@@ -29,8 +31,16 @@ class Case(NamedTuple):
 
 
 CASES = [Case(HAZARDS[name], example) for name, examples in EXAMPLES.items() for example in examples]
-each_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def each_of(cases: list[Case]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A test a hazard."""
+    return each(by(lambda case: case.hazard.id, str, cases))
+
+
+each_case = each_of(CASES)
 each_hazard = pytest.mark.parametrize("hazard", HAZARDS.values(), ids=lambda hazard: hazard.id)
+all_hazards = each(by(lambda hazard: hazard.severity, lambda hazard: hazard.id, HAZARDS.values()))
 
 
 def look(
@@ -47,10 +57,8 @@ def test_the_bad_text_is_found_and_draws_nothing_else(case: Case, tmp_path: Path
     assert loud <= {case.hazard.code, *case.example.get("also", [])}
 
 
-@each_case
+@each_of([case for case in CASES if case.example.get("fixed")])
 def test_the_fix_gives_the_fixed_text(case: Case, tmp_path: Path) -> None:
-    if not case.example.get("fixed"):
-        pytest.skip("told only")
     write(case.example["files"], str(tmp_path))
     done = repair(
         [str(tmp_path)], told(case.example.get("options")), unsafe=True, base=str(tmp_path), known=(case.hazard,)
@@ -74,7 +82,7 @@ def test_what_fine_when_exempts_is_left_in_peace(name: str, tmp_path: Path) -> N
     assert list(false_alarms(HAZARDS[name], HEALTHY[name], str(tmp_path))) == []
 
 
-@each_hazard
+@all_hazards
 def test_an_error_shows_when_it_is_fine(hazard: model.Hazard) -> None:
     """What `fine_when` says in words stands there as a text too, a look-alike or a healthy run, and is tried above."""
     if hazard.severity != "error" or knowledge.load("texts")[hazard.id]["fine_when"].startswith("never"):
@@ -108,7 +116,7 @@ OTHER_LOOPS = ("accelerate", "lightning", "deepspeed", "torch", "sentence-transf
 OF_TRLS_OWN = ("trl.PPOTrainer", "trl.PPOv2Trainer")  # which take TrainingArguments and have a loop of their own
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if OF_THE_TRAINER in case.hazard.when], ids=str)
+@each_of([case for case in CASES if OF_THE_TRAINER in case.hazard.when])
 def test_what_speaks_of_the_trainer_says_nothing_to_another_loop(case: Case, tmp_path: Path) -> None:
     """The same settings, with what takes the steps stated otherwise, draw nothing; with the Trainer they draw it as before."""
     given = case.example.get("options") or {}
@@ -118,7 +126,7 @@ def test_what_speaks_of_the_trainer_says_nothing_to_another_loop(case: Case, tmp
         assert bool(found) is (loop in ("transformers.Trainer", "trl.SFTTrainer")), loop
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if OF_ARGUMENTS in case.hazard.when], ids=str)
+@each_of([case for case in CASES if OF_ARGUMENTS in case.hazard.when])
 def test_what_the_arguments_constructor_checks_is_told_where_it_runs(case: Case, tmp_path: Path) -> None:
     """A program that makes the arguments gets its refusal whatever loop it has; another's files say nothing to a loop of another kind."""
     given = case.example.get("options") or {}
@@ -129,7 +137,7 @@ def test_what_the_arguments_constructor_checks_is_told_where_it_runs(case: Case,
         assert bool(found) is (constructs or loop not in OTHER_LOOPS), loop
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if OF_TRL in case.hazard.when], ids=str)
+@each_of([case for case in CASES if OF_TRL in case.hazard.when])
 def test_what_trls_trainers_check_says_nothing_to_another_trainer(case: Case, tmp_path: Path) -> None:
     """TRL's configs may be given to the Trainer of transformers, or to a loop of one's own, which read nothing of what they add."""
     given = case.example.get("options") or {}
@@ -145,7 +153,7 @@ OF_TRAINERS = [
 ]
 
 
-@pytest.mark.parametrize("case", OF_TRAINERS, ids=str)
+@each_of(OF_TRAINERS)
 def test_what_a_trainer_checks_is_no_error_where_its_class_is_the_programs_own(case: Case, tmp_path: Path) -> None:
     """A subclass may override the method that checks, or take the argument for itself."""
     given = case.example.get("options") or {}
@@ -154,13 +162,13 @@ def test_what_a_trainer_checks_is_no_error_where_its_class_is_the_programs_own(c
     assert all(one.severity != "error" for one in found)
 
 
-@each_hazard
+@all_hazards
 def test_an_error_that_a_trainer_raises_asks_for_that_trainer(hazard: model.Hazard) -> None:
     if hazard.severity == "error" and (asked := trainer_of(knowledge.load("texts")[hazard.id])):
         assert condition(asked) in hazard.when
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if OF_TRAINING in case.hazard.when], ids=str)
+@each_of([case for case in CASES if OF_TRAINING in case.hazard.when])
 def test_what_happens_while_weights_are_trained_is_no_matter_of_an_evaluation(case: Case, tmp_path: Path) -> None:
     given = case.example.get("options") or {}
     for trains in (True, False):

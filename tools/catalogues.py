@@ -16,11 +16,11 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-import yaml
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import write_po
 
 from stablint.compiling.locale import read
+from stablint.compiling.reading import read_yaml
 from stablint.language import ENGLISH, LANGUAGES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,7 +70,7 @@ _CODE = re.compile(r"`[^`]+`")
 def of_hazards(folder: Path) -> Iterator[tuple[str, str, str]]:
     """Id, field and text of everything in a folder of hazards that people read."""
     for path in sorted(folder.glob("*.yaml")):
-        hazard = yaml.safe_load(path.read_text(encoding="utf-8"))
+        hazard = read_yaml(path)
         for field in ("title", "message", "why", "fine_when"):
             yield hazard["id"], field, hazard[field].strip()
         for remedy in hazard.get("remedies") or []:
@@ -122,7 +122,7 @@ def _words(value: object) -> Iterator[str]:
 def of_advice() -> Iterator[tuple[str, str, str]]:
     """Id, field and text of everything in an advice that people read."""
     for path in sorted((ROOT / "knowledge/advice").rglob("*.yaml")):
-        advice = yaml.safe_load(path.read_text(encoding="utf-8"))
+        advice = read_yaml(path)
         for field in ("title", "why", "not_when"):
             if advice.get(field):
                 yield advice["id"], field, advice[field].strip()
@@ -137,10 +137,10 @@ def of_advice() -> Iterator[tuple[str, str, str]]:
 def of_logs() -> Catalog:
     """What a log shows, and why other lines of it are harmless."""
     catalogue, folder = Catalog(), ROOT / "knowledge/messages"
-    for name, symptom in yaml.safe_load((folder / "symptoms.yaml").read_text(encoding="utf-8")).items():
+    for name, symptom in read_yaml(folder / "symptoms.yaml").items():
         for field in ("title", "why", "advice"):
             catalogue.add(symptom[field].strip(), auto_comments=[f"{name}: {field}"])
-    for harmless in yaml.safe_load((folder / "harmless.yaml").read_text(encoding="utf-8")):
+    for harmless in read_yaml(folder / "harmless.yaml"):
         catalogue.add(harmless["why"].strip(), auto_comments=["harmless"])
         if "until" in harmless:
             catalogue.add(harmless["until"].strip(), auto_comments=["harmless until"])
@@ -164,7 +164,7 @@ def sources() -> dict[str, Catalog]:
         for name in names:
             for words in _words(getattr(import_module(f"stablint.{module}"), name)):
                 program.add(words, auto_comments=[f"{module.replace('.', '/')}.py"])
-    proposals = yaml.safe_load((ROOT / "knowledge/proposals.yaml").read_text(encoding="utf-8"))
+    proposals = read_yaml(ROOT / "knowledge/proposals.yaml")
     for row in proposals["sharding"].values():
         program.add(row["says"], auto_comments=["proposing/search.py"])
     for words in of_the_command_line():

@@ -27,6 +27,7 @@ from stablint.source.python import document as python_document
 from stablint.source.shell import document as shell_document
 from stablint.source.tree import Document, Module, Script, Text
 from stablint.source.yaml import documents as yaml_documents
+from tests.grouped import by, each
 
 
 def _tables_of(module: ModuleType) -> dict[str, Rows]:
@@ -111,12 +112,12 @@ MEANINGS = {
     "types": [([{"type": "alpaca"}], ["alpaca"]), ([{"type": "a"}, {"path": "b"}], ["a"])],
 }
 ENTRIES = [
-    pytest.param(name, key, row, id=f"{name}: {key} → {row.fact}")
+    (name, key, row)
     for name, table in TABLES.items()
     for key, rows in table.items()
     for row in ((rows,) if isinstance(rows, Row) else rows)
 ]
-each_entry = pytest.mark.parametrize(("dialect", "key", "row"), ENTRIES)
+each_entry = each(by(lambda name, key, row: name, lambda name, key, row: f"{key} → {row.fact}", ENTRIES))
 
 
 def nested(key: str, value: object) -> dict[str, object]:
@@ -150,11 +151,11 @@ def stated(dialect: str, document: Document, fact: str) -> Statement:
 
 def test_every_codec_has_cases() -> None:
     assert MEANINGS.keys() == CODECS.keys()
-    assert {row.codec for _, _, row in (entry.values for entry in ENTRIES)} <= MEANINGS.keys()
+    assert {row.codec for _, _, row in ENTRIES} <= MEANINGS.keys()
 
 
-@each_entry
 @pytest.mark.parametrize("form", ["yaml", "json"])
+@each_entry
 def test_what_is_put_into_a_place_is_read_back_as_the_fact(dialect: str, key: str, row: Row, form: str) -> None:
     read, writer = (yaml_of, yaml_edit) if form == "yaml" else (json_of, json_edit)
     cases = MEANINGS[row.codec]
@@ -238,8 +239,8 @@ def laws_of(dialect: str, key: str, row: Row, data: st.DataObject) -> None:
 def test_the_laws_hold_for_whatever_is_put(dialect: str, key: str, row: Row) -> None:
     """Put-get, get-put and put-put, in YAML and JSON, through the codec's own words."""
 
-    # A property an entry: one that is parametrized itself nests its settings once more for each
-    # of its parameters, and ends in a RecursionError where CI sets no example database.
+    # A property an entry: one for all would nest its settings once more for each of them, and end in a
+    # RecursionError where CI sets no example database.
     @settings(max_examples=4)
     @given(data=st.data())
     def hold(data: st.DataObject) -> None:
@@ -248,10 +249,11 @@ def test_the_laws_hold_for_whatever_is_put(dialect: str, key: str, row: Row) -> 
     hold()
 
 
-@pytest.mark.parametrize(
-    ("key", "row"), [(k, r) for k, rows in xtuner.ROWS.items() for r in ((rows,) if isinstance(rows, Row) else rows)]
-)
+OF_XTUNER = [(k, r) for k, rows in xtuner.ROWS.items() for r in ((rows,) if isinstance(rows, Row) else rows)]
+
+
 @pytest.mark.parametrize("named", [False, True], ids=["in place", "by name"])
+@each(by(lambda key, row: "xtuner", lambda key, row: f"{key} → {row.fact}", OF_XTUNER))
 def test_a_python_config_is_edited_where_the_value_stands(key: str, row: Row, named: bool) -> None:
     (old, meant), (new, meant_then) = MEANINGS[row.codec][:2]
 
@@ -280,14 +282,14 @@ def test_a_python_config_is_edited_where_the_value_stands(key: str, row: Row, na
 
 
 FLAGS = [
-    pytest.param(key, row, id=f"{key} → {row.fact}")
+    (key, row)
     for key, row in huggingface.ROWS.items()
     if isinstance(row, Row) and "." not in key and row.codec in ("plain", "text", "strategy", "dtype")
 ]
 
 
-@pytest.mark.parametrize(("key", "row"), FLAGS)
 @pytest.mark.parametrize("spelling", ["--{key} {value}", "--{key}={value}", "--{dashed} {value}"])
+@each(by(lambda key, row: "flags", lambda key, row: f"{key} → {row.fact}", FLAGS))
 def test_flags_of_a_command_are_the_same_table(key: str, row: Row, spelling: str) -> None:
     cases = [(str(old), meant) for old, meant in MEANINGS[row.codec] if old is not False]
     (old, meant), (new, meant_then) = cases[0], cases[1]

@@ -10,7 +10,7 @@ import pytest
 
 from stablint import house, knowledge
 from stablint.hazard import model
-from tests.sampling import sampled
+from tests.grouped import by, each
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
 CALLS = [
@@ -29,9 +29,13 @@ ASKS = {
 
 
 @pytest.mark.parametrize("asks", ASKS.values(), ids=list(ASKS))
-@pytest.mark.parametrize(
-    ("hazard", "number"),
-    sampled(CALLS, SAMPLE, lambda call: f"{call[0].id}-{call[1]}"),
+@each(
+    by(
+        lambda hazard, number: knowledge.load("texts")[hazard.id]["category"],
+        lambda hazard, number: f"{hazard.id}-{number}",
+        CALLS,
+    ),
+    SAMPLE,
 )
 def test_a_refusal_that_is_expected_is_no_error(hazard: model.Hazard, number: int, asks: str, tmp_path: Path) -> None:
     example = EXAMPLES[hazard.id][number]

@@ -19,7 +19,7 @@ from stablint.run.fact import Derived, Explicit
 from stablint.run.provenance import leaves
 from stablint.run.world import Run
 from stablint.source.limits import REREAD, Purse
-from tests import sampling
+from tests.grouped import by, each
 from tests.runs import world
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
@@ -37,10 +37,7 @@ class Case(NamedTuple):
 
 
 CASES = [Case(hazard, number) for hazard in HAZARDS for number in range(len(EXAMPLES[hazard.id]))]
-sampled = pytest.mark.parametrize(
-    "case",
-    sampling.sampled(CASES, SAMPLE),
-)
+sampled = each(by(lambda case: case.hazard.id, str, CASES), SAMPLE)
 
 
 def found(run: Run, hazard: model.Hazard, item: str) -> list[Finding]:

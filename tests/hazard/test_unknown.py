@@ -28,7 +28,7 @@ from stablint.run.world import World
 from stablint.source import json_edit, yaml_edit
 from stablint.source.edit import apply
 from stablint.source.tree import Entry, Mapping, Scalar, Sequence
-from tests import sampling
+from tests.grouped import by, each
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
 HAZARDS = {hazard.code: hazard for hazard in model.load()}
@@ -155,10 +155,7 @@ CASES = [
     if hazard.severity == "error"
     for number in range(len(EXAMPLES[hazard.id]))
 ]
-sampled = pytest.mark.parametrize(
-    "case",
-    sampling.sampled(CASES, SAMPLE),
-)
+sampled = each(by(lambda case: case.hazard.id, str, CASES), SAMPLE)
 
 
 def escapes(error: str, others: set[str]) -> bool:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
-
 from stablint import knowledge
 from stablint.hazard import model
 from stablint.house import told, write
 from stablint.inspect import inspect
-from tests import sampling
+from tests.grouped import by, each
 from tests.hazard.withdrawn import CHANGES, TABLE, Change
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
@@ -57,7 +55,7 @@ def stays(hazard: model.Hazard, change: Change) -> bool:
     return hazard.at.startswith("file.") or any(hazard.code in STAYS.get(name, {}) for name in asked)
 
 
-@pytest.mark.parametrize("case", sampling.sampled(CASES, SAMPLE))
+@each(by(lambda case: case.hazard.id, str, CASES), SAMPLE)
 def test_a_claim_that_has_lost_its_ground_is_no_error(case: Case, tmp_path: Path) -> None:
     left = {
         str(change)

@@ -16,6 +16,7 @@ import yaml
 from stablint.memory.plan import Optimizer, Plan, Range, Sharding, sure
 from stablint.memory.predict import MOMENTS, _dequantised, _gradients, predict, variant_names
 from stablint.memory.shape import Shape
+from tests.grouped import by, each
 
 ROOT = Path(__file__).parents[2]
 TRACED = sorted(path for path in (ROOT / "knowledge" / "memory").glob("*.yaml") if path.stem != "kernels")
@@ -60,14 +61,10 @@ def transient(plan: Plan, traced: dict[str, Any]) -> float:
     )
 
 
-CASES = [
-    pytest.param(path, point, id=f"{path.stem}-{point['variant']}-{point['layers']}")
-    for path in TRACED
-    for point in content(path)["law"]
-]
+CASES = [(path, point) for path in TRACED for point in content(path)["law"]]
 
 
-@pytest.mark.parametrize(("path", "point"), CASES)
+@each(by(lambda path, point: path.stem, lambda path, point: f"{point['variant']}-{point['layers']}", CASES))
 def test_the_formula_is_within_two_per_cent_of_the_trace(path: Path, point: dict[str, Any]) -> None:
     traced = content(path)
     plan = plan_of(point)
