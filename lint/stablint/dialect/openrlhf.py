@@ -73,7 +73,8 @@ _DOTTED = (
 _CHECKED = (
     ("colocate_all_models", "flag"), ("async_train", "flag"), ("remote_rm_url", "text"), ("agent_func_path", "text"),
     ("ref_num_nodes", "plain"), ("ref_num_gpus_per_node", "plain"), ("dynamic_filtering", "flag"), ("ring_attn_size", "plain"),
-    ("multiturn", "flag"), ("apply_chat_template", "flag"),
+    ("multiturn", "flag"), ("apply_chat_template", "flag"), ("colocate_critic_reward", "flag"),
+    ("critic_num_nodes", "plain"), ("critic_num_gpus_per_node", "plain"), ("reward_num_nodes", "plain"), ("reward_num_gpus_per_node", "plain"),
 )  # fmt: skip
 _FLAT = (
     ("pretrain", "model.name_or_path", "text"),
@@ -155,6 +156,10 @@ FLAT: dict[str, Row | tuple[Row, ...]] = {
     **{key: Row(key, fact, codec) for key, fact, codec in _FLAT},
     "param_dtype": _format("param_dtype"),
     "adam_betas": _betas("adam_betas"),
+    "dynamic_filtering_reward_range": (
+        Row("dynamic_filtering_reward_range", "training.dynamic_filtering_reward_low", "first"),
+        Row("dynamic_filtering_reward_range", "training.dynamic_filtering_reward_high", "second"),
+    ),
 }
 ROWS: dict[str, Row | tuple[Row, ...]] = {**FLAT, **DOTTED}
 
