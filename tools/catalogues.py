@@ -28,6 +28,31 @@ LOCALE = ROOT / "knowledge/locale"
 KEYWORDS = {"gettext": 1, "ngettext": 2, "_some": 2, "Impossible": 1}
 """Functions that take a sentence as it stands in the source, or two; the last two hand it on."""
 
+MADE = frozenset(
+    {"Unknown", "unknown", "problem", "Problem", "refused", "Unclosed", "ValueError", "Answer", "BadBaseline"}
+)
+"""Calls of the rooms below that make a sentence where nobody asks for a language; `language.told` knows it again by its form."""
+
+ROOMS = (
+    "source",
+    "dialect",
+    "run",
+    "assemble",
+    "unused.py",
+    "directives.py",
+    "conform.py",
+    "baseline.py",
+    "inspect.py",
+    "target/roads.py",
+)
+WHOLE = (
+    "source/yaml_error.py",
+    "source/python_parse.py",
+    "directives.py",
+    "conform.py",
+    "inspect.py",
+)  # all that they say is of that kind
+
 TABLES = {
     "doctoring": ("_STATES",),
     "configured": ("NOBODY",),
@@ -160,6 +185,14 @@ def sources() -> dict[str, Catalog]:
     for path in sorted(package.rglob("*.py")):
         for message in said_in(path):
             program.add(message, auto_comments=[path.relative_to(package).as_posix()])
+    reasons = Catalog()
+    for room in ROOMS:
+        at = package / room
+        for path in sorted(at.rglob("*.py")) if at.is_dir() else [at]:
+            name = path.relative_to(package).as_posix()
+            for message in made_in(path, whole=name in WHOLE):
+                if program.get(message) is None:
+                    reasons.add(message, auto_comments=[name])
     for module, names in TABLES.items():
         for name in names:
             for words in _words(getattr(import_module(f"stablint.{module}"), name)):
@@ -174,7 +207,7 @@ def sources() -> dict[str, Catalog]:
         for message in said_in(ROOT / "tools" / name):
             if program.get(message) is None:
                 site.add(message, auto_comments=[f"tools/{name}"])
-    found |= {"program": program, "site": site}
+    found |= {"program": program, "reasons": reasons, "site": site}
     return found
 
 
@@ -187,6 +220,46 @@ def said_in(path: Path) -> Iterator[str | tuple[str, str]]:
         words = [one for one in given if isinstance(one, str) and one]
         if words and len(words) == KEYWORDS[name]:
             yield words[0] if len(words) == 1 else (words[0], words[1])
+
+
+_SENTENCE = re.compile(r"[a-z]{2,} .*[a-z]{2,}|[a-z]{3,}.* [a-z]{2,}")
+
+
+def made_in(path: Path, *, whole: bool) -> Iterator[str]:
+    """The forms of the sentences that a module makes, with numbers for their holes."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if whole:
+        places: list[ast.expr] = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.Return, ast.Assign, ast.Yield)) and node.value
+        ]
+        places += [value for node in ast.walk(tree) if isinstance(node, ast.Dict) for value in node.values]
+        places += [one for node in ast.walk(tree) if isinstance(node, ast.Tuple) for one in node.elts]
+        places += [value for one in places if isinstance(one, ast.IfExp) for value in (one.body, one.orelse)]
+    else:
+        places = []
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        if ast.unparse(call.func).rpartition(".")[2] in MADE:
+            places += [*call.args, *(one.value for one in call.keywords)]
+    for place in sorted(places, key=lambda one: (one.lineno, one.col_offset)):
+        for form in _forms(place):
+            if " | " not in form and _SENTENCE.search(form) and len(_HOLE.sub("", form)) > 5:
+                yield form
+
+
+def _forms(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from _forms(node.body)
+        yield from _forms(node.orelse)
+    elif isinstance(node, ast.JoinedStr):
+        form, holes = "", 0
+        for part in node.values:
+            form += str(part.value) if isinstance(part, ast.Constant) else f"{{{holes}}}"
+            holes += not isinstance(part, ast.Constant)
+        yield form
 
 
 def _by_id(texts: Iterator[tuple[str, str, str]]) -> Catalog:

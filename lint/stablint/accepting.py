@@ -8,7 +8,7 @@ from stablint.baseline import DEFAULT, BadBaseline, render, stale
 from stablint.cli import CLEAN, WRONG
 from stablint.discover import leads_out
 from stablint.inspect import Inspection
-from stablint.language import gettext, ngettext
+from stablint.language import gettext, ngettext, told
 from stablint.options import Wrong
 from stablint.outputs import A_LINK
 from stablint.policy import Policies
@@ -38,7 +38,7 @@ def write_baseline(policies: Policies, found: Inspection, base: str) -> int:
             text = render(group, path, checked)
             exit.write_report(path, text)
         except BadBaseline as error:
-            raise Wrong(str(error)) from error
+            raise Wrong(told(str(error))) from error
         except OSError as error:
             raise Wrong(f"--write-baseline: {path}: {error.strerror}") from error
         count, name = sum(d.suppressed is None for d in group), plain(_shown(path, base))

@@ -12,7 +12,7 @@ from typing import Any
 from stablint import __version__
 from stablint.cli import CLEAN
 from stablint.integrate.installed import LIBRARIES, installed
-from stablint.language import gettext
+from stablint.language import gettext, told
 from stablint.outputs import wants_color
 from stablint.report.plain import jsonable, plain, to_json
 from stablint.report.style import Style
@@ -103,7 +103,7 @@ def _lines(found: Machine, libraries: Mapping[str, str], environment: Mapping[st
     for note in found.notes:
         yield "  " + gettext("note: {note}").format(note=plain(note))
     for answer in found.tried:
-        detail = f": {plain(answer.detail)}" if answer.detail else ""
+        detail = f": {plain(told(answer.detail))}" if answer.detail else ""
         yield f"  {style.paint('dim', f'{answer.road}: {gettext(_STATES.get(answer.state, answer.state))}{detail}')}"
     yield ""
     yield f"{style.paint('bold', gettext('libraries'))}  " + (

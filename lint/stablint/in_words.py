@@ -5,7 +5,7 @@ from __future__ import annotations
 from stablint.dialect import peft
 from stablint.dialect.fragment import PURPOSE
 from stablint.hazard.wording import value_text
-from stablint.language import gettext
+from stablint.language import gettext, told
 from stablint.run.fact import ABSENT, Fact, is_unknown
 from stablint.run.releases import Releases
 from stablint.run.world import World
@@ -135,7 +135,7 @@ def _said(world: World, name: str) -> str:
 
 
 def _unknown(fact: Fact) -> str:
-    return gettext("not known: {reason}").format(reason=fact.value.reason)
+    return gettext("not known: {reason}").format(reason=told(fact.value.reason))
 
 
 def _number(world: World, name: str) -> str:

@@ -7,6 +7,7 @@ told in English. A process speaks one language.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 from stablint import knowledge
@@ -51,6 +52,41 @@ def ngettext(one: str, several: str, number: int) -> str:
     if _words and several in _words:
         return _words[several]
     return one if number == 1 else several
+
+
+_forms: dict[str, list[tuple[list[str], str]]] = {}
+_HOLE = re.compile(r"\{\d\}")
+_DEEPEST = 3  # a reason may be filled with another
+
+
+def told(sentence: str, depth: int = 0) -> str:
+    """A sentence that was made, and filled, where nobody asks for a language: why something is not known, what is wrong with a text. It is known
+    again by its form, `{0} is not closed`; what fills it is told in its turn."""
+    if not _words or depth > _DEEPEST or len(sentence) > 1_000:
+        return sentence
+    if (plain := _words.get(sentence)) is not None:
+        return plain
+    if _spoken not in _forms:
+        known = ((_HOLE.split(form), words) for form, words in _words.items() if "{0}" in form)
+        _forms[_spoken] = sorted(known, key=lambda one: -sum(map(len, one[0])))
+    for parts, words in _forms[_spoken]:
+        if (filled := _filled(sentence, parts)) is not None:
+            return words.format(*(told(one, depth + 1) for one in filled))
+    return sentence
+
+
+def _filled(sentence: str, parts: list[str]) -> list[str] | None:
+    """What stands between the parts of a form, each found once from the left."""
+    if not sentence.startswith(parts[0]) or not sentence.endswith(parts[-1]):
+        return None
+    at, end, found = len(parts[0]), len(sentence) - len(parts[-1]), []
+    for part in parts[1:-1]:
+        begin = sentence.find(part, at, end)
+        if begin < 0:
+            return None
+        found.append(sentence[at:begin])
+        at = begin + len(part)
+    return [*found, sentence[at:end]] if at <= end else None
 
 
 def of_hazard(hazard: str, text: str) -> str:

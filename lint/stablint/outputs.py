@@ -205,11 +205,13 @@ def _statistics(found: Inspection) -> str:
     accepted = sum(d.suppressed is not None for d in found.report.diagnostics)
     rows = sorted(counted.items(), key=lambda row: (-row[1], row[0]))
     lines = [
-        f"{count:>6}  {code}  {severity:<7}  {rule}{f'  ({fixable[code]} fixable)' if fixable[code] else ''}"
+        f"{count:>6}  {code}  {gettext(severity):<7}  {rule}"
+        + ("  " + gettext("({number} fixable)").format(number=fixable[code]) if fixable[code] else "")
         for (code, severity, rule), count in rows
     ]
     checked = sum(status.status == "checked" for status in found.report.files)
-    lines.append(f"{sum(counted.values()):>6}  in {checked} files" + (f", {accepted} accepted" if accepted else ""))
+    total = gettext("in {checked} files, {accepted} accepted") if accepted else gettext("in {checked} files")
+    lines.append(f"{sum(counted.values()):>6}  {total.format(checked=checked, accepted=accepted)}")
     return "\n".join(lines) + "\n"
 
 

@@ -15,7 +15,7 @@ from stablint.assemble.asked import Options
 from stablint.discover import Roots
 from stablint.hazard.model import Hazard, load
 from stablint.hazard.rules import Rules
-from stablint.language import gettext
+from stablint.language import gettext, told
 from stablint.options import Wrong, options, unlisted
 from stablint.policy import Accepted, Policies, Policy
 from stablint.record import NamedTuple
@@ -206,7 +206,7 @@ class Resolver(Policies):
             if path not in self._baselines:
                 self._baselines[path] = read(path, files.shown_path(path, self.base))
         except BadBaseline as error:
-            raise Wrong(str(error)) from error
+            raise Wrong(told(str(error))) from error
         return policy._replace(baseline=self._baselines[path])
 
     def _house(self, settings: Settings) -> tuple[Hazard, ...]:

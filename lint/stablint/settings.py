@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 from importlib import import_module
 
+from stablint.language import told
 from stablint.record import NamedTuple
 from stablint.source import text as source_text
 from stablint.typed import Any
@@ -108,7 +109,7 @@ def _read(path: str, base: str, root: str | None, chain: tuple[str, ...]) -> dic
     for key in head:
         values = values.get(key, {}) if isinstance(values, dict) else {}
     for where, fault in faults(values, _schema()):
-        raise BadSettings(f"{shown}:{line_of(text, (*head, *where))}: {fault}")
+        raise BadSettings(f"{shown}:{line_of(text, (*head, *where))}: {told(fault)}")
     folder = os.path.dirname(os.path.abspath(path))
     if root is not None:
         for key, name in _named(values):

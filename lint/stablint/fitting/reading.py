@@ -349,7 +349,7 @@ def _adapter(w: World, shape: Shape, method: str, assumed: list[str]) -> tuple[s
         targets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
     words = ""
     if not whole and not isinstance(named, list):
-        words = "the adapter is taken to sit on every linear layer"
+        words = gettext("the adapter is taken to sit on every linear layer")
     kept = w.value("lora.modules_to_save")
     outside = [one for one in (kept if isinstance(kept, list) else []) if one in _OUTSIDE]
     copied = shape.vocab * shape.hidden * len(outside)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from stablint.language import gettext
 from stablint.source.tree import Text
 
 _CONTEXT = 3
@@ -34,7 +35,7 @@ def patch(texts: dict[str, Text], before: dict[str, Text], secret: Callable[[str
         why = "it is UTF-16" if text.encoding != "utf-8" else ""
         lines = None if why else _file(before[path], text, secret)
         if lines is None:
-            left_out.append((text.name, why or "a text that a patch must not show stands beside the change"))
+            left_out.append((text.name, why or gettext("a text that a patch must not show stands beside the change")))
         else:
             parts.append("".join(lines).encode("utf-8", "surrogateescape"))
     return Patch(b"".join(parts), tuple(left_out))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stablint.language import gettext
+from stablint.language import gettext, told
 from stablint.report.model import ReportedFact
 from stablint.report.plain import plain, shown
 from stablint.typed import Any
@@ -53,7 +53,7 @@ def reference(fact: ReportedFact) -> str:
 
 
 def _why(origin: dict[str, Any]) -> str:
-    return plain(gettext(origin.get("reason") or "nothing states it"))
+    return plain(told(origin.get("reason") or "nothing states it"))
 
 
 def _line(origin: dict[str, Any]) -> str:

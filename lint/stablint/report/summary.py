@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from stablint.language import gettext, ngettext
+from stablint.language import gettext, ngettext, told
 from stablint.report.model import SEVERITIES, Diagnostic, Report
 from stablint.report.plain import named, plain
 
@@ -92,7 +92,7 @@ def notes(report: Report, most: int | None = None) -> Iterator[str]:
         named = report.not_found[:most]
         names = _with_more(gettext(", ").join(named), len(report.not_found) - len(named))
         yield gettext("Not found, so not checked: {names}").format(names=names)
-    yield from report.notes
+    yield from map(told, report.notes)
 
 
 def _with_more(names: str, more: int) -> str:

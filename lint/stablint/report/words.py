@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stablint.language import told
 from stablint.report.model import Diagnostic
 from stablint.secrets import exit
 
@@ -16,7 +17,8 @@ _CLOSING, _OPENING = frozenset("，。：；！？、）》」』】”’"), fr
 
 def message(diagnostic: Diagnostic) -> str:
     """The message with what else must be known to read it rightly: "unless set elsewhere", the releases concerned."""
-    return f"{diagnostic.message} ({'; '.join(diagnostic.notes)})" if diagnostic.notes else diagnostic.message
+    words = told(diagnostic.message)
+    return f"{words} ({'; '.join(diagnostic.notes)})" if diagnostic.notes else words
 
 
 def first_sentences(text: str, longest: int = 240) -> str:
