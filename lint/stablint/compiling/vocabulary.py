@@ -20,6 +20,7 @@ READS = (
     "launchers.yaml",
     "messages",
     "models",
+    "open_settings.yaml",
     "releases",
     "shipped.yaml",
     "words.json",
@@ -120,12 +121,14 @@ def compile_vocabulary(sources: Path) -> dict[str, object]:
         settings |= set(_keys(json.loads(path.read_text(encoding="utf-8"))))
     for table in read_yaml(sources / "keys" / "kinds.yaml").values():
         settings |= set(table)
+    opened = read_yaml(sources / "open_settings.yaml")
+    settings |= {name for row in opened["settings"] for name in row["names"]}
     prose = {
         word.lower()
         for pattern in ("hazards/**/*.yaml", "advice/**/*.yaml", "messages/**/*.yaml")
         for path in sorted(sources.glob(pattern))
         for word in _PROSE.findall(path.read_text(encoding="utf-8"))
-    }
+    } | set(opened["prose"].split())
     return {
         "vocabulary": {
             "words": " ".join(sorted(parts)),
@@ -133,5 +136,6 @@ def compile_vocabulary(sources: Path) -> dict[str, object]:
             "settings": " ".join(sorted(settings)),
             "prose": " ".join(sorted(prose - parts)),
             "closed": _closed(sources),
+            "environment": " ".join(sorted(name.lower() for row in opened["environment"] for name in row["prefixes"])),
         }
     }

@@ -40,14 +40,17 @@ def _word(name: str, form: str | None, world: World) -> str:
 
 def _may_be_shown(fact: Fact, name: str, value: Any) -> bool:
     """Whether a sentence may quote what a file says behind a key: as an excerpt of its line would."""
-    if not isinstance(value, (str, list, dict)) or not isinstance(fact.origin, Explicit) or name.startswith(_OURS):
+    if not isinstance(value, (str, list, dict)) or not isinstance(fact.origin, Explicit) or fact.name.startswith(_OURS):
         return True
     from stablint.secrets.veil import stated_without_words  # only with a finding
 
     return bool(stated_without_words(name, fact.origin.place.setting, value, None) == value)
 
 
-_OURS = "file."  # what is said of a text as a whole: sentences of readers, not what stands behind a key
+_OURS = (
+    "file.",
+    "keys.program.",
+)  # sentences of readers about a text as a whole, and the file of a program: not what stands behind a key
 _UNSAID = {"item.type": "another type"}  # the word where the library's class is not known to the letter
 _LONGEST = 300  # characters of a value in a message
 

@@ -61,6 +61,14 @@ _PLAIN = frozenset(
         "dtype",
         "file",
         "tokenizer",
+        "strategy",
+        "mode",
+        "kind",
+        "phase",
+        "precision",
+        "accelerator",
+        "level",
+        "arch",
     ]
 )
 _SAID = re.compile(r"#\s*(?:stablint|noqa|type|fmt|ruff|pylint|!|SBATCH|PBS|%%|-\*-)")
@@ -85,7 +93,16 @@ def is_setting(key: str) -> bool:
     name = key.strip("\"' ").lstrip("-").replace("-", "_").rpartition(".")[2].lower()
     if len(name) > 100 or names_secret(name):
         return False
-    return name in _vocabulary()[1] or name.strip("_").rpartition("_")[2] in _PLAIN
+    return name in _vocabulary()[1] or name.strip("_").rpartition("_")[2] in _PLAIN or name.startswith(_environment())
+
+
+@lru_cache(maxsize=1)
+def _environment() -> tuple[str, ...]:
+    """What variables of the environment begin with that everybody may see."""
+    from stablint.knowledge import load
+
+    found: str = load("vocabulary")["environment"]
+    return tuple(found.split())
 
 
 _CREDENTIALS = re.compile(r":[^/@:]{1,200}@")  # `ada:word@host`
@@ -142,14 +159,29 @@ def _is_near(word: str, other: str) -> bool:
 
 def may_be_shown(key: str, literal: str) -> bool:
     """Whether a literal may be shown behind a key: a setting's value; behind a key of the user's own a number, a path, or what every language says."""
-    return _is_value(key, literal) if is_setting(key) else _is_plain(literal)
+    if is_setting(key):
+        return _is_value(key, literal)
+    said = _unquoted(literal.strip())
+    if "/" in key and said.isdecimal():  # how much is taken of a data set on the hub: no name of a secret has a slash
+        return True
+    return _is_plain(literal) or (said in _choices() and not names_secret(key.strip("\"' ").lstrip("-")))
+
+
+@lru_cache(maxsize=1)
+def _choices() -> frozenset[str]:
+    """Words of the libraries' lists and enumerations as these spell them, `adamw_torch_fused`: they tell nothing, whatever they stand behind."""
+    return frozenset(word for words in _closed().values() for word in words.split())
 
 
 def _is_plain(literal: str) -> bool:
     text = _HOLES.sub(" ", literal[:_LONGEST_VALUE]).strip()
-    if _PATH.match(text):
+    if _PATH.match(_unquoted(text)):
         return True
     return not _LONG_NUMBER.search(text) and all(word.lower() in _COMMON for word in _WORD.findall(text))
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
 def is_said(literal: str, *, prose: bool = False) -> bool:
