@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from stablint import cli
 from stablint.report.plain import to_json
+from stablint.secrets.keys import conceal
 from stablint.secrets.masking import in_name, mask
 
 FORTY = "0123456789abcdef0123456789abcdef01234567"
@@ -52,6 +53,37 @@ def test_a_known_secret_survives_in_no_spelling(secret):
     for text in (f"token: {secret} #", json.dumps(document), json.dumps(document, ensure_ascii=False)):
         masked = mask(text, frozenset({secret}))
         assert "xyz" not in masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<password>{}</password>", "<server><username>ada</username><password>{}</password></server>", '<password type="a"> {} </password>',
+        "<m:apiKey>{}</m:apiKey>", "<tr><td>hub_token</td><td>{}</td></tr>", "<key>password</key>\n  <string>{}</string>",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("secret", ["bergamot", "mango-harbor-quartz", "4907713825"])
+def test_an_element_is_a_right_side(text, secret):
+    assert secret not in mask(text.format(secret)) and "</" in mask(text.format(secret))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<token>",
+        "<b>token</b> <i>counted</i>",
+        "<password>${DB_PASSWORD}</password>",
+        "<title>tokens</title><p>marked</p>",
+    ],
+)
+def test_an_element_that_holds_no_secret_stays(text):
+    assert mask(text) == text
+
+
+def test_a_set_of_secrets_is_hidden():
+    assert conceal("tokens", {"bergamot": None, "x": None}, "…") == "…"
+    assert conceal("tokens", {"wandb": "bergamot", "hf": None}, "…") == {"wandb": "…", "hf": None}
+    assert conceal("lora", {"r": None}, "…") == {"r": None}
 
 
 def test_short_values_are_no_secrets():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stablint.secrets.in_lines import SECTION, argument, bare, ini, logged, sets
+from stablint.secrets.in_lines import SECTION, argument, bare, element, ini, logged, sets
 from stablint.secrets.in_programs import (
     AMONG,
     APPENDED,
@@ -165,6 +165,10 @@ def _values(
 ) -> Read:
     flag = text[start : start + 1] == "-" or text[max(0, start - 2) : start] == "--"
     name = key.replace("-", "_")
+    if strength and text[done : done + 1] in (">", "<", " "):
+        read = element(text, start, done, strength)
+        if read is not None:
+            return read
     if language == LINE and (strength == SURE or (strength and text[start - 4 : start].lower() == "api ")):
         read = logged(text, done)
         if read is not None:

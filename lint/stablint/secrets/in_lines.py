@@ -41,6 +41,23 @@ def logged(text: str, done: int) -> Read | None:
     return Read([Literal(start, start + len(value))], found.end())
 
 
+# `<password>…</password>`, and the cell or the text of a property list behind the one that is called so.
+_ELEMENT = Pattern(r"(?:[ \t][^<>\n]{0,200})?>\s{0,80}(?P<value>[^<>]{1,400})</")
+_NEXT_CELL = Pattern(
+    r"</\w{1,12}>\s{0,80}<(?:td|dd|string|value|code)\b[^<>\n]{0,80}>\s{0,80}(?P<value>[^<>]{1,400})</"
+)
+
+
+def element(text: str, start: int, done: int, strength: int) -> Read | None:
+    """What an element of XML or HTML holds whose name, or the one in front of it, names a secret."""
+    opens = text[start - 1 : start] in ("<", ":") and text.find("<", max(0, start - 40), start) >= 0
+    found = (_ELEMENT.match(text, done) if opens else None) or _NEXT_CELL.match(text, done)
+    if found is None or not holds_secret(strength, found["value"].strip()):
+        return None
+    begin = found.start("value")
+    return Read([Literal(begin, begin + len(found["value"].rstrip()))], found.end("value"))
+
+
 SECTION = Pattern(r"\][ \t]{0,40}\r?\n")
 _SETTING = Pattern(r"""[ \t]{0,40}["']?([\w.-]{1,80})["']?[ \t]{0,8}[=:][ \t]{0,8}""")
 

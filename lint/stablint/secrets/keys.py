@@ -353,6 +353,8 @@ def conceal(key: str, value: Any, hidden: Any) -> Any:
 
 def _concealed(key: str, strength: int, value: Any, hidden: Any) -> Any:
     if isinstance(value, dict):
+        if strength == SURE and value and all(child is None for child in value.values()):
+            return hidden  # a set of secrets: its keys are what it holds
         named = next((value[word] for word in NAMES if isinstance(value.get(word), str)), "")
         return {
             name: _concealed(*_below(key, strength, name, named), child, hidden) if isinstance(name, str) else child
