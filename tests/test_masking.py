@@ -12,6 +12,7 @@ from stablint import cli
 from stablint.report.plain import to_json
 from stablint.secrets.keys import conceal
 from stablint.secrets.masking import in_name, mask
+from stablint.secrets.veil import without_words
 
 FORTY = "0123456789abcdef0123456789abcdef01234567"
 
@@ -81,9 +82,11 @@ def test_an_element_that_holds_no_secret_stays(text):
 
 
 def test_a_set_of_secrets_is_hidden():
-    assert conceal("tokens", {"bergamot": None, "x": None}, "…") == "…"
-    assert conceal("tokens", {"wandb": "bergamot", "hf": None}, "…") == {"wandb": "…", "hf": None}
+    assert conceal("passwords", {"bergamot": None, "x": None}, "…") == "…"
+    assert conceal("passwords", {"wandb": "bergamot", "hf": None}, "…") == {"wandb": "…", "hf": None}
     assert conceal("lora", {"r": None}, "…") == {"r": None}
+    assert without_words("tokens", {"bergamot": None, "x": None}, "…") == "…"
+    assert without_words("tokens", {"r": None}, "…") == {"r": None}
 
 
 def test_short_values_are_no_secrets():

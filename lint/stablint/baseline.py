@@ -42,14 +42,17 @@ def key(diagnostic: Diagnostic) -> Key:
 
 
 def _told(path: str) -> str:
-    """A path as a baseline holds it: with stars in the place of what its names say behind a key that names a secret (`password=….yaml`)."""
+    """A path as a baseline holds it: stars for a whole name of a file or folder that says a secret, so that nothing of it is left to be hidden when
+    the baseline is written."""
     if not exit.may_tell(path):
         return path
-    from stablint.secrets.masking import in_name
+    return os.sep.join(exit.STARS if _says_a_secret(part) else part for part in path.split(os.sep))
 
-    for secret in in_name(path):
-        path = path.replace(secret, exit.STARS)
-    return path
+
+def _says_a_secret(name: str) -> bool:
+    from stablint.secrets.masking import in_name, mask
+
+    return any(True for _ in in_name(name)) or mask(name) != name or mask(name + "/") != name + "/"
 
 
 def render(diagnostics: Iterable[Diagnostic], path: str, checked: Container[str] = ()) -> str:
@@ -57,7 +60,7 @@ def render(diagnostics: Iterable[Diagnostic], path: str, checked: Container[str]
 
     What it holds of files that are there and were not `checked` stays. Raises BadBaseline if there is something else in its place.
     """
-    folder = os.path.dirname(os.path.abspath(path))
+    folder = _told(os.path.dirname(os.path.abspath(path)))
     counted = Counter(key(d) for d in diagnostics if d.suppressed is None)
     if os.path.exists(path):
         kept = {row: n for row, n in read(path).items() if row[0] not in checked and os.path.exists(row[0])}
@@ -107,7 +110,7 @@ def read(path: str, name: str = "") -> dict[Key, int]:
 
 
 def _key(row: dict[str, Any], folder: str) -> Key:
-    return (os.path.normpath(os.path.join(folder, row["file"])), str(row["rule"]), str(row["fingerprint"]))
+    return (_told(os.path.normpath(os.path.join(folder, row["file"]))), str(row["rule"]), str(row["fingerprint"]))
 
 
 def _count(row: dict[str, Any]) -> int:

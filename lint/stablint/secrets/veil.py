@@ -227,6 +227,8 @@ def without_words(key: str, value: Any, hidden: Any) -> Any:
     if isinstance(value, list):
         return [without_words(key, one, hidden) for one in value]
     if isinstance(value, dict):
+        if value and all(one is None for one in value.values()):  # a set: its keys are what it holds
+            return value if all(may_be_shown(key, str(name)) for name in value) else hidden
         return {name: without_words(name if isinstance(name, str) else key, one, hidden) for name, one in value.items()}
     return value
 
