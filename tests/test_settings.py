@@ -117,7 +117,14 @@ UNUSABLE = [
     ("stablint.toml", 'select = ["X"]\n', "", "X"),
     ("stablint.toml", '[[target]]\ngpu = "H1000"\n', "", "H100"),
     ("stablint.toml", '[versions]\ntrl = "==99999,==1"\n', "", "trl"),
-    ("stablint.toml", 'extend = "nowhere.toml"\n', "nowhere.toml", ""),
+    (
+        "stablint.toml",
+        'fail-on = "info"\nextend = "nowhere.toml"\n',
+        "stablint.toml:2: `extend`: `nowhere.toml` does not exist",
+        "",
+    ),
+    ("stablint.toml", 'extend = "."\n', "stablint.toml:1: `extend`: `.` is not a regular file", ""),
+    ("pyproject.toml", '[tool.stablint]\nextend = ""\n', "pyproject.toml:2: `extend`: `` is not a regular file", ""),
     ("stablint.toml", 'extend = "stablint.toml"\n', "stablint.toml", ""),
     ("stablint.toml", 'baseline = "nowhere.json"\n', "", "nowhere.json"),
     ("pyproject.toml", '[project]\nname = "x"\n\n[tool.stablint]\nselekt = ["P"]\n', ":5:", "select"),
@@ -406,7 +413,7 @@ def test_a_settings_file_is_a_small_regular_file(here, capsys):
     assert main(["train.yaml", "--config", "fifo.toml"]) == 2
     put(here, stablint__toml='extend = "fifo.toml"\n')
     assert main(["train.yaml"]) == 2
-    assert "fifo.toml: not a regular file" in capsys.readouterr().err
+    assert "stablint.toml:1: `extend`: `fifo.toml` is not a regular file" in capsys.readouterr().err
 
 
 GLOBS = [

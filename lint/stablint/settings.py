@@ -120,6 +120,12 @@ def _read(path: str, base: str, root: str | None, chain: tuple[str, ...]) -> dic
     if "extend" not in values:
         return dict(values)
     below = _resolved(folder, values["extend"])
+    if not os.path.isfile(below):
+        place = f"{shown}:{line_of(text, (*head, 'extend'))}"
+        there = (
+            "is no file" if os.path.exists(below) else "leads to nothing" if os.path.islink(below) else "does not exist"
+        )
+        raise BadSettings(f"{place}: `extend`: `{values['extend']}` {there}")
     return _merged(
         _read(below, base, root, (*chain, os.path.realpath(path))), {k: v for k, v in values.items() if k != "extend"}
     )
