@@ -123,7 +123,11 @@ def _read(path: str, base: str, root: str | None, chain: tuple[str, ...]) -> dic
     if not os.path.isfile(below):
         place = f"{shown}:{line_of(text, (*head, 'extend'))}"
         there = (
-            "is no file" if os.path.exists(below) else "leads to nothing" if os.path.islink(below) else "does not exist"
+            "is not a regular file"
+            if os.path.exists(below)
+            else "leads to nothing"
+            if os.path.islink(below)
+            else "does not exist"
         )
         raise BadSettings(f"{place}: `extend`: `{values['extend']}` {there}")
     return _merged(
