@@ -505,6 +505,40 @@ SCRIPTS: dict[str, Attack] = {
 }
 """For `migrate`, which checks a file for the old releases and for the new ones."""
 
+_RUN = "torchrun train.py --fp16 True --bf16 True --learning_rate 3 --output_dir "
+_WORKFLOW = "on: push\njobs:\n a:\n  runs-on: x\n"
+
+
+def text(name: str, head: str, line: Callable[[int], str], tail: str = "") -> Attack:
+    return lambda size: {name: until(size, head, line, tail)}
+
+
+RECIPES: dict[str, Attack] = {
+    "make, growth": text("Makefile", "A0 := x\n", lambda n: f"A{n + 1} := $(A{n})$(A{n})\n", f"train:\n\t{_RUN}$(A2000)\n"),
+    "make, itself": text("Makefile", "A := x\n", lambda n: "A += $(A)\n", f"train:\n\t{_RUN}$(A)\n"),
+    "make, functions": lambda size: {"Makefile": f"L := {'x ' * (size // 3)}\nA := $(foreach i,$(L),$(foreach j,$(L),x))\ntrain:\n\t{_RUN}$(A)\n"},
+    "make, brackets": lambda size: {"Makefile": "A = " + "$(" * (size // 3) + ")" * (size // 4) + f"\ntrain:\n\t{_RUN}$(A)\n"},
+    "make, definitions": lambda size: {"Makefile": "define A\n" * (size // 12) + "endef\n" * (size // 30) + f"train:\n\t{_RUN}o\n"},
+    "make, targets": text("Makefile", "", lambda n: f"t{n}: t{n + 1}\n\t{_RUN}o\n"),
+    "just, growth": text("justfile", "a0 := 'x'\n", lambda n: f"a{n + 1} := a{n} + a{n}\n", f"train:\n    {_RUN}{{{{a2000}}}}\n"),
+    "just, choices": lambda size: {"justfile": "a := " + "if 'a' == 'b' { " * (size // 24) + "'x'" + " } else { 'y' }" * (size // 48) + f"\ntrain:\n    {_RUN}{{{{a}}}}\n"},
+    "just, holes": lambda size: {"justfile": f"a := 'x'\ntrain:\n    {_RUN}{'{{a}}' * (size // 6)}\n"},
+    "just, recipes": text("justfile", "", lambda n: f"r{n}: r{n + 1} r{n + 1}\n    {_RUN}o\n"),
+    "docker, growth": text("Dockerfile", "FROM x\nENV A0=x\n", lambda n: f"ENV A{n + 1}=$A{n}$A{n}\n", f"CMD {_RUN}$A2000\n"),
+    "docker, defaults": lambda size: {"Dockerfile": "FROM x\nENV A=" + "${A:-" * (size // 8) + "}" * (size // 20) + f"\nCMD {_RUN}$A\n"},
+    "docker, here-documents": lambda size: {"Dockerfile": "FROM x\n" + "RUN <<EOF\n" * (size // 11) + f"EOF\nCMD {_RUN}o\n"},
+    "docker, stages": text("Dockerfile", "", lambda n: f"FROM s{n} AS s{n + 1}\nCMD {_RUN}o\n"),
+    "workflow, growth": text(".github/workflows/a.yml", "on: push\nenv:\n A0: x\n", lambda n: f" A{n + 1}: ${{{{ env.A{n} }}}}${{{{ env.A{n} }}}}\n", f"jobs:\n a:\n  runs-on: x\n  steps:\n   - run: {_RUN}$A1000\n"),
+    "workflow, matrix": text(".github/workflows/a.yml", _WORKFLOW + "  strategy:\n   matrix:\n", lambda n: f"    m{n}: [1,2,3,4,5,6,7,8,9]\n", f"  steps:\n   - run: {_RUN}" + "".join(f"${{{{ matrix.m{n} }}}}" for n in range(900)) + "\n"),
+    "workflow, steps": text(".github/workflows/a.yml", _WORKFLOW + "  steps:\n", lambda n: f"   - run: {_RUN}o\n"),
+    "gitlab, extends": text(".gitlab-ci.yml", "", lambda n: f"j{n}:\n  extends: [j{n + 1}, j{n + 1}]\n  script: [{_RUN}o]\n"),
+    "gitlab, references": text(".gitlab-ci.yml", "j:\n  script:\n", lambda n: "    - !reference [j, script]\n", f"    - {_RUN}o\n"),
+    "skypilot, growth": text("task.yaml", "envs:\n A0: x\n", lambda n: f" A{n + 1}: $A{n}$A{n}\n", f"run: |\n {_RUN}$A2000\n"),
+    "kubernetes, containers": text("job.yaml", "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n", lambda n: "   - name: a\n     command: [torchrun, t.py, --fp16, 'True', --bf16, 'True']\n"),
+    "kubernetes, files": text("job.yaml", "apiVersion: v1\nkind: ConfigMap\ndata:\n", lambda n: f"  a{n}.yaml: |\n    stage: sft\n    fp16: true\n    bf16: true\n"),
+}  # fmt: skip
+"""Texts around a command: of make, just, Docker, GitHub, GitLab, SkyPilot and Kubernetes."""
+
 CLASSES: dict[str, dict[str, Attack]] = {
     "growing text": GROWING_TEXT,
     "self-containing values": SELF_CONTAINING,
@@ -514,4 +548,5 @@ CLASSES: dict[str, dict[str, Attack]] = {
     "runs in a file": RUNS,
     "unknown keys": UNKNOWN_KEYS,
     "scripts": SCRIPTS,
+    "recipes": RECIPES,
 }

@@ -44,6 +44,8 @@ SHOWN = {
         "lora_target_modules:\n  - q_proj\n  - v_proj", "bf16: true  # mixed precision", "deepspeed: ds.json", "my_number: 17",
         "lr: 1e-5  # stablint: ignore[L122] marmalade",
         "fsdp_config: {fsdp_offload_params: true}",
+        "strategy: fsdp", "trainer:\n  accelerator: gpu", "allenai/tulu-v2-sft-mixture: 326154", "checkpointing_steps: epoch", "field_messages: conversations",
+        "seed: 1  # optionally might have model_type or tokenizer_type",
     ],
     "json": ['{"optimizer": {"type": "AdamW", "params": {"lr": 3e-5}}}', '{"output_dir": "marmalade", "mine": 4}', '{"train_batch_size": "auto"}'],
     "python": [
@@ -55,6 +57,8 @@ SHOWN = {
         "torchrun --nproc_per_node 8 marmalade.py --bf16 True", "accelerate launch train.py --output_dir marmalade",
         'python train.py --optim "adamw_torch" $MARMALADE',
         "#SBATCH --job-name=marmalade",
+        "export MPLBACKEND=Agg NCCL_DEBUG=INFO", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True torchrun train.py", "export HF_HOME='./cache/'",
+        "train.py --text_mode raw --accelerator gpu",
     ],
     "notebook": ['    "args = TrainingArguments(output_dir=\\"marmalade\\")\\n",'],
     "toml": ['optim = "adamw_torch"', 'output_dir = "marmalade"', "learning_rate = 1e-5", "# mixed precision"],
@@ -108,6 +112,24 @@ def test_show_hides_it_in_the_environment(
     for kind in ("full", "json"):
         assert main(["show", "run.sh", "--isolated", "--output-format", kind]) == 0
         assert WORD not in capsys.readouterr().out
+
+
+def test_a_variable_of_a_runtime_that_names_a_secret_is_hidden() -> None:
+    for name in ("VLLM_API_KEY", "HF_HUB_TOKEN", "RAY_REDIS_PASSWORD", "SLURM_JWT"):
+        assert WORD not in veiled(f"export {name}={WORD}", "shell")
+
+
+def test_the_sentence_of_an_undeclared_flag_names_its_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train_sft.py").write_text(
+        "import argparse\nfrom transformers import TrainingArguments, Trainer\nparser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--lr", type=float)\nargs = parser.parse_args()\nTrainer("m", args=TrainingArguments("out", learning_rate=args.lr)).train()\n'
+    )
+    (tmp_path / "run.sh").write_text("python train_sft.py --lr 1e-5 --base-model-hf y\n")
+    assert main(["check", ".", "--isolated", "--output-format", "concise"]) == 1
+    assert "`--base-model-hf` is no option of the parser in `train_sft.py`" in capsys.readouterr().out
 
 
 NAMED = {
