@@ -93,7 +93,7 @@ class Join:
         if template.symptom:
             least = POSSIBLE if template.several else LIKELY
             listed = match.gaps.get(template.about, "")
-            chosen = sorted(_names(listed), key=listed.find)[:1]
+            chosen = _in_order(_names(listed), listed)[:1]
             for cause in self._of_sickness(
                 self._known.symptoms[template.symptom], match.line, match.text, match.times, least
             ):
@@ -137,7 +137,7 @@ class Join:
             cause = self._unproven(rule, confidence, match.line, match.text, match.times, because)
             if names:
                 listed = match.gaps[template.about]
-                setting, file, line = self._named(sorted(names, key=listed.find))
+                setting, file, line = self._named(_in_order(names, listed))
                 cause = cause._replace(setting=setting, file=file or cause.file, line=line or cause.line)
             yield cause
 
@@ -338,6 +338,11 @@ def _ordered(found: list[Cause]) -> list[Cause]:
 def _names(text: str) -> frozenset[str]:
     """The settings that a gap lists: `['--train_type', 'sft']`, `loss_scale Extra inputs are not permitted`."""
     return frozenset(_last(name) for name in _NAME.findall(text))
+
+
+def _in_order(names: frozenset[str], listed: str) -> list[str]:
+    """Of two that begin at one place the longer."""
+    return sorted(names, key=lambda name: (listed.find(name), -len(name)))
 
 
 def _last(setting: str) -> str:

@@ -103,6 +103,9 @@ class Watch:
         self._signs: dict[str, _Sign] = {}
         self._losses = _Window()
         self._jumped = _Sign()
+        self._began: float | None = (
+            None  # the first preference loss; Steady learns a form from a row that was read by itself
+        )
         self._zeros = 0
         self._first_zero: Row | None = None
         self._nans = 0
@@ -214,7 +217,9 @@ class Watch:
             return
         preference = "rewards/margins" in row.values
         if preference:
-            if loss > 2 * _LN2:
+            began = self._began = loss if self._began is None else self._began
+            # Releases that add the losses of accumulated batches up begin at a multiple of ln 2, and fall from there.
+            if loss > 2 * _LN2 and loss > began:
                 sign = self._seen("above-chance", row)
                 if sign.times >= 2 and sign.worst is not None:
                     self._tell("divergence", sign.worst.line, sign.worst.text, renew=True)

@@ -219,9 +219,17 @@ def _outputs(cells: list[object], data: bytes) -> list[Block]:
                         (n for n in range(number - 1, min(len(lines), number + 2000)) if inside and inside in lines[n]),
                         None,
                     )
-                    if near is not None:
-                        number = near + 1
-                    found.append(Block(number, piece.encode("utf-8", "replace") + b"\n"))
+                    if near is None and not piece and number < len(lines) and lines[number].strip().startswith('"\\n"'):
+                        near = number
+                    line = number if near is None else near + 1
+                    data = piece.encode("utf-8", "replace") + b"\n"
+                    if found and line == found[-1].first + found[-1].data.count(
+                        b"\n"
+                    ):  # a message may go on in the next line
+                        found[-1] = found[-1]._replace(data=found[-1].data + data)
+                    else:
+                        found.append(Block(line, data))
+                    number = line
     return found
 
 
