@@ -55,8 +55,11 @@ class Rules(Collection[Hazard]):
 
 def needs_of(hazards: tuple[Hazard, ...]) -> list[tuple[frozenset[str], int]]:
     """Facts of which one must be stated, each set with the hazards (bit n is the n-th) that say nothing of a run that states none of them."""
-    bits = {hazard.id: 1 << number for number, hazard in enumerate(hazards)}
-    ours = [bits.get(hazard.id, 0) for hazard in load()]
+    given = {hazard.id: (hazard.when, 1 << number) for number, hazard in enumerate(hazards)}
+    ours = []
+    for hazard in load():
+        when, bit = given.get(hazard.id, (None, 0))
+        ours.append(bit if when == hazard.when else 0)  # of other conditions nothing is known
     found: dict[frozenset[str], int] = {}
     for _, _, facts, numbers in knowledge.load("waking")["clauses"]:
         mask = sum(ours[number] for number in numbers)
