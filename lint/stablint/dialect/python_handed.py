@@ -240,8 +240,18 @@ def _towers(document: Document, module: Module, trainer: Call) -> Iterator[State
     if tower is not None and not tower.conditional:
         # safe: the word stands wherever the token is said
         known = "from_encoder_decoder_pretrained" not in tower.name or "decoder_start_token_id" in text
+        known = known or "decoder_input_ids" in text
         hidden = None if known else unseen(document, module, (tower, _model(trainer)), trainer)
+        hidden = hidden or _rows_elsewhere(document, module, trainer) or _collated_elsewhere(trainer)
         yield _called(document, "decoder_knows_its_start", unless(hidden, known), tower)
+
+
+def _collated_elsewhere(trainer: Call) -> Unknown | None:
+    """Why nobody can say which keys a batch has: what puts it together is no class of a library's."""
+    collator = trainer.arguments.get("data_collator")
+    if collator is None or (isinstance(collator, Call) and not collator.local and "DataCollator" in collator.name):
+        return None
+    return Unknown("what puts the batch together is the program's own")
 
 
 def _of_sentences(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
@@ -525,11 +535,17 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
             yield _called(document, "sampler_shards_too", True, sampler)
             break
     # safe: every loader is called so, but one that another function makes, or that is handed over by a name that says nothing
-    if prepared and not any(_may_be_loader(one) for one in prepared) and "dataloader" not in text.lower():
+    edited = seen_in(_EDITS_PLUGIN, document)
+    if (
+        prepared
+        and not any(_may_be_loader(one) for one in prepared)
+        and "dataloader" not in text.lower()
+        and not edited
+    ):
         hidden = unseen(document, module, (), engine, called="accelerator|engine")
         yield _called(document, "prepares_no_loader", unless(hidden, True), engine)
     for one in prepared:
-        if isinstance(one, Call) and python_kinds.is_optimizer(one) and "Dummy" not in one.name:
+        if isinstance(one, Call) and python_kinds.is_optimizer(one) and "Dummy" not in one.name and not edited:
             yield _called(document, "prepares_optimizer", True, one)
             break
     saved = next((c for c in module.calls if last_word(c.name) == "save_pretrained" and isinstance(c.receiver, Call)
@@ -542,6 +558,11 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
         yield from _schedule(document, module, engine)
 
 
+# The plugin's file as it was read, which a program may change before `prepare` looks at it: `plugin.deepspeed_config["train_…"] = 4`.
+_EDITS_PLUGIN = re.compile(
+    r"deepspeed_config(?:\[[^\]\n]{1,80}\]){1,4}[ \t]{0,8}=(?!=)|deepspeed_config\.(?:pop|update|setdefault|clear)\("
+    r"|hf_ds_config\.config\b|\bdel[ \t][^\n]{0,80}deepspeed_config"
+)
 _STEPS = re.compile(r"(?:torch\.optim|bitsandbytes\.optim|deepspeed\.ops|accelerate|transformers|peft|torch\.nn)\.\w")
 
 

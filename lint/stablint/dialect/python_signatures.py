@@ -1,7 +1,7 @@
 """Calls of libraries' functions and classes that some release's signature does not take (run/signatures.py), as facts of the program.
 
 `launch.calls.missing.N`, `launch.calls.surplus.N`, `launch.calls.twice.N`: the Nth call as `[name, sure, places, names …]`; `launch.calls.unknown.N.NAME`:
-one of its arguments. Sure is what no branch makes, nothing catches and nobody has put another function in the place of.
+one of its arguments. Sure is what no branch and no unused function makes, nothing catches and nobody has put another function in the place of.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _is_replaced(document: Document, call: Call) -> bool:
 def _of(document: Document, number: int, call: Call, known: Callable) -> Iterator[Statement]:
     names = tuple(dict.fromkeys(entry.key for entry in call.arguments.entries))
     handed = Handed(len(call.positional), names)
-    sure = not (call.attempt or call.conditional)
+    sure = not (call.attempt or call.conditional or call.doubtful)
     value = [known.name, sure, handed.places, *names]
     wrong = [misfit(signature, handed) for signature in known.ever()]
     at = call.name_start, call.name_end

@@ -407,9 +407,10 @@ def accelerator_made(w: World) -> Answer:
 
 
 def model_loaded_first(w: World) -> Answer:
-    """Is the model loaded before the arguments are made, so that it is loaded as if no ZeRO-3 were configured?"""
-    name = "launch.done.model_before_arguments"
-    return Answer(w.stated(name) is True, (name,))
+    """Is the model loaded before the arguments are made, or with accelerate's switch off, so that it is loaded as if no ZeRO-3 were configured?"""
+    name, switch = "launch.done.model_before_arguments", "accelerate.deepspeed_config.zero3_init_flag"
+    switched_off = w.stated(switch) is False and not w.is_stated("training.deepspeed")
+    return Answer(w.stated(name) is True or switched_off, (switch if switched_off else name,))
 
 
 def encoder_decoder(w: World) -> Answer:

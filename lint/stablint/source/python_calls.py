@@ -92,6 +92,7 @@ class Calls(Constants):
             conditional=conditional, own=frozenset((*own, *added)), local=self._is_local(node.func, scope),
             switch=self._switch(found) if found is not None and name.endswith(_SWITCHED) else None, late=late,
             attempt=found is not None and is_made(name) and (self._may_be_spared(found) or self._is_another(node, name, scope)),
+            doubtful=found is not None and "." in name and self._is_doubtful(node, name, scope, found),
             methods=methods,
         )  # fmt: skip
         return self.weigh(result, [*positional, *(entry.value for entry in entries)])
@@ -137,6 +138,23 @@ class Calls(Constants):
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or function.decorator_list:
             return False
         return self._is_program() and len(self._words(function.name)) < 2
+
+    def _is_doubtful(self, node: ast.Call, name: str, scope: Scope, found: FoundCall) -> bool:
+        """Whether nobody can say that the program comes there and fails there: it may go on, or the place is one that this file does not use."""
+        if not is_made(name) and (self._may_be_spared(found) or self._is_another(node, name, scope)):
+            return True
+        inner: Scope | None = found.scope
+        while inner is not None and inner.kind != "module":
+            if inner.deferred or (inner.node is not None and not self._is_used(inner.node, inner.parent)):
+                return True
+            inner = inner.parent
+        return False
+
+    def _is_used(self, defined: ast.FunctionDef | ast.ClassDef, scope: Scope | None) -> bool:
+        """Whether the file names it a second time, or a decorator or a class that it derives from may call it."""
+        owner = scope.node if scope is not None and scope.kind == "class" else None
+        overrides = isinstance(owner, ast.ClassDef) and (bool(owner.bases) or defined.name.startswith("__"))
+        return overrides or bool(defined.decorator_list) or len(self._words(defined.name)) > 1
 
     def _is_program(self) -> bool:
         if self._program is None:

@@ -238,6 +238,7 @@ class Names:
 
     def lambda_(self, node: ast.Lambda, scope: Scope, conditional: bool, _: str | None) -> None:
         inner = self._parameters(node.args, scope)
+        inner.deferred = True
         self._later((*node.args.defaults, *node.args.kw_defaults), scope, conditional)
         self._later((node.body,), inner, False)
 

@@ -31,6 +31,7 @@ class Scope:
         self.kind = kind  # module, function or class
         self.parent = parent
         self.node: ast.FunctionDef | ast.ClassDef | None = None  # where it has a name
+        self.deferred = False  # a lambda's: whoever is given it calls it, or nobody
         self.loops: list[tuple[Position, Position]] = []  # what is bound in one may hold at any place of it
         self.bindings: dict[str, list[Binding]] = {}
         self.elsewhere: dict[str, Scope] = {}  # names declared `global` or `nonlocal`

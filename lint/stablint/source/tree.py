@@ -106,6 +106,7 @@ class Call(NamedTuple):
     # Attributes that are set when the object is made already: `*` for any, `args.x` for one of a trainer's arguments.
     late: frozenset[str] = frozenset()
     attempt: bool = False  # a refusal is caught, or another release takes another branch
+    doubtful: bool = False  # the same of any call by a dotted name, or it stands in what the file does not use
     methods: frozenset[str] = frozenset()  # those of the program's own classes that it is of
 
 
