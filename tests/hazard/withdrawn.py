@@ -32,8 +32,10 @@ class Change(NamedTuple):
         own = [name for name in files if name.endswith(ENDINGS[self.of])]
         if not own or (self.said.get("only") and dialect not in self.said["only"]):
             return None
-        if self.of == "keyed":
+        if self.of == "keyed" and "with" in self.said:
             return self._joined(files, own, dialect)
+        if self.of == "keyed" and len(files) != 1:
+            return None
         if self.of == "shell" and any(not name.endswith(".sh") for name in files):
             return None  # the fault may stand in a file that lies there whatever the script does
         changed = {name: self._text(files[name]) for name in own}
@@ -49,16 +51,24 @@ class Change(NamedTuple):
         if self.said.get("native") and train is None:
             return None
         train = (train or "").replace("{file}", own[0])
+        each = (
+            "".join(_filled(self.said["each"], key, n) for n, key in enumerate(_keys(files[own[0]])))
+            if "each" in self.said
+            else ""
+        )
         more = {
-            name: text.replace("{file}", own[0]).replace("{train}", train) for name, text in self.said["with"].items()
+            name: text.replace("{file}", own[0]).replace("{train}", train).replace("{each}", each)
+            for name, text in self.said["with"].items()
         }
         return {**files, **more, ".git/HEAD": ""}
 
     def _text(self, text: str) -> str | None:
         if "code" in self.said:
             return _around(self.said["code"], text, self.of == "python")
+        if "holes" in self.said:
+            return _with_holes(self.said, text, self.of)
         if "command" in self.said:
-            return _commands(self.said["command"], text)
+            return _commands(self.said["command"], text, self.said.get("again", ""))
         if "swap" in self.said:
             found = re.sub(*self.said["swap"], text)
             return None if found == text else found
@@ -92,7 +102,64 @@ def _around(template: str, text: str, python: bool) -> str | None:
 _COMMAND = re.compile(r"^(?![#\s])(?P<words>(?:[^\\\n]|\\[\s\S])+)$", re.M)
 
 
-def _commands(template: str, text: str) -> str | None:
+def _filled(template: str, key: str, number: int) -> str:
+    return template.replace("{key}", key).replace("{number}", str(number))
+
+
+def _keys(text: str) -> list[str]:
+    """The settings of a file, nested ones with dots; lists are one."""
+    found: list[str] = []
+
+    def walk(value: Any, above: str) -> None:
+        if isinstance(value, dict) and value:
+            for key, inner in value.items():
+                walk(inner, f"{above}.{key}" if above else str(key))
+        elif above:
+            found.append(above)
+
+    walk(yaml.safe_load(text), "")
+    return found
+
+
+# A scalar behind its key, by language. Places that start a list or a mapping are no values.
+_VALUES = {
+    "keyed": re.compile(
+        r"""(?P<key>["']?[\w.-]+["']?):(?P<gap>[ ]+)(?P<value>"[^"\n]*"|'[^'\n]*'|[^\s\[\]{}&*|>#,"'][^\n#,\]}]*?)(?=[ ]*(?:[,\]}#\n]|$))"""
+    ),
+    "python": re.compile(
+        r"""(?<=[(\s,])(?P<key>\w+)(?P<gap>=)(?P<value>"[^"\n]*"|-?\d[\w.+-]*|True|False|None)(?=[,)\s])"""
+    ),
+    "shell": re.compile(
+        r"""(?<=[\s])(?P<key>--[\w.-]+|\+{0,2}[\w.]+)(?P<gap>[ =])(?P<value>"[^"\n]*"|'[^'\n]*'|[^\s"'$-][^\s"']*)(?=\s|$)"""
+    ),
+}
+
+
+def _with_holes(said: dict[str, Any], text: str, language: str) -> str | None:
+    """A hole in the place of each value but of the names of classes, methods and files, by which the whole is recognised."""
+    count = iter(range(1_000_000))
+
+    def hole(found: re.Match[str]) -> str:
+        key = found["key"].strip("\"'-")
+        if _NAMES.search(key) or (language == "shell" and found["gap"] == " " and not found["key"].startswith("--")):
+            return found[0]
+        written = _filled(said["holes"], key, next(count))
+        if language == "keyed" and (text.lstrip().startswith("{") or written.startswith(("{{", "<"))):
+            written = f'"{written}"'
+        return found["key"] + (":" if language == "keyed" else "") + found["gap"] + written
+
+    if language == "python" and ("__future__" in text or '"""' in text):
+        return None
+    made = _VALUES[language].sub(hole, text)
+    return None if made == text else said.get("more", "") + made
+
+
+_NAMES = re.compile(
+    r"(?i)type$|^(?:stage|adapter|rl|name|class_path|_component_|base_model|model|path|config|m|config_file|train_type|tuner)$|_path$|_name$|file|dataset|template"
+)
+
+
+def _commands(template: str, text: str, again: str = "") -> str | None:
     """The last command of a script, which is the one that trains."""
     if "<<" in text or "|" in text or ";" in text:
         return None
@@ -103,7 +170,14 @@ def _commands(template: str, text: str) -> str | None:
     words = last["words"].strip()
     if template.startswith(("#", "echo")) and re.match(r"(?:\w+=\S+ )+", words) and template.startswith("echo"):
         return None
-    written = template.replace("{command}", words)
+    said = re.split(r"\S+\.py\s|\s-m\s+\S+\s", words)[-1]
+    names = re.findall(r"(?:^|\s)(--[\w.-]+(?=[ =])|\+{0,2}[\w.]+=)", said)
+    more = "".join(
+        f" {name}{'' if name.endswith('=') else ' '}{_filled(again, name, number)}" for number, name in enumerate(names)
+    )
+    if again and not more:
+        return None
+    written = template.replace("{command}", words).replace("{again}", more)
     if template.startswith("#"):
         written = written.replace("\n", "\n# ")
     return text[: last.start()] + written + text[last.end() :]

@@ -483,6 +483,8 @@ def _attributes_of(node: ast.expr) -> str | None:
 def _ends(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Raise):
         return True
+    if isinstance(statement, ast.Assert):
+        return isinstance(statement.test, ast.Constant) and not statement.test.value
     called = statement.value.func if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
     return called is not None and (dotted(called) or [""])[-1] in _ENDS
 

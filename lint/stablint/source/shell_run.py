@@ -41,6 +41,7 @@ _DEEPEST_CALL = 5
 _A_CALL = 4  # commands that a call counts for, however short the function is
 _DECLARES = frozenset({"export", "declare", "typeset", "readonly", "local"})
 _ENDS = frozenset({"exit", "return", "break", "continue"})
+_FAILS = _ENDS | {"false", "kill", "die", "fail", "abort", "error"}
 _POSITIONS = "123456789"
 
 
@@ -63,6 +64,7 @@ class Runner:
         self.test: Test | None = None  # what stands in front of `&&`
         self.over = False  # behind an `exit` of the whole script
         self.uncalled = 0  # functions that nothing calls and that are gone through all the same
+        self.outlived = False  # another command takes its place where it fails: `… || true`
         self.sure = False  # the command there fails only where the whole script is of no use
 
     def command(self, words: tuple[Word, ...], environment: list[Entry], item: Simple) -> None:
@@ -86,9 +88,18 @@ class Runner:
         raise NotImplementedError
 
     def is_idle(self) -> bool:
-        """Whether the script as it stands does not come here."""
+        """Whether the script as it stands does not come here, or comes past it."""
         never = (block.taken is False and not block.defaulted and not block.filled for block in self.state.blocks)
-        return self.over or self.uncalled > 0 or any(never)
+        return self.over or self.uncalled > 0 or self.outlived or any(never)
+
+    def _is_outlived(self, at: int, end: int) -> bool:
+        """Whether the script knows what to do where the command is refused, and is no worse for it. What ends the script there, or calls a function
+        that may, is no such thing, and blocks are not looked into."""
+        after = self.script.items[at + 1] if at + 1 < end else None
+        if not isinstance(after, Simple) or after.joint != "||" or not after.words:
+            return False
+        word = after.words[0].plain() if isinstance(after.words[0], Word) else ""
+        return bool(word) and word not in self.functions and word not in _FAILS
 
     def _run(self, at: int, end: int) -> None:
         while at < end:
@@ -99,6 +110,7 @@ class Runner:
                     start = next((word.start for word in item.words), 0)
                     self.state.spent.reached(limits.COMMANDS, start, start)
                     return
+                self.outlived = self._is_outlived(at, end)
                 self._simple(item)
             elif isinstance(item, Open) and item.kind == "function":
                 close = self.script.ends.get(at, end)

@@ -153,7 +153,7 @@ class Command(NamedTuple):
 
     `flags` holds the flags in order, keys without their leading dashes; `positionals` the words that belong to no flag;
     `environment` the assignments in front of it and the exports before it; `folder` where the script has gone to by then (`cd`), from its own.
-    `idle`: the script as it stands never runs it.
+    `idle`: the script as it stands never runs it, or goes on where it fails.
     """
 
     words: tuple[str, ...]
