@@ -142,8 +142,8 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         base = {**base, **{fact.name: fact for fact in options.live.facts}}
         linked |= {part.fragment.dialect for part in parts if part.fragment.dialect in ROLE_DIALECT}
     scopes, classes = _scopes(parts, linked, options.assumed), _classes(parts)
-    if not brought:
-        scopes |= dict.fromkeys(_unread(parts, explicit), OPEN)
+    # Beside a configuration that the framework brings, a flag of its own may say one key of DeepSpeed's: the rest is not absent.
+    scopes |= {"deepspeed": OPEN} if brought else dict.fromkeys(_unread(parts, explicit), OPEN)
     by_spelling = releases.is_known() and framework in _OWN_ARGUMENTS and scopes.get("training") != PRESUMED
     if by_spelling:
         releases = spelled(explicit, classes)
