@@ -22,6 +22,7 @@ def compile_signatures(folder: Path) -> dict[str, object]:
         rows[package] = {
             "library": document["library"],
             "releases": [[list(release_key(version)), version] for version in order],
+            "methods": sorted({name.rpartition(".")[2] for name in document["calls"] if "." in name}),
         }
         for name, spans in document["calls"].items():
             if name.rpartition(".")[2][:1].isupper() and any(not span["takes"] for span in spans):

@@ -13,7 +13,7 @@ from stablint.dialect import python_kinds
 from stablint.dialect.fragment import last_word
 from stablint.dialect.python_seen import seen_in
 from stablint.run.fact import Explicit, Place, Statement
-from stablint.run.signatures import Callable, Handed, callable_of, misfit
+from stablint.run.signatures import Callable, Handed, callable_of, is_method_of, misfit
 from stablint.source.tree import Call, Document, Entry, Module, Scalar
 
 _PACKAGES = frozenset(
@@ -55,7 +55,9 @@ def _called(call: Call) -> Callable | None:
             return None
         word = last_word(call.name)
         own = callable_of(f"{made.name}.{word}")
-        return own or (callable_of(f"transformers.Trainer.{word}") if owner in python_kinds.TRAINERS else None)
+        if own is not None or owner not in python_kinds.TRAINERS or is_method_of(made.name.partition(".")[0], word):
+            return own  # a trainer of another package inherits what no class of that package defines anew
+        return callable_of(f"transformers.Trainer.{word}")
     return callable_of(call.name) if call.name.partition(".")[0] in _PACKAGES else None
 
 

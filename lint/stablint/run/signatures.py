@@ -153,3 +153,9 @@ def callable_of(name: str) -> Callable | None:
     label = f"{words[0]}.{last}" if words[0] in _APART else last
     spans = table.get(f"{package}.{label}")
     return Callable(f"{package}.{label}", about, spans) if spans is not None else None
+
+
+def is_method_of(package: str, word: str) -> bool:
+    """Whether some class of the package has a method of its own of that name."""
+    about = rows("signatures").get(package)
+    return about is not None and word in about["methods"]
