@@ -131,7 +131,8 @@ def _judged(case: Case, code: int, problem: str, out: str, err: str) -> Iterator
         return
     if code not in (0, 1, 2):
         yield f"exit code {code}"
-    for line in (*err.splitlines(), *out.splitlines()):
+    listed = () if case.command[0] == "rules" else out.splitlines()  # a list of all rules names that of faults as well
+    for line in (*err.splitlines(), *listed):
         if _FAULTS.search(line):
             yield line[:300]
     if code == 2 and not err.strip() and not out.strip():
