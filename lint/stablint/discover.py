@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from stablint.language import gettext
@@ -94,21 +95,36 @@ def files(paths: list[str], base: str, missed: Missed | None = None) -> Iterator
     yield from sorted(found.items())
 
 
-def _walk(folder: str, missed: Missed) -> Iterator[str]:
+_CROWDED = 2_000  # entries, above which a folder holds data
+
+
+def within(folder: str, entries: int) -> list[str]:
+    """The files of a folder that a check would read, folder by folder from the top until so many entries were listed; in the same order always."""
+    return sorted(_walk(folder, [], entries))
+
+
+def _walk(folder: str, missed: Missed, entries_left: int | None = None) -> Iterator[str]:
+    """With `entries_left` from the top, else each folder to its end."""
     from stablint.source import gitignore  # only where a folder is named
 
     root = os.path.realpath(root_of(folder))
     top = repository(folder)
     git = gitignore.Repository(top) if top is not None else None
-    pending = [(folder, git.above(folder) if git is not None else ())]
+    pending = deque([(folder, git.above(folder) if git is not None else ())])
     while pending:
-        current, rules = pending.pop()
+        current, rules = pending.pop() if entries_left is None else pending.popleft()
         try:
             with os.scandir(current) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             missed.append((current, Refusal(f"not read: {source_text.why(error, current)}")))
             continue
+        if entries_left is not None:
+            entries_left -= min(len(listed), _CROWDED)
+            if entries_left < 0:
+                return
+            if len(listed) > _CROWDED and current != folder:
+                continue
         if current != folder and (library := _carried(current, [entry.name for entry in listed])):
             missed.append((current, CARRIED.format(library)))
             continue
@@ -129,7 +145,7 @@ def _walk(folder: str, missed: Missed) -> Iterator[str]:
                 yield entry.path  # whoever reads it is told why it cannot be
             elif entry.name.startswith(".stablint-") and entry.name.endswith(".journal"):
                 missed.append((entry.path, HALF_DONE))
-        pending.extend((path, rules) for path in reversed(folders))
+        pending.extend((path, rules) for path in (folders if entries_left is not None else reversed(folders)))
 
 
 def _carried(folder: str, names: list[str]) -> str:

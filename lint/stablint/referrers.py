@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable
-from itertools import islice
 
 from stablint import discover
 
-_FILES = 20_000  # of a repository are searched at most
+_ENTRIES = 20_000  # of a repository's folders are looked at, from the top
 _BYTES = 1_000_000  # of a file
 _FOUND = 200
 _INNER = frozenset(bytes([code]) for code in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
@@ -25,7 +24,7 @@ def referrers(paths: Iterable[str], root: str, known: Container[str] = ()) -> li
     if not names:
         return []
     found = []
-    for path, _ in islice(discover.files([root], root), _FILES):
+    for path in discover.within(root, _ENTRIES):
         if path in known:
             continue
         text = content(path)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from itertools import islice
 
 from stablint import discover
 from stablint.assemble.files import Files
 from stablint.dialect.packages import PACKAGES
 
-_FILES = 5_000  # of a repository are looked at
+_ENTRIES = 20_000  # of a repository's folders are looked at, from the top: data sets of a million files lie in some
 LOADS = re.compile(rb"\b(?:json|yaml|toml|tomllib)\.(?:safe_|full_|unsafe_)?loads?\(|\bOmegaConf\.load\(|\bBox\.from_")
 # What makes an object with attributes of what was loaded.
 OBJECTS = re.compile(
@@ -27,7 +26,7 @@ def programs_of(root: str, files: Files) -> tuple[str, ...]:
     """Python files and notebooks of a repository that are neither tests nor a copy of a framework; looked for once. What a test writes down and
     takes apart is its own example."""
     if root not in files.programs:
-        found = [path for path, _ in islice(discover.files([root], root), _FILES)]
+        found = discover.within(root, _ENTRIES)
         inner = ((path, path[len(root) :]) for path in found if path.endswith((".py", ".ipynb")))
         files.programs[root] = tuple(path for path, name in inner if not (_TESTS.search(name) or _of_a_framework(name)))
         files.scripts[root] = tuple(path for path in found if path.endswith(_SHELL))
