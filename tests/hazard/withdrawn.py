@@ -170,8 +170,11 @@ def _commands(template: str, text: str, again: str = "") -> str | None:
     words = last["words"].strip()
     if template.startswith(("#", "echo")) and re.match(r"(?:\w+=\S+ )+", words) and template.startswith("echo"):
         return None
-    said = re.split(r"\S+\.py\s|\s-m\s+\S+\s", words)[-1]
-    names = re.findall(r"(?:^|\s)(--[\w.-]+(?=[ =])|\+{0,2}[\w.]+=)", said)
+    said = re.split(r"\s-m\s+(?!torch\.|accelerate\.|deepspeed)\S+\s", words, maxsplit=1)[
+        -1
+    ]  # a module that is no launcher
+    said = re.split(r"\S+\.py\s|\s-m\s+\S+\s", words)[-1] if said == words else said
+    names = re.findall(r"(?:^|\s)['\"]?(--[\w.-]+(?=[ =])|\+{0,2}[\w.]+=)", said)
     more = "".join(
         f" {name}{'' if name.endswith('=') else ' '}{_filled(again, name, number)}" for number, name in enumerate(names)
     )

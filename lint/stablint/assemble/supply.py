@@ -106,11 +106,19 @@ def extra_flags_of(flags: tuple[str, ...]) -> Iterator[Statement]:
             yield Statement(one.fact, one.value, one.raw, Supplied(f"-- --{setting}"))
 
 
+_STARTED = ("llamafactory", "axolotl", "ms-swift", "openrlhf")
+"""Frameworks whose files a command of their own is given, whose installation brings the libraries that it takes: what a file beside theirs
+states, and does not name them, may be another program's."""
+
+
 def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Releases, dict[str, str]]:
     """The releases that the run may use, and where each library's were said: the options, then what the texts of the run install and
     ask for by themselves, then the files beside them."""
     releases = Releases.known()
     pins = dict(files.requirements(parts[0].fragment.block.document.text.path))
+    dialects = {part.fragment.dialect for part in parts}
+    if any(name in dialects and name not in pins for name in _STARTED):
+        pins = {name: pin._replace(presumed=True) for name, pin in pins.items()}
     for text, format, notebook in _texts(parts):
         if notebook or format in ("shell", "python", "notebook"):
             # a command that is commented out says nothing where a file says it

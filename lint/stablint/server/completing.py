@@ -106,9 +106,9 @@ class _Open(NamedTuple):
 
 
 _TEXTS = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|#[^\n]*")
-_CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\Z")
+_CALLED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]{0,199})\s{0,50}\Z")
 _TYPE = re.compile(r"\btype\s*=\s*([A-Za-z_][\w.]*)")
-_KEYWORD = re.compile(r"(\w+)\s*=(?!=)")
+_KEYWORD = re.compile(r"\b(\w{1,100})\s{0,50}=(?!=)")
 _ARGUMENT = re.compile(r"(?:\A|,)\s*\w*\Z")
 _WORD = re.compile(r"(?:\A|,)\s*(?P<key>\w+)\s*=\s*(?P<quote>[\"']?)[\w.-]*\Z")
 
