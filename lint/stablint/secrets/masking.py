@@ -103,9 +103,19 @@ def lines_of(secret: str) -> Iterator[str]:
             yield line
 
 
-@lru_cache(maxsize=64)
+_SCANNED: dict[tuple[int, int, str], _Scanned] = {}
+_MOST = 4_096  # texts; by their hashes, so that none is kept for it
+
+
 def _cached(text: str, language: str) -> _Scanned:
-    return _scan(text, language)
+    """What an editor checks again names a hundred files that are as they were."""
+    key = hash(text), len(text), language
+    found = _SCANNED.get(key)
+    if found is None:
+        if len(_SCANNED) >= _MOST:
+            del _SCANNED[next(iter(_SCANNED))]
+        found = _SCANNED[key] = _scan(text, language)
+    return found
 
 
 @lru_cache(maxsize=16)
