@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import pytest
+
+from tests.sampling import is_sampled
 
 
 class Case(NamedTuple):
@@ -28,11 +29,11 @@ def each(groups: Mapping[str, list[Case]], one_in: int = 1) -> Callable[[Callabl
     """Makes a test a group of a law whose first arguments are the values of a case; the others are fixtures, and `tmp_path` a folder of the case.
 
     All cases are tried; the failure names those that do not hold. With `one_in`, all but one in so many cases are a test of their own, marked
-    `slow`: which ones is decided by their names, so that a case that is added moves no other in or out.
+    `slow` (sampling.py).
     """
     chosen = []
     for group, cases in groups.items():
-        now = [case for case in cases if zlib.crc32(case.name.encode()) % one_in == 0]
+        now = [case for case in cases if is_sampled(case.name, one_in)]
         later = [case for case in cases if case not in now] if len(now) < len(cases) else []
         if now:
             chosen.append(pytest.param(now, id=group))

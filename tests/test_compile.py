@@ -166,6 +166,16 @@ def test_a_table_that_was_lost_is_made_again(sources, target):
     assert tables(target) == first
 
 
+def test_what_is_made_again_is_not_written_into_what_others_still_read(sources, target, tmp_path):
+    lost, other = sorted((target / "fields").iterdir())[:2]
+    os.link(other, tmp_path / "still read")
+    lost.unlink()
+    add_a_comment(sources)
+    compile_all(str(sources), str(target))
+    assert lost.exists()
+    assert not os.path.samefile(tmp_path / "still read", other)
+
+
 def test_a_broken_hazard_leaves_the_last_tables(sources, target):
     first = tables(target)
     one_of(sources / "hazards").write_text("id: [", encoding="utf-8")

@@ -163,17 +163,15 @@ class _Contents(Mapping[str, Any]):
 
 
 def _taken_over(folder: Path, files: list[str], contents: _Contents) -> bool:
-    try:
-        for file in files:
-            place = contents.take(file)
-            try:
-                os.link(folder / file, place)
-            except FileNotFoundError:
-                return False
-            except OSError:  # a file system without links
-                shutil.copyfile(folder / file, place)
-    except FileNotFoundError:  # somebody takes things out of the folder
+    """Not where one of them is missing: then all are made again, and none is written through a link to what others still read."""
+    if not all((folder / file).is_file() for file in files):
         return False
+    for file in files:
+        place = contents.take(file)
+        try:
+            os.link(folder / file, place)
+        except OSError:  # a file system without links
+            shutil.copyfile(folder / file, place)
     return True
 
 

@@ -3,7 +3,6 @@ makes no error, whatever framework its keys look like, but for what is wrong wit
 
 from __future__ import annotations
 
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from stablint.hazard import model
 from stablint.house import told, write
 from stablint.inspect import inspect
 from tests.runs import inspected
+from tests.sampling import sampled
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
 SAMPLE = 3  # of so many hazards one is tried by default; all of them under `-m slow`
@@ -42,12 +42,7 @@ def errors(files: dict[str, str], options: Any, folder: Path) -> set[str]:
 @pytest.mark.parametrize("program", [{}, {"own.py": PROGRAM}], ids=["not at hand", "at hand"])
 @pytest.mark.parametrize(
     ("hazard", "example"),
-    [
-        pytest.param(
-            *case, id=case[0].id, marks=() if zlib.crc32(case[0].id.encode()) % SAMPLE == 0 else pytest.mark.slow
-        )
-        for case in CASES
-    ],
+    sampled(CASES, SAMPLE, lambda case: case[0].id),
 )
 def test_a_file_that_a_program_of_one_s_own_is_handed_makes_no_error(
     hazard: model.Hazard, example: dict[str, Any], program: dict[str, str], tmp_path: Path

@@ -43,22 +43,17 @@ Recall = Callable[[str, Callable[[], Any]], Any]
 
 
 def compile_hazards(root: Path, recall: Recall) -> dict[str, object]:
-    """`_core` is what every check evaluates, a row of HOT a hazard, in the form that waking.py gives it; `told` what a finding needs besides."""
-    compiled = compile_folder(root / "hazards", recall=recall)
+    """`_core` is what every check evaluates, a row of HOT a hazard, in the form that waking.py gives it; `told` what a finding needs besides.
+    Raises ValueError for files that are no hazards."""
+    compiled, wrong = read_folder(root / "hazards", recall=recall)
+    if wrong:
+        more = [f"and {len(wrong) - _BROKEN} more files"] if len(wrong) > _BROKEN else []
+        raise ValueError("; ".join([*wrong[:_BROKEN], *more]))
     rows: list[dict[str, Any]] = compiled.pop("core")
     return compiled | {
         "_core": [[row[key] for key in HOT] for row in rows],
         "told.rows": {row["id"]: {key: row[key] for key in ("message", "remedies", "evidence")} for row in rows},
     }
-
-
-def compile_folder(folder: Path, root: str | None = None, recall: Recall = lambda text, work: work()) -> dict[str, Any]:
-    """What the files of a folder come to. Raises ValueError for those that are no hazards."""
-    compiled, wrong = read_folder(folder, root, recall)
-    if wrong:
-        more = [f"and {len(wrong) - _BROKEN} more files"] if len(wrong) > _BROKEN else []
-        raise ValueError("; ".join([*wrong[:_BROKEN], *more]))
-    return compiled
 
 
 def read_folder(

@@ -426,7 +426,6 @@ _PLAIN = frozenset(
 )
 
 
-# Of each trainer, in this order.
 def _evaluates_apart(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """It evaluates by a call of its own: what the trainer does between its steps is another thing in places."""
     for one in (*calls(module, "evaluate"), *calls(module, "predict")):
@@ -435,6 +434,7 @@ def _evaluates_apart(document: Document, module: Module, trainer: Call) -> Itera
             return
 
 
+# Of each trainer, in this order.
 _OBSERVED = (
     _evaluates_apart,
     _overridden,

@@ -213,11 +213,13 @@ class Sieve:
                 found |= mask
         return found
 
-    def candidates(self, context: Context, checked: Checked, looks: list[Look] | None = None) -> list[tuple[Plan, str]]:
-        """The hazards that no single fact rules out, each with the setting that `item` stands for, in the order of the hazards."""
+    def candidates(
+        self, context: Context, checked: Checked, asleep: int, looks: list[Look] | None = None
+    ) -> list[tuple[Plan, str]]:
+        """Of the hazards that are not asleep those that no single fact rules out, each with the setting that `item` stands for, in their order."""
         run = checked.run
         explicit, tokens = run.explicit, self._tokens
-        left, items = context.left & ~self.asleep(run), []
+        left, items = context.left & ~asleep, []
         for name, fact in explicit.items():
             known = tokens.get(_token(name, fact)) or self.statement(name, fact, checked)
             left &= known.run

@@ -56,7 +56,8 @@ def _afresh(
     looks: list[Look] | None = None if references is None else []
     outcomes = []
     told = Told()
-    for plan, item in sieve.candidates(context, checked, looks):
+    asleep = sieve.asleep(checked.run)
+    for plan, item in sieve.candidates(context, checked, asleep, looks):
         if told.wants(plan.hazard, item):
             outcome, end = answer(plan, checked, item)
             told.add(outcome)
@@ -68,7 +69,7 @@ def _afresh(
         for name, fact in checked.run.explicit.items():
             left = sieve.statement(name, fact, checked)
             stated.append((name, left.run, sieve.about(name, fact, left.item, context, checked)))
-        references.append(Reference(statements, context, ~sieve.asleep(checked.run), checked, looks, outcomes, stated))
+        references.append(Reference(statements, context, ~asleep, checked, looks, outcomes, stated))
     return told
 
 
