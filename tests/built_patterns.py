@@ -7,13 +7,10 @@ word `name` otherwise: `re.escape` makes it a word that stands for itself.
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-PACKAGE = Path(__file__).parents[1] / "lint" / "stablint"
 METHODS = {"compile", "search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split"}
 MAKERS = {"pattern", "Pattern", "seen_in"}  # of this package; what they take is a pattern
 OURS = {"audit", "schema", "compiling"}  # read our own files only
@@ -23,28 +20,23 @@ FLAGS = {
     for name, flag in vars(re).items()
     if name in ("MULTILINE", "VERBOSE", "DOTALL", "IGNORECASE", "M", "X", "S", "I")
 }
-Filled = tuple[str, re.Pattern[Any], bool]
+Made = tuple[str, re.Pattern[Any], bool]
 
 
-def built() -> Iterator[Filled]:
-    """Each with the place where it is built, and whether a text is searched for it."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if OURS & set(path.parts) or path.name == "__main__.py":
+def built(name: str, tree: ast.Module, module: Mapping[str, Any]) -> Iterator[Made]:
+    """Those of one module, each with the place where it is built, and whether a text is searched for it."""
+    kept = {id(node.value) for node in tree.body if isinstance(node, (ast.Assign, ast.AnnAssign))}
+    tried = {
+        id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+    }  # re.compile(…).match(…)
+    for call, function in _calls(tree, None):
+        method = _method(call)
+        method = tried.get(id(call), method) if method == "compile" else method
+        if method is None or id(call) in kept or _is_handed_over(call.args[0], function):
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        name = ".".join(["stablint", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
-        kept = {id(node.value) for node in tree.body if isinstance(node, (ast.Assign, ast.AnnAssign))}
-        tried = {
-            id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
-        }  # re.compile(…).match(…)
-        for call, function in _calls(tree, None):
-            method = _method(call)
-            method = tried.get(id(call), method) if method == "compile" else method
-            if method is None or id(call) in kept or _is_handed_over(call.args[0], function):
-                continue
-            filler = _Filler(vars(importlib.import_module(name)), function)
-            compiled = re.compile(filler.text(call.args[0]), filler.flags(call))
-            yield f"{name}:{call.lineno}", compiled, method not in ("match", "fullmatch")
+        filler = _Filler(module, function)
+        compiled = re.compile(filler.text(call.args[0]), filler.flags(call))
+        yield f"{name}:{call.lineno}", compiled, method not in ("match", "fullmatch")
 
 
 def _calls(node: ast.AST, function: ast.AST | None) -> Iterator[tuple[ast.Call, ast.AST | None]]:

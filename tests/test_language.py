@@ -185,10 +185,14 @@ def test_the_next_command_speaks_english_again(run):
     assert "Found" in run()[1]
 
 
-@pytest.mark.parametrize("name", sorted(catalogues.sources()))
+@pytest.mark.parametrize("name", catalogues.names())
 def test_every_text_has_a_translation(name):
     path = catalogues.LOCALE / "zh" / f"{name}.po"
     assert list(catalogues.faults(name, catalogues.sources()[name], catalogues.read(path))) == []
+
+
+def test_every_catalogue_is_named():
+    assert list(catalogues.sources()) == catalogues.names()
 
 
 def test_rule_pages_in_chinese_have_no_english_heading():

@@ -172,6 +172,12 @@ def of_logs() -> Catalog:
     return catalogue
 
 
+def names() -> list[str]:
+    """Of all catalogues, without reading what they are to say."""
+    folders = sorted((ROOT / "knowledge/hazards").iterdir())
+    return [*(folder.name for folder in folders), "advice", "diagnosis", "program", "reasons", "site"]
+
+
 @cache
 def sources() -> dict[str, Catalog]:
     """By the catalogue's name, what it has to translate."""
