@@ -113,7 +113,25 @@ UNUSABLE = [
     ("stablint.toml", '[[target]]\ngpu = "T4"\n\n[[target]]\ngpuu = "T4"\n', ":5:", "gpu"),
     ("stablint.toml", '[severity]\nP143 = "loud"\n', ":2:", "warning"),
     ("stablint.toml", "fail-on = \n", ":1:", ""),
-    ("stablint.toml", 'hazards = ["nowhere"]\n', "", "nowhere"),
+    (
+        "stablint.toml",
+        'ignore = ["P1"]\nhazards = [\n  "nowhere/",\n]\n',
+        "stablint.toml:2: ",
+        "folder of house hazards `nowhere` does not exist; put rules there",
+    ),
+    ("stablint.toml", 'hazards = ["train.yaml"]\n', "stablint.toml:1: ", "`train.yaml` is no folder"),
+    (
+        "pyproject.toml",
+        '[tool.stablint]\nhazards = [".git"]\n',
+        "pyproject.toml:2: `.git` holds no hazard",
+        "or take it out",
+    ),
+    (
+        "stablint.toml",
+        '[house]\nprefix = "EV"\npackages = ["nowhere"]\n',
+        "stablint.toml:3: [house] packages",
+        "install it there, or take it out",
+    ),
     ("stablint.toml", 'select = ["X"]\n', "", "X"),
     ("stablint.toml", '[[target]]\ngpu = "H1000"\n', "", "H100"),
     ("stablint.toml", '[versions]\ntrl = "==99999,==1"\n', "", "trl"),
@@ -126,7 +144,24 @@ UNUSABLE = [
     ("stablint.toml", 'extend = "."\n', "stablint.toml:1: `extend`: `.` is not a regular file", ""),
     ("pyproject.toml", '[tool.stablint]\nextend = ""\n', "pyproject.toml:2: `extend`: `` is not a regular file", ""),
     ("stablint.toml", 'extend = "stablint.toml"\n', "stablint.toml", ""),
-    ("stablint.toml", 'baseline = "nowhere.json"\n', "", "nowhere.json"),
+    (
+        "stablint.toml",
+        'ignore = ["P1"]\nbaseline = "nowhere.json"\n',
+        "stablint.toml:2: `baseline`: the baseline nowhere.json does not exist: `stablint . --write-baseline` writes it",
+        "",
+    ),
+    (
+        "pyproject.toml",
+        '[tool.stablint]\nbaseline = "train.yaml"\n',
+        "pyproject.toml:2: `baseline`: train.yaml: this is no baseline",
+        "name another file there, or take the setting out",
+    ),
+    (
+        "stablint.toml",
+        'baseline = "."\n',
+        "stablint.toml:1: `baseline`: ",
+        "this is no regular file; name another file there",
+    ),
     ("pyproject.toml", '[project]\nname = "x"\n\n[tool.stablint]\nselekt = ["P"]\n', ":5:", "select"),
     ("pyproject.toml", '[tool.stablint.severity]\nP143 = "error"\nP1430 = "info"\n', ":3:", "P1430"),
 ]
@@ -140,6 +175,23 @@ def test_wrong_settings_end_with_2_and_say_where(here, capsys, name, text, place
     assert place in told and word in told
     assert name.partition(".")[0] in told or "nowhere" in told
     assert main(["train.yaml", "--isolated"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("below", "own", "place"),
+    [
+        ('ignore = ["L"]\nhazards = ["nowhere"]\n', "", "conf/all.toml:2: the folder of house hazards `conf/nowhere`"),
+        ('hazards = ["nowhere"]\n', 'hazards = ["other"]\n', "stablint.toml:2: the folder of house hazards `other`"),
+        ('baseline = "nowhere.json"\n', "", "conf/all.toml:1: `baseline`: the baseline conf/nowhere.json"),
+        ('[house]\npackages = ["nowhere"]\n', '[house]\nprefix = "EV"\n', "conf/all.toml:2: [house] packages"),
+    ],
+)
+def test_what_an_extended_file_names_in_vain_is_told_with_its_own_line(here, capsys, below, own, place):
+    (here / "conf").mkdir()
+    put(here / "conf", all__toml=below)
+    put(here, stablint__toml='extend = "conf/all.toml"\n' + own, train__yaml=BAD)
+    assert main(["train.yaml"]) == 2
+    assert place in capsys.readouterr().err
 
 
 def test_the_nearest_counts_whole(here):

@@ -92,7 +92,7 @@ def read(path: str, name: str = "") -> dict[Key, int]:
     try:
         if not os.path.isfile(path):
             os.stat(path)  # says why
-            raise BadBaseline(f"{name}: this is no file")
+            raise BadBaseline(f"{name}: this is no regular file")
         with open(path, encoding="utf-8") as file:
             text = file.read(_LARGEST + 1)
         if len(text) > _LARGEST:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from stablint.assemble.asked import Options
@@ -13,6 +13,7 @@ from stablint.hazard.model import Hazard, from_row, load
 from stablint.language import gettext
 from stablint.options import Wrong, options
 from stablint.secrets import exit
+from stablint.settings import shown_path
 
 Example = dict[str, Any]
 
@@ -28,9 +29,9 @@ class House(NamedTuple):
     broken: tuple[str, ...] = ()
 
 
-def house(folders: list[str], prefix: str | None = None) -> House:
+def house(folders: list[str], prefix: str | None = None, said: Mapping[str, str] | None = None) -> House:
     """Every file is validated and compiled. A file that is no hazard, a code or name that is taken, and a code that does not begin with the prefix
-    of the house are told in `broken`. Raises Wrong for a folder that is not there or that holds no file."""
+    of the house are told in `broken`. Raises Wrong for a folder that is not there or that holds no file; `said`: where settings name which."""
     from pathlib import Path
 
     from stablint.compiling.hazards import read_folder
@@ -39,10 +40,11 @@ def house(folders: list[str], prefix: str | None = None) -> House:
     found = House()
     for folder in folders:
         if not os.path.isdir(folder):
-            raise Wrong(gettext("the folder of house hazards `{folder}` does not exist").format(folder=folder))
+            raise Wrong(_unusable(_no_folder(folder), (said or {}).get(folder)))
         compiled, wrong = read_folder(Path(folder), root_of(os.path.realpath(folder)))
         if not compiled["core"] and not wrong:
-            raise Wrong(gettext("`{folder}` holds no hazard: no file of it ends in .yaml").format(folder=folder))
+            nothing = gettext("`{folder}` holds no hazard: no file of it ends in .yaml").format(folder=_shown(folder))
+            raise Wrong(_unusable(nothing, (said or {}).get(folder)))
         broken = [gettext("house hazards: {error}").format(error=error) for error in wrong]
         kept = []
         for row in compiled["core"]:
@@ -67,6 +69,27 @@ def house(folders: list[str], prefix: str | None = None) -> House:
     return found
 
 
+def _no_folder(folder: str) -> str:
+    if os.path.exists(folder):
+        return gettext("house hazards: `{folder}` is no folder: name the one that it lies in").format(
+            folder=_shown(folder)
+        )
+    return gettext("the folder of house hazards `{folder}` does not exist").format(folder=_shown(folder))
+
+
+def _unusable(error: str, said: str | None) -> str:
+    """With the line of the settings that names the folder, and what to do there."""
+    if said is None:
+        return error
+    return gettext(
+        "{place}: {error}; put rules there (`stablint knowledge template`), or take it out of the settings"
+    ).format(place=said, error=error)
+
+
+def _shown(folder: str) -> str:
+    return shown_path(folder, os.getcwd())
+
+
 def _refused(row: dict[str, Any], folder: str, taken: dict[str, str], prefix: str | None) -> str | None:
     """Why a rule that could be read does not count."""
     if prefix is not None and row["code"].rstrip("0123456789") != prefix:
@@ -84,8 +107,9 @@ def _refused(row: dict[str, Any], folder: str, taken: dict[str, str], prefix: st
 GROUP = "stablint.hazards"
 
 
-def folder_of(package: str) -> str:
-    """The folder of hazards that an installed package names by its entry point. Nothing of the package is imported. Raises Wrong."""
+def folder_of(package: str, said: str) -> str:
+    """The folder of hazards that an installed package names by its entry point. Nothing of the package is imported. Raises Wrong, with the place in
+    the settings that names it."""
     from importlib.metadata import PackageNotFoundError, distribution
     from importlib.util import find_spec
 
@@ -93,11 +117,15 @@ def folder_of(package: str) -> str:
         found = [entry for entry in distribution(package).entry_points if entry.group == GROUP]
     except PackageNotFoundError as error:
         raise Wrong(
-            gettext("[house] packages: `{package}` is not installed in this environment").format(package=package)
+            gettext(
+                "{place}: [house] packages: `{package}` is not installed in this environment: install it there, or take it out of the list"
+            ).format(place=said, package=package)
         ) from error
     if not found:
         raise Wrong(
-            gettext("[house] packages: `{package}` has no entry point `{GROUP}`").format(package=package, GROUP=GROUP)
+            gettext("{place}: [house] packages: `{package}` has no entry point `{GROUP}`").format(
+                place=said, package=package, GROUP=GROUP
+            )
         )
     top, *inner = found[0].value.split(".")
     spec = find_spec(top)  # of a module at the top: looked for, and not run
@@ -106,9 +134,9 @@ def folder_of(package: str) -> str:
         if os.path.isdir(folder):
             return folder
     raise Wrong(
-        gettext("[house] packages: the entry point of `{package}` names `{value}`, which is no folder of it").format(
-            package=package, value=found[0].value
-        )
+        gettext(
+            "{place}: [house] packages: the entry point of `{package}` names `{value}`, which is no folder of it"
+        ).format(place=said, package=package, value=found[0].value)
     )
 
 

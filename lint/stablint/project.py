@@ -173,17 +173,18 @@ class Resolver(Policies):
             fail_on=self.given.fail_on or settings.get("fail-on", "error"), allow_outside=self._may_leave(settings), pages=settings.get("pages") or "",
             rules=self._rules(settings, rows),
         )  # fmt: skip
-        baseline = self.given.baseline
+        baseline, said = self.given.baseline, ""
         if baseline is None and settings.get("baseline"):
+            said = settings.place("baseline")
             baseline = settings.resolve(settings.get("baseline"))
             root = self._roots.of(settings.path)
             if self.given.write_baseline and not self._trusts(settings.path) and not files.within(baseline, root):
                 raise Wrong(
                     gettext(
-                        "{name}:{line}: this baseline lies outside of the repository: name it yourself, with --baseline FILE, to have it written"
-                    ).format(name=settings.name, line=settings.line("baseline"))
+                        "{place}: this baseline lies outside of the repository: name it yourself, with --baseline FILE, to have it written"
+                    ).format(place=said)
                 )
-        return self._told(self._aimed(policy, settings, which), baseline)
+        return self._told(self._aimed(policy, settings, which), baseline, said)
 
     def _may_leave(self, settings: Settings) -> bool:
         if not settings.get("allow-outside") or self.given.allow_outside:
@@ -193,7 +194,8 @@ class Resolver(Policies):
         self._refuse(settings, ("allow-outside",), "`allow-outside`", "--allow-outside")
         return False
 
-    def _told(self, policy: Policy, baseline: str | None) -> Policy:
+    def _told(self, policy: Policy, baseline: str | None, said: str = "") -> Policy:
+        """With what a baseline accepts; `said`: where a settings file names it."""
         if baseline is None:
             return policy
         path = os.path.normpath(os.path.join(self.base, baseline))
@@ -206,7 +208,16 @@ class Resolver(Policies):
             if path not in self._baselines:
                 self._baselines[path] = read(path, files.shown_path(path, self.base))
         except BadBaseline as error:
-            raise Wrong(told(str(error))) from error
+            why = told(str(error))
+            if not said:
+                raise Wrong(why) from error
+            if not os.path.lexists(path):  # the error says how it is made
+                raise Wrong(f"{said}: `baseline`: {why}") from error
+            raise Wrong(
+                gettext("{place}: `baseline`: {error}; name another file there, or take the setting out").format(
+                    place=said, error=why
+                )
+            ) from error
         return policy._replace(baseline=self._baselines[path])
 
     def _house(self, settings: Settings) -> tuple[Hazard, ...]:
@@ -216,12 +227,12 @@ class Resolver(Policies):
             return ()
         from stablint.house import folder_of, house
 
-        folders = (
-            *(settings.resolve(folder) for folder in settings.get("hazards", ())),
-            *(folder_of(package) for package in own.get("packages", ())),
-        )
+        said = dict.fromkeys(map(settings.resolve, settings.get("hazards", ())), settings.place("hazards"))
+        place = settings.place("house.packages")
+        said |= {folder_of(package, place): place for package in own.get("packages", ())}
+        folders = tuple(said)
         if folders not in self._houses:
-            self._houses[folders] = house(list(folders), own.get("prefix"))
+            self._houses[folders] = house(list(folders), own.get("prefix"), said)
         return self._houses[folders].hazards
 
     def _rules(self, settings: Settings, rows: list[Row]) -> Collection[Hazard]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
 
@@ -39,12 +40,15 @@ class BadSettings(Exception):
 
 
 class Settings(NamedTuple):
-    """`values` as in the file, kebab-case; `folder` is what its globs and paths are relative to; `text` is that of the file itself."""
+    """`values` as in the file, kebab-case; `folder` is what its globs and paths are relative to; `text` is that of the file itself.
+
+    `said`: file and line of each setting, and of those one table down (`house.packages`), of the files that it extends as well."""
 
     path: str
     folder: str
     values: dict[str, Any]
     text: str = ""
+    said: dict[str, str] = {}  # noqa: RUF012
 
     def get(self, name: str, default: Any = None) -> Any:
         return self.values.get(name, default)
@@ -58,6 +62,10 @@ class Settings(NamedTuple):
 
     def line(self, *where: str | int) -> int:
         return line_of(self.text, (*self.head, *where))
+
+    def place(self, name: str) -> str:
+        """File and line that say a setting, `stablint.toml:3`."""
+        return self.said.get(name) or f"{self.name}:{self.line(*name.split('.'))}"
 
     @property
     def head(self) -> tuple[str, ...]:
@@ -91,11 +99,13 @@ def read(path: str, base: str | None = None, root: str | None = None) -> Setting
     With `root`, a folder, so is what lies outside of it, links followed: the file itself, and every file and folder that it names.
     """
     base = base or os.getcwd()
-    values = _read(path, base, root, ())
-    return Settings(path, os.path.dirname(os.path.abspath(path)), values, text_of(path, shown_path(path, base)))
+    said: dict[str, str] = {}
+    values = _read(path, base, root, (), said)
+    return Settings(path, os.path.dirname(os.path.abspath(path)), values, text_of(path, shown_path(path, base)), said)
 
 
-def _read(path: str, base: str, root: str | None, chain: tuple[str, ...]) -> dict[str, Any]:
+def _read(path: str, base: str, root: str | None, chain: tuple[str, ...], said: dict[str, str]) -> dict[str, Any]:
+    """The values of a file laid over those that it extends. `said` takes the place of each that no file above it has said."""
     from stablint.conform import faults
 
     shown = shown_path(path, base)
@@ -116,6 +126,8 @@ def _read(path: str, base: str, root: str | None, chain: tuple[str, ...]) -> dic
             if not within(_resolved(folder, name), root):
                 place = f"{shown}:{line_of(text, (*head, key))}"
                 raise BadSettings(f"{place}: `{key}`: `{name}` {outside('leads')}")
+    for where in _settings(values):
+        said.setdefault(".".join(where), f"{shown}:{line_of(text, (*head, *where))}")
     values = _absolute(values, folder) if chain else values
     if "extend" not in values:
         return dict(values)
@@ -131,8 +143,17 @@ def _read(path: str, base: str, root: str | None, chain: tuple[str, ...]) -> dic
         )
         raise BadSettings(f"{place}: `extend`: `{values['extend']}` {there}")
     return _merged(
-        _read(below, base, root, (*chain, os.path.realpath(path))), {k: v for k, v in values.items() if k != "extend"}
+        _read(below, base, root, (*chain, os.path.realpath(path)), said),
+        {k: v for k, v in values.items() if k != "extend"},
     )
+
+
+def _settings(values: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Every setting, and those of its table."""
+    for key, value in values.items():
+        yield (key,)
+        if isinstance(value, dict):
+            yield from ((key, inner) for inner in value)
 
 
 def within(path: str, root: str) -> bool:

@@ -1,7 +1,8 @@
 """An independent reader's word on a rewrite: ruamel.yaml and json see the same keys, values and comments as before, but for what was edited,
 and Python compiles what it compiled.
 
-ruamel reads some 30 KB a second. What is longer than any configuration that people write is read by libyaml, whose events our own reader has.
+ruamel reads some 30 KB a second. What is longer than any configuration that people write is read by libyaml, whose events our own reader
+has, and so are texts whose lines end as they do in YAML 1.1 alone.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from stablint.source.tree import MARK, Edit, Text
 from stablint.source.yaml_events import DEEPEST
 
 Path = tuple[Any, ...]
+
+_ENDS_OF_OLD = (
+    "\x85\u2028\u2029"  # lines end there in YAML 1.1, which frameworks read, and not in 1.2, which ruamel reads
+)
 
 
 def objection(before: Text, after: str, edits: list[Edit]) -> str:
@@ -121,8 +126,8 @@ def _yaml(before: str, after: str, edits: list[Edit]) -> str:
 @lru_cache(maxsize=256)  # what one round writes is what the next one begins with
 def _nodes(text: str) -> dict[Path, Any] | None:
     """Every leaf of every document as it is written: no tag is constructed, whatever it names. None for what is no YAML."""
-    if len(text) > CONFIRMED.most:
-        return _nodes_of_long(text)
+    if len(text) > CONFIRMED.most or any(end in text for end in _ENDS_OF_OLD):
+        return _nodes_by_libyaml(text)
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -133,7 +138,7 @@ def _nodes(text: str) -> dict[Path, Any] | None:
         return None
 
 
-def _nodes_of_long(text: str) -> dict[Path, Any] | None:
+def _nodes_by_libyaml(text: str) -> dict[Path, Any] | None:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
