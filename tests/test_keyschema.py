@@ -41,6 +41,12 @@ TAKEN: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("trl-sft", (), {"max_length": 2048, "use_peft": True, "lora_r": 16, "dataset_name": "a/b"}),
     ("deepspeed", (), {"zero_optimization": {"stage": 3, "overlap_comm": "auto"}, "train_batch_size": "auto"}),
     ("llamafactory", (), {"stage": "sft", "lora_rank": 8, "cutoff_len": 2048, "optim": "adamw_torch"}),
+    (
+        "llamafactory",
+        ("llamafactory==0.9.5",),
+        {"warmup_ratio": 0.1},
+    ),  # it refuses the transformers in which that is gone
+    ("ms-swift", ("ms-swift==4.0.3",), {"warmup_ratio": 0.1}),
     ("axolotl", (), {"base_model": "a/b", "sequence_len": 2048, "datasets": [{"path": "x", "type": "alpaca"}]}),
     ("litgpt", (), {"checkpoint_dir": "c", "train": {"max_steps": 10}}),
     (
@@ -64,6 +70,13 @@ TAKEN: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
         (),
         {"fsdp_version": 2, "activation_checkpointing": "true", "reshard_after_forward": True, "_why": "a remark"},
     ),
+    (
+        "fsdp",
+        (),
+        {"backward_prefetch": "Backward_Pre", "fsdp_backward_prefetch": "no_prefetch"},
+    ),  # put in capitals by the reader
+    ("fsdp", (), {"state_dict_type": "sharded_state_dict"}),
+    ("fsdp", (), {"state_dict_type": None}),
     ("fsdp", ("transformers==4.30.2",), {"fsdp_min_num_params": 2000, "backward_prefetch": "backward_pre"}),
     ("fsdp", (), {"fsdp": "full_shard", "fsdp_config": {"version": 2}}),  # as ms-swift writes it
     (
@@ -92,6 +105,14 @@ REFUSED: list[tuple[str, tuple[str, ...], dict[str, Any], str]] = [
     ("axolotl", (), {"base_model": "a/b", "sequence_length": 2048}, "sequence_length"),
     ("ms-swift", (), {"model": "a/b", "lora_rnak": 8}, "lora_rnak"),
     ("fsdp", (), {"version": "two"}, "two"),
+    ("fsdp", (), {"backward_prefetch": "BACKWARD"}, "BACKWARD"),
+    ("fsdp", (), {"auto_wrap_policy": "transformer_based_wrap"}, "transformer_based_wrap"),  # compared as it is written
+    (
+        "deepspeed",
+        (),
+        {"zero_optimization": {"offload_optimizer": {"device": "CPU"}}},
+        "CPU",
+    ),  # an enumeration of lower-case words
     ("fsdp", (), {"auto_wrap_policy": "TRANSFORMER_BASED"}, "TRANSFORMER_BASED"),
     ("fsdp", (), {"transformer_layer_class_to_wrap": ["A"]}, "transformer_layer_class_to_wrap"),
     (

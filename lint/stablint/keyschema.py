@@ -289,11 +289,26 @@ def _key(
     bare = name.removeprefix(f"{form.facts}_")  # an option may be written with its namespace in front
     for one in form.readers if declared is None else ():
         if (kind_of := load("kinds").get(one, {}).get(bare)) is not None:
-            told |= {"enum": kind_of} if isinstance(kind_of, list) else _VALUES[kind_of]
+            told |= _of_kind(kind_of)
     lines += concerned.get(bare, ())
     if lines:
         told["description"] = "\n".join(lines)
     return told
+
+
+def _of_kind(kind: str | list[Any] | dict[str, list[Any]]) -> dict[str, Any]:
+    """An entry of knowledge/keys/kinds.yaml."""
+    if isinstance(kind, list):
+        return {"enum": kind}
+    if isinstance(kind, dict):
+        words = kind["any-case"]
+        return {"anyOf": [{"enum": words}, *({"type": "string", "pattern": _any_case(word)} for word in words if word)]}
+    return _VALUES[kind]
+
+
+def _any_case(word: str) -> str:
+    """JSON Schema has no flag for capitals."""
+    return "^" + "".join(f"[{c.upper()}{c.lower()}]" if c.isalpha() else re.escape(c) for c in word) + "$"
 
 
 def _kinds(declared: FieldSpans, release: Key, auto: bool) -> Iterator[dict[str, Any]]:

@@ -20,6 +20,7 @@ HUGGINGFACE = "python run_clm.py --model_name_or_path gpt2 --do_train --output_d
 BOUNDS = [  # command, what is stated, the newest transformers that it may meet
     (LLAMAFACTORY, [], "5.6.2"),
     (LLAMAFACTORY, ["transformers>=4.44"], "5.6.2"),
+    (LLAMAFACTORY, ["llamafactory==0.9.5"], "5.6.2"),  # though newer ones were out on its day
     (LLAMAFACTORY, ["transformers==4.46.1"], "4.46.1"),
     (LLAMAFACTORY, ["transformers==5.23.0"], "5.23.0"),  # what is stated is believed
     (LLAMAFACTORY, ["llamafactory==0.9.6"], "5.23.0"),  # newer than the one that was read

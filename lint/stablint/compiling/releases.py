@@ -193,7 +193,8 @@ def _first_and_last(rows: dict[str, dict[str, str]], versions: dict[str, list[st
             minors = [minor_of(key) for version in versions.get(library, ()) if test(key := release_key(str(version)))]
             found[library] = [min(minors), max(minors)] if minors else None
         taken.append(found)
-    return {"minors": [minor_of(release_key(release)) for release in rows], "taken": taken}
+    keys = [release_key(release) for release in rows]
+    return {"minors": [minor_of(key) for key in keys], "taken": taken, "newest": keys[-1]}
 
 
 def _renames(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

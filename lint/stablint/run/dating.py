@@ -118,7 +118,7 @@ def _bounded_by(framework: str, releases: Releases) -> Releases:
     if not rows or newest is None:
         return releases
     minors, taken = [tuple(minor) for minor in rows["minors"]], rows["taken"]
-    if minor_of(newest) > minors[-1] or releases.is_unread(framework):
+    if newest > tuple(rows["newest"]) or releases.is_unread(framework):
         return releases
     places = {max(bisect_right(minors, minor_of(own)) - 1, 0) for own in releases.allowed(framework)}
     older = minor_of(releases.allowed(framework)[0]) < minors[0]
@@ -132,7 +132,10 @@ def _bounded_by(framework: str, releases: Releases) -> Releases:
         last = tuple(bounds[-1][1])  # an older release of the framework takes nothing newer, whether it says so or not
         first = min(tuple((bound or bounds[-1])[0]) for bound in bounds)
         left = tuple(key for key in allowed if (older or first <= minor_of(key)) and minor_of(key) <= last)
-        if left and len(left) < len(allowed):
+        if not left and releases.presumed(library):
+            # None of the newest of its time is among those that it takes: an installer then brings the newest that is.
+            left = tuple(key for key in known_keys(library) if first <= minor_of(key) <= last)[-1:]
+        if left and left != allowed:
             releases = releases.narrow(library, left)
     return releases
 

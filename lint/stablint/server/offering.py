@@ -110,6 +110,8 @@ def _undeclared(library: str, name: str) -> list[Any]:
     for owner, table in load("kinds").items():
         if owner.partition(".")[0] == library and name in table:
             kind = table[name]
+            if isinstance(kind, dict):
+                kind = kind["any-case"]
             return list(kind) if isinstance(kind, list) else [True, False] if kind == "flag" else []
     known = load("values").get(library, {})
     if name in known.get("flags", ()):
