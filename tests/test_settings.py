@@ -115,6 +115,12 @@ UNUSABLE = [
     ("stablint.toml", "fail-on = \n", ":1:", ""),
     (
         "stablint.toml",
+        '["per-file-ignores"]\n"a" = ["P1"]\n',
+        ":1:",
+        "did you mean `per-path`?",
+    ),  # as another linter calls it
+    (
+        "stablint.toml",
         'ignore = ["P1"]\nhazards = [\n  "nowhere/",\n]\n',
         "stablint.toml:2: ",
         "folder of house hazards `nowhere` does not exist; put rules there",

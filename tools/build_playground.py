@@ -3,7 +3,7 @@
     mkdocs build --strict && python tools/build_playground.py build/site --pyodide FOLDER_OR_TGZ
 
 `npm pack pyodide` brings the archive that `--pyodide` names. PyYAML is taken without its compiled part, of which no build for Pyodide is on the package
-index; pydantic and jsonschema, which settings and rules of a house ask for, are not needed to check one text.
+index; pydantic, which rules of a house ask for, is not needed to check one text.
 """
 
 from __future__ import annotations

@@ -86,10 +86,27 @@ def _table_faults(
         yield path, f"`{_dotted(path)}` says nothing: it wants one of {', '.join(others)}"
 
 
+# What other linters call these settings.
+_FAMILIAR = {
+    "per-file-ignores": "per-path",
+    "extend-per-file-ignores": "per-path",
+    "overrides": "per-path",
+    "extend-exclude": "exclude",
+    "extend-select": "select",
+    "extend-ignore": "ignore",
+    "extends": "extend",
+    "disable": "ignore",
+    "enable": "select",
+    "rules": "severity",
+}
+
+
 def _meant(key: str, known: dict[str, Any]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(key.replace("_", "-").lower(), known, 1, 0.6)
+    word = key.replace("_", "-").lower()
+    familiar = _FAMILIAR.get(word)
+    near = [familiar] if familiar in known else get_close_matches(word, known, 1, 0.6)
     return f": did you mean `{near[0]}`?" if near else f"; the settings are {', '.join(known)}"
 
 

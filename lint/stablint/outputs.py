@@ -210,7 +210,10 @@ def _statistics(found: Inspection) -> str:
         for (code, severity, rule), count in rows
     ]
     checked = sum(status.status == "checked" for status in found.report.files)
-    total = gettext("in {checked} files, {accepted} accepted") if accepted else gettext("in {checked} files")
+    if checked == 1:
+        total = gettext("in 1 file, {accepted} accepted") if accepted else gettext("in 1 file")
+    else:
+        total = gettext("in {checked} files, {accepted} accepted") if accepted else gettext("in {checked} files")
     lines.append(f"{sum(counted.values()):>6}  {total.format(checked=checked, accepted=accepted)}")
     return "\n".join(lines) + "\n"
 

@@ -117,11 +117,17 @@ def _every_text(given: argparse.Namespace) -> tuple[dict[str, Any], dict[str, An
     return language.texts(resolver.texts()), {**knowledge.load("examples"), **house}, not resolver.broken()
 
 
+# Letters that are taken for digits in a code.
+_DIGITS = str.maketrans("OIL", "011")
+
+
 def _meant(word: str, texts: dict[str, Any]) -> str:
     from difflib import get_close_matches
 
     names = [*texts, *(text["code"] for text in texts.values())]
-    near = get_close_matches(word if "-" in word else word.upper(), names, 2, 0.5)
+    word = word if "-" in word else word.upper()
+    looks_like = word[:1] + word[1:].translate(_DIGITS)
+    near = [looks_like] if looks_like in names else get_close_matches(word, names, 2, 0.5)
     return (
         gettext(": did you mean {names}?").format(names=gettext(" or ").join(f"`{one}`" for one in near))
         if near
