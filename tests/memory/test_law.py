@@ -45,7 +45,8 @@ def plan_of(point: dict[str, Any]) -> Plan:
         trained=0, copied=0, rank=x["r"],
         spread="attention" if "attention" in tuned else "all", dropout=tuned.endswith("-dropout"), optimizer=NOTHING, sharding=Sharding(),
         rows=x["b"], length=sure(x["s"]), accumulates=True, checkpointed=kept == "checkpointed", checkpoints_on_host=False, attention=attention,
-        loss="full", loss_rows=0, reference=False, cache=sure(0.0), cache_large=sure(0.0), context=sure(0.0), loading=sure(0.0), activations=sure(1.0),
+        loss="full", loss_rows=0, reference=False, cache=sure(0.0), cache_large=sure(0.0), context=sure(0.0),
+        apart=sure(0.0), loading=sure(0.0), activations=sure(1.0),
     )  # fmt: skip
 
 

@@ -44,6 +44,8 @@ _NCCL = Range(0.2 * GIB, 0.5 * GIB, 1.0 * GIB)
 # Shares of what comes and goes: a quarter at most for rows of one length, four times that for the logits of rows that differ
 # (published figures against traced ones: see benchmarks/README.md).
 _CACHE, _CACHE_MIXED = Range(0.0, 0.25, 0.4), Range(0.0, 1.17, 2.0)
+# Segments that grow close the gaps between blocks, whatever their sizes; how far nobody has measured here.
+_APART, _APART_EXPANDABLE = Range(0.0, 1.0, 1.0), Range(0.0, 0.0, 1.0)
 # Seen before the first step: 5% above the arithmetic at least in 21 notebooks that print it.
 _LOADING = Range(0.0, 0.0, 0.05)
 _UNTRACED = Range(0.8, 1.0, 1.25)
@@ -171,7 +173,8 @@ def read(w: World) -> list[Reading]:
         accumulates=_accumulates(w), checkpointed=_checkpointed(w, assumed), checkpoints_on_host=host,
         attention="eager" if eager else "masked" if masked else "sdpa", loss=loss, loss_rows=rows,
         reference=objective in _REFERENCE and method == "full" and w.value("training.precompute_ref_log_probs") is not True,
-        cache=_CACHE, cache_large=_CACHE if filled or expandable or loss == "elastic" else _CACHE_MIXED, context=_CONTEXT, loading=_LOADING, activations=factor,
+        cache=_CACHE, cache_large=_CACHE if filled or expandable or loss == "elastic" else _CACHE_MIXED, context=_CONTEXT,
+        apart=_APART_EXPANDABLE if expandable else _APART, loading=_LOADING, activations=factor,
         evaluated=_evaluated(w), lean=w.value("training.use_liger_kernel") is True,
     )  # fmt: skip
     assumed += [f"{targets}"] if targets else []

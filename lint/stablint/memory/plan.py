@@ -77,6 +77,7 @@ class Plan(NamedTuple):
     cache: Range  # of the allocator: a share of what comes and goes in each step
     cache_large: Range  # the same of its largest pieces, the logits
     context: Range  # bytes of CUDA, its libraries and, with several processes, NCCL
+    apart: Range  # a share of what does not take the places of other pieces: gradients, and the logits of the same step
     loading: Range  # a share of the weights: blocks that reading a checkpoint piece by piece leaves unused
     activations: Range  # a factor on what was traced: 1 for a traced type
     evaluated: int = 0  # rows of one evaluation batch, whose logits are built without anything kept for a backward pass

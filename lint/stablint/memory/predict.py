@@ -50,7 +50,9 @@ def predict(plan: Plan, traced: Mapping[str, Any]) -> Estimate:
     moment = max(usual, key=lambda name: sum(usual[name].values()))
     totals = [max(sum(parts.values()) for parts in one.values()) for one in (low, usual, high)]
     least = 0 if plan.loss == "elastic" else plan.loss_rows
-    pressed = _largest(plan._replace(cache_large=plan.cache, loss_rows=least, loading=NO_SHARE), traced, 2)
+    pressed = _largest(
+        plan._replace(cache_large=plan.cache, loss_rows=least, apart=NO_SHARE, loading=NO_SHARE), traced, 2
+    )
     held = _held(plan, 0)
     proven = sum(held.get(name, 0.0) for name in ("weights", "adapters", "optimizer", "reference"))
     return Estimate(
@@ -81,9 +83,17 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
         saved += (
             2.0 * plan.shape.layer
         )  # a linear keeps the half-precision copy of its frozen weight for the backward pass
+    if plan.lean and not plan.checkpointed:
+        less = _lean(x, full=plan.method == "full")
+        first, saved = max(first - less, 0.0), max(saved - less, 0.0)
     if plan.checkpoints_on_host and plan.checkpointed:
         first = saved = square = 0.0
-    block = max(_highest(variant["backward"], x) + _value(lasting["back"], x) - (_lean(x) if plan.lean else 0.0), 0.0)
+    block = max(
+        _highest(variant["backward"], x)
+        + _value(lasting["back"], x)
+        - (_lean(x, full=True) if plan.lean and plan.checkpointed else 0.0),
+        0.0,
+    )
     forward, backward = _head(plan, traced, x, at)
     kept = {
         "activations": (entry + first + (layers - 1) * saved - layers * square) * factor,
@@ -124,13 +134,45 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
             large = parts.get("logits", 0.0) + (workspace if name in MOMENTS[2:4] else 0.0)
             reused = 0.0 if plan.checkpointed else min(large, small)
             parts["cache"] += plan.cache_large[at] * (large - reused) + plan.cache[at] * (engine + reused + small * (at > 1))  # fmt: skip
+    _apart(plan, found, whole, at)
     return found
 
 
-def _lean(x: Mapping[str, float]) -> float:
-    """What Liger's kernels keep less of a block: two norms their input and no copy in float32 (ops/rms_norm.py, save_for_backward), the gate's product
-    is computed again (ops/swiglu.py)."""
-    return 8.0 * x["Th"] + 2.0 * x["Ti"]
+def _apart(plan: Plan, found: dict[str, Parts], whole: float, at: int) -> None:
+    """Gradients of a whole model come and go in each step, as the logits do, and the two hardly ever have the same place: logits are larger than any
+    gradient's block, and a block of logits that a gradient has split is not whole again before the next rows. What activations without checkpointing
+    leave is of the gradients' own size and serves them. The allocator (torch 2.13 c10/cuda/CUDACachingAllocator.cpp: the smallest free block
+    that is large enough, split where more than 1 MiB is left) was replayed over traced steps, and runs on a card say the same (benchmarks/card.md).
+    DeepSpeed keeps gradients in buckets of its own.
+    """
+    if plan.method != "full" or plan.sharding.engine == "deepspeed":
+        return
+    share, usual = plan.apart[at], at == 1
+    loss, last = found[MOMENTS[1]], found[MOMENTS[2]]
+    small = sum(loss[part] for part in ("activations", "attention"))
+    summed = _summed(plan)  # a gradient already
+    for parts in (loss, last):
+        gone = share * max(whole - parts["gradients"] - summed - (0.0 if plan.checkpointed else small), 0.0)
+        # Gradients fit into the gaps that the logits leave.
+        parts["cache"] = max(parts["cache"], gone) if usual else parts["cache"] + gone
+    before = max(loss["logits"] - summed, 0.0) + (small if plan.checkpointed else 0.0)
+    for name in MOMENTS[4:6]:
+        found[name]["cache"] += share * max(before - (found[name].get("step", 0.0) if usual else 0.0), 0.0)
+
+
+def _summed(plan: Plan) -> float:
+    """The head's gradient, where it is summed over pieces of the loss. Liger's is as wide as the weight (ops/fused_linear_cross_entropy.py, zeros_like);
+    a sum over pieces of autograd is there twice for a moment."""
+    if plan.method != "full" or plan.loss not in ("chunked", "fused"):
+        return 0.0
+    width = 4.0 if plan.weights == "float32" or plan.loss == "chunked" else 2.0
+    return width * plan.shape.vocab * plan.shape.hidden
+
+
+def _lean(x: Mapping[str, float], *, full: bool) -> float:
+    """What Liger's kernels keep less of a block: two norms their input and no copy in float32 (ops/rms_norm.py, save_for_backward), nor, where their
+    weight is trained, what was multiplied with it; the gate's product is computed again (ops/swiglu.py)."""
+    return (8.0 if full else 4.0) * x["Th"] + 2.0 * x["Ti"]
 
 
 def terms(plan: Plan, length: float) -> dict[str, float]:
@@ -266,8 +308,8 @@ def _head(plan: Plan, traced: Mapping[str, Any], x: Mapping[str, float], at: int
     """Logits and the loss: end of the forward pass, and its backward pass."""
     name = variant_names(plan)[2]
     head = traced["heads"].get(name) or traced["heads"]["full/bf16" if plan.method == "full" else "lora/bf16"]
-    vocab, hidden = plan.shape.vocab, plan.shape.hidden
-    trained = 4.0 * vocab * hidden if plan.method == "full" else 0.0  # the head's gradient is summed over the pieces
+    vocab = plan.shape.vocab
+    trained = _summed(plan)
     if plan.loss == "elastic":  # pieces of half of the memory that is free: as much as there is, and no need
         size = min(_ELASTIC, 16.0 * x["Tv"]) * (0.0, 0.5, 1.0)[at] if plan.loss_rows else 0.0
         return size, size
