@@ -14,6 +14,7 @@ _OWN = (
     ("template", "data.template", "text"),
     ("dataset", "data.dataset", "words"),
     ("eval_dataset", "data.eval_dataset", "words"),
+    ("eval_on_each_dataset", "data.eval_on_each_dataset", "flag"),
     ("val_size", "data.val_size", "plain"),
     ("max_samples", "data.max_samples", "plain"),
     ("cutoff_len", "training.max_length", "plain"),

@@ -276,6 +276,10 @@ def _handed_over(block: Block) -> tuple[Statement, ...]:
             continue
         said = statement(block, entry, (entry.key,), Row(entry.key, "trainer." + entry.key), "call")
         made = last_word(entry.value.name) if isinstance(entry.value, Call) else None
+        if (
+            isinstance(entry.value, Call) and entry.value.local and entry.key == "args"
+        ):  # a class of its own has what it declares besides
+            made = block.document.text.text[entry.value.name_start : entry.value.name_end]
         if isinstance(entry.value, Call) and not entry.value.local and entry.value.name in _BY_MODEL_CONFIG:
             found.append(_named(block, entry.value, "trainer.peft_by_model_config", True))
         if made is not None and entry.key == "peft_config" and not made[:1].isupper():
