@@ -4,7 +4,8 @@
     python tools/read_messages.py --archives FOLDER --check  # exit 1 where a cited place no longer says what is stored
 
 A hazard cites the line of a raise, an assert or a warning, or of the condition above it. Its text is read there; the same statement in every
-other release of the folder gives the other wordings. Archives are read with `ast`; nothing in them is installed, imported or run.
+other release of the folder gives the other wordings. What is beside a cited place and has nothing to do with the hazard stands in
+knowledge/messages/neighbours.yaml. Archives are read with `ast`; nothing in them is installed, imported or run.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import difflib
 import json
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stablint.audit import sayings
@@ -21,10 +23,12 @@ from stablint.audit.archives import Shelf
 from stablint.audit.citation import Cited, cited
 from stablint.audit.places import Spot, find
 from stablint.audit.statements import Message, literals, messages
+from stablint.compiling.reading import read_yaml
 from stablint.run.pep440 import release_key
 
 ROOT = Path(__file__).resolve().parent.parent
 STORED = ROOT / "knowledge" / "messages" / "raised.json"
+NEIGHBOURS = ROOT / "knowledge" / "messages" / "neighbours.yaml"
 BELOW, ABOVE = 8, 4  # lines from the cited one to the statement: a condition stands above what it raises
 ENOUGH = 16  # letters of one run without a gap, as few as tell a message from others
 ALIKE = 0.7  # of the same statement in another release, by difflib
@@ -40,7 +44,20 @@ class Told:
         self.releases: set[str] = set()
 
 
-def read(shelf: Shelf, record: dict[str, Spot]) -> dict[tuple[str, str], Told]:
+class Neighbours:
+    """By hazard, how the texts begin that stand beside a cited place and are not about it; and which of them have been met."""
+
+    def __init__(self, told: Mapping[str, Sequence[str]]) -> None:
+        self.told = told
+        self.unmet = {(hazard, text) for hazard, texts in told.items() for text in texts}
+
+    def is_one(self, hazard: str, text: str) -> bool:
+        begins = [one for one in self.told.get(hazard, ()) if text.startswith(one)]
+        self.unmet -= {(hazard, one) for one in begins}
+        return bool(begins)
+
+
+def read(shelf: Shelf, record: dict[str, Spot], neighbours: Neighbours) -> dict[tuple[str, str], Told]:
     """(library, text) → who cites it, and in which releases it stands."""
     found: dict[tuple[str, str], Told] = {}
     texts = sayings.hazard_texts(ROOT / "knowledge" / "hazards", ROOT / "knowledge")
@@ -57,6 +74,8 @@ def read(shelf: Shelf, record: dict[str, Spot]) -> dict[tuple[str, str], Told]:
             if text is None:
                 continue
             for other in _same(message, messages(text)):
+                if neighbours.is_one(saying.subject, other.text):
+                    continue
                 told = found.setdefault((place.library, other.text), Told(other, place))
                 told.hazards[saying.subject] = saying.words
                 told.releases.add(release)
@@ -135,18 +154,21 @@ def main(arguments: list[str] | None = None) -> int:
     )
     given = parser.parse_args(arguments)
     record = json.loads((ROOT / "knowledge" / "citations.json").read_text(encoding="utf-8"))
-    found = rows(read(Shelf(given.archives), {source: Spot(*spot) for source, spot in record.items()}))
+    neighbours = Neighbours(read_yaml(NEIGHBOURS))
+    found = rows(read(Shelf(given.archives), {source: Spot(*spot) for source, spot in record.items()}, neighbours))
+    for hazard, text in sorted(neighbours.unmet):
+        print(f"{NEIGHBOURS.name}: {hazard}: nothing beside its places begins so any more: {text}", file=sys.stderr)
     if given.check:
         now = {(row["library"], row["text"]) for row in found}
         before = json.loads(STORED.read_text(encoding="utf-8"))["messages"]
         gone = [row for row in before if (row["library"], row["text"]) not in now]
         for row in gone:
             print(f"{row['library']} {row['path']}: says no more: {row['text'][:100]}")
-        return 1 if gone else 0
+        return 1 if gone or neighbours.unmet else 0
     STORED.write_text(written(found), encoding="utf-8")
     hazards = {hazard for row in found for hazard in row["hazards"]}  # type: ignore[attr-defined]
     print(f"{len(found)} texts of {len(hazards)} hazards in {STORED.relative_to(ROOT)}")
-    return 0
+    return 1 if neighbours.unmet else 0
 
 
 if __name__ == "__main__":
