@@ -27,6 +27,11 @@ from stablint.source.view import seen
 SURE = 3  # causes above `possible` at most: whoever names more names none
 _ECHO = 40  # lines behind the first exception's message from which on another is its echo
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+# What a program does, under names of ours that nobody writes.
+_DONE = re.compile(
+    r"launch\.(?:shows|done|optimizer|loop|functions|calls|engine|trainer_methods|late|alone|own_trainer)(?:\.|\Z)"
+)
 # Namespaces of what nobody writes into a file.
 _UNWRITTEN = frozenset({"derived", "data", "target", "versions", "file", "item", "keys"})
 _MEMORY = ("out-of-memory", "out-of-memory-in-evaluation")
@@ -231,7 +236,7 @@ class Join:
         hazard = self._rules[rule]
         advice = next((remedy.title for remedy in hazard.remedies), "")
         return Cause(
-            rule, hazard.code, confidence, self._log, line, text, self._title(rule), *self._place(_settings(hazard)),
+            rule, hazard.code, confidence, self._log, line, text, self._title(rule), *self._place(_settings(hazard), text),
             Fix("manual", advice, ()) if advice else None, tuple(hazard.evidence.get("sources", ())), times, because,
         )  # fmt: skip
 
@@ -249,15 +254,21 @@ class Join:
     def _title(self, rule: str) -> str:
         return language.of_hazard(rule, str(knowledge.load("texts")[rule]["title"]))
 
-    def _place(self, facts: tuple[str, ...]) -> tuple[str | None, str | None, int | None]:
-        """Where the first of these facts is stated; else its usual name, beside the run where it would stand."""
+    def _place(self, facts: tuple[str, ...], text: str = "") -> tuple[str | None, str | None, int | None]:
+        """Where the first of these facts is stated; else the usual name of one that is a setting, of such as the message names itself first, beside
+        the run where it would stand."""
         for name in facts:
             for run in self._settings.runs:
                 for statement in run.explicit[name].sources if name in run.explicit else ():
                     origin = statement.origin
                     if isinstance(origin, Explicit):
                         return origin.place.setting, *_point(origin.place)
-        usual = facts[0].rpartition(".")[2] if facts else None
+        said = frozenset(_WORD.findall(text))
+        usual = min(
+            (name.rpartition(".")[2] for name in facts if _DONE.match(name) is None),
+            key=lambda name: name not in said,
+            default=None,
+        )
         if self._settings.runs and usual is not None:
             return usual, *_point(self._settings.runs[0].anchor)
         return usual, None, None
