@@ -107,6 +107,12 @@ Rename = Callable[[str], "Row | None"]
 _new = tuple.__new__
 
 
+# Objects of an argument that hold settings and nothing else: what they are made with is read like a dictionary's keys.
+_OF_SETTINGS = frozenset({
+    "accelerate.ParallelismConfig", "accelerate.parallelism_config.ParallelismConfig", "accelerate.utils.ParallelismConfig",
+})  # fmt: skip
+
+
 def lower_mapping(block: Block, rows: Rows, layer: str, other: Rename, *, flags: bool = False) -> list[Statement]:
     """One statement a key, nested keys as dotted paths; `other` names the fact of a key that the table does not list.
 
@@ -128,6 +134,8 @@ def lower_mapping(block: Block, rows: Rows, layer: str, other: Rename, *, flags:
                 pending.pop(path, None)
             if type(node) is Mapping and node.entries:
                 pending[path] = node
+            elif type(node) is Call and node.name in _OF_SETTINGS and not node.local and not node.positional:
+                pending[path] = node.arguments
             if type(row) is Row:
                 found.append(_statement(document, layer, number, reader, entry, path, row))
             elif row is not None:
