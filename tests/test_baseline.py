@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import traceback
 
 import pytest
 
+from stablint import baseline
 from stablint.cli import main
 from stablint.inspect import inspect
 from stablint.options import options
@@ -185,3 +188,18 @@ def test_it_holds_no_secret_of_a_file_s_name_and_accepts_its_findings_all_the_sa
     capsys.readouterr()
     assert main(["check", ".", "--baseline", "b.json"]) == 0
     assert "marmalade" not in capsys.readouterr().out
+
+
+def test_what_is_no_baseline_is_refused_without_its_text_being_kept(here, capsys):
+    """A server holds the error of every request: with the text in it, a file of 3 GB that Git can carry in a few bytes filled the memory."""
+    with open("large.json", "wb") as file:
+        file.truncate(3_000_000_000)
+    assert main([".", "--baseline", "large.json"]) == 2
+    assert "large.json: more than 20,000,000 bytes are no baseline" in capsys.readouterr().err
+    os.truncate("large.json", 0)
+    (here / "small.json").write_text("[" * 5000)
+    with pytest.raises(baseline.BadBaseline) as raised:
+        baseline.read("small.json")
+    held = [value for frame, _ in traceback.walk_tb(raised.value.__traceback__) for value in frame.f_locals.values()]
+    assert raised.value.__cause__ is None and raised.value.__context__ is None
+    assert not any(isinstance(value, str) and value.startswith("[[") for value in held)

@@ -406,6 +406,42 @@ def test_a_full_disk_is_told(kind: str, folder: Path) -> None:
     assert done.returncode == 2 and "No space left" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("words", [["nowhere.yaml"], ["--output-format", "nothing"], ["--gpu", "X"]], ids=str)
+@pytest.mark.parametrize("streams", [("stderr",), ("stdout", "stderr")], ids="+".join)
+def test_where_nobody_can_be_told_the_exit_code_says_so(
+    words: list[str], streams: tuple[str, ...], folder: Path
+) -> None:
+    """Exit code 1 means findings: not that Python could not print why it ends."""
+    with open("/dev/full", "w") as full:
+        to: dict[str, Any] = {"stdout": subprocess.DEVNULL} | dict.fromkeys(streams, full)
+        assert subprocess.run([*COMMAND, *words], cwd=folder, timeout=60, **to).returncode == 2
+        assert subprocess.run(COMMAND, cwd=folder, timeout=60, stdout=full, stderr=full).returncode == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="paths are shorter there")
+def test_folders_deeper_than_python_calls_itself(tmp_path: Path) -> None:
+    """Git carries paths of 4,000 characters: what climbs from folder to folder may neither call itself nor ask for each where it really lies."""
+    top, depth = tmp_path / "tree", 1500
+    top.mkdir()
+    (top / ".git").mkdir()
+    here = os.open(top, os.O_RDONLY)
+    try:
+        for _ in range(depth):
+            os.mkdir("d", dir_fd=here)
+            inner = os.open("d", os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = inner
+        with open(os.open("train.yaml", os.O_CREAT | os.O_WRONLY, dir_fd=here), "w") as file:
+            file.write(BOTH)
+        for words in (["."], ["d/" * depth + "train.yaml"], [".", "--fix", "--unsafe-fixes"]):
+            done = subprocess.run([*COMMAND[:4], *words], cwd=top, capture_output=True, text=True, timeout=120)
+            assert done.returncode in (0, 1) and "P143" in done.stdout + done.stderr and "internal" not in done.stderr
+    finally:
+        os.close(here)
+        subprocess.run(["rm", "-rf", str(top)], check=True)  # shutil calls itself for every folder
+
+
 @pytest.mark.skipif(os.name == "nt", reason="pipes are others there")
 @pytest.mark.parametrize("kind", ["full", "json"])
 def test_a_closed_pipe_ends_it_quietly(kind: str, folder: Path) -> None:

@@ -452,6 +452,39 @@ def test_what_a_log_says_of_tokens_stays(line):
     assert mask(line) == line
 
 
+@pytest.mark.parametrize("name", [".env", "conf/common", "secrets.sh"])
+def test_what_a_script_reads_into_itself_is_no_less_secret(name, tmp_path, monkeypatch, capsys):
+    """A `.env` is no configuration and is not read by itself; a flag with a name that says nothing repeats what it holds."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(f"HF_TOKEN={GENERATED}\nBATCH=3\n")
+    (tmp_path / "run.sh").write_text(
+        f". ./{name}\ntorchrun train.py --run_name $HF_TOKEN --per_device_train_batch_size $BATCH --fp16 True --bf16 True\n"
+    )
+    for words in (
+        ["show", "run.sh"],
+        ["check", "run.sh", "--show-facts", "--output-format", "json"],
+        ["check", "run.sh"],
+    ):
+        main([*words, "--isolated"])
+        told = capsys.readouterr()
+        assert GENERATED not in told.out + told.err
+        assert words[0] != "show" or ("run_name = ********" in told.out and "batch_size = 3" in told.out)
+
+
+def test_what_the_path_of_a_setting_says_is_hidden(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.yaml").write_text("output_dir: out\nfp16: true\n")
+    (tmp_path / "stablint.toml").write_text(f"baseline = 'password={GENERATED}.json'\n")
+    for words in (["check", "."], ["config"], ["rules"]):
+        assert main(words) == 2
+        told = capsys.readouterr()
+        assert "********.json does not exist" in told.err and GENERATED not in told.out + told.err
+
+
+GENERATED = "Zq8rT2mWk5Xc9LbN4vHs7PdJ"
+
+
 def test_what_a_log_tells_with_its_key_is_hidden_in_its_other_lines(tmp_path, capsys):
     secret = GENERATED + "x7Yb"
     log = tmp_path / "train.log"

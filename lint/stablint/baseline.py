@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections import Counter
 from collections.abc import Container, Iterable
 from typing import Any
@@ -18,7 +19,7 @@ from stablint.secrets import exit
 
 DEFAULT = "stablint-baseline.json"
 _VERSION = 1
-_LARGEST = 20_000_000  # characters: some hundred thousand findings
+_LARGEST = 20_000_000  # bytes: some hundred thousand findings
 
 Key = tuple[str, str, str]  # absolute path, rule, fingerprint
 
@@ -88,25 +89,32 @@ def _relative(file: str, folder: str) -> str:
 
 def read(path: str, name: str = "") -> dict[Key, int]:
     """Raises BadBaseline for a file that cannot be read or is none; `name` is how it is shown."""
-    folder, name = os.path.dirname(os.path.abspath(path)), name or path
+    name = name or path
     try:
-        if not os.path.isfile(path):
-            os.stat(path)  # says why
-            raise BadBaseline(f"{name}: this is no regular file")
-        with open(path, encoding="utf-8") as file:
-            text = file.read(_LARGEST + 1)
-        if len(text) > _LARGEST:
-            raise BadBaseline(f"{name}: more than {_LARGEST:,} characters are no baseline of stablint")
-        data = json.loads(text)
-        if data["schema_version"] != _VERSION:
-            raise BadBaseline(f"{name}: written by another release of stablint: write it anew with --write-baseline")
-        return {_key(row, folder): _count(row) for row in data["findings"]}
-    except FileNotFoundError as error:
-        raise BadBaseline(f"the baseline {name} does not exist: `stablint . --write-baseline` writes it") from error
+        return _read(path, name)
+    except BadBaseline:
+        raise
+    except FileNotFoundError:
+        wrong = BadBaseline(f"the baseline {name} does not exist: `stablint . --write-baseline` writes it")
     except OSError as error:
-        raise BadBaseline(f"{name}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise BadBaseline(f"{name}: this is no baseline of stablint") from error
+        wrong = BadBaseline(f"{name}: {error.strerror}")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        wrong = BadBaseline(f"{name}: this is no baseline of stablint")
+    raise wrong  # out here it holds no frame with the text of the file: a server keeps one error for every request
+
+
+def _read(path: str, name: str) -> dict[Key, int]:
+    there = os.stat(path)
+    if not stat.S_ISREG(there.st_mode):
+        raise BadBaseline(f"{name}: this is no regular file")
+    if there.st_size > _LARGEST:
+        raise BadBaseline(f"{name}: more than {_LARGEST:,} bytes are no baseline of stablint")
+    with open(path, encoding="utf-8") as file:
+        data = json.loads(file.read(_LARGEST))
+    if data["schema_version"] != _VERSION:
+        raise BadBaseline(f"{name}: written by another release of stablint: write it anew with --write-baseline")
+    folder = os.path.dirname(os.path.abspath(path))
+    return {_key(row, folder): _count(row) for row in data["findings"]}
 
 
 def _key(row: dict[str, Any], folder: str) -> Key:

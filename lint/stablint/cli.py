@@ -6,6 +6,7 @@ import gc
 import io
 import os
 import sys
+from contextlib import suppress
 
 from stablint import __version__, language, starting
 from stablint.faults import attempt, debug, said
@@ -160,11 +161,13 @@ def _output_failed(error: OSError) -> int:
     exit.close_output()  # what is still buffered would fail once more at the end
     if isinstance(error, BrokenPipeError):
         return PIPE_CLOSED
-    return _refuse(
-        gettext("failed, and the output is not whole: {strerror}{file}").format(
-            strerror=error.strerror or error, file=f" ({error.filename})" if error.filename else ""
+    with suppress(OSError, ValueError):  # standard error may be the one that failed
+        _refuse(
+            gettext("failed, and the output is not whole: {strerror}{file}").format(
+                strerror=error.strerror or error, file=f" ({error.filename})" if error.filename else ""
+            )
         )
-    )
+    return WRONG
 
 
 _SUMMARIES = (

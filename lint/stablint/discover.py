@@ -129,7 +129,7 @@ def _walk(folder: str, missed: Missed, entries_left: int | None = None) -> Itera
             missed.append((current, CARRIED.format(library)))
             continue
         if git is not None and any(entry.name == ".gitignore" for entry in listed):
-            rules += git.of(current)
+            rules = git.of(current, rules)
         folders = []
         for entry in listed:
             kind = _kind(entry)

@@ -57,6 +57,7 @@ class Inspection(NamedTuple):
         from stablint.secrets.masking import in_name, known
 
         found = {secret for text in self.files.texts() for secret in known(text.text, language_of(text.path))}
+        found |= {secret for text in self.files.brought() for secret in known(text.text, "shell")}
         names = (*(text.name for text in self.files.texts()), *self.files.not_found)
         return frozenset(found) | _secrets(self.runs) | {secret for name in names for secret in in_name(name)}
 

@@ -41,24 +41,40 @@ class Pin(NamedTuple):
     presumed: bool = False  # said where it need not be what runs
 
 
+_OUTSIDE: dict[str, Pin] = {}
+"""Of a folder outside of the root; known by its identity."""
+
+
 def stated(folder: str, root: str, read: dict[str, dict[str, Pin]]) -> dict[str, Pin]:
     """By library, of the libraries that stablint knows. Files outside `root` are not read, links included.
 
     `read` remembers the folders that were looked at: a thousand configs below one lock file read it once.
     """
-    folder = os.path.normpath(folder)
-    if folder not in read:
-        inside, here = os.path.join(os.path.realpath(root), ""), os.path.join(os.path.realpath(folder), "")
+    current = folder = os.path.normpath(folder)
+    climbed: list[str] = []
+    while current not in read:
+        climbed.append(current)
+        current = os.path.dirname(current)
+        if current == climbed[-1]:
+            break
+    inside, above = os.path.join(os.path.realpath(root), ""), read.get(current, _OUTSIDE)
+    for one in reversed(climbed):
+        above = read[one] = _stated(one, inside, above)
+    return above if climbed else read[folder]
+
+
+def _stated(folder: str, inside: str, above: dict[str, Pin]) -> dict[str, Pin]:
+    """Of one folder, by what the one above it says. Only a link leads from outside to inside or back, and below the root all is inside."""
+    if above is _OUTSIDE or os.path.islink(folder):
+        here = os.path.join(os.path.realpath(folder), "")
         if not here.startswith(inside):
-            read[folder] = {}
-        else:
-            parent = os.path.dirname(folder)
-            above = {} if here == inside or parent == folder else stated(parent, root, read)
-            read[folder] = dict(above)
-            for library, pin in _of_folder(folder, inside).items():
-                if library not in above or not _is_named_within(above[library], pin, library):
-                    read[folder][library] = pin
-    return read[folder]
+            return _OUTSIDE
+        above = {} if here == inside else above
+    found = dict(above)
+    for library, pin in _of_folder(folder, inside).items():
+        if library not in above or not _is_named_within(above[library], pin, library):
+            found[library] = pin
+    return found
 
 
 def _of_folder(folder: str, inside: str) -> dict[str, Pin]:

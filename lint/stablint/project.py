@@ -129,6 +129,7 @@ class Resolver(Policies):
             try:
                 root = None if self.given.allow_outside or self._trusts(full) else self._roots.of(full)
                 self._settings[path] = files.read(full, self.base, root)
+                exit.learn_names(name for _, name in files.named(self._settings[path].values))
             except files.BadSettings as error:
                 raise Wrong(str(error)) from error
         return self._settings[path]

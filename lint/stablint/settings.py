@@ -76,12 +76,18 @@ class Settings(NamedTuple):
 def nearest(folder: str, known: dict[str, str | None]) -> str | None:
     """The settings file that counts for a folder: the first on the way up, not above the repository. `known` remembers folders."""
     folder = os.path.abspath(folder)
-    if folder not in known:
-        known[folder] = _of_folder(folder)
-        parent = os.path.dirname(folder)
-        if known[folder] is None and parent != folder and not os.path.lexists(os.path.join(folder, ".git")):
-            known[folder] = nearest(parent, known)
-    return known[folder]
+    climbed: list[str] = []
+    found = None
+    while found is None and folder not in known:
+        climbed.append(folder)
+        found, parent = _of_folder(folder), os.path.dirname(folder)
+        if parent == folder or os.path.lexists(os.path.join(folder, ".git")):
+            break
+        folder = parent
+    else:
+        found = found or known[folder]
+    known.update(dict.fromkeys(climbed, found))
+    return found
 
 
 def _of_folder(folder: str) -> str | None:
@@ -122,7 +128,7 @@ def _read(path: str, base: str, root: str | None, chain: tuple[str, ...], said: 
         raise BadSettings(f"{shown}:{line_of(text, (*head, *where))}: {told(fault)}")
     folder = os.path.dirname(os.path.abspath(path))
     if root is not None:
-        for key, name in _named(values):
+        for key, name in named(values):
             if not within(_resolved(folder, name), root):
                 place = f"{shown}:{line_of(text, (*head, key))}"
                 raise BadSettings(f"{place}: `{key}`: `{name}` {outside('leads')}")
@@ -169,7 +175,7 @@ def _resolved(folder: str, path: str) -> str:
     return os.path.normpath(os.path.join(folder, os.path.expanduser(path)))
 
 
-def _named(values: dict[str, Any]) -> list[tuple[str, str]]:
+def named(values: dict[str, Any]) -> list[tuple[str, str]]:
     """The files and folders that settings name, with their keys."""
     found = [(key, values[key]) for key in ("extend", "baseline") if key in values]
     return [*found, *(("hazards", folder) for folder in values.get("hazards", ()))]

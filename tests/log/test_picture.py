@@ -57,7 +57,20 @@ def test_a_name_is_no_markup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(
     "losses",
-    [[1.0], [1.0, 1.0], [0.0, 0.0], [float("nan")], [1e-9, 1e9], [-3.0, 5.0], [1e300, 1.0], [float("inf"), -1.0]],
+    [
+        [1.0],
+        [1.0, 1.0],
+        [0.0, 0.0],
+        [float("nan")],
+        [1e-9, 1e9],
+        [-3.0, 5.0],
+        [1e300, 1.0],
+        [float("inf"), -1.0],
+        [1e308, -1e308],
+        [5e-324, 1e308],
+        [5e-324, 1e-320],
+        [1e-320, float("inf")],
+    ],
 )
 def test_numbers_of_every_size(losses: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -65,6 +78,19 @@ def test_numbers_of_every_size(losses: list[float], tmp_path: Path, monkeypatch:
     picture = drawn(tmp_path, state, "trainer_state.json")
     places = [float(place.get("cx") or "nan") for place in picture.iter(f"{SVG}circle")]
     assert "loss" in words(picture) and all(0 <= place <= 960 for place in places)
+
+
+@pytest.mark.parametrize("step", ["9007199254740993", "99999999999999999999", "1e999", "1e308", "-1e308", "5e-324"])
+def test_steps_of_every_size(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of large floats one more is the same number, and the distance of two has no room in a float."""
+    monkeypatch.chdir(tmp_path)
+    for first in (step, "0", "-1e308"):
+        rows = [
+            f'{{"loss": {loss}, "grad_norm": 1.0, "step": {at}}}\n'
+            for loss, at in ((2.0, first), ("NaN", step), (1.0, step))
+        ]
+        picture = drawn(tmp_path, "".join(rows))
+        assert "loss" in words(picture)
 
 
 def test_a_long_run_is_as_small_as_a_short_one() -> None:

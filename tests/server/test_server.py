@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -172,6 +173,48 @@ async def test_hover_tells_no_word_behind_a_key_of_one_s_own(client: LanguageCli
     )
     assert hover is not None and isinstance(hover.contents, lsp.MarkupContent)
     assert "**clave_api**" in hover.contents.value and "marmalade" not in hover.contents.value
+
+
+IMAGE = "![a](http://host.example/x.png)"
+HOSTILE = [
+    ("run_name", f"` {IMAGE} `"),
+    ("run_name", f"``` {IMAGE} ` {IMAGE}"),
+    ("run_name", f"{IMAGE}`"),
+    ("learning_rate", f"` {IMAGE} <img src=http://host.example/x>"),
+    (f"` {IMAGE} `", "1"),
+    (f"{IMAGE} [b](command:x) <img src=http://host.example/x>", "1"),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), HOSTILE, ids=str)
+async def test_hover_shows_a_file_s_words_and_no_markup_of_theirs(client: LanguageClient, key: str, value: str):
+    """An editor fetches the image of a hover as soon as it is shown."""
+    text = TRAIN.replace("learning_rate: 1.0e-4\n", "") + f"'{key}': '{value}'\n"
+    uri = await opened(client, "own.yaml", text)
+    told = []
+    for word in (key, value):
+        hover = await client.text_document_hover_async(
+            lsp.HoverParams(lsp.TextDocumentIdentifier(uri), where(text, word))
+        )
+        if hover is not None:
+            assert isinstance(hover.contents, lsp.MarkupContent)
+            told.append(hover.contents.value)
+    assert told
+    for one in told:
+        outside = without_code(one)
+        assert "](" not in outside and "<" not in outside and "://" not in outside, one
+
+
+def without_code(text: str) -> str:
+    """Markdown without its code spans, as CommonMark has them: a span ends at the next run of as many backticks, and not beyond its paragraph."""
+    left = []
+    for paragraph in text.split("\n\n"):
+        while (run := re.search("`+", paragraph)) is not None:
+            end = re.search(f"(?<!`){run[0]}(?!`)", paragraph[run.end() :])
+            left.append(paragraph[: run.start()] if end else paragraph[: run.end()])
+            paragraph = paragraph[run.end() + (end.end() if end else 0) :]
+        left.append(paragraph)
+    return "".join(left)
 
 
 async def test_no_hover_where_no_setting_stands(client: LanguageClient):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from stablint import discover
+from stablint.source import gitignore
 from tests.runs import written
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git itself is asked")
@@ -32,6 +35,14 @@ PATTERNS = [
     {".git/info/exclude": "logs\n", "exp/.gitignore": "/best\n*-2\n"},
     {".gitignore": "z*u*t*\n**/a**.json\n***\n!*.yaml\n"},
     {".gitignore": "a/**\nconf/\n!conf\n"},
+    {".gitignore": "conf/**/out/*.json\n**/run-*/ds.json\nlogs/**/\n"},
+    {".gitignore": "**/conf/**/b.yaml\n**/exp/**\n!**/best/**\n"},
+    {
+        ".gitignore": "*.json\n",
+        "conf/.gitignore": "!*.json\n",
+        "conf/deep/.gitignore": "*.json\n*.yaml\n",
+        "exp/.gitignore": "!*.json\n",
+    },
 ]
 
 
@@ -69,3 +80,29 @@ def test_what_is_tracked_or_named_is_checked_all_the_same(tmp_path: Path) -> Non
 def test_without_a_repository_nothing_is_ignored(tmp_path: Path) -> None:
     base = written(tmp_path, {"a.json": "{}", ".gitignore": "*\n"})
     assert [Path(path).name for path, _ in discover.files([base], base)] == ["a.json"]
+
+
+def test_a_pattern_with_one_run_of_folders_is_as_one_with_several():
+    """The short way for `a/**/b`, whose cost does not grow with the depth of a tree, says what the long one says."""
+    chance = random.Random(20261123)
+    for _ in range(20_000):
+        pattern = [chance.choice(("a", "b", "*", "a*", "**")) for _ in range(chance.randrange(1, 5))]
+        pattern = [one for before, one in itertools.pairwise(["", *pattern]) if (before, one) != ("**", "**")]
+        names = [chance.choice(("a", "b", "ab")) for _ in range(chance.randrange(1, 6))]
+        assert gitignore._follow(tuple(pattern), names) is gitignore._follow_any(tuple(pattern), names), (
+            pattern,
+            names,
+        )
+
+
+def test_the_patterns_of_all_folders_above_are_as_many_as_are_looked_at(tmp_path: Path) -> None:
+    folder = tmp_path
+    (tmp_path / ".git").mkdir()
+    for number in range(12):
+        folder = folder / f"d{number}"
+        folder.mkdir()
+        (folder / ".gitignore").write_text("".join(f"*a*{number}*{line}*\n**/b/**/c{line}\n" for line in range(250)))
+    (folder / "train.yaml").write_text("fp16: true\n")
+    rules = gitignore.Repository(str(tmp_path)).above(str(folder / "x"))
+    assert 3_000 < len(rules) <= 4_000 and sum(rule.names.count("**") > 1 for rule in rules) == 100
+    assert [Path(path).name for path, _ in discover.files([str(tmp_path)], str(tmp_path))] == ["train.yaml"]

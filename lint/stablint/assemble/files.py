@@ -14,7 +14,7 @@ from stablint.faults import Faults
 from stablint.run.fact import Derived, Fact, Place, facts_of
 from stablint.source import limits
 from stablint.source.text import UNOPENED
-from stablint.source.tree import Document, Problem, Text
+from stablint.source.tree import Document, Problem, Script, Text
 from stablint.target import model as models
 from stablint.typed import TYPE_CHECKING
 
@@ -128,6 +128,13 @@ class Files:
                 if document.text.path not in seen:
                     seen.add(document.text.path)
                     yield document.text
+
+    def brought(self) -> Iterator[Text]:
+        """What scripts read into themselves, `.env` included, which is no configuration and is not read by itself."""
+        for documents in self._documents.values():
+            for document in documents:
+                if isinstance(document.root, Script):
+                    yield from document.root.brought
 
     def in_part(self) -> set[str]:
         """The files that were read without what makes them large: their text is not that of the disk."""

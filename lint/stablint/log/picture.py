@@ -32,7 +32,7 @@ def draw(log: str, series: Series, causes: Sequence[Cause]) -> str | None:
     points = [point for curve in series.curves.values() for point in curve.points]
     if not panels:
         return None
-    first, last = min(point.x for point in points), max(point.x for point in points)
+    first, last = (_near(end(point.x for point in points)) for end in (min, max))
     across = Axis(first, last if last > first else first + 1, False)
     marks = list(_marks(series, causes))
     height = _TOP + len(panels) * (_HEIGHT + _GAP) + _FOOT - _GAP
@@ -151,11 +151,19 @@ def _runs(points: Sequence[Point]) -> Iterator[list[Point]]:
         yield run
 
 
+_NEAREST, _FARTHEST = 1e-290, 1e290
+"""Between them a number, and the distance of two, has room in a float: what lies beyond is drawn at the edge."""
+
+
+def _near(value: float) -> float:
+    return 0.0 if abs(value) < _NEAREST else max(-_FARTHEST, min(value, _FARTHEST))
+
+
 def _axis(points: Sequence[Point], *, linear: bool = False) -> Axis:
     values = [value for point in points for value in (point.low, point.high) if not math.isnan(value)]
     if not values:
         return Axis(0.0, 1.0, False)
-    low, high = min(values), max(values)
+    low, high = _near(min(values)), _near(max(values))
     if not linear and low > 0 and high / low >= _DECADES:
         return Axis(10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high) + 1e-9), True)
     if high == low:

@@ -10,6 +10,7 @@ from stablint.language import gettext
 from stablint.log.cause import Cause
 from stablint.log.reading import Reading
 from stablint.log.template import Template
+from stablint.report.markdown import prose
 from stablint.report.model import Fix
 from stablint.report.plain import clipped, named, plain
 from stablint.report.style import Style
@@ -123,13 +124,13 @@ def markdown(log: str, reading: Reading, causes: Sequence[Cause]) -> str:
             f"- **{cause.confidence}** `{cause.rule}`{where}"
             + (f", setting `{_code(cause.setting)}`" if cause.setting else ""),
             f"  - line {cause.at}: `{_code(clipped(cause.text.strip(), _SHOWN))}`",
-            f"  - {plain(cause.message)}",
+            f"  - {prose(plain(cause.message))}",
         ]
         if cause.fix is not None:
-            lines.append(f"  - fix: {plain(cause.fix.title)}")
+            lines.append(f"  - fix: {prose(plain(cause.fix.title))}")
         lines += [f"  - {source}" for source in cause.sources[:2]]
     if not causes:
-        lines += [f"- {line.strip()}" for line in _nothing(log, reading)]
+        lines += [f"- {prose(line.strip())}" for line in _nothing(log, reading)]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -15,6 +15,7 @@ from stablint.report.summary import active, summary
 _ROWS = 100  # a comment on GitHub holds 65,536 characters
 # What markdown or the platform would act on: emphasis, links, images, HTML, the bars of the table.
 _ACTIVE = re.compile(r"[\\`*_{}\[\]<>#|~&$]")
+_BEGINS = re.compile(r"[\\`*\[\]<>#|~&$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)")
 _SPAN = re.compile(r"`([^`]+)`")
 
 
@@ -65,6 +66,27 @@ def code(text: str) -> str:
     if text and not set("`|\\") & set(text) and text.strip() == text:
         return f"`{text}`"
     return f"<code>{_entities(text)}</code>"
+
+
+def for_editor(text: str) -> str:
+    """As `prose`, for an editor, which shows HTML as it is written: neither a file's words nor a house hazard's become a link, or an image to fetch."""
+    parts, position = [], 0
+    for span in _SPAN.finditer(text):
+        parts += [_inert(text[position : span.start()]), span_of(span[1])]
+        position = span.end()
+    return "".join([*parts, _inert(text[position:])])
+
+
+def span_of(text: str) -> str:
+    """`text` as code, between more backticks than stand together in it."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    pad = " " if "`" in (text[:1], text[-1:]) else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _inert(text: str) -> str:
+    """Words are left as they are: only what begins a link, an image, HTML, an entity or code is not markup any more."""
+    return _BEGINS.sub(lambda found: f"&#{ord(found[0])};", text)
 
 
 def _literal(text: str) -> str:

@@ -18,18 +18,23 @@ class Axis(NamedTuple):
     logarithmic: bool
 
     def share(self, value: float) -> float:
-        """0 at the bottom, 1 at the top."""
+        """0 at the bottom, 1 at the top, where what lies beyond is drawn as well."""
+        value = min(max(value, self.low), self.high)
         if self.logarithmic:
-            return (math.log10(max(value, self.low)) - math.log10(self.low)) / (
-                math.log10(self.high) - math.log10(self.low)
-            )
-        return (value - self.low) / (self.high - self.low)
+            powers = math.log10(self.high) - math.log10(self.low)
+            return (math.log10(value) - math.log10(self.low)) / powers if powers else 0.5
+        across = self.high - self.low
+        return (value - self.low) / across if across else 0.5
 
     def ticks(self) -> list[float]:
         if self.logarithmic:
             first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
             each = max(1, math.ceil((last - first + 1) / 5))
             return [10.0**power for power in range(first, last + 1, each)]
+        if not self.high - self.low or not math.isfinite(
+            self.high - self.low
+        ):  # numbers so large that one more is the same
+            return [self.low]
         step = round_step((self.high - self.low) / 5)
         first = math.ceil(self.low / step - 1e-9)
         return [round(n * step, 12) for n in range(first, math.floor(self.high / step + 1e-9) + 1)]

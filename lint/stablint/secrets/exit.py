@@ -76,6 +76,15 @@ def may_tell(text: str) -> bool:
     return may_hold_secret(text)
 
 
+def learn_names(paths: Iterable[str]) -> None:
+    """What the names of files and folders say behind a key that names a secret, and a message about one of them would repeat."""
+    telling = [path for path in paths if may_tell(path)]
+    if telling:
+        from stablint.secrets.masking import in_name
+
+        learn(secret for path in telling for secret in in_name(path))
+
+
 def _learn_words() -> None:
     """The words of the command line itself: a message may quote one of them without its key."""
     words = list(_words)

@@ -9,6 +9,7 @@ from lsprotocol.types import Hover, InlayHint, MarkupContent, MarkupKind
 from stablint.fitting.answer import answer
 from stablint.grouping import reported
 from stablint.knowledge import load
+from stablint.report.markdown import for_editor, span_of
 from stablint.report.origin import reference, releases
 from stablint.report.plain import shown
 from stablint.report.said import clean, finding, reason
@@ -50,9 +51,9 @@ def _findings(checked: Checked, path: str, start: int, end: int) -> Iterator[str
         if here and (
             start <= found.start <= end or start <= found.end <= end or found.start <= start <= end <= found.end
         ):
-            because = reason(why.get(found.rule, {}))
+            because = for_editor(reason(why.get(found.rule, {})))
             grade = found.evidence.get("grade", "")
-            yield f"**{found.severity} {found.code}** {finding(found, checked.secrets)}\n\n{because} _(evidence: {grade})_"
+            yield f"**{found.severity} {found.code}** {for_editor(finding(found, checked.secrets))}\n\n{because} _(evidence: {grade})_"
 
 
 def _told(checked: Checked, path: str, one: Statement, secrets: frozenset[str]) -> Iterator[str]:
@@ -60,7 +61,7 @@ def _told(checked: Checked, path: str, one: Statement, secrets: frozenset[str]) 
     setting = clean(one.origin.place.setting, secrets)
     world = next((world for run, world in worlds(checked, path) if one.fact in run.explicit), None)
     if world is None:
-        yield f"**{setting}**"
+        yield f"**{for_editor(setting)}**"
     else:
         yield from _of_run(checked, path, world, one, setting, secrets)
 
@@ -69,17 +70,17 @@ def _of_run(
     checked: Checked, path: str, world: World, one: Statement, setting: str, secrets: frozenset[str]
 ) -> Iterator[str]:
     fact = world.fact(one.fact)
-    yield f"**{setting}** = `{_value(fact, secrets)}`"
+    yield f"**{for_editor(setting)}** = {_value(fact, secrets)}"
     if isinstance(fact.origin, Explicit) and isinstance(one.origin, Explicit) and fact.origin.place != one.origin.place:
-        yield f"What counts is {clean(reference(reported(fact)), secrets)}."
+        yield f"What counts is {for_editor(clean(reference(reported(fact)), secrets))}."
     default = world.default(one.fact)
     if default.value is not ABSENT and not is_unknown(default.value):
         origin = reported(default).origin
         where = f" {releases(origin['library'], origin['releases'])}" if origin["kind"] == "default" else ""
-        yield f"Left out, it is `{shown(default.value)}`{where}."
+        yield f"Left out, it is {span_of(shown(default.value))}{where}."
     elif usual := _usual(checked, path, setting, world.run):
         yield usual
-    follows = [f"- {words}: `{_value(fact, secrets)}`" for words, fact in _following(world, one.fact)]
+    follows = [f"- {words}: {_value(fact, secrets)}" for words, fact in _following(world, one.fact)]
     if follows:
         yield "For the run:\n\n" + "\n".join(follows)
 
@@ -94,7 +95,7 @@ def _usual(checked: Checked, path: str, setting: str, run: Run) -> str:
             known = default is not ABSENT and not is_unknown(default)
             where = f"{declared.library_class}.{declared.name}"
             return (
-                f"The default of `{where}` is `{shown(default)}` ({declared.library} {text_of(release)})."
+                f"The default of `{where}` is {span_of(shown(default))} ({declared.library} {text_of(release)})."
                 if known
                 else ""
             )
@@ -133,9 +134,9 @@ def _following(world: World, name: str) -> Iterator[tuple[str, Fact]]:
 
 def _value(fact: Fact, secrets: frozenset[str]) -> str:
     if is_unknown(fact.value):
-        return f"not known: {clean(str(fact.value.reason), secrets)}"
-    return clean(
-        shown(reported(fact).value), secrets
+        return span_of(f"not known: {clean(str(fact.value.reason), secrets)}")
+    return span_of(
+        clean(shown(reported(fact).value), secrets)
     )  # as `show` tells it: a word behind a key of somebody's own stays hidden
 
 

@@ -14,7 +14,8 @@ from stablint.record import NamedTuple
 _MOST = 1_000  # patterns of one file
 _LONGEST = 200_000  # characters of one file
 _DEEPEST = 40  # names in one pattern; no path that people make is as deep
-_WILD = 100  # patterns of one file with `**` in the middle of others, each of which may stand anywhere
+_MOST_AT_ONCE = 4_000  # patterns that hold in one folder, of all files above it
+_WILD = 100  # of these with several `**`, each of which may stand for any number of names
 _LARGEST_INDEX = 50_000_000  # bytes
 _CLASS = re.compile(r"\[(!|\^)?(\]?[^\]]*)\]")
 
@@ -43,17 +44,28 @@ class Repository:
         for name in os.path.relpath(folder, self.root).split(os.sep):
             if current == folder:
                 break
-            rules += self.of(current)
+            rules = self.of(current, rules)
             current = os.path.join(current, name)
         return rules
 
-    def of(self, folder: str) -> tuple[Rule, ...]:
-        """Those of the folder's own file."""
-        return _read(os.path.join(folder, ".gitignore"), folder)
+    def of(self, folder: str, above: tuple[Rule, ...] = ()) -> tuple[Rule, ...]:
+        """Those that hold above and those of the folder's own file, as many as are looked at."""
+        return _bounded((*above, *_read(os.path.join(folder, ".gitignore"), folder)))
 
     def ignores(self, path: str, is_folder: bool, rules: tuple[Rule, ...]) -> bool:
+        name = os.path.basename(path)
+        known: dict[str, bool] = {}  # a hostile tree has one pattern in each of a thousand folders above
         for rule in reversed(rules):
-            if (is_folder or not rule.only_folders) and _matches(rule, path):
+            if rule.only_folders and not is_folder:
+                continue
+            first = rule.names[0]
+            if rule.anchored:
+                found = _follow(rule.names, path[len(rule.folder) :].strip(os.sep).split(os.sep))
+            elif first in known:
+                found = known[first]
+            else:
+                found = known[first] = _fits(first, name)
+            if found:
                 return not rule.keeps and not self.tracks(path)
         return False
 
@@ -76,8 +88,14 @@ def _read(path: str, folder: str) -> tuple[Rule, ...]:
     except OSError:
         return ()
     rules = [rule for line in lines[:_MOST] if (rule := _rule(line, folder)) is not None]
+    return _bounded(tuple(rules))
+
+
+def _bounded(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """The first of them: what lies behind is as if it were not there, and a file more is looked at."""
+    rules = rules[:_MOST_AT_ONCE]
     wild = [rule for rule in rules if rule.names.count("**") > 1]
-    return tuple(rules) if len(wild) <= _WILD else tuple(rule for rule in rules if rule not in set(wild[_WILD:]))
+    return rules if len(wild) <= _WILD else tuple(rule for rule in rules if rule not in set(wild[_WILD:]))
 
 
 def _rule(line: str, folder: str) -> Rule | None:
@@ -100,15 +118,23 @@ def _rule(line: str, folder: str) -> Rule | None:
     return Rule(folder, parts, anchored, only_folders, keeps) if parts else None
 
 
-def _matches(rule: Rule, path: str) -> bool:
-    """`path` lies below the rule's folder."""
-    if not rule.anchored:
-        return _fits(rule.names[0], os.path.basename(path))
-    return _follow(rule.names, path[len(rule.folder) :].strip(os.sep).split(os.sep))
-
-
 def _follow(pattern: tuple[str, ...], names: list[str]) -> bool:
     """Whether names fit a pattern of names; `**` is any number of them, at least one at its end."""
+    stars = pattern.count("**")
+    if stars > 1:
+        return _follow_any(pattern, names)
+    if not stars:
+        return len(pattern) == len(names) and all(map(_fits, pattern, names))
+    at = pattern.index("**")
+    before, behind = pattern[:at], pattern[at + 1 :]
+    return (
+        len(names) >= len(before) + max(1, len(behind))
+        and all(map(_fits, before, names))
+        and all(map(_fits, behind, names[len(names) - len(behind) :]))
+    )
+
+
+def _follow_any(pattern: tuple[str, ...], names: list[str]) -> bool:
     places = {0}
     for name in names:
         after: set[int] = set()

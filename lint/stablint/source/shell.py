@@ -74,7 +74,7 @@ def _read(text: Text, locate: Locate = nowhere) -> tuple[Document, list[tuple[In
     found = [*lexer.problems, *reader.problems, *reader.state.spent.problems.values()]
     problems = sorted(dict.fromkeys(found), key=lambda problem: problem.start)
     names = tuple(entry for entry in reader.once.values() if entry is not None)
-    script = Script(commands, Mapping(names, 0, len(source)), options)
+    script = Script(commands, Mapping(names, 0, len(source)), options, tuple(reader.texts.values()))
     return Document(text, "shell", 0, script, tuple(problems)), [
         (content, format, reader.writer.is_certain(content)) for content, format in reader.writer.written
     ]
@@ -87,6 +87,7 @@ class _Reader(Runner):
         super().__init__()
         self.outermost: _Reader = self if outer is None else outer.outermost
         self.brought = 0  # characters of the files that are read into the script
+        self.texts: dict[str, Text] = {}  # these files, by their paths
         self.handed = 0  # characters of the commands that other shells run
         depth = 0 if outer is None else outer.depth + 1
         self.text, self.locate, self.depth = text, locate, depth
@@ -169,6 +170,7 @@ class _Reader(Runner):
         if most.brought > limits.SOURCED.most:
             self.state.spent.reached(limits.SOURCED, fields[0].start, fields[1].end)
             return
+        most.texts[text.path] = text
         lexer = Lexer(text.text)
         other = _Reader(text, lexer, self.locate, self)
         before = dict(self.state.held)

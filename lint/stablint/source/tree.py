@@ -167,11 +167,12 @@ class Command(NamedTuple):
 
 
 class Script(NamedTuple):
-    """`header` holds the options of `#SBATCH` lines, short ones under their long names."""
+    """`header` holds the options of `#SBATCH` lines, short ones under their long names; `brought` are the files that it reads into itself."""
 
     commands: tuple[Command, ...]
     names: Mapping
     header: Mapping = Mapping((), 0, 0)
+    brought: tuple[Text, ...] = ()
 
 
 class Problem(NamedTuple):
