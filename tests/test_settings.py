@@ -335,6 +335,8 @@ OUTSIDE = {
     "baseline": ('baseline = "{0}/base.json"\n', 1),
     "a baseline that is not there": ('baseline = "../new.json"\n', 1),
     "model": ('model = "{0}"\n', 1),
+    "a model by a link and dots": ('model = "link/../{1}"\n', 1),
+    "a model by the system's own links": ('model = "/proc/self/cwd/../{1}"\n', 1),
     "a table of pyproject": ('[tool.stablint]\nextend = "~/cred.toml"\n', 2),
 }
 

@@ -300,11 +300,16 @@ class Resolver(Policies):
     def _model(self, settings: Settings) -> str | None:
         """A hub id, or a folder, which is meant from the folder of the settings."""
         model: str | None = settings.get("model")
-        if model is None or not os.path.isdir(settings.resolve(model)):
-            return model
-        path = settings.resolve(model)
-        if self.given.allow_outside or self._trusts(settings.path) or files.within(path, self._roots.of(settings.path)):
-            return path
+        if model is None:
+            return None
+        meant = os.path.expanduser(model)
+        # `link/../x` is not `x`: a name leads where the system says, and not only where it leads when it is made shorter.
+        readings = (settings.resolve(model), os.path.join(settings.folder, meant), os.path.join(self.base, meant))
+        folders = [path for path in readings if os.path.isdir(path)]
+        own = self.given.allow_outside or self._trusts(settings.path)
+        root = self._roots.of(settings.path)
+        if own or all(files.within(path, root) for path in folders):
+            return folders[0] if folders else model
         raise Wrong(
             gettext("{name}:{line}: `model`: {why}").format(
                 name=settings.name, line=settings.line("model"), why=files.outside("leads")
