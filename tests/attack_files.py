@@ -127,6 +127,9 @@ GROWING_TEXT: dict[str, Attack] = {
     "git patterns with stars between": lambda size: {
         ".git/HEAD": "ref: x\n", ".gitignore": until(size, "", lambda n: "**/a" * 12 + "/train.yaml\n"), "a/" * 12 + "train.yaml": RECIPE,
     },
+    "an adapter of many modules": lambda size: {
+        "a.yaml": until(size, RECIPE + "use_peft: true\nload_in_4bit: true\nfp16: true\nbf16: true\nlora_target_modules: [q_proj", lambda n: f",q{n}_proj", "]\n")
+    },
     "settings of many targets": lambda size: {
         "stablint.toml": "".join('[[target]]\ngpu = "A100-80GB"\n' for _ in range(16)), "train.yaml": until(size, "", lambda n: f"{RECIPE}seed: {n}\n---\n"),
     },

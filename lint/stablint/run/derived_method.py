@@ -525,7 +525,8 @@ def lora_targets_found(w: World) -> Answer:
     names = ("lora.target_modules", "derived.lora_targets_missing")
     wanted, missing = (w.value(name) for name in names)
     if isinstance(wanted, list) and isinstance(missing, list):
-        return Answer([word for word in wanted if word not in missing], names)
+        gone = set(missing)
+        return Answer([word for word in wanted if word not in gone], names)
     return Answer(Unknown("targets or modules are not known"), names)
 
 
