@@ -12,6 +12,7 @@ from stablint import knowledge
 from stablint.assemble.asked import Options
 from stablint.cli import CLEAN, FOUND
 from stablint.fitting.reading import GIB
+from stablint.hazard.model import load
 from stablint.inspect import Inspection, inspect
 from stablint.language import gettext, ngettext
 from stablint.options import Wrong, options
@@ -21,6 +22,7 @@ from stablint.proposing.search import Proposal, Search, serves
 from stablint.proposing.values import labelled
 from stablint.report.plain import plain, to_json
 from stablint.secrets import exit
+from stablint.selection import Selection, chosen
 from stablint.target.gpu import Gpu, parse_gpu
 from stablint.target.model import describe
 
@@ -71,7 +73,11 @@ def proposed(request: Request, gpu: Gpu) -> Proposal:
             said = Options(gpus=((labelled(card), card),), model=named, root=folder)
             return inspect([folder], said, base=folder, known=None if rules else ())
 
-        return Search(request, gpu, look).proposal()
+        found = Search(request, gpu, look).proposal()
+        if found.notes:  # of rules that are on by default, as `check` has them
+            spoken = {hazard.code for hazard in chosen(load(), Selection())}
+            found = found._replace(notes=tuple(one for one in found.notes if one.partition(":")[0] in spoken))
+        return found
 
 
 def _runs_code_of_its_own(model: str) -> bool:
@@ -243,6 +249,13 @@ def _put(folder: str, files: Mapping[str, str]) -> None:
 def told(request: Request, found: Proposal) -> str:
     choice, estimate = found.choice, found.told.estimate
     assert estimate is not None and found.told.reading is not None
+    need = gettext(
+        "needs {needed} of {usable} GiB a card (peak at: {moment}); `check` finds nothing, `fit` says it fits"
+    )
+    if found.notes:
+        need = gettext(
+            "needs {needed} of {usable} GiB a card (peak at: {moment}); `check` finds nothing but notes, `fit` says it fits"
+        )
     lines = [
         gettext("{model}: {method} in {precision}, {start}, {batch} x {accumulation} rows a card and step").format(
             model=request.model,
@@ -252,11 +265,10 @@ def told(request: Request, found: Proposal) -> str:
             batch=choice.batch,
             accumulation=choice.accumulation,
         ),
-        gettext(
-            "needs {needed} of {usable} GiB a card (peak at: {moment}); `check` finds nothing, `fit` says it fits"
-        ).format(
+        need.format(
             needed=f"{estimate.needed / GIB:.1f}", usable=f"{found.told.usable:.1f}", moment=gettext(estimate.moment)
         ),
+        *(f"{gettext('note:')} {plain(one)}" for one in found.notes),
     ]
     if estimate.host:
         lines.append(

@@ -38,6 +38,12 @@ def test_adapter_of_rank_8_on_all_linears_of_llama_7b():
     assert LLAMA_7B.adapter(ALL_LINEAR, 8) == 19_988_480
 
 
+@pytest.mark.parametrize("name", ["fc1", "fc2", "dense_h_to_4h", "dense_4h_to_h"])
+def test_a_linear_without_a_gate_is_hidden_by_intermediate(name):
+    shape = Shape(1_414_647_808, 24, 2048, 8192, 2048, 2048, 50304, False)
+    assert shape.adapter([name], 16) == 16 * 24 * (2048 + 8192)
+
+
 def test_70b_in_four_bits_is_34_gib():
     held = state.adapter(LLAMA_70B, "4bit", 0, double=True)
     assert 33 < held.total / GIB < 35

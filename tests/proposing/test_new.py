@@ -208,6 +208,17 @@ def test_every_line_of_weight_has_its_reason(tmp_path: Path, capsys) -> None:
     assert [key for key, words in REASONS.items() if words not in why.get(key, "")] == []
 
 
+def test_what_check_notes_all_the_same_is_said(tmp_path: Path, capsys) -> None:
+    """fp16 is all that this card has, and there are mixed reports of it with this model."""
+    words = ["new", "--model", "Qwen/Qwen2.5-0.5B-Instruct", "--framework", "trl", "--method", "lora"]
+    assert main([*words, "--gpu", "T4", "--output", str(tmp_path / "n")]) == 0
+    said = capsys.readouterr().out
+    assert "`check` finds nothing but notes" in said and "\nnote: P115: " in said and "T117" not in said
+    assert main([*words, "--gpu", "A100-80GB", "--output", str(tmp_path / "m")]) == 0
+    said = capsys.readouterr().out
+    assert "`check` finds nothing, `fit` says it fits" in said and "note:" not in said
+
+
 def test_it_takes_less_than_two_seconds(tmp_path: Path, capsys) -> None:
     folders = count()
     case = Case("llamafactory", "Qwen/Qwen2-72B-Instruct", "RTX 3090 x7", "auto")

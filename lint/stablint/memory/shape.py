@@ -43,5 +43,6 @@ class Shape(NamedTuple):
             "up_proj": wide + self.intermediate,
             "down_proj": wide + self.intermediate,
             "gate_up_proj": wide + 2 * self.intermediate,
+            **dict.fromkeys(("fc1", "fc2", "c_fc", "dense_h_to_4h", "dense_4h_to_h"), wide + self.intermediate),
         }
         return rank * self.layers * sum(ends.get(target, 2 * wide) for target in targets)

@@ -41,6 +41,7 @@ class Tried(NamedTuple):
     world: World
     told: Told
     findings: tuple[str, ...]
+    notes: tuple[str, ...]  # findings for information
 
     @property
     def needed(self) -> float:
@@ -61,6 +62,7 @@ class Proposal(NamedTuple):
     files: dict[str, str]
     told: Told
     rejected: tuple[str, ...]
+    notes: tuple[str, ...] = ()  # what `check` says of it all the same, for information
 
 
 class Search:
@@ -121,7 +123,7 @@ class Search:
             tried = self._tried(one.choice, needs)
             self._notes = {}
             if tried.told.verdict == FITS and not tried.findings:
-                return Proposal(one.choice, tried.files, tried.told, tuple(self.rejected))
+                return Proposal(one.choice, tried.files, tried.told, tuple(self.rejected), tried.notes)
         return None
 
     def _about(
@@ -247,12 +249,10 @@ class Search:
         runs = [run for run in found.runs if run.framework]
         run = max(runs or found.runs, key=lambda one: len(one.files))
         world = effective(run)
-        findings = tuple(
-            f"{one.code}: {one.message}"
-            for one in found.report.diagnostics
-            if one.severity != "info" and one.suppressed is None
-        )
-        return Tried(choice, files, world, answer(world, run.target), findings)
+        said = [one for one in found.report.diagnostics if one.suppressed is None]
+        findings = tuple(f"{one.code}: {one.message}" for one in said if one.severity != "info")
+        notes = tuple(f"{one.code}: {one.message}" for one in said if one.severity == "info")
+        return Tried(choice, files, world, answer(world, run.target), findings, notes)
 
     def _options(self, least: Tried) -> tuple[list[Option], dict[Choice, float]]:
         """Every choice like this one that fits, and what each needs, those that do not fit too."""
