@@ -17,7 +17,7 @@ from stablint.repository import CONFIG, LOADS, MOST_NAMES, NAMES, OBJECTS, progr
 
 # Names of what a program loads, and others that are called like settings.
 _LOADED = re.compile(
-    r"\b(\w+)(?::[ \t]*(\w+)(?:\[[\w., \[\]]*\])?)?[ \t]*=\s*(?:[\w.]+\(\s*){0,3}(?:json|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\("
+    r"\b(\w+)(?::[ \t]*(\w+)(?:\[[\w., \[\]]*\])?)?[ \t]*=\s*(?:[\w.]+\(\s*){0,3}(?:h?json5?|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\("
 )
 _CALLED = re.compile(
     r"\b(\w{0,60}(?:cfg|conf|param|setting|arg|option)\w{0,60})(?::[ \t]*[\w.\[\], ]{1,100}?)?[ \t]*=(?!=)",
@@ -49,7 +49,7 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
             for path in several:
                 name = os.path.basename(path)
                 by_name = name in named and not _only_others(text, name)
-                if by_name or (any_file and not named and _HANDS_OVER.search(text)):
+                if by_name or (not named and _HANDS_OVER.search(text) and (any_file or _hands_loaded(text))):
                     found.add(path)
         left = [path for path in several if path not in found]
         called = sorted({os.path.basename(path) for path in left})
@@ -70,6 +70,15 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
                 ):
                     uses.setdefault(path, set()).update(_uses(text, name))
     return frozenset(found) | {path for path, said in uses.items() if said == {False}}
+
+
+def _hands_loaded(text: str) -> bool:
+    """Whether a name that something is loaded into is what DeepSpeed or a library's arguments are given."""
+    names = "|".join(sorted({name for one in _LOADED.findall(text) for name in one if name})[:MOST_NAMES])
+    return (
+        bool(names)
+        and re.search(rf"(?:\b(?:config|config_params|deepspeed)\s*=\s*|\*\*\s*)(?:{names})\b", text) is not None
+    )
 
 
 # Commands of the frameworks that read a recipe and train nothing by it: they export, merge, serve, talk, measure, copy or check.
@@ -123,9 +132,15 @@ _IN_PLACE = re.compile(
 )
 
 
+# Commands that make another file of the one that they are given: `sed "s/N/4/" c.yaml > run.yaml`. What is trained by is the other one.
+_FILLED = re.compile(
+    r"\b(?:sed|gsed|awk|gawk|perl|envsubst|yq|jq|gomplate|jinja2?|j2|m4)\b[^>]{0,600}(?:(?<![0-9&])>{1,2}\|?\s*[^\s&>]|\|\s*tee\s)"
+)
+
+
 def _rewritten(text: str, name: str) -> bool:
-    """Whether a command of this text writes the file, whole or in place: `sed -i … c.yaml`, `… > c.yaml`, `tee c.yaml`, `mv new c.yaml`; the
-    name may stand behind a variable."""
+    """Whether a command of this text writes the file, whole or in place: `sed -i … c.yaml`, `… > c.yaml`, `tee c.yaml`, `mv new c.yaml`, or
+    fills it in as another file; the name may stand behind a variable."""
     lines = [line for line in text.replace("\\\n", "  ").splitlines() if not line.lstrip().startswith("#")]
     file = rf"""(?<![\w.-])(?:[^\s"'=<>|;&]{{0,200}}/)?{re.escape(name)}(?![\w.-])"""
     held = sorted({found for line in lines if name in line for found in re.findall(rf"""\b(\w+)=["']?{file}""", line)})
@@ -135,7 +150,8 @@ def _rewritten(text: str, name: str) -> bool:
         rf"""(?:(?<![0-9&])>{{1,2}}\|?\s*|\btee\s+(?:-a\s+)?|\b(?:mv|cp|install|rsync)\s[^;|&]{{0,300}}\s)["']?(?:{word})["']?\s*(?:[;|&<)]|\Z)"""
     )
     return any(
-        here.search(line) is not None and (_IN_PLACE.search(line) is not None or into.search(line) is not None)
+        here.search(line) is not None
+        and any(pattern.search(line) is not None for pattern in (_IN_PLACE, _FILLED, into))
         for line in lines
     )
 
@@ -219,17 +235,22 @@ _STARTED = re.compile(
 )
 _PROGRAM = re.compile(r"(?<=\s)(?:-m\s|[\w./-]+\.py\b)")
 # Functions that are given a file's name and make nothing of their own of it.
-_PLAIN_CALLS = frozenset(
-    ("open", "load", "loads", "safe_load", "join", "exists", "isfile", "print", "copy", "copyfile", "remove", "write")
-)
+_PLAIN_CALLS = frozenset(("open", "join", "exists", "isfile", "print", "copy", "copyfile", "remove", "write"))
 _MOST_CALLS = 20
+# What makes another text of a text: of a template that is read so, the run reads what was made of it.
+_FILLS_IN = re.compile(r"\.(?:replace|substitute|safe_substitute|render|format|format_map)\(|\bre\.subn?\(")
 
 
 def _takes_apart(text: str, name: str) -> bool:
     """Whether a program loads this file and hands on something else than what it holds: values one by one, a part of it, what a function of
     its own makes of it."""
     file = rf"""["'](?:[\w./-]{{0,200}}/)?{re.escape(name)}["']"""
-    for call in islice(re.finditer(rf"\b([a-z_]\w{{0,80}})\(\s*{file}", text), _MOST_CALLS):
+    if _FILLS_IN.search(text) and re.search(
+        rf"\bopen\(\s*{file}[^\n]*\.read\(|\bPath\(\s*{file}\s*\)\.read_text\(|\bopen\(\s*{file}[^\n]*\bas\s+\w+[^\n]*\n[^\n]*\.read\(",
+        text,
+    ):
+        return True
+    for call in islice(re.finditer(rf"(?<![.\w])([a-z_]\w{{0,80}})\(\s*{file}", text), _MOST_CALLS):
         function = call[1]
         if function not in _PLAIN_CALLS and re.search(
             rf"\bdef {function}\(|^[ \t]*from[ \t]+(?!{_KNOWN})[\w.]+[ \t]+import\b[^\n]*\b{function}\b",
@@ -254,7 +275,10 @@ def _takes_apart(text: str, name: str) -> bool:
     return False
 
 
-_KNOWN = r"(?:transformers|trl|peft|accelerate|deepspeed|torch|datasets|llamafactory|swift|axolotl|unsloth|lightning|pytorch_lightning)\b"
+_KNOWN = (
+    r"(?:json|yaml|toml|tomllib|hjson|omegaconf|shutil|os|pathlib|transformers|trl|peft|accelerate|deepspeed|torch|datasets|llamafactory|swift|axolotl"
+    r"|unsloth|lightning|pytorch_lightning)\b"
+)
 
 
 def _editors(root: str, files: Files) -> Iterable[tuple[str, bool]]:

@@ -10,7 +10,9 @@ from stablint.assemble.files import Files
 from stablint.dialect.packages import PACKAGES
 
 _ENTRIES = 20_000  # of a repository's folders are looked at, from the top: data sets of a million files lie in some
-LOADS = re.compile(rb"\b(?:json|yaml|toml|tomllib)\.(?:safe_|full_|unsafe_)?loads?\(|\bOmegaConf\.load\(|\bBox\.from_")
+LOADS = re.compile(
+    rb"\b(?:h?json5?|yaml|toml|tomllib)\.(?:safe_|full_|unsafe_)?loads?\(|\bOmegaConf\.load\(|\bBox\.from_"
+)
 # What makes an object with attributes of what was loaded.
 OBJECTS = re.compile(
     r"\bOmegaConf\b|Namespace\(\s*\*\*|\b(?:edict|EasyDict|AttrDict|DotMap|Munch|munchify|Box|ConfigDict|Dict2Obj|AttributeDict)\("

@@ -182,6 +182,8 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         and not any(program.library or program.names_a_framework for program in programs)
     ):
         parts = [one for part in parts for one in _unseen(part, bool(programs))]
+    if any(program.leads_itself for program in programs):
+        parts = [one for part in parts for one in _led_by_program(part)]
     inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))
     facts = [statement[0] for statements in inline for statement in statements]
     if any(fact.startswith("deepspeed.") for fact in facts):
@@ -229,6 +231,24 @@ def _unseen(part: Part, at_hand: bool) -> tuple[Part, ...]:
     meant = tuple(one for one in fragment.statements if not one.fact.startswith(("keys.", "launch.")))
     rest = fragment._replace(statements=meant, scopes={}, classes={}, links=(), entry=False, framework="")
     return part._replace(fragment=fragment._replace(statements=known, scopes=scopes)), Part(rest, True, True)
+
+
+# What accelerate's launcher hands on to the processes, where an Accelerator reads it.
+_FOR_PROCESSES = ("fsdp.", "deepspeed.", "accelerate.deepspeed_config.", "accelerate.parallelism_config.")
+
+
+def _led_by_program(part: Part) -> tuple[Part, ...]:
+    """A file of accelerate's launcher, or its flags, where the program leads its processes itself: how they are to shard is presumed."""
+    fragment = part.fragment
+    if part.presumed or fragment.dialect not in ("accelerate", "shell"):
+        return (part,)
+    meant = tuple(one for one in fragment.statements if one.fact.startswith(_FOR_PROCESSES))
+    if not meant:
+        return (part,)
+    kept = tuple(one for one in fragment.statements if one not in meant)
+    scopes = {head: PRESUMED if scope == CLOSED else scope for head, scope in fragment.scopes.items()}
+    rest = fragment._replace(statements=meant, scopes={}, classes={}, links=(), entry=False, framework="", edited=True)
+    return part._replace(fragment=fragment._replace(statements=kept, scopes=scopes)), Part(rest, True, True)
 
 
 def _with_its_engine(part: Part, program: Program, path: str, files: Files) -> Part:

@@ -43,6 +43,8 @@ class Program(NamedTuple):
     # it, for which `1e-4` is a number (omegaconf 2.3.0 _utils.py, `get_yaml_loader`).
     casts: bool = False
     again: frozenset[str] = frozenset()  # options that it sets anew after it was given them
+    accelerates: bool = False  # its text speaks of accelerate
+    plugins: bool = False  # it makes accelerate's plugins itself, which are taken before what the launcher's file says
 
     def reads(self, fragment: Fragment) -> Fragment:
         """The flags of a command, or the file that it names, as this program reads them."""
@@ -151,7 +153,14 @@ class Program(NamedTuple):
             return self.reads(_plain(fragment))
         # a name that it takes is no slip of a library's
         kept = tuple(one for one in fragment.statements if self._may_lack(one))
-        return self.reads(fragment._replace(statements=kept))
+        found = self.reads(fragment._replace(statements=kept))
+        # it takes what it wants of a dict, and may choose between the settings before a library has them
+        return found if self.library or found.framework else found._replace(presumed=True)
+
+    @property
+    def leads_itself(self) -> bool:
+        """Whether what the launcher's file says of sharding reaches nobody, or is replaced by objects of the program's own."""
+        return self.plugins or (self.loop in _WITHOUT_ACCELERATE and not (self.accelerates or self.library))
 
     def said(self) -> Statement:
         """What runs its steps; unknown where that stands elsewhere."""
@@ -259,7 +268,17 @@ def read(documents: Iterable[Document]) -> Program | None:
         casts=any(word in document.text.text for word in ("TrlParser", "OmegaConf.load(", "hydra.main(")),
         words=frozenset() if given is None else _read_words(document.text.text),
         again=_set_again(document.text.text),
+        accelerates="accelerat" in document.text.text,
+        plugins=_PLUGINS.search(document.text.text) is not None,
     )
+
+
+# Loops that make no Accelerator, and so read nothing that its launcher hands to the processes.
+_WITHOUT_ACCELERATE = frozenset({"deepspeed", "torch", "jax", "lightning"})
+_PLUGINS = re.compile(
+    r"\b(?:FullyShardedDataParallelPlugin|DeepSpeedPlugin|MegatronLMPlugin|ParallelismConfig)\("
+    r"|\b(?:fsdp_plugin|deepspeed_plugins?|megatron_lm_plugin|parallelism_config)[ \t]*=(?!=)"
+)
 
 
 _WITH_EXPONENT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+\Z")
@@ -390,7 +409,11 @@ def joined(program: Program, other: Program, loop_only: bool) -> Program:
         trains=program.trains or other.trains,
         counts=program.counts and not program.loop,
     )
-    program = program._replace(casts=program.casts or other.casts)
+    program = program._replace(
+        casts=program.casts or other.casts,
+        accelerates=program.accelerates or other.accelerates,
+        plugins=program.plugins or other.plugins,
+    )
     if loop_only:
         return program._replace(library=program.library or other.library)
     if program.given is not None:

@@ -52,7 +52,7 @@ class Fragment(NamedTuple):
     framework: str = ""
     weak: bool = False  # says nothing of training itself: a run only if a file that it names does
     presumed: bool = False  # the caller may say otherwise
-    edited: bool = False  # a program loads it and may change it before it hands it on
+    edited: bool = False  # a program may change it before it hands it on, or say something else in its place
     pins: Table[str, str] = {}
     cut: tuple[Limit, ...] = ()  # what was not followed to its end
 
