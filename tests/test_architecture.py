@@ -55,6 +55,7 @@ ALLOWED = {
     "computed": set(),
     "readers": {"computed", "referrers", "repository", "assemble", "dialect", "run", "source"},
     "changers": {"referrers", "repository", "assemble"},
+    "importers": {"discover", "referrers", "repository", "assemble"},
     "worth": {"discover", "source.tree"},
     # Accepted findings: in comments, in settings, in a baseline.
     "policy": {"source", "hazard.model", "target.gpu"},
@@ -85,6 +86,7 @@ ALLOWED = {
         "referrers",
         "readers",
         "changers",
+        "importers",
         "worth",
         "dialect",
         "run",

@@ -93,8 +93,14 @@ _OTHER_COMMANDS = re.compile(
 )
 
 
+# Commands that make another file of the one that they are given: `sed "s/N/4/" c.yaml > run.yaml`. Then the other one is what is trained by.
+_FILLED = re.compile(
+    r"\b(?:sed|gsed|awk|gawk|perl|envsubst|yq|jq|gomplate|jinja2?|j2|m4)\b[^>]{0,600}(?:(?<![0-9&])>{1,2}\|?\s*[^\s&>]|\|\s*tee\s)"
+)
+
+
 def _uses(text: str, name: str) -> Iterator[bool]:
-    """Of each command of the text that is given the file whether it may train by it."""
+    """Of each command of the text that is given the file whether it may train by it; one that makes another file of it does not."""
     joined = re.sub(r"""[rbf]?["'],?""", " ", text.replace("\\\n", "  "))
     lines = [line for line in joined.splitlines() if not line.lstrip().startswith("#")]
     here = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
@@ -110,7 +116,7 @@ def _uses(text: str, name: str) -> Iterator[bool]:
     for line in lines:
         if not (here.search(line) or (behind is not None and behind.search(line))):
             continue
-        if _OTHER_COMMANDS.search(line):
+        if _OTHER_COMMANDS.search(line) or _FILLED.search(line):
             yield False
         elif _STARTED.search(line):
             yield True
@@ -132,15 +138,9 @@ _IN_PLACE = re.compile(
 )
 
 
-# Commands that make another file of the one that they are given: `sed "s/N/4/" c.yaml > run.yaml`. What is trained by is the other one.
-_FILLED = re.compile(
-    r"\b(?:sed|gsed|awk|gawk|perl|envsubst|yq|jq|gomplate|jinja2?|j2|m4)\b[^>]{0,600}(?:(?<![0-9&])>{1,2}\|?\s*[^\s&>]|\|\s*tee\s)"
-)
-
-
 def _rewritten(text: str, name: str) -> bool:
-    """Whether a command of this text writes the file, whole or in place: `sed -i … c.yaml`, `… > c.yaml`, `tee c.yaml`, `mv new c.yaml`, or
-    fills it in as another file; the name may stand behind a variable."""
+    """Whether a command of this text writes the file, whole or in place: `sed -i … c.yaml`, `… > c.yaml`, `tee c.yaml`, `mv new c.yaml`; the
+    name may stand behind a variable."""
     lines = [line for line in text.replace("\\\n", "  ").splitlines() if not line.lstrip().startswith("#")]
     file = rf"""(?<![\w.-])(?:[^\s"'=<>|;&]{{0,200}}/)?{re.escape(name)}(?![\w.-])"""
     held = sorted({found for line in lines if name in line for found in re.findall(rf"""\b(\w+)=["']?{file}""", line)})
@@ -150,8 +150,7 @@ def _rewritten(text: str, name: str) -> bool:
         rf"""(?:(?<![0-9&])>{{1,2}}\|?\s*|\btee\s+(?:-a\s+)?|\b(?:mv|cp|install|rsync)\s[^;|&]{{0,300}}\s)["']?(?:{word})["']?\s*(?:[;|&<)]|\Z)"""
     )
     return any(
-        here.search(line) is not None
-        and any(pattern.search(line) is not None for pattern in (_IN_PLACE, _FILLED, into))
+        here.search(line) is not None and (_IN_PLACE.search(line) is not None or into.search(line) is not None)
         for line in lines
     )
 

@@ -111,6 +111,7 @@ _PURPOSES = {
     "rm": "reward",
     "distil": "distillation",
     "distill": "distillation",
+    "distilla": "distillation",  # eight letters of a word that goes on: `distillation_config`
 }
 
 

@@ -168,6 +168,12 @@ def inspected(
             findings, undetermined = judge(
                 runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, alone
             )
+    if earlier is None and options.live is None and (behind := _behind_unsloth(findings, files)):
+        files.patch(behind)
+        runs = tuple(assemble([*entries, *more], files, options))
+        findings, undetermined = judge(
+            runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, alone
+        )
     if earlier is None and options.live is None and (changed := _edited(findings, files)):
         files.edit(changed)
         runs = tuple(assemble([*entries, *more], files, options))
@@ -370,6 +376,21 @@ def _edited(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]
     from stablint.changers import edited
 
     return frozenset().union(*_one_by_one("looking for the programs that change it", edited, asked, files))
+
+
+def _behind_unsloth(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]:
+    """The Python files that something is told of and that are imported behind Unsloth."""
+    found = {
+        finding.place.document.text.path
+        for finding in findings
+        if finding.place.document.format == "python" and finding.run.framework in ("trl", "transformers", "unsloth")
+    }
+    asked = {path for path in found if path.endswith(".py")}
+    if not asked:
+        return frozenset()
+    from stablint.importers import behind_unsloth
+
+    return frozenset().union(*_one_by_one("looking for the programs that import it", behind_unsloth, asked, files))
 
 
 def _referrers(helpers: list[str], known: Container[str], files: Files) -> list[str]:

@@ -47,6 +47,9 @@ class Files:
         ] = {}  # of them, configurations that commands hand to programs of the repository alone
         self.owned: dict[str, Program] = {}  # configurations that a program of the repository reads by itself
         self.edited: frozenset[str] = frozenset()  # configurations that a program changes before it hands them on
+        self.patched: frozenset[str] = (
+            frozenset()
+        )  # Python files that are imported when Unsloth has changed the libraries
         self._copies: dict[tuple[str, str], frozenset[str]] = {}  # what a repository's copy of a framework declares
         self.programs: dict[str, tuple[str, ...]] = {}  # by repository
         self.scripts: dict[str, tuple[str, ...]] = {}  # of a shell, looked for with them
@@ -71,7 +74,7 @@ class Files:
         new._fragments = {
             key: value for key, value in self._fragments.items() if key[0].partition("\0")[0] not in changed
         }
-        new.owned, new.edited = self.owned, self.edited
+        new.owned, new.edited, new.patched = self.owned, self.edited, self.patched
         new._requirements, new.kept = self._requirements, self.kept.without(changed)
         new._cut = {key: cut for key, cut in self._cut.items() if key[0] not in changed}
         if not any(os.path.basename(path) == "config.json" for path in changed):  # of a model's folder
@@ -88,10 +91,13 @@ class Files:
         """The same for a check with other options: nothing is kept but what was read."""
         new = self.renewed(texts)
         new._fragments = {
-            key: value for key, value in new._fragments.items() if not {key[0]} & ({*new.owned} | {*new.edited})
+            key: value
+            for key, value in new._fragments.items()
+            if not {key[0]} & ({*new.owned} | new.edited | new.patched)
         }
         blank = Files(self.root, self.base)
-        new.owned, new.edited, new.kept, new._requirements = blank.owned, blank.edited, blank.kept, blank._requirements
+        new.owned, new.edited, new.patched = blank.owned, blank.edited, blank.patched
+        new.kept, new._requirements = blank.kept, blank._requirements
         return new
 
     def add(self, path: str, documents: tuple[Document, ...]) -> None:
@@ -173,6 +179,8 @@ class Files:
                 found = [
                     one._replace(presumed=True, edited=True) if one.block.kind == "document" else one for one in found
                 ]
+            if path in self.patched:
+                found = [_with_unsloth(one) for one in found]
             self._fragments[key] = tuple(found)
             for fragment in found:
                 for limit in fragment.cut:
@@ -203,6 +211,12 @@ class Files:
     def edit(self, paths: frozenset[str]) -> None:
         """What these configurations say is from now on what a program may have changed."""
         self.edited |= paths
+        self._fragments = {key: value for key, value in self._fragments.items() if key[0] not in paths}
+        self.kept = self.kept.without(set(paths))
+
+    def patch(self, paths: frozenset[str]) -> None:
+        """The libraries' classes that these Python files import are from now on Unsloth's."""
+        self.patched |= paths
         self._fragments = {key: value for key, value in self._fragments.items() if key[0] not in paths}
         self.kept = self.kept.without(set(paths))
 
@@ -246,3 +260,10 @@ class Files:
         if path.startswith(self._prefix):
             return path[len(self._prefix) :].replace(os.sep, "/")
         return path.replace(os.sep, "/")
+
+
+def _with_unsloth(fragment: Fragment) -> Fragment:
+    """A program's fragment where Unsloth was imported before it."""
+    kept = tuple(one for one in fragment.statements if one.fact != "launch.shows.unsloth_imported_late")
+    own = "unsloth" if fragment.framework in ("trl", "transformers") else fragment.framework
+    return fragment._replace(statements=kept, framework=own)

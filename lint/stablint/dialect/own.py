@@ -97,7 +97,7 @@ _LORA = re.compile(r"lora|peft|adapter", re.IGNORECASE)
 _OPTIMIZER = re.compile(r"optim", re.IGNORECASE)
 _ELSEWHERE = pattern(
     r"eval|test|infer|generat|sampl|valid|wandb|logg|log_|callback|export|deploy|serv|data|prompt|reward|rollout|critic|ref|tokeniz|hardware|search"
-    r"|sweep|tune|default|slurm|ray|vllm|monitor|resource|encoder|vae|vision",
+    r"|sweep|tune|default|slurm|ray|vllm|monitor|resource|encoder|vae|vision|teacher|draft|judge",
     re.IGNORECASE,
 )
 # Keys that say how it is trained or to what end, by one of these words.

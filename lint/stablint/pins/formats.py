@@ -219,10 +219,14 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
         return ("wish", environment) if own or "environment" in stem or "conda" in stem else ("", None)
     if "dockerfile" in lower or lower == "containerfile":
         return "command", images
+    if ending == "def":  # Apptainer's, whose sections hold commands
+        return "command", None
     if ending in ("sh", "bash"):
         return (
             ("command", None) if any(word in stem for word in ("install", "setup", "bootstrap", "env")) else ("", None)
         )
+    if not stem and any(word in lower for word in ("install", "bootstrap")) and "." not in lower:
+        return "command", None
     if lower in ("makefile", "requirements"):
         return ("command", None) if lower == "makefile" else ("wish", required)
     return ("text", None) if stem.startswith("readme") and ending in ("md", "rst") else ("", None)
