@@ -1,0 +1,57 @@
+"""A module is read by who imports it: behind Unsloth the libraries' classes are Unsloth's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.runs import inspected
+
+MODULE = """from trl import SFTConfig, SFTTrainer
+
+
+def fit(model, tokenizer, rows, out):
+    args = SFTConfig(output_dir=out, max_seq_length=2048, learning_rate=1e-5, num_train_epochs=1, bf16=True)
+    SFTTrainer(model=model, processing_class=tokenizer, train_dataset=rows, args=args).train()
+"""
+PINS = "transformers==4.57.6\ntrl==0.24.0\n"
+FIRST = "import unsloth\nfrom datasets import load_from_disk\nfrom fitting import fit\n"
+BY_ANOTHER = "from loading import model, tokenizer\nfrom fitting import fit\n"
+LOADING = "from unsloth import FastLanguageModel\n\nmodel, tokenizer = FastLanguageModel.from_pretrained('m/m')\n"
+LAST = "from fitting import fit\nimport unsloth\n"
+PLAIN = "from transformers import AutoModelForCausalLM\nfrom fitting import fit\n"
+CALLS = "\nfit(model, tokenizer, load_from_disk('rows'), 'out')\n"
+
+
+def weight(tmp_path: Path, files: dict[str, str]) -> set[str]:
+    found = inspected(tmp_path, {"fitting.py": MODULE, "requirements.txt": PINS, **files})
+    return {one.severity for one in found.findings if one.hazard.code == "V101"}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"train.py": FIRST + CALLS},
+        {"train.py": BY_ANOTHER + CALLS, "loading.py": LOADING},
+        {"train.py": FIRST + CALLS, "again.py": BY_ANOTHER + CALLS, "loading.py": LOADING},
+    ],
+    ids=["first", "by-another-module", "by-both"],
+)
+def test_a_module_behind_unsloth_has_its_classes(files: dict[str, str], tmp_path: Path) -> None:
+    assert "error" not in weight(tmp_path, files)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"train.py": PLAIN + CALLS},
+        {"train.py": LAST + CALLS},
+        {"train.py": FIRST + CALLS, "plain.py": PLAIN + CALLS},
+        {"train.py": "import unsloth\n\nprint('no module of ours')\n"},
+    ],
+    ids=["nobody", "plain", "behind", "one-of-two", "another-program"],
+)
+def test_any_other_module_has_the_library_s(files: dict[str, str], tmp_path: Path) -> None:
+    assert "error" in weight(tmp_path, files)
