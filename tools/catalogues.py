@@ -66,11 +66,12 @@ TABLES = {
     "grouping": ("_BY_HAND",),
     "report.show": ("_LABELS",),
     "log.told": ("_LABELS",),
-    "fitting.text": ("_WORDS", "_NAMES", "_REASONS"),
+    "fitting.text": ("VERDICTS", "_NAMES", "_REASONS"),
     "memory.predict": ("MOMENTS",),
     "fitting.remedies": ("COSTS",),
     "advising.text": ("NOTHING", "_SAID", "_GAINS", "_FOOTING"),
     "advising.judging": ("_WORDS",),
+    "server.meaning": ("_CONSEQUENCES", "_BESIDE", "_UNITS"),
 }
 """Tables and constants of the program's modules whose sentences are looked up when they are told."""
 

@@ -41,7 +41,7 @@ async function start(): Promise<void> {
   } catch (error) {
     client = undefined;
     const why = error instanceof Error ? error.message : String(error);
-    void vscode.window.showErrorMessage(`stablint: ${server.command} server did not start: ${why}. Install it with pip install 'stablint[lsp]', or name it in stablint.path.`);
+    void vscode.window.showErrorMessage(`stablint: ${server.command} server did not start: ${why}. Install it with pip install '.[lsp]' in a clone, or name it in stablint.path.`);
   }
 }
 

@@ -16,7 +16,7 @@ from stablint.run.world import World
 _BAR = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _COLOUR = {FITS: "added", TIGHT: "warning", NOT: "error", UNKNOWN: "info"}
-_WORDS = {FITS: "fits", TIGHT: "tight", NOT: "does not fit", UNKNOWN: "cannot be said"}
+VERDICTS = {FITS: "fits", TIGHT: "tight", NOT: "does not fit", UNKNOWN: "cannot be said"}
 # What is looked up by its name.
 _NAMES, _REASONS = (*BECAUSE,), tuple(words for words, _ in BECAUSE.values())
 _LEAST = 0.05  # GiB: what is smaller has no line
@@ -47,7 +47,7 @@ def _summary(world: World, told: Told | None) -> str:
 def _target(told: Told, world: World, style: Style) -> Iterator[str]:
     room = f" ({told.usable:.1f} {gettext('usable')})" if told.usable is not None else ""
     if told.estimate is None:
-        yield f"  {plain(told.target)}{room}: {style.paint(_COLOUR[told.verdict], gettext(_WORDS[told.verdict]))}: {plain(told.why)}"
+        yield f"  {plain(told.target)}{room}: {style.paint(_COLOUR[told.verdict], gettext(VERDICTS[told.verdict]))}: {plain(told.why)}"
         return
     yield f"  {plain(told.target)}{room}    {gettext('peak at:')} {gettext(told.estimate.moment)}"
     largest = max(told.estimate.components.values())
@@ -55,7 +55,7 @@ def _target(told: Told, world: World, style: Style) -> Iterator[str]:
         if size / GIB >= _LEAST:
             yield f"    {_cell(gettext(name))}{size / GIB:>7.1f} GiB  {_bar(size / largest):<{_BAR}}  {plain(_because(name, told, world))}"
     low, usual, high = told.peak
-    word = style.paint(_COLOUR[told.verdict], gettext(_WORDS[told.verdict]))
+    word = style.paint(_COLOUR[told.verdict], gettext(VERDICTS[told.verdict]))
     more = decides(told)
     ends = gettext("{low} to {high}").format(low=f"{low:.1f}", high=f"{high:.1f}")
     yield f"    {_cell(gettext('peak'))}{usual:>7.1f} GiB  ({ends})  {word}{f': {more}' if more else ''}"
@@ -115,6 +115,6 @@ def _remedies(told: Told, remedies: Sequence[Remedy], style: Style) -> Iterator[
     for number, one in enumerate(remedies, 1):
         low, usual, high = (f"{size:.1f}" for size in one.peak)
         peak = f"{usual} ({gettext('{low} to {high}').format(low=low, high=high)})"
-        word = style.paint(_COLOUR[one.verdict], gettext(_WORDS[one.verdict]))
+        word = style.paint(_COLOUR[one.verdict], gettext(VERDICTS[one.verdict]))
         hand = "" if one.files else f"; {gettext('by hand')}"
         yield f"    {number} {_cell(plain(one.title), width)}  {peak:>20} GiB  {word}; {one.cost}{hand}"

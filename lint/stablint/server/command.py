@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stablint.cli import CLEAN
+from stablint.language import gettext
 from stablint.options import Wrong
 from stablint.secrets import exit
 
@@ -14,7 +15,7 @@ def run_server() -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("pygls", "lsprotocol"):
             raise
-        raise Wrong("the language server needs pygls: pip install 'stablint[lsp]'") from error
+        raise Wrong(gettext("the language server needs pygls: pip install 'pygls>=2'")) from error
     protocol.serve()
     exit.flush()
     return CLEAN

@@ -30,6 +30,7 @@ from pygls.uris import from_fs_path
 from stablint.comments import comments
 from stablint.faults import attempt
 from stablint.inspect import Inspection
+from stablint.language import gettext
 from stablint.report.model import Diagnostic as Finding
 from stablint.report.model import Fix
 from stablint.report.place import line_starts, line_text, locate
@@ -110,7 +111,7 @@ def _related(one: Finding, checked: Checked, secrets: frozenset[str]) -> Iterato
         if text is not None and other.location is not None:
             line = other.location.line - 1
             at = Position(line, other.location.column - 1)
-            words = clean(other.setting, secrets) or "this as well"
+            words = clean(other.setting, secrets) or gettext("this as well")
             yield DiagnosticRelatedInformation(Location(uri_of(text.path), Range(at, at)), words)
 
 
@@ -125,7 +126,7 @@ def actions(checked: Checked, path: str, start: int, end: int, *, creates: bool 
         edit = _written(one.fix, secrets) if one.fix is not None and one.fix.applicability != "manual" else None
         if one.fix is not None and edit is not None:
             unsafe = one.fix.applicability == "unsafe"
-            title = f"{one.code}: {clean(one.fix.title, secrets)}{' (changes the training)' if unsafe else ''}"
+            title = f"{one.code}: {clean(one.fix.title, secrets)}{gettext(' (changes the training)') if unsafe else ''}"
             found.append(
                 CodeAction(title, CodeActionKind.QuickFix, [shown], is_preferred=not unsafe or None, edit=edit)
             )
@@ -133,7 +134,10 @@ def actions(checked: Checked, path: str, start: int, end: int, *, creates: bool 
         if accepted is not None:
             found.append(
                 CodeAction(
-                    f"{one.code}: accept it here, with a reason", CodeActionKind.QuickFix, [shown], edit=accepted
+                    gettext("{code}: accept it here, with a reason").format(code=one.code),
+                    CodeActionKind.QuickFix,
+                    [shown],
+                    edit=accepted,
                 )
             )
     return found
@@ -155,7 +159,7 @@ def fix_all(checked: Checked, path: str) -> CodeAction | None:
         return None
     edits = [TextEdit(span(text.text, edit.start, edit.end), edit.new_text) for edit in sorted(taken)]
     return CodeAction(
-        "stablint: apply all safe repairs",
+        gettext("stablint: apply all safe repairs"),
         f"{CodeActionKind.SourceFixAll.value}.{SOURCE}",
         edit=WorkspaceEdit({uri_of(path): list(edits)}),
     )

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from lsprotocol.types import Hover, InlayHint, MarkupContent, MarkupKind
 
 from stablint.fitting.answer import answer
+from stablint.fitting.text import VERDICTS
 from stablint.grouping import reported
 from stablint.knowledge import load
+from stablint.language import gettext, told, translated
 from stablint.report.markdown import for_editor, span_of
 from stablint.report.origin import reference, releases
 from stablint.report.plain import shown
@@ -51,9 +53,11 @@ def _findings(checked: Checked, path: str, start: int, end: int) -> Iterator[str
         if here and (
             start <= found.start <= end or start <= found.end <= end or found.start <= start <= end <= found.end
         ):
-            because = for_editor(reason(why.get(found.rule, {})))
+            because = for_editor(reason(translated(found.rule, why.get(found.rule, {}))))
             grade = found.evidence.get("grade", "")
-            yield f"**{found.severity} {found.code}** {for_editor(finding(found, checked.secrets))}\n\n{because} _(evidence: {grade})_"
+            shows = gettext("evidence: {grade}").format(grade=grade)
+            said = for_editor(finding(found, checked.secrets))
+            yield f"**{gettext(found.severity)} {found.code}** {said}\n\n{because} _({shows})_"
 
 
 def _told(checked: Checked, path: str, one: Statement, secrets: frozenset[str]) -> Iterator[str]:
@@ -72,17 +76,17 @@ def _of_run(
     fact = world.fact(one.fact)
     yield f"**{for_editor(setting)}** = {_value(fact, secrets)}"
     if isinstance(fact.origin, Explicit) and isinstance(one.origin, Explicit) and fact.origin.place != one.origin.place:
-        yield f"What counts is {for_editor(clean(reference(reported(fact)), secrets))}."
+        yield gettext("What counts is {place}.").format(place=for_editor(clean(reference(reported(fact)), secrets)))
     default = world.default(one.fact)
     if default.value is not ABSENT and not is_unknown(default.value):
         origin = reported(default).origin
         where = f" {releases(origin['library'], origin['releases'])}" if origin["kind"] == "default" else ""
-        yield f"Left out, it is {span_of(shown(default.value))}{where}."
+        yield gettext("Left out, it is {value}{where}.").format(value=span_of(shown(default.value)), where=where)
     elif usual := _usual(checked, path, setting, world.run):
         yield usual
-    follows = [f"- {words}: {_value(fact, secrets)}" for words, fact in _following(world, one.fact)]
+    follows = [f"- {gettext(words)}: {_value(fact, secrets)}" for words, fact in _following(world, one.fact)]
     if follows:
-        yield "For the run:\n\n" + "\n".join(follows)
+        yield gettext("For the run:") + "\n\n" + "\n".join(follows)
 
 
 def _usual(checked: Checked, path: str, setting: str, run: Run) -> str:
@@ -95,7 +99,9 @@ def _usual(checked: Checked, path: str, setting: str, run: Run) -> str:
             known = default is not ABSENT and not is_unknown(default)
             where = f"{declared.library_class}.{declared.name}"
             return (
-                f"The default of `{where}` is {span_of(shown(default))} ({declared.library} {text_of(release)})."
+                gettext("The default of `{where}` is {value} ({library} {release}).").format(
+                    where=where, value=span_of(shown(default)), library=declared.library, release=text_of(release)
+                )
                 if known
                 else ""
             )
@@ -134,19 +140,24 @@ def _following(world: World, name: str) -> Iterator[tuple[str, Fact]]:
 
 def _value(fact: Fact, secrets: frozenset[str]) -> str:
     if is_unknown(fact.value):
-        return span_of(f"not known: {clean(str(fact.value.reason), secrets)}")
+        return span_of(gettext("not known: {why}").format(why=clean(told(str(fact.value.reason)), secrets)))
     return span_of(
         clean(shown(reported(fact).value), secrets)
     )  # as `show` tells it: a word behind a key of somebody's own stays hidden
 
 
-# Behind which setting what the run comes to is shown, with its unit.
+# Behind which setting what the run comes to is shown: the first that is known.
 _HINTS = {
-    "training.per_device_train_batch_size": (
-        ("derived.effective_batch", "rows a step"), ("derived.batch_per_device", "rows a step of each process")),
-    "training.num_train_epochs": (("derived.total_steps", "steps"),),
-    "training.warmup_ratio": (("derived.warmup_steps", "steps of warm-up"),),
-}  # fmt: skip
+    "training.per_device_train_batch_size": ("derived.effective_batch", "derived.batch_per_device"),
+    "training.num_train_epochs": ("derived.total_steps",),
+    "training.warmup_ratio": ("derived.warmup_steps",),
+}
+_UNITS = {
+    "derived.effective_batch": "= {number} rows a step",
+    "derived.batch_per_device": "= {number} rows a step of each process",
+    "derived.total_steps": "= {number} steps",
+    "derived.warmup_steps": "= {number} steps of warm-up",
+}
 _MODEL = "model.name_or_path"
 
 
@@ -172,10 +183,10 @@ def hints(checked: Checked, path: str, start: int, end: int) -> list[InlayHint]:
 
 def _sum(world: World, name: str) -> str:
     """The first that is known."""
-    for derived, unit in _HINTS.get(name, ()):
+    for derived in _HINTS.get(name, ()):
         value = world.fact(derived).value
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return f"= {shown(value)} {unit}"
+            return gettext(_UNITS[derived]).format(number=shown(value))
     return ""
 
 
@@ -186,7 +197,7 @@ def _peak(several: list[tuple[Run, World]]) -> str:
             answered = answer(world, run.target)
             if answered.estimate is not None:
                 low, usual, high = answered.peak
-                told.append(f"{run.target}: {_range(low, usual, high)}, {answered.verdict}")
+                told.append(f"{run.target}: {_range(low, usual, high)}, {gettext(VERDICTS[answered.verdict])}")
     return "; ".join(told)
 
 

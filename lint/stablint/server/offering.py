@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from stablint.dialect.fragment import Fragment
 from stablint.dialect.unread import LAUNCH, PREFIXES, readers_of
 from stablint.knowledge import load
+from stablint.language import gettext
 from stablint.report.plain import shown
 from stablint.run.accepted import Reader, reader
 from stablint.run.fact import ABSENT, is_unknown
@@ -102,7 +103,10 @@ def choices(word: Taken, releases: Releases | None) -> list[Choice]:
         if not values and re.search(r"\bbool\b", declared.type_at(release) or ""):
             values = [True, False]
         default = declared.default_at(release)[1]
-        return [Choice(one, "the default" if one == default and type(one) is type(default) else "") for one in values]
+        return [
+            Choice(one, gettext("the default") if one == default and type(one) is type(default) else "")
+            for one in values
+        ]
     return [Choice(one) for one in _undeclared(word.library, word.name.rpartition(".")[2])]
 
 

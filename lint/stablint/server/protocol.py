@@ -18,6 +18,7 @@ from pygls.uris import to_fs_path
 
 from stablint import __version__
 from stablint.faults import attempt, said
+from stablint.language import gettext
 from stablint.options import Wrong
 from stablint.secrets import exit
 from stablint.server import completing, findings, linking, meaning
@@ -87,7 +88,9 @@ class Server(LanguageServer):
         if fault is not None:
             name = self.session.name(path)
             self.tell(
-                str(fault) if isinstance(fault, Wrong) else f"internal error while checking {name}: {said(fault)}"
+                str(fault)
+                if isinstance(fault, Wrong)
+                else gettext("internal error while checking {name}: {fault}").format(name=name, fault=said(fault))
             )
         if found is None:
             return None

@@ -11,6 +11,7 @@ from stablint.assemble.asked import Options
 from stablint.dialect.fragment import Fragment
 from stablint.discover import NoSuchPath
 from stablint.inspect import Inspection, effective, inspect
+from stablint.language import gettext
 from stablint.options import Wrong
 from stablint.project import options_of
 from stablint.run.fact import Explicit, Statement
@@ -132,7 +133,11 @@ class Session:
                 if isinstance(one, str) and one:
                     words += [f"{option}={one}"]
                 elif one is not None and not isinstance(one, str):
-                    raise Wrong(f"the setting `stablint.{setting}` takes words, and {one!r} is none")
+                    raise Wrong(
+                        gettext("the setting `stablint.{setting}` takes words, and {one!r} is none").format(
+                            setting=setting, one=one
+                        )
+                    )
         given, _ = check_parser().read(words, [])
         return options_of(given, [], [path])._replace(skip_unrecognised=True)
 

@@ -1,0 +1,61 @@
+"""An editor with a Chinese server: what it shows of each dialect is no English sentence."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+pytest_lsp = pytest.importorskip("pytest_lsp")
+
+from lsprotocol import types as lsp  # noqa: E402
+from pytest_lsp import ClientServerConfig, LanguageClient  # noqa: E402
+
+from tests.server.test_dialects import ABLE, CASES, Editor  # noqa: E402
+from tests.test_chinese_everywhere import _ENGLISH, _QUOTED  # noqa: E402
+
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+# Names of grades.
+NAMES = ("proven-in-source",)
+
+
+@pytest_lsp.fixture(
+    config=ClientServerConfig(server_command=[sys.executable, "-m", "stablint", "--lang", "zh", "server"])
+)
+async def client(lsp_client: LanguageClient, tmp_path):
+    asked = lsp.InitializeParams(
+        capabilities=ABLE, root_uri=tmp_path.as_uri(), initialization_options={"gpu": ["A100-80GB"]}
+    )
+    await lsp_client.initialize_session(asked)
+    lsp_client.folder = tmp_path
+    lsp_client.published = published = {}
+
+    def publish(told: lsp.PublishDiagnosticsParams) -> None:
+        published[told.uri] = (told.version, told.diagnostics)
+
+    lsp_client.protocol.fm.features[lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS] = publish
+    yield
+    await lsp_client.shutdown_session()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("name", CASES)
+async def test_what_an_editor_shows_is_chinese(client: LanguageClient, name: str) -> None:
+    case = CASES[name]
+    editor = Editor(client, case)
+    found = await editor.open()
+    hovers = {words: await editor.hover(words) for words in case.get("hover", {})}
+    actions = [action.title for one in found for action in await editor.actions(one)]
+    end = lsp.Position(len(editor.text.splitlines()) + 1, 0)
+    asked = lsp.InlayHintParams(editor.document, lsp.Range(lsp.Position(0, 0), end))
+    hints = [str(one.label) for one in await client.text_document_inlay_hint_async(asked) or ()]
+    told = [one.message for one in found] + actions + hints + list(hovers.values())
+    assert all(_CHINESE.search(one) for one in [*actions, *(one.message for one in found)]), told
+    lines = [line for one in told for line in one.splitlines()]
+    english = [
+        line for line in lines if _ENGLISH.search(_QUOTED.sub(" @ ", line)) and not any(one in line for one in NAMES)
+    ]
+    assert not english
+    if "hint" in case:
+        assert any(_CHINESE.search(one) for one in hints), hints
