@@ -140,8 +140,40 @@ def with_what_is_seen(markdown: str, code: str, back: str) -> str:
             ),
             *blocks,
         ]
+    if messages := printed().get(hazard.id):
+        # Headings as well: what somebody searches for is the last line of a traceback.
+        blocks.append(
+            "\n\n".join(["## " + gettext("What the run prints"), *(f"### {_bare(one)}" for one in messages[:_MOST])])
+        )
     head, mark, rest = markdown.partition("\n## " + gettext("Why") + "\n")
     return "\n\n".join((head, *blocks)) + mark + rest
+
+
+_MOST = 6  # messages of one rule
+_GAP = re.compile(r"\{[^{}]*\}")
+_MARKS = re.compile(r"([\\`*_{}\[\]<>#|!~&])")
+
+
+def _bare(message: str) -> str:
+    """A message without what a run fills in, as text that Markdown leaves alone."""
+    return _MARKS.sub(r"\\\1", " ".join(_GAP.sub("…", message).split())[:240])
+
+
+@cache
+def printed() -> dict[str, list[str]]:
+    """By rule, the libraries' messages that tell of it, from knowledge/messages."""
+    folder = ROOT / "knowledge" / "messages"
+    rows = [
+        *yaml.safe_load((folder / "printed.yaml").read_text(encoding="utf-8")),
+        *json.loads((folder / "raised.json").read_text(encoding="utf-8"))["messages"],
+    ]
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        decided = row.get("decides", {}).get("values", {}).values()
+        for name in dict.fromkeys([*row.get("hazards", ()), *(one for several in decided for one in several)]):
+            if row["text"] not in found.setdefault(name, []):
+                found[name].append(row["text"])
+    return found
 
 
 def seen(hazard: Hazard, example: dict[str, Any]) -> tuple[str, str, str] | None:

@@ -88,6 +88,12 @@ def wait(until: Any, seconds: float = 60) -> Any:
         ),
         ("`load_best_model_at_end` is refused, since a checkpoint would have no metric", "rules/T103.html"),
         ("P143", "rules/P143.html"),
+        (
+            "Please correct the following DeepSpeed config values that mismatch TrainingArguments values",
+            "rules/D103.html",
+        ),
+        ("Cannot flatten integer dtype tensors", "rules/Q109.html"),
+        ("TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'", "rules/V101.html"),
         ("best-model-steps-not-multiple", "rules/T103.html"),
         ("会使 Qwen/Qwen2-7B-Instruct 溢出：部分 token 变为 NaN", "rules/P101.html"),
     ],
