@@ -50,7 +50,7 @@ def test_a_baseline_that_is_a_pipe_is_not_waited_for(
     (tmp_path / "train.yaml").write_text(RECIPE)
     os.mkfifo(tmp_path / "b.json")
     assert main(["check", "--baseline", "b.json", "train.yaml"]) == WRONG
-    assert "b.json: this is no file" in capsys.readouterr().err
+    assert "b.json: this is no regular file" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="closing descriptors is POSIX shell")
