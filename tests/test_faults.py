@@ -413,10 +413,11 @@ def test_where_nobody_can_be_told_the_exit_code_says_so(
     words: list[str], streams: tuple[str, ...], folder: Path
 ) -> None:
     """Exit code 1 means findings: not that Python could not print why it ends."""
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
-        to: dict[str, Any] = {"stdout": subprocess.DEVNULL} | dict.fromkeys(streams, full)
+        to: dict[str, Any] = {"stdout": subprocess.DEVNULL, "env": buffered} | dict.fromkeys(streams, full)
         assert subprocess.run([*COMMAND, *words], cwd=folder, timeout=60, **to).returncode == 2
-        assert subprocess.run(COMMAND, cwd=folder, timeout=60, stdout=full, stderr=full).returncode == 2
+        assert subprocess.run(COMMAND, cwd=folder, timeout=60, env=buffered, stdout=full, stderr=full).returncode == 2
 
 
 @pytest.mark.skipif(os.name == "nt", reason="paths are shorter there")

@@ -37,7 +37,12 @@ def script() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     exit.guard(sys.argv[1:])  # tracebacks included, which are printed when all else is over
     try:
-        code = main()
+        try:
+            code = main()
+        except (
+            SystemExit
+        ) as end:  # argparse has said why; what Python does at its own end fails once more where nobody could be told
+            code = end.code if isinstance(end.code, int) else CLEAN
         exit.flush()
     except KeyboardInterrupt:  # a second one
         code = starting.INTERRUPTED

@@ -70,7 +70,7 @@ class KeyWorld(ItemWorld):
         """Names that begin with the key. What is left over for accelerate's launcher meets a parser that wants whole names."""
         if one.name == "accelerate.launch":
             return ()
-        return tuple(name for name in one.ever_taken() if name.startswith(self.spelled) and name != self.spelled)
+        return one.longer(self.spelled)
 
     def _is_a_beginning(self) -> bool:
         """Does one argument of the release begin so? Of several argparse cannot tell which is meant, and refuses."""

@@ -7,6 +7,7 @@ a key that only it has is known, unless a release was stated.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from itertools import islice, takewhile
 
 from stablint.knowledge import load
 from stablint.run.pep440 import Key, minor_of, text_of
@@ -27,6 +28,7 @@ class Reader:
         "_present",
         "_releases",
         "_since",
+        "_sorted",
         "_texts",
         "_within",
         "always",
@@ -54,6 +56,7 @@ class Reader:
         self._texts: list[str] = [text or text_of(tuple(key)) for key, text in content["releases"]]
         self._ahead: list[int] = content["ahead"]
         self._since: dict[str, int] | None = None
+        self._sorted: list[str] | None = None
         self._named: dict[int, tuple[str, ...]] = {}
         self._within: dict[str, list[list[list[Any]]]] | None = None
 
@@ -70,6 +73,13 @@ class Reader:
 
     def ever_taken(self) -> tuple[str, ...]:
         return tuple(self._keys)
+
+    def longer(self, beginning: str) -> tuple[str, ...]:
+        """Of these the names that begin so and go on."""
+        if self._sorted is None:
+            self._sorted = sorted(self._keys)
+        first = bisect_right(self._sorted, beginning)
+        return tuple(takewhile(lambda name: name.startswith(beginning), islice(self._sorted, first, None)))
 
     def has_below(self, section: str) -> bool:
         """Are the keys of a nested section known?"""
