@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import json
 import os
 import re
 import shlex
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 
 from stablint.cli import main
+from stablint.hazard.model import load
 
 ROOT = Path(__file__).parents[2]
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
@@ -88,10 +90,6 @@ def wait(until: Any, seconds: float = 60) -> Any:
         ),
         ("`load_best_model_at_end` is refused, since a checkpoint would have no metric", "rules/T103.html"),
         ("P143", "rules/P143.html"),
-        (
-            "Please correct the following DeepSpeed config values that mismatch TrainingArguments values",
-            "rules/D103.html",
-        ),
         ("Cannot flatten integer dtype tensors", "rules/Q109.html"),
         ("TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'", "rules/V101.html"),
         ("best-model-steps-not-multiple", "rules/T103.html"),
@@ -103,6 +101,20 @@ def test_search_finds_a_rule_by_its_message(browser, address, words, page):
     browser.get(f"{address}/index.html")
     at(browser, "[data-md-component=search-query]").send_keys(words)
     wait(lambda: page in pages(browser)[:5])
+
+
+@pytest.mark.slow
+def test_search_finds_the_rules_of_a_message_that_several_have(browser, address):
+    words = "Please correct the following DeepSpeed config values that mismatch TrainingArguments values"
+    raised = json.loads((ROOT / "knowledge" / "messages" / "raised.json").read_text(encoding="utf-8"))["messages"]
+    rules = {rule for row in raised if row["text"].startswith(words) for rule in row["hazards"]}
+    assert len(rules) > 10
+    codes = {hazard.id: hazard.code for hazard in load()}
+    browser.set_window_size(1200, 900)
+    browser.get(f"{address}/index.html")
+    at(browser, "[data-md-component=search-query]").send_keys(words)
+    expected = {f"rules/{codes[rule]}.html" for rule in rules}
+    wait(lambda: expected & {*pages(browser)[:5]})
 
 
 def pages(browser: Any) -> list[str]:
