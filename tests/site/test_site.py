@@ -117,6 +117,15 @@ def test_search_finds_the_rules_of_a_message_that_several_have(browser, address)
     wait(lambda: expected & {*pages(browser)[:5]})
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("word", ["config", "trainer", "train", "model", "utils", "L1"])
+def test_search_finds_what_many_words_begin_with(browser, address, word):
+    browser.set_window_size(1200, 900)
+    browser.get(f"{address}/index.html")
+    at(browser, "[data-md-component=search-query]").send_keys(word)
+    wait(lambda: pages(browser))
+
+
 def pages(browser: Any) -> list[str]:
     """What the search has found, best first; it lists the sections of a page under it."""
     script = "return [...document.querySelectorAll('.md-search-result__link')].map(link => link.href.split('?')[0])"
