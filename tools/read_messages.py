@@ -15,7 +15,7 @@ import difflib
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from stablint.audit import sayings
@@ -57,10 +57,11 @@ class Neighbours:
         return bool(begins)
 
 
-def read(shelf: Shelf, record: dict[str, Spot], neighbours: Neighbours) -> dict[tuple[str, str], Told]:
-    """(library, text) → who cites it, and in which releases it stands."""
+def read(
+    texts: Iterable[sayings.HazardText], shelf: Shelf, record: dict[str, Spot], neighbours: Neighbours
+) -> dict[tuple[str, str], Told]:
+    """(library, text) → which of the hazards cite it, and in which releases it stands."""
     found: dict[tuple[str, str], Told] = {}
-    texts = sayings.hazard_texts(ROOT / "knowledge" / "hazards", ROOT / "knowledge")
     for saying in sayings.of_hazards(list(texts)):
         place = cited(saying.source)
         if place is None or not place.line:
@@ -155,7 +156,9 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     record = json.loads((ROOT / "knowledge" / "citations.json").read_text(encoding="utf-8"))
     neighbours = Neighbours(read_yaml(NEIGHBOURS))
-    found = rows(read(Shelf(given.archives), {source: Spot(*spot) for source, spot in record.items()}, neighbours))
+    spots = {source: Spot(*spot) for source, spot in record.items()}
+    texts = sayings.hazard_texts(ROOT / "knowledge" / "hazards", ROOT / "knowledge")
+    found = rows(read(texts, Shelf(given.archives), spots, neighbours))
     for hazard, text in sorted(neighbours.unmet):
         print(f"{NEIGHBOURS.name}: {hazard}: nothing beside its places begins so any more: {text}", file=sys.stderr)
     if given.check:

@@ -140,23 +140,25 @@ def with_what_is_seen(markdown: str, code: str, back: str) -> str:
             ),
             *blocks,
         ]
-    if messages := printed().get(hazard.id):
-        # Headings as well: what somebody searches for is the last line of a traceback.
-        blocks.append(
-            "\n\n".join(["## " + gettext("What the run prints"), *(f"### {_bare(one)}" for one in messages[:_MOST])])
-        )
     head, mark, rest = markdown.partition("\n## " + gettext("Why") + "\n")
-    return "\n\n".join((head, *blocks)) + mark + rest
+    return "\n\n".join((head, *blocks)) + mark + _with_headings(rest, printed().get(hazard.id, []))
 
 
 _MOST = 6  # messages of one rule
+_LENGTH = 240  # characters of one
 _GAP = re.compile(r"\{[^{}]*\}")
-_MARKS = re.compile(r"([\\`*_{}\[\]<>#|!~&])")
+_MARKS = re.compile(r"([\\*_{}\[\]<>#|!~&])")
 
 
-def _bare(message: str) -> str:
-    """A message without what a run fills in, as text that Markdown leaves alone."""
-    return _MARKS.sub(r"\\\1", " ".join(_GAP.sub("…", message).split())[:240])
+def _with_headings(markdown: str, messages: list[str]) -> str:
+    """What the run prints as headings as well, without what a run fills in: somebody searches for the last line of a traceback."""
+    title = f"## {gettext('What is printed')}\n"
+    before, mark, after = markdown.partition(title)
+    _, following, rest = after.partition("\n## ")
+    if not mark or not messages:
+        return markdown
+    words = (" ".join(_GAP.sub("…", one).split())[:_LENGTH] for one in messages[:_MOST])
+    return before + title + "".join(f"\n### {_heading(one)}\n" for one in words) + following + rest
 
 
 @cache
@@ -195,15 +197,15 @@ def seen(hazard: Hazard, example: dict[str, Any]) -> tuple[str, str, str] | None
         text = full.render(report, language.texts(), tail="none").strip()
         done = repair([folder], asked, unsafe=True, base=folder, known=(hazard,), named=frozenset({hazard.code}))
         return (
-            _plain(message(told)),
+            _heading(message(told)),
             text,
             patch(done.texts, done.before, lambda _: False).data.decode("utf-8", "replace").strip(),
         )
 
 
-def _plain(words: str) -> str:
-    """A message as the text of a heading: one line, and nothing of it a link or a tag."""
-    return re.sub(r"[\[\]<>*_]", lambda sign: "\\" + sign[0], " ".join(words.replace("`", "").split()))
+def _heading(words: str) -> str:
+    """A message as the text of a heading: one line, and nothing of it means anything to Markdown."""
+    return _MARKS.sub(r"\\\1", " ".join(words.replace("`", "").split()))
 
 
 def silenced(hazard: Hazard, back: str) -> str:

@@ -41,7 +41,7 @@ def script() -> None:
             code = main()
         except (
             SystemExit
-        ) as end:  # argparse has said why; what Python does at its own end fails once more where nobody could be told
+        ) as end:  # argparse has said why; Python's own end would fail once more where nobody can be told
             code = end.code if isinstance(end.code, int) else CLEAN
         exit.flush()
     except KeyboardInterrupt:  # a second one

@@ -6,9 +6,11 @@ Asked only of a Python file that a finding stands in.
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from stablint import discover
 from stablint.assemble.files import Files
@@ -26,56 +28,77 @@ _MOST = 60  # imports of one text
 
 def behind_unsloth(paths: Iterable[str], files: Files) -> frozenset[str]:
     """Those of these Python files that are imported when Unsloth has been, by every program of their repository that imports them."""
-    return frozenset(path for path in paths if os.path.isdir(files.root(path)) and _is_behind(path, files, _FAR))
+    by_root: dict[str, list[str]] = {}
+    for path in paths:
+        by_root.setdefault(files.root(path), []).append(path)
+    found: set[str] = set()
+    for root, several in by_root.items():
+        programs = [one for one in programs_of(root, files) if one.endswith(".py")] if os.path.isdir(root) else []
+        if any(b"unsloth" in content(one) for one in programs):  # hardly any repository goes on from here
+            imports = _Imports(root, programs)
+            found.update(path for path in several if imports.is_behind(path, _FAR))
+    return frozenset(found)
 
 
-def _is_behind(path: str, files: Files, far: int) -> bool:
-    root = files.root(path)
-    name = os.path.basename(path)[:-3]
-    if name == "__init__":
-        return False
-    found = False
-    for other in programs_of(root, files):
-        if other == path or not other.endswith(".py"):
-            continue
-        raw = content(other)
-        if name.encode("utf-8", "surrogatepass") not in raw:
-            continue
-        text = raw.decode("utf-8", "replace")
-        at = next((start for start, one in _imports(text, other, root) if one == path), None)
-        if at is None:
-            continue
-        found = True
-        if not (_unsloth_above(text, at, other, root, far) or (far > 1 and _is_behind(other, files, far - 1))):
+class _Imports:
+    """What the programs of a repository import: each is read once, however many of its modules are asked about."""
+
+    def __init__(self, root: str, programs: list[str]) -> None:
+        self._root = root
+        self._naming: dict[
+            str, list[str]
+        ] = {}  # last word of a module's name → the programs that import one of that name
+        self._read: dict[str, tuple[int, list[tuple[int, str]]]] = {}
+        for path in programs:
+            for word in {name.rpartition(".")[2] for _, name in _names(_text(path))}:
+                self._naming.setdefault(word, []).append(path)
+
+    def is_behind(self, path: str, far: int) -> bool:
+        name = os.path.basename(path)[:-3]
+        if name == "__init__":
             return False
-    return found
+        found = False
+        for other in self._naming.get(name, ()):
+            at = next((start for start, one in self._of(other)[1] if one == path), None)
+            if at is None or other == path:
+                continue
+            found = True
+            if not (self._unsloth_above(other, at, far) or (far > 1 and self.is_behind(other, far - 1))):
+                return False
+        return found
+
+    def _unsloth_above(self, path: str, at: float, far: int) -> bool:
+        """Whether Unsloth is imported above this place, by the text itself or by a module that it imports there."""
+        own, imports = self._of(path)
+        if 0 <= own < at:
+            return True
+        return far > 0 and any(start < at and self._unsloth_above(other, math.inf, far - 1) for start, other in imports)
+
+    def _of(self, path: str) -> tuple[int, list[tuple[int, str]]]:
+        """Where a text imports Unsloth, -1 where it does not; the modules of the repository that it imports, and where."""
+        if path not in self._read:
+            text = _text(path)
+            own = _UNSLOTH.search(text)
+            located = (
+                (start, discover.locate(name.replace(".", "/") + ".py", path, self._root))
+                for start, name in _names(text)
+            )
+            imports = [(start, one) for start, one in located if one is not None and not os.path.isdir(one)]
+            self._read[path] = own.start() if own is not None else -1, imports
+        return self._read[path]
 
 
-def _unsloth_above(text: str, at: int, path: str, root: str, far: int) -> bool:
-    """Whether Unsloth is imported above this place, by the text itself or by a module that it imports there."""
-    own = _UNSLOTH.search(text)
-    if own is not None and own.start() < at:
-        return True
-    for start, other in _imports(text, path, root) if far > 0 else ():
-        if start < at:
-            inner = content(other).decode("utf-8", "replace")
-            if _unsloth_above(inner, len(inner), other, root, far - 1):
-                return True
-    return False
+def _text(path: str) -> str:
+    return content(path).decode("utf-8", "replace")
 
 
-def _imports(text: str, path: str, root: str) -> Iterable[tuple[int, str]]:
-    """The modules of the repository that a text imports, and where; what stands inside a function is not meant."""
-    for index, found in enumerate(_IMPORT.finditer(text)):
-        if index >= _MOST:
-            return
+def _names(text: str) -> Iterator[tuple[int, str]]:
+    """What a text imports, and where; what stands inside a function is not meant."""
+    for found in islice(_IMPORT.finditer(text), _MOST):
         if found[3]:
             named = [part.split()[0] for part in found[3].split(",") if part.split()]
         else:
             names = [part.split()[0] for part in found[2].strip("()").split(",") if part.split()]
             module = found[1].lstrip(".")
             named = [module, *(f"{module}.{name}".lstrip(".") for name in names)]
-        for name in named:
-            own = discover.locate(name.replace(".", "/") + ".py", path, root) if name else None
-            if own is not None and not os.path.isdir(own):
-                yield found.start(), own
+        yield from ((found.start(), name) for name in named if name)

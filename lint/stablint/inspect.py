@@ -156,30 +156,28 @@ def inspected(
         names = {status.file for status in statuses.values()}
         runs = tuple(run for run in runs if not names.isdisjoint(run.files))
     problems += files.cuts()
-    findings, undetermined = judge(
-        runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, alone
-    )
+
+    def judged(runs: tuple[Run, ...]) -> tuple[list[hazards.Finding], list[hazards.Open]]:
+        return judge(runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, alone)
+
+    def anew() -> tuple[tuple[Run, ...], list[hazards.Finding], list[hazards.Open]]:
+        """Once more, where `files` has learnt how some of them are read."""
+        runs = tuple(assemble([*entries, *more], files, options))
+        return runs, *judged(runs)
+
+    findings, undetermined = judged(runs)
     if earlier is None and options.live is None and options.dialect is None:
         doubted = entries if known == () else {finding.place.document.text.path for finding in findings}
         asked = [path for path in entries if path in doubted and _may_be_own(path, files, options)]
         if asked and (owned := _own_readers(asked, files)):
             files.own(owned)
-            runs = tuple(assemble([*entries, *more], files, options))
-            findings, undetermined = judge(
-                runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, alone
-            )
+            runs, findings, undetermined = anew()
     if earlier is None and options.live is None and (behind := _behind_unsloth(findings, files)):
         files.patch(behind)
-        runs = tuple(assemble([*entries, *more], files, options))
-        findings, undetermined = judge(
-            runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, alone
-        )
+        runs, findings, undetermined = anew()
     if earlier is None and options.live is None and (changed := _edited(findings, files)):
         files.edit(changed)
-        runs = tuple(assemble([*entries, *more], files, options))
-        findings, undetermined = judge(
-            runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, alone
-        )
+        runs, findings, undetermined = anew()
     if more:  # what is wrong with them alone was not asked for
         findings = [finding for finding in findings if _touches(finding, statuses)]
         undetermined = [item for item in undetermined if item.run.anchor.document.text.path in statuses]

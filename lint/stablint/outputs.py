@@ -9,7 +9,7 @@ from stablint import language
 from stablint.discover import leads_out
 from stablint.faults import Faults, attempt
 from stablint.inspect import Inspection, told
-from stablint.language import gettext
+from stablint.language import gettext, ngettext
 from stablint.options import Wrong
 from stablint.record import NamedTuple
 from stablint.report.model import Report
@@ -210,10 +210,10 @@ def _statistics(found: Inspection) -> str:
         for (code, severity, rule), count in rows
     ]
     checked = sum(status.status == "checked" for status in found.report.files)
-    if checked == 1:
-        total = gettext("in 1 file, {accepted} accepted") if accepted else gettext("in 1 file")
+    if accepted:
+        total = ngettext("in {checked} file, {accepted} accepted", "in {checked} files, {accepted} accepted", checked)
     else:
-        total = gettext("in {checked} files, {accepted} accepted") if accepted else gettext("in {checked} files")
+        total = ngettext("in {checked} file", "in {checked} files", checked)
     lines.append(f"{sum(counted.values()):>6}  {total.format(checked=checked, accepted=accepted)}")
     return "\n".join(lines) + "\n"
 

@@ -12,7 +12,7 @@ pytest_lsp = pytest.importorskip("pytest_lsp")
 from lsprotocol import types as lsp  # noqa: E402
 from pytest_lsp import ClientServerConfig, LanguageClient  # noqa: E402
 
-from tests.server.test_dialects import ABLE, CASES, Editor  # noqa: E402
+from tests.server.test_dialects import CASES, Editor, begin  # noqa: E402
 from tests.test_chinese_everywhere import _ENGLISH, _QUOTED  # noqa: E402
 
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -24,17 +24,7 @@ NAMES = ("proven-in-source",)
     config=ClientServerConfig(server_command=[sys.executable, "-m", "stablint", "--lang", "zh", "server"])
 )
 async def client(lsp_client: LanguageClient, tmp_path):
-    asked = lsp.InitializeParams(
-        capabilities=ABLE, root_uri=tmp_path.as_uri(), initialization_options={"gpu": ["A100-80GB"]}
-    )
-    await lsp_client.initialize_session(asked)
-    lsp_client.folder = tmp_path
-    lsp_client.published = published = {}
-
-    def publish(told: lsp.PublishDiagnosticsParams) -> None:
-        published[told.uri] = (told.version, told.diagnostics)
-
-    lsp_client.protocol.fm.features[lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS] = publish
+    await begin(lsp_client, tmp_path)
     yield
     await lsp_client.shutdown_session()
 

@@ -45,20 +45,23 @@ def test_what_a_dialect_does_not_have_is_said_with_its_reason(name: str) -> None
 
 @pytest_lsp.fixture(config=ClientServerConfig(server_command=[sys.executable, "-m", "stablint", "server"]))
 async def client(lsp_client: LanguageClient, tmp_path: Path):
-    await lsp_client.initialize_session(
-        lsp.InitializeParams(
-            capabilities=ABLE, root_uri=tmp_path.as_uri(), initialization_options={"gpu": ["A100-80GB"]}
-        )
+    await begin(lsp_client, tmp_path)
+    yield
+    await lsp_client.shutdown_session()
+
+
+async def begin(client: LanguageClient, folder: Path) -> None:
+    """A session in the folder, in which what the server publishes is kept."""
+    await client.initialize_session(
+        lsp.InitializeParams(capabilities=ABLE, root_uri=folder.as_uri(), initialization_options={"gpu": ["A100-80GB"]})
     )
-    lsp_client.folder = tmp_path
-    lsp_client.published = published = {}
+    client.folder = folder
+    client.published = published = {}
 
     def publish(told: lsp.PublishDiagnosticsParams) -> None:
         published[told.uri] = (told.version, told.diagnostics)
 
-    lsp_client.protocol.fm.features[lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS] = publish
-    yield
-    await lsp_client.shutdown_session()
+    client.protocol.fm.features[lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS] = publish
 
 
 class Editor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 
 from stablint import discover, locks
 from stablint.assemble.kept import Kept
@@ -47,9 +47,7 @@ class Files:
         ] = {}  # of them, configurations that commands hand to programs of the repository alone
         self.owned: dict[str, Program] = {}  # configurations that a program of the repository reads by itself
         self.edited: frozenset[str] = frozenset()  # configurations that a program changes before it hands them on
-        self.patched: frozenset[str] = (
-            frozenset()
-        )  # Python files that are imported when Unsloth has changed the libraries
+        self.patched: frozenset[str] = frozenset()  # Python files that are imported behind Unsloth
         self._copies: dict[tuple[str, str], frozenset[str]] = {}  # what a repository's copy of a framework declares
         self.programs: dict[str, tuple[str, ...]] = {}  # by repository
         self.scripts: dict[str, tuple[str, ...]] = {}  # of a shell, looked for with them
@@ -205,18 +203,19 @@ class Files:
     def own(self, programs: Mapping[str, Program]) -> None:
         """These configurations are read by programs of the repository's own from now on."""
         self.owned = {**self.owned, **programs}
-        self._fragments = {key: value for key, value in self._fragments.items() if key[0] not in programs}
-        self.kept = self.kept.without(set(programs))
+        self._read_anew(programs.keys())
 
     def edit(self, paths: frozenset[str]) -> None:
         """What these configurations say is from now on what a program may have changed."""
         self.edited |= paths
-        self._fragments = {key: value for key, value in self._fragments.items() if key[0] not in paths}
-        self.kept = self.kept.without(set(paths))
+        self._read_anew(paths)
 
     def patch(self, paths: frozenset[str]) -> None:
         """The libraries' classes that these Python files import are from now on Unsloth's."""
         self.patched |= paths
+        self._read_anew(paths)
+
+    def _read_anew(self, paths: Set[str]) -> None:
         self._fragments = {key: value for key, value in self._fragments.items() if key[0] not in paths}
         self.kept = self.kept.without(set(paths))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from stablint.language import gettext
@@ -54,11 +54,12 @@ def _row(diagnostic: Diagnostic, text: Mapping[str, Any], secrets: frozenset[str
 
 def prose(text: str) -> str:
     """A line of text whose `code spans` stay such and in which nothing else is markup."""
-    parts, position = [], 0
-    for span in _SPAN.finditer(text):
-        parts += [_literal(text[position : span.start()]), code(span[1])]
-        position = span.end()
-    return "".join([*parts, _literal(text[position:])])
+    return _with_spans(text, _literal, code)
+
+
+def _with_spans(text: str, plain: Callable[[str], str], span: Callable[[str], str]) -> str:
+    """Odd parts stand between backticks."""
+    return "".join(span(part) if number % 2 else plain(part) for number, part in enumerate(_SPAN.split(text)))
 
 
 def code(text: str) -> str:
@@ -70,11 +71,7 @@ def code(text: str) -> str:
 
 def for_editor(text: str) -> str:
     """As `prose`, for an editor, which shows HTML as it is written: neither a file's words nor a house hazard's become a link, or an image to fetch."""
-    parts, position = [], 0
-    for span in _SPAN.finditer(text):
-        parts += [_inert(text[position : span.start()]), span_of(span[1])]
-        position = span.end()
-    return "".join([*parts, _inert(text[position:])])
+    return _with_spans(text, _inert, span_of)
 
 
 def span_of(text: str) -> str:

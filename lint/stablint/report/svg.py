@@ -31,11 +31,10 @@ class Axis(NamedTuple):
             first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
             each = max(1, math.ceil((last - first + 1) / 5))
             return [10.0**power for power in range(first, last + 1, each)]
-        if not self.high - self.low or not math.isfinite(
-            self.high - self.low
-        ):  # numbers so large that one more is the same
+        across = self.high - self.low
+        if not across or not math.isfinite(across):  # numbers so large that one more is the same
             return [self.low]
-        step = round_step((self.high - self.low) / 5)
+        step = round_step(across / 5)
         first = math.ceil(self.low / step - 1e-9)
         return [round(n * step, 12) for n in range(first, math.floor(self.high / step + 1e-9) + 1)]
 

@@ -95,7 +95,10 @@ def _bounded(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
     """The first of them: what lies behind is as if it were not there, and a file more is looked at."""
     rules = rules[:_MOST_AT_ONCE]
     wild = [rule for rule in rules if rule.names.count("**") > 1]
-    return rules if len(wild) <= _WILD else tuple(rule for rule in rules if rule not in set(wild[_WILD:]))
+    if len(wild) <= _WILD:
+        return rules
+    left_out = set(wild[_WILD:])
+    return tuple(rule for rule in rules if rule not in left_out)
 
 
 def _rule(line: str, folder: str) -> Rule | None:
