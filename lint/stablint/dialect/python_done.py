@@ -71,6 +71,11 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
     if trains and not any(call.arguments.entries or call.arguments.open or call.positional for call in trains):
         first = trains[0]
         yield _done(document, "trains_from_start", True, first)
+    for call in trains:
+        whence = call.arguments.get("resume_from_checkpoint") or next(iter(call.positional), None)
+        if isinstance(whence, Scalar) and (whence.value is True or _is_text(document, whence)):
+            yield _done(document, "resumes", True, call)
+            break
     if not trainer.local and not seen_in(_TELLS_PAD, document):
         # whoever makes the model or is handed it may tell it
         told = unless(unseen(document, module, (model, callbacks), trainer), False)
