@@ -314,6 +314,9 @@ def _batches(document: Document, module: Module, trainer: Call) -> Iterator[Stat
     collator = trainer.arguments.get("data_collator")
     if isinstance(collator, Call) and not collator.local:
         yield _called(document, "collator", last_word(collator.name), collator)
+        if last_word(collator.name) == "DataCollatorForSeq2Seq" and len(collator.positional) < 2:
+            if not collator.arguments.open and collator.arguments.get("model") is None:
+                yield _called(document, "collator_without_model", True, collator)
     tokenised = seen_in(r"\btruncation\s*=\s*True", document)
     if trainer.arguments.open or tokenised is None or seen_in(_EVEN, document):
         return
@@ -356,6 +359,21 @@ def _decoded(document: Document, module: Module, trainer: Call) -> Iterator[Stat
     hidden = None if filled else unseen(document, module, (), called=found[1])
     told = unless(hidden, not filled)
     yield stated(document, "launch.shows.padding_decoded", told, "batch_decode", found.start(), found.end())
+
+
+# Any way to say how long a generated answer may be; the words alone are asked for, since tokenizers take a max_length too.
+_ANSWER_LENGTH = re.compile(
+    r"generation_config|max_new_tokens|generation_max_length|gen_kwargs|config\.max_length|\.generate\(|(?:evaluate|predict)\([^()\n]{0,200}max_length"
+)
+
+
+def _generated(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """Whether the program says nowhere how long the answers may be that its evaluations generate."""
+    if last_word(trainer.name) != "Seq2SeqTrainer" or seen_in(_ANSWER_LENGTH, document):
+        return
+    model = trainer.arguments.get("model") or next(iter(trainer.positional), None)
+    hidden = unseen(document, module, (model,), trainer)
+    yield of_call(document, "launch.shows.answer_length_unsaid", unless(hidden, True), trainer)
 
 
 def _markers(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
@@ -454,6 +472,7 @@ _OBSERVED = (
     _batches,
     _decoded,
     _labels,
+    _generated,
     _markers,
 )
 
