@@ -53,6 +53,40 @@ def test_logits_take_twelve_bytes_a_word(tmp_path: Path) -> None:
     assert gib(told(tmp_path, text), "logits") == pytest.approx(2 * 4096 * 152064 * 12 / GIB, rel=0.02)
 
 
+TORCHTUNE = (
+    "model:\n  _component_: torchtune.models.qwen2.qwen2_0_5b\ncheckpointer:\n  _component_: torchtune.training.FullModelHFCheckpointer\n"
+    "  checkpoint_dir: models/Qwen2-0.5B-Instruct\ntokenizer:\n  max_seq_len: 2048\noptimizer:\n  _component_: torch.optim.AdamW\n  fused: true\n  lr: 1.0e-5\n"
+    "loss:\n  _component_: {loss}\n"
+    "batch_size: 1\ngradient_accumulation_steps: 1\nepochs: 1\nenable_activation_checkpointing: true\ndevice: cuda\ndtype: {dtype}\n"
+)
+# torchtune's own loss: the dtype, and bytes a logit at the end of the forward pass (traced: 6.5 and 8.0).
+PIECEWISE = [("bf16", 6.5), ("fp32", 8.0)]
+
+
+@pytest.mark.parametrize(("dtype", "each"), PIECEWISE)
+def test_torchtunes_loss_makes_logits_float32_piece_by_piece(tmp_path: Path, dtype: str, each: float) -> None:
+    logits = 2048 * 151936 / GIB
+    for loss, least in (("torchtune.modules.loss.CEWithChunkedOutputLoss", each), ("torch.nn.CrossEntropyLoss", 10.0)):
+        text = TORCHTUNE.format(loss=loss, dtype=dtype)
+        found = answer(world(tmp_path, {"train.yaml": text}, gpus=["RTX 4090"]), "RTX 4090")
+        assert found.estimate is not None
+        most = max(parts.get("logits", 0.0) for parts in found.estimate.parts.values()) / GIB
+        assert most == pytest.approx(each * logits, rel=0.01) if least == each else most >= least * logits
+
+
+def test_scores_of_a_block_that_is_computed_again_are_there_once(tmp_path: Path) -> None:
+    """Grouped keys in float32 leave the scores in memory: of every block where they are kept, of one where it is checkpointed."""
+    text = TRL.format(model="Qwen/Qwen2.5-0.5B", batch=1, length=4096, more="use_liger_kernel: true\n")
+    text = text.replace("bf16: true\ndtype: bfloat16", "bf16: false\ndtype: float32")
+    scores = 4096 * 4096 * 14 * 4 / GIB
+    moments = []
+    for switch in ("true", "false"):
+        one = told(tmp_path, text.replace("checkpointing: true", f"checkpointing: {switch}"))
+        assert one.estimate is not None
+        moments.append(one.estimate.parts[MOMENTS[0]].get("attention", 0.0) / GIB)
+    assert moments[0] < 0.1 * scores and moments[1] >= 24 * scores
+
+
 # The release or switch, and the most that is left of 14 GiB of logits.
 CHUNKED = [((NEW,), "", 2.0), ((OLD,), "use_liger_kernel: true\n", 3.0)]
 

@@ -493,7 +493,10 @@ def links(statements: tuple[Statement, ...]) -> tuple[Link, ...]:
 
 
 def entry_class(words: tuple[str, ...]) -> str | None:
-    """`trl sft …` builds an SFTConfig."""
+    """`trl sft …` builds an SFTConfig, and so does the module that it starts, `accelerate launch --module trl.scripts.sft …`."""
     if len(words) >= 2 and words[0] == "trl" and words[1] in _ENTRY_COMMANDS:
         return "trl." + _ENTRY_COMMANDS[words[1]]
+    package, _, name = words[0].rpartition(".") if words else ("", "", "")
+    if package == "trl.scripts" and name in _ENTRY_COMMANDS:
+        return "trl." + _ENTRY_COMMANDS[name]
     return None

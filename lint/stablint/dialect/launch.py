@@ -81,6 +81,12 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
         elif name == "deepspeed" and key in ("exclude", "hostfile"):
             fact = "launch.processes_per_node" if key == "exclude" else "launch.nodes"
             statements.append(_said(block, entry, fact, Unknown(f"`--{key}` says it")))
+    if name == "axolotl":
+        statements += [
+            _counted(block, one, _PROCESS_FLAGS[key])
+            for one in _behind_dashes(launcher)
+            if (key := spelled(one.key)) in _PROCESS_FLAGS
+        ]
     if accelerated:
         statements += _mode(block)
     statements.append(_launched_by(block, launcher, name))
@@ -94,6 +100,20 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
     if accelerated and not any(link.role == "accelerate" for link in links):
         scopes |= {"accelerate": OPEN}  # the user's default config file may say more
     return Fragment("shell", block, _LAYER, tuple(statements), scopes, {}, tuple(links))
+
+
+def _behind_dashes(launcher: Command) -> Iterator[Entry]:
+    """Flags behind `--`, which `axolotl train` hands on to the launcher that it starts (axolotl 0.19.0 cli/main.py, launcher_args)."""
+    words = launcher.positionals
+    for word, after in zip(words, (*words[1:], None), strict=True):
+        if not isinstance(word.value, str) or not word.value.startswith("--"):
+            continue
+        name, equals, text = word.value[2:].partition("=")
+        if equals:
+            value = Scalar(int(text) if text.isdigit() else text, word.end - len(text), word.end)
+            yield Entry(name, word.start, word.start + 2 + len(name), value)
+        elif after is not None:
+            yield Entry(name, word.start, word.end, after)
 
 
 # What shards or multiplies the run, by the launcher's flags; the file's word counts where none of them is given (accelerate 1.15.0

@@ -47,6 +47,7 @@ _ROWS = (
     ("model.quantize_base", "quantization.load_in_4bit", "flag"),
     ("fsdp_cpu_offload", "fsdp.offload_params", "flag"),
     ("fsdp_reshard_after_forward", "fsdp.reshard_after_forward", "flag"),
+    ("loss._component_", "training.loss_component", "text"),
     ("loss.beta", "training.beta", "plain"),
     ("loss.label_smoothing", "training.label_smoothing", "plain"),
 )

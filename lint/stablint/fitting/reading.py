@@ -148,7 +148,8 @@ def read(w: World) -> list[Reading]:
         length, rows_of, filled, alone = Range(*(end * rows_of for end in length)), 1, True, False
         masked = True
     else:
-        masked = not (flash or filled or alone)
+        # torchtune repeats keys and values itself (0.6.1 modules/attention.py, expand), as transformers does beside a mask.
+        masked = not (flash or filled or alone) or w.run.framework == "torchtune"
     host = w.run.framework == "unsloth"
     targets, spread, copied, trained = _adapter(w, shape, method, assumed)
     name = w.value("training.optim")

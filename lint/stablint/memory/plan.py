@@ -71,7 +71,7 @@ class Plan(NamedTuple):
     checkpointed: bool
     checkpoints_on_host: bool
     attention: str  # masked | sdpa | eager
-    loss: str  # full | chunked | fused | elastic
+    loss: str  # full | chunked | piecewise | fused | elastic
     loss_rows: int
     reference: bool  # a frozen copy of the model
     cache: Range  # of the allocator: a share of what comes and goes in each step

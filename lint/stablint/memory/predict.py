@@ -73,11 +73,13 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
     entry = _value(variant["entry"], x)
     lasting = _lasting(variant, plan.checkpointed)
     first, saved, square = (_value(lasting[name], x) for name in ("first", "saved", "square"))
+    scores = 0.0
     if plan.weights == "float32" and not plan.autocast and plan.attention == "sdpa" and plan.groups < plan.heads:
         # Grouped keys in float32: of the fused kernels flash takes no float32 and the other one no groups, which leaves the scores in memory
         # (torch 2.11 aten/native/transformers/cuda/sdp_utils.cpp; transformers 5.17.0 integrations/sdpa_attention.py, use_gqa_in_sdpa).
         scores = 4.0 * x["ass"]
-        first, saved, square = first + scores, saved + scores, square + scores
+        if not plan.checkpointed:
+            first, saved, square = first + scores, saved + scores, square + scores
     casts = _value(lasting["first_casts"], x) + (layers - 1) * _value(lasting["casts"], x)
     if plan.weights == "float32" and plan.method != "full" and plan.autocast:
         saved += (
@@ -94,6 +96,10 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
         - (_lean(x, full=True) if plan.lean and plan.checkpointed else 0.0),
         0.0,
     )
+    if plan.checkpointed:
+        block += (
+            3.0 * scores
+        )  # of the one block that is computed again: the scores, their gradient, and what they were made of
     forward, backward = _head(plan, traced, x, at)
     kept = {
         "activations": (entry + first + (layers - 1) * saved - layers * square) * factor,
@@ -316,6 +322,11 @@ def _head(plan: Plan, traced: Mapping[str, Any], x: Mapping[str, float], at: int
     if plan.loss == "chunked":
         size = plan.loss_rows * vocab * 12.0 + x["Th"] * 4
         return size, size + trained
+    if (
+        plan.loss == "piecewise"
+    ):  # all logits, each piece's log-probabilities in float32; the logits are gone before the backward pass
+        wide = plan.weights == "float32"
+        return x["Tv"] * (8.0 if wide else 6.5), x["Tv"] * 5.0
     if plan.loss == "fused":
         size = _liger_rows(x["T"], plan.shape) * vocab * 6.0 + x["Th"] * 4
         return size + trained, size + trained
