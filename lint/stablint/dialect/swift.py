@@ -79,6 +79,7 @@ _OWN = (
     ("decoder_first_pipeline_num_layers", "launch.megatron.decoder_first_pipeline_num_layers", "plain"),
     ("decoder_last_pipeline_num_layers", "launch.megatron.decoder_last_pipeline_num_layers", "plain"),
     ("pipeline_model_parallel_layout", "launch.megatron.pipeline_model_parallel_layout", "text"),
+    ("main_grads_dtype", "launch.megatron.main_grads_dtype", "text"),
 )  # fmt: skip
 # 2.x (argument.py at v2.6.1). `model_type` names a model by ms-swift's own word, which says nothing here.
 _SECOND = (
