@@ -20,7 +20,7 @@ ALLOWED = {
     "pattern": set(),
     "typed": set(),
     "secrets": {"knowledge"},  # the words of the libraries
-    "source": set(),
+    "source": {"knowledge"},  # the words that start a training run
     "knowledge": {"compile"},
     "language": {"knowledge"},
     "memory": set(),
@@ -51,11 +51,11 @@ ALLOWED = {
     "rooted": {"discover", "source", "report"},
     "grouping": {"source", "faults", "run", "hazard", "fix", "report", "secrets", "language"},
     "referrers": {"discover"},
-    "repository": {"discover", "assemble", "dialect"},
+    "repository": {"discover", "assemble", "run"},
     "computed": set(),
     "readers": {"computed", "referrers", "repository", "assemble", "dialect", "run", "source"},
-    "changers": {"referrers", "repository", "assemble"},
-    "importers": {"discover", "referrers", "repository", "assemble"},
+    "changers": {"referrers", "repository", "assemble", "source"},
+    "importers": {"discover", "referrers", "repository", "assemble", "run"},
     "worth": {"discover", "source.tree"},
     # Accepted findings: in comments, in settings, in a baseline.
     "policy": {"source", "hazard.model", "target.gpu"},

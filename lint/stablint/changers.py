@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import islice
 
 from stablint.assemble.files import Files
 from stablint.referrers import content
 from stablint.repository import CONFIG, LOADS, MOST_NAMES, NAMES, OBJECTS, programs_of, scripts_of
+from stablint.source.shell_launchers import starters
 
 # Names of what a program loads, and others that are called like settings.
 _LOADED = re.compile(
@@ -118,7 +120,7 @@ def _uses(text: str, name: str) -> Iterator[bool]:
             continue
         if _OTHER_COMMANDS.search(line) or _FILLED.search(line):
             yield False
-        elif _STARTED.search(line):
+        elif _starts().search(line):
             yield True
 
 
@@ -223,15 +225,18 @@ def _given_beside(text: str, name: str, is_program: bool) -> bool:
             head, tail = (part.replace("\\\n", "  ") for part in (head, tail))
             words = f"{head[head.rfind(chr(10)) + 1 :]} {tail.partition(chr(10))[0]}"
         # behind the program stand its own flags, not the launcher's
-        if _STARTED.search(words) and _SETS.search(_PROGRAM.split(words, maxsplit=1)[0]):
+        if _starts().search(words) and _SETS.search(_PROGRAM.split(words, maxsplit=1)[0]):
             return True
         at = text.find(name, at + len(name))
     return False
 
 
-_STARTED = re.compile(
-    r"\b(?:accelerate|torchrun|deepspeed|python[0-9.]*|llamafactory-cli|axolotl|tune|trl|swift|litgpt|xtuner|srun|uv|launch|train)(?![\w.-])"
-)
+@cache
+def _starts() -> re.Pattern[str]:
+    words = "|".join(map(re.escape, sorted(starters())))
+    return re.compile(rf"\b(?:{words}|python[0-9.]*|srun|uv|launch|train)(?![\w.-])")
+
+
 _PROGRAM = re.compile(r"(?<=\s)(?:-m\s|[\w./-]+\.py\b)")
 # Functions that are given a file's name and make nothing of their own of it.
 _PLAIN_CALLS = frozenset(("open", "join", "exists", "isfile", "print", "copy", "copyfile", "remove", "write"))

@@ -19,6 +19,7 @@ from stablint.record import NamedTuple
 from stablint.report.model import Diagnostic, FileStatus, Report, RunSummary
 from stablint.report.place import locate
 from stablint.run.fact import Explicit, Place, Secret
+from stablint.run.framework import UNSLOTH, framework
 from stablint.run.world import Run
 from stablint.source.tree import Document, Problem, Text
 from stablint.typed import TYPE_CHECKING, Any, TypeVar, cast
@@ -381,7 +382,7 @@ def _behind_unsloth(findings: Iterable[hazards.Finding], files: Files) -> frozen
     found = {
         finding.place.document.text.path
         for finding in findings
-        if finding.place.document.format == "python" and finding.run.framework in ("trl", "transformers", "unsloth")
+        if finding.place.document.format == "python" and finding.run.framework in (UNSLOTH, *framework(UNSLOTH).patches)
     }
     asked = {path for path in found if path.endswith(".py")}
     if not asked:

@@ -15,6 +15,7 @@ from stablint.pins import commands, formats
 from stablint.pins.formats import reader_of
 from stablint.pins.requirement import ANY, UNREAD, requirement
 from stablint.record import NamedTuple
+from stablint.run.framework import framework, with_own_command
 from stablint.run.releases import EITHER, Releases
 from stablint.typed import Any
 
@@ -144,20 +145,13 @@ def _is_exact(specifier: str) -> bool:
 
 
 # Libraries that repositories carry a copy of, to change it: what a program imports then is of no release.
-_CARRIED = (
-    *("accelerate", "deepspeed", "peft", "transformers", "trl"),
-    *("llamafactory", "axolotl", "openrlhf", "ms-swift"),
-)
-_PACKAGES = {
-    "llamafactory": ("llamafactory", "llmtuner"),
-    "ms-swift": ("swift",),
-}  # what is imported is called otherwise
+_CARRIED = ("accelerate", "deepspeed", "peft", "transformers", "trl")
 
 
 def _carried(folder: str, names: list[str]) -> Iterator[tuple[str, str]]:
     """Libraries whose package lies in the folder, or in `src` or a folder of the library's name there."""
-    for library in _CARRIED:
-        for package in _PACKAGES.get(library, (library,)):
+    for library in (*_CARRIED, *with_own_command()):
+        for package in framework(library).packages or (library,):
             for inner in ("", package, "src", f"{package}/src"):
                 first = (inner or package).partition("/")[0]
                 path = os.path.join(folder, *filter(None, inner.split("/")), package, "__init__.py")

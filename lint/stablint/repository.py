@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 
 from stablint import discover
 from stablint.assemble.files import Files
-from stablint.dialect.packages import PACKAGES
+from stablint.run.framework import packages
 
 _ENTRIES = 20_000  # of a repository's folders are looked at, from the top: data sets of a million files lie in some
 LOADS = re.compile(
@@ -41,9 +42,11 @@ def scripts_of(root: str, files: Files) -> tuple[str, ...]:
     return files.scripts[root]
 
 
-_FOLDERS = PACKAGES | {"site-packages", "trl", "transformers"}
+@cache
+def _folders() -> frozenset[str]:
+    return frozenset([*packages(), "site-packages", "trl", "transformers"])
 
 
 def _of_a_framework(path: str) -> bool:
     """A copy of a framework in the repository is that framework."""
-    return not _FOLDERS.isdisjoint(path.replace(os.sep, "/").split("/"))
+    return not _folders().isdisjoint(path.replace(os.sep, "/").split("/"))

@@ -235,7 +235,7 @@ def test_no_source_and_no_range_of_ours_is_wrong() -> None:
 
 def test_sources_of_models_and_cards_are_audited_as_well() -> None:
     files = {saying.file.partition("/")[0] for saying in of_data(Path(SOURCES))}
-    assert files == {"models", "gpus", "frameworks.yaml"}
+    assert files == {"models", "gpus", "frameworks"}
 
 
 def test_a_model_without_a_checkpoint_and_a_card_without_a_source_are_told(tmp_path: Path) -> None:

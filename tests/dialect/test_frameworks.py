@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 from stablint.compiling.frameworks import compile_frameworks
+from stablint.run.framework import Framework, framework
 from tests.runs import inspected, rules, world
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -146,20 +148,66 @@ def test_facts(files: dict[str, str], said: dict[str, Any], facts: dict[str, Any
     assert {name: found.value(name) for name in facts} == facts
 
 
-def test_every_default_of_a_framework_says_where_it_was_read() -> None:
-    document = yaml.safe_load((ROOT / "knowledge" / "frameworks.yaml").read_text(encoding="utf-8"))
-    for name, entry in document.items():
-        assert entry["source"].startswith("https://") and entry["read"], name
-        assert all(row["at"] for rows in entry["defaults"].values() for row in rows), name
+RECORDS = sorted((ROOT / "knowledge" / "frameworks").glob("*.yaml"))
 
 
-@pytest.mark.parametrize("row", ["{is: 1}", "{at: x}", "{is: 1, as: lora.r, at: x}", "{is: 1, at: x, until: 2}"])
-def test_a_default_without_a_place_or_with_two_values_is_refused(row: str, tmp_path: Path) -> None:
-    (tmp_path / "frameworks.yaml").write_text(
-        f"a: {{source: s, read: [1], defaults: {{lora.r: [{row}]}}}}\n", encoding="utf-8"
-    )
-    with pytest.raises(ValueError, match="a row has one of"):
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_every_default_of_a_framework_says_where_it_was_read(path: Path) -> None:
+    record = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if "defaults" in record:
+        assert record["source"].startswith("https://") and record["read"]
+        assert all(row["at"] for rows in record["defaults"].values() for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        *((f"defaults: {{lora.r: [{row}]}}", "a row has one of") for row in ("{is: 1}", "{at: x}", "{is: 1, as: lora.r, at: x}", "{is: 1, at: x, until: 2}")),
+        ("trains_on_requests: true", "no property `trains_on_requests`"),
+        ("trains_on_request: yes please", "of another kind"),
+        ("takes: max_seq_length", "of another kind"),
+        ("launch: {command: a, processes: two, sharding: file, source: s}", "processes: two"),
+        ("launch: {command: a, processes: one, sharding: file}", "it has a source"),
+    ],
+)  # fmt: skip
+def test_a_record_that_says_nothing_or_too_much_is_refused(record: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "frameworks").mkdir()
+    (tmp_path / "frameworks" / "a.yaml").write_text(f"source: s\nread: [1]\n{record}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
         compile_frameworks(tmp_path)
+
+
+def test_a_run_of_no_framework_goes_by_transformers_and_what_is_none_by_nothing() -> None:
+    assert framework("") == framework("transformers") and framework("").library
+    assert framework("peft") == Framework()
+
+
+_COMPARED = re.compile(r"""(?<!for )framework\s*(?:==|!=|in|not in)\s*[("'{]|framework\.startswith\(""")
+
+
+def test_no_room_behind_the_dialects_compares_the_name_of_a_framework() -> None:
+    """What is asked is a property of its record."""
+    rooms = (
+        "run",
+        "hazard",
+        "assemble",
+        "fix",
+        "fitting",
+        "advising",
+        "proposing",
+        "server",
+        "report",
+        "log",
+        "integrate",
+    )
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for room in rooms
+        for path in (ROOT / "lint" / "stablint" / room).glob("*.py")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if _COMPARED.search(line)
+    ]
+    assert not found
 
 
 SWIFT = "swift sft --model Qwen/Qwen2.5-7B --dataset d --output_dir o --learning_rate 1e-4 --bf16 true --fsdp"

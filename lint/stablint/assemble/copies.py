@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from stablint import discover
-from stablint.dialect.packages import CODE
+from stablint.run.framework import framework as record_of
 from stablint.source.text import read
 from stablint.source.tree import Text
 
@@ -40,7 +40,7 @@ def _copies(framework: str, root: str) -> Iterator[str]:
     except OSError:
         return
     for above in ("", *inner):
-        for package in CODE[framework].packages:
+        for package in record_of(framework).packages:
             for place in (os.path.join(root, above, package), os.path.join(root, above, "src", package)):
                 if os.path.isdir(place) and not os.path.islink(place):
                     yield place

@@ -9,9 +9,9 @@ from stablint import discover, locks
 from stablint.assemble.kept import Kept
 from stablint.dialect import registry
 from stablint.dialect.fragment import Fragment
-from stablint.dialect.packages import CODE
 from stablint.faults import Faults
 from stablint.run.fact import Derived, Fact, Place, facts_of
+from stablint.run.framework import UNSLOTH, framework
 from stablint.source import limits
 from stablint.source.text import UNOPENED
 from stablint.source.tree import Document, Problem, Script, Text
@@ -188,8 +188,7 @@ class Files:
     def _without_a_copy_s(self, fragment: Fragment, path: str) -> Fragment:
         """Without doubts about keys that the repository's own copy of the framework declares."""
         doubted = {one.fact: one.fact.split(".", 2)[2] for one in fragment.statements if one.fact.startswith("keys.")}
-        code = CODE.get(fragment.dialect)
-        if not doubted or code is None or not code.declares:
+        if not doubted or not framework(fragment.dialect).declares:
             return fragment
         key = (fragment.dialect, self.root(path))
         if key not in self._copies:
@@ -264,5 +263,5 @@ class Files:
 def _with_unsloth(fragment: Fragment) -> Fragment:
     """A program's fragment where Unsloth was imported before it."""
     kept = tuple(one for one in fragment.statements if one.fact != "launch.shows.unsloth_imported_late")
-    own = "unsloth" if fragment.framework in ("trl", "transformers") else fragment.framework
+    own = UNSLOTH if fragment.framework in framework(UNSLOTH).patches else fragment.framework
     return fragment._replace(statements=kept, framework=own)

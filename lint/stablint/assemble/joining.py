@@ -11,6 +11,7 @@ from stablint.dialect.fragment import Fragment, Link
 from stablint.pattern import pattern
 from stablint.record import NamedTuple
 from stablint.run.fact import CLOSED, PRESUMED, Place
+from stablint.run.framework import framework
 from stablint.source.tree import NO_FOLDER
 from stablint.typed import TYPE_CHECKING
 
@@ -78,7 +79,7 @@ class Followed(NamedTuple):
 def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[Part], frozenset[str], Followed]:
     """Follow the links of every part, and of what they lead to. `trusting`: a program gives a library what it is handed, seen or not."""
     followed = Followed(set(), set(), {}, {})
-    of_anybody = parts[0].fragment.block.kind == "flags" and parts[0].fragment.framework in ("", "transformers", "trl")
+    of_anybody = parts[0].fragment.block.kind == "flags" and framework(parts[0].fragment.framework).library
     named: set[str] = set()
     linked: set[str] = set()
     pending = [link for part in parts for link in part.fragment.links]
@@ -125,7 +126,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
                 from stablint.dialect import hydra
 
                 pending += hydra.of_program(program.document, parts[0].fragment)
-            if parts[0].fragment.framework == "deepspeed-chat":
+            if framework(parts[0].fragment.framework).engine_by_program:
                 parts[0] = _with_its_engine(parts[0], program, path, files)
         found = [
             f

@@ -9,7 +9,6 @@ from stablint.assemble.files import Files
 from stablint.assemble.joining import ROLE_DIALECT, Part, join, seeds_of, with_live, with_neighbours
 from stablint.assemble.kept import Joined, identity
 from stablint.assemble.supply import (
-    SHIPS,
     extra_flags_of,
     governed,
     model_facts,
@@ -21,6 +20,7 @@ from stablint.assemble.supply import (
 from stablint.dialect.fragment import Block, Fragment
 from stablint.run.dating import bounded, spelled
 from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Explicit, Fact, Place, Statement, Supplied, is_unknown
+from stablint.run.framework import framework as record_of
 from stablint.run.settle import settle
 from stablint.run.world import Run
 from stablint.source import limits
@@ -113,10 +113,6 @@ def _most_runs(targets: int) -> tuple[limits.Limit, int]:
     return (limits.RUNS, limits.RUNS.most) if aimed >= limits.RUNS.most else (limits.AIMED, max(1, aimed))
 
 
-# Runs whose arguments are the libraries' own: other frameworks take names that the library has given up.
-_OWN_ARGUMENTS = ("", "transformers", "trl")
-
-
 def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> Iterator[Run]:
     options = governed(options, parts[0].fragment.block.document.text.path)
     parts = _as_called(parts)
@@ -133,7 +129,7 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     base = model_facts(parts, explicit, files, options)
     framework = _framework(parts)
     releases = bounded(releases, framework)
-    brought = shipped_with(framework, explicit, parts) if framework in SHIPS else {}
+    brought = shipped_with(framework, explicit, parts) if framework else {}
     if brought:
         base = {**base, **brought}
     if "target.gpu.name" in explicit or "target.gpu.count" in explicit:
@@ -144,7 +140,8 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     scopes, classes = _scopes(parts, linked, options.assumed), _classes(parts)
     # Beside a configuration that the framework brings, a flag of its own may say one key of DeepSpeed's: the rest is not absent.
     scopes |= {"deepspeed": OPEN} if brought else dict.fromkeys(_unread(parts, explicit), OPEN)
-    by_spelling = releases.is_known() and framework in _OWN_ARGUMENTS and scopes.get("training") != PRESUMED
+    # Other frameworks take names that the library has given up.
+    by_spelling = releases.is_known() and record_of(framework).library and scopes.get("training") != PRESUMED
     if by_spelling:
         releases = spelled(explicit, classes)
         by_spelling = not releases.is_known()
@@ -171,7 +168,11 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
     for name, gpu in options.gpus:
         where = f"{name}, {options.said['gpu']}" if options.said.get("gpu") else f"--gpu {name}"
         facts = {key: Fact(key, value, Supplied(where)) for key, value in gpu.facts().items()}
-        chosen = on_target(explicit, facts) if main.block.kind == "call" or run.framework == "ms-swift-2" else explicit
+        chosen = (
+            on_target(explicit, facts)
+            if main.block.kind == "call" or record_of(framework).chooses_by_card
+            else explicit
+        )
         yield run._replace(supplied={**base, **facts}, target=name, explicit=chosen)
 
 
@@ -195,9 +196,9 @@ def _id(block: Block) -> str:
 
 
 def _framework(parts: list[Part]) -> str:
-    """Unsloth patches the others; else the first that is named."""
+    """The one that patches the others; else the first that is named."""
     named = [part.fragment.framework for part in parts if part.fragment.framework]
-    return "unsloth" if "unsloth" in named else named[0] if named else ""
+    return next((name for name in named if record_of(name).patches), named[0] if named else "")
 
 
 def _anchor(main: Fragment, explicit: dict[str, Fact]) -> Place:

@@ -14,6 +14,7 @@ from stablint.dialect.fragment import lower_mapping, plain_value
 from stablint.pins.requirement import ANY, UNREAD
 from stablint.run.dating import dated
 from stablint.run.fact import Derived, Explicit, Fact, Statement, Supplied, facts_of
+from stablint.run.framework import framework
 from stablint.run.releases import Releases
 from stablint.source.tree import Mapping, Text, Unknown
 from stablint.target import model as models
@@ -35,10 +36,6 @@ def on_target(explicit: Table[str, Fact], target: dict[str, Fact]) -> Table[str,
         first = fact.sources[0]._replace(value=answer)
         found[name] = fact._replace(value=answer, sources=(first, *fact.sources[1:]))
     return {**explicit, **found} if found else explicit
-
-
-# Frameworks that know DeepSpeed configurations by name, or ship them under paths that everybody copies (knowledge/shipped.yaml).
-SHIPS = frozenset({"ms-swift", "ms-swift-2", "llamafactory", "axolotl", "xtuner"})
 
 
 def shipped_with(framework: str, explicit: Table[str, Fact], parts: list[Part]) -> dict[str, Fact]:
@@ -106,18 +103,14 @@ def extra_flags_of(flags: tuple[str, ...]) -> Iterator[Statement]:
             yield Statement(one.fact, one.value, one.raw, Supplied(f"-- --{setting}"))
 
 
-_STARTED = ("llamafactory", "axolotl", "ms-swift", "openrlhf")
-"""Frameworks whose files a command of their own is given, whose installation brings the libraries that it takes: what a file beside theirs
-states, and does not name them, may be another program's."""
-
-
 def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Releases, dict[str, str]]:
     """The releases that the run may use, and where each library's were said: the options, then what the texts of the run install and
     ask for by themselves, then the files beside them."""
     releases = Releases.known()
     pins = dict(files.requirements(parts[0].fragment.block.document.text.path))
     dialects = {part.fragment.dialect for part in parts}
-    if any(name in dialects and name not in pins for name in _STARTED):
+    # What lies beside a file that a framework's own command is given, and does not name the framework, may be another program's.
+    if any(framework(name).own_command and name not in pins for name in dialects):
         pins = {name: pin._replace(presumed=True) for name, pin in pins.items()}
     for text, format, notebook in _texts(parts):
         if notebook or format in ("shell", "python", "notebook"):

@@ -84,15 +84,14 @@ def of_data(root: Path) -> Iterator[Saying]:
         text, file = path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
         for subject, source in _sources(yaml.load(text, yaml.CSafeLoader), ""):
             yield Saying(file, line_of(text, source), subject, source, {})
-    path = root / "frameworks.yaml"
-    if path.exists():
-        text = path.read_text(encoding="utf-8")
-        for name, framework in yaml.load(text, yaml.CSafeLoader).items():
-            last = framework.get("read", [])[-1:]
-            for fact, rows in framework.get("defaults", {}).items():
-                for at in (row["at"] for row in rows if "at" in row):
-                    source = at if at.startswith("https://") else framework["source"] + at
-                    yield Saying("frameworks.yaml", line_of(text, at), f"{name} {fact}", source, _up_to(source, last))
+    for path in sorted((root / "frameworks").glob("*.yaml")):
+        text, file = path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
+        framework = yaml.load(text, yaml.CSafeLoader)
+        last = framework.get("read", [])[-1:]
+        for fact, rows in framework.get("defaults", {}).items():
+            for at in (row["at"] for row in rows if "at" in row):
+                source = at if at.startswith("https://") else framework["source"] + at
+                yield Saying(file, line_of(text, at), f"{path.stem} {fact}", source, _up_to(source, last))
 
 
 def _sources(node: Any, name: str) -> Iterator[tuple[str, str]]:

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from stablint.compiling.reading import read_yaml
+from stablint.run.framework import Framework
 
 READS = (
     "advice",
-    "frameworks.yaml",
+    "frameworks",
     "gpus",
     "hazards",
     "keys",
     "knobs.yaml",
-    "launchers.yaml",
     "messages",
     "models",
     "open_settings.yaml",
@@ -30,11 +30,10 @@ _SOURCES = (
     "releases/*.json",
     "keys/*",
     "words.json",
-    "frameworks.yaml",
+    "frameworks/*",
     "gpus/*",
     "shipped.yaml",
     "knobs.yaml",
-    "launchers.yaml",
 )
 _CALLED = ("models/*",)
 """Names of models are words that anybody may think of: `firefly`. They stay where a model is named."""
@@ -114,7 +113,7 @@ def _closed(sources: Path) -> dict[str, str]:
 
 
 def compile_vocabulary(sources: Path) -> dict[str, object]:
-    names = _names(sources, _SOURCES)
+    names = _names(sources, _SOURCES) - {name for name in Framework._fields if "_" in name}
     parts = _parts(names)
     settings = {name for name in names if "_" in name.strip("_") and name == name.lower() and len(name) < 60}
     for path in (*sorted(sources.glob("keys/*.json")), *sorted(sources.glob("releases/*.json"))):

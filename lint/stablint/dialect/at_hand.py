@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from stablint.dialect import huggingface, loop, own, python_kinds, python_late
 from stablint.dialect.fragment import Fragment, Row, last_word, spelled, statement
 from stablint.dialect.misspelled import resembles
-from stablint.dialect.packages import CODE
 from stablint.record import NamedTuple
 from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.run.fields import field
+from stablint.run.framework import framework as record_of
+from stablint.run.framework import packages
 from stablint.run.names import canonical
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Unknown
 
@@ -48,7 +49,7 @@ class Program(NamedTuple):
 
     def reads(self, fragment: Fragment) -> Fragment:
         """The flags of a command, or the file that it names, as this program reads them."""
-        if fragment.framework == "deepspeed-chat":  # this copy says what DeepSpeed is given
+        if record_of(fragment.framework).engine_by_program:  # this copy says what DeepSpeed is given
             fragment = fragment._replace(scopes={**fragment.scopes, "deepspeed": OPEN})
         if fragment.dialect == "verl":  # a copy of the package has keys of its own
             kept = tuple(one for one in fragment.statements if not one.fact.startswith("keys."))
@@ -56,7 +57,7 @@ class Program(NamedTuple):
         if fragment.framework and self._contradicts(fragment):
             fragment = _plain(fragment)
         fragment = self._without_late(fragment)
-        if self.given is not None and fragment.framework in ("", "transformers", "trl"):
+        if self.given is not None and record_of(fragment.framework).library:
             kept = tuple(one for one in fragment.statements if self._hands_on(one))
             fragment = fragment._replace(statements=kept)
         if self.casts and fragment.layer == "file":
@@ -65,12 +66,12 @@ class Program(NamedTuple):
             fragment = fragment._replace(statements=tuple(filter(self._may_lack, fragment.statements)))
             fragment = self._written_out(fragment)
         fragment = fragment._replace(statements=tuple(map(self._as_set, map(self._declares, fragment.statements))))
-        if self.adapts and "lora" in fragment.scopes and fragment.framework in ("", "transformers", "trl"):
+        if self.adapts and "lora" in fragment.scopes and record_of(fragment.framework).library:
             fragment = fragment._replace(scopes={**fragment.scopes, "lora": OPEN})
         if self.options and fragment.entry and fragment.layer == "flags":
             fragment = self._held_against(fragment)
         itself = (self.loop and not loop.is_trainer(self.loop)) or self.counts
-        if fragment.framework not in ("", "transformers", "trl") or not (itself or (self.parser and not self.library)):
+        if not record_of(fragment.framework).library or not (itself or (self.parser and not self.library)):
             return fragment
         classes = {head: names for head, names in fragment.classes.items() if head not in ("training", "trainer")}
         scopes = dict.fromkeys(fragment.scopes, OPEN)
@@ -149,7 +150,7 @@ class Program(NamedTuple):
 
     def owns(self, fragment: Fragment) -> Fragment:
         """A configuration that nothing names, and that this program of its repository reads: it is no framework's."""
-        if fragment.framework not in ("", "transformers", "trl"):
+        if not record_of(fragment.framework).library:
             return self.reads(_plain(fragment))
         # a name that it takes is no slip of a library's
         kept = tuple(one for one in fragment.statements if self._may_lack(one))
@@ -212,16 +213,15 @@ class Program(NamedTuple):
     @property
     def names_a_framework(self) -> bool:
         """Whether it imports one of the frameworks, or starts it."""
-        return any(_names(self.document, code.packages) for code in CODE.values())
+        return _names(self.document, packages())
 
     def _contradicts(self, fragment: Fragment) -> bool:
         if fragment.framework == "trl":  # told by names that a program may have as well
             known = self.library or (bool(self.loop) and not self.loop.startswith("trl."))
             return known and _imports(self.document, (r"[\w.]+",)) and not _names(self.document, ("trl", "unsloth"))
-        code = CODE.get(fragment.framework)
-        if code is not None:
+        if own := record_of(fragment.framework).packages:
             # settings alone are no program: they may be an excerpt of the framework's own
-            return _imports(self.document, (r"[\w.]+",)) and not _names(self.document, code.packages)
+            return _imports(self.document, (r"[\w.]+",)) and not _names(self.document, own)
         if fragment.framework == _LIGHTNING:
             return bool(self.loop) and self.loop != "lightning"
         if fragment.framework in _COPIED and self.counts:

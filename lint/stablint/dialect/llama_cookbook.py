@@ -1,6 +1,6 @@
 """Meta's llama-cookbook (llama-recipes): flags of its `finetuning.py`, each a field of one of its config classes, no TrainingArguments.
 
-Read at 0.0.5.post1: llama_cookbook/configs/{training,fsdp,peft,quantization}.py. Their defaults: knowledge/frameworks.yaml.
+Read at 0.0.5.post1: llama_cookbook/configs/{training,fsdp,peft,quantization}.py. Their defaults: knowledge/frameworks/llama-cookbook.yaml.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from stablint.dialect.fragment import Block, Fragment, last_word, spelled
 from stablint.dialect.huggingface import ROWS, links
 from stablint.dialect.python_kinds import kind, positional
 from stablint.run.fact import CLOSED, OWN, Explicit, Place, Statement
+from stablint.run.framework import framework
 from stablint.source.python_constants import COMPUTED, FROM_FLAGS, defaulted
 from stablint.source.tree import Call, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
@@ -263,7 +264,7 @@ def launched(fragments: list[Fragment], commands: Iterable[Fragment], sure: bool
     blocks = [fragment.block for fragment in starts]
     # what a flag is taken for by its name alone yields to what the program makes of it
     said = frozenset(one.fact for fragment in starts if fragment.dialect != "own" for one in fragment.statements)
-    known = any(fragment.framework not in _NO_SCRIPTS for fragment in starts)
+    known = any(not framework(fragment.framework).library for fragment in starts)
     if sure and _says_all(starts) and any(map(_is_trainer, fragments)):
         fragments = [_closed(fragment) for fragment in fragments]
     certain = {fragment.block.number for fragment in fragments if fragment.layer == "call" and not fragment.presumed}
@@ -374,10 +375,6 @@ def _given(fragment: Fragment, said: frozenset[str], known: bool) -> Fragment:
 
 def _is_left(value: object, known: bool) -> bool:
     return isinstance(value, Unknown) and (known or value.reason.endswith(FROM_FLAGS))
-
-
-# Whose flags are read as the library's: what the program makes of them is its own business.
-_NO_SCRIPTS = frozenset({"", "transformers", "trl"})
 
 
 def _launched(fragment: Fragment, commands: list[Block], said: frozenset[str], known: bool) -> Fragment:

@@ -1,6 +1,6 @@
 """What well-known training scripts add to TrainingArguments: arguments of their own dataclasses, told apart by the flags that stand together.
 
-FastChat's and Qwen's finetune.py, LLaVA's train.py and the many scripts that grew out of them. Their defaults: knowledge/frameworks.yaml.
+FastChat's and Qwen's finetune.py, LLaVA's train.py and the many scripts that grew out of them. Their defaults: knowledge/frameworks/.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from stablint.dialect import huggingface, launch, llamafactory, own, programs, s
 from stablint.dialect.fragment import PURPOSE, Block, Fragment, Link, as_yaml, overrides, spelled
 from stablint.run.fact import OPEN, Explicit, Place, Statement
 from stablint.run.fields import field
+from stablint.run.framework import framework
 from stablint.run.names import known_key
 from stablint.source.limits import BLOCKS
 from stablint.source.tree import Command, Document, Mapping, Node, Scalar, Script, Sequence, Unknown
@@ -262,7 +263,7 @@ def _training(document: Document, launcher: Command, target: Command, index: int
 def _by_its_own_names(fragment: Fragment) -> Fragment:
     """`--lr 1e-5 --epochs 3`: the parser is the program's own, and no default of TrainingArguments holds beside it. What such flags mean
     is presumed, and stands by itself (`_meant`)."""
-    if fragment.framework not in ("", "transformers", "trl"):
+    if not framework(fragment.framework).library:
         return fragment
     keys = frozenset(spelled(entry.key) for entry in fragment.block.mapping.entries)
     if keys.isdisjoint(own.ALIASES):

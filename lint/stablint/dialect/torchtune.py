@@ -1,6 +1,6 @@
 """torchtune's YAML: components named by `_component_`, their arguments beside them; `${key}` stands for another key of the file.
 
-OmegaConf reads the file and casts every number. Recipes read nothing else, so that what is absent is off (knowledge/frameworks.yaml).
+OmegaConf reads the file and casts every number. Recipes read nothing else, so that what is absent is off (knowledge/frameworks/torchtune.yaml).
 """
 
 from __future__ import annotations

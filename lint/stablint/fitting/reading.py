@@ -142,15 +142,14 @@ def read(w: World) -> list[Reading]:
     flash = isinstance(attention, str) and ("flash" in attention or attention == "flex_attention")
     rows_of = batch * (2 if objective in _PAIRS else 1)
     alone = rows_of == 1  # nothing to pad to
-    if not flash and filled and w.run.framework == "trl" and w.value("training.packing") is True and w.value("training.packing_strategy") not in _WRAPPED:  # fmt: skip  # noqa: E501
+    if not flash and filled and w.framework.packs_into_one_row and w.value("training.packing") is True and w.value("training.packing_strategy") not in _WRAPPED:  # fmt: skip  # noqa: E501
         # The packed rows of a batch become one row without padding, which other kernels than flash attention take with a mask of its square
         # (trl 1.16.0 trainer/sft_trainer.py, padding_free).
         length, rows_of, filled, alone = Range(*(end * rows_of for end in length)), 1, True, False
         masked = True
     else:
-        # torchtune repeats keys and values itself (0.6.1 modules/attention.py, expand), as transformers does beside a mask.
-        masked = not (flash or filled or alone) or w.run.framework == "torchtune"
-    host = w.run.framework == "unsloth"
+        masked = not (flash or filled or alone) or w.framework.repeats_keys
+    host = w.framework.checkpoints_on_host
     targets, spread, copied, trained = _adapter(w, shape, method, assumed)
     name = w.value("training.optim")
     optimizer = _OPTIMIZERS.get(name) if isinstance(name, str) else None
@@ -193,7 +192,8 @@ def _checkpointed(w: World, assumed: list[str]) -> bool:
     value = w.value("derived.checkpointing")
     if isinstance(value, bool):
         return value
-    if w.run.framework == "trl" and w.at_least("trl", "0.22.2") is not False:  # of all its trainers
+    since = w.framework.checkpoints_since
+    if since and w.at_least(w.run.framework, since) is not False:
         assumed.append(gettext("gradient checkpointing is on, as in every trainer of TRL from 0.22.2 on"))
         return True
     return False
@@ -374,13 +374,13 @@ def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
     processes, count = w.value("derived.world_size"), w.value("target.gpu.count")
     cards = count if _is_size(count) else 1
     states_away, weights_away = offloads(w)
-    rule = knowledge.load("launchers")["frameworks"].get(w.run.framework)
+    rule = w.framework.launch
     notes: tuple[str, ...] = ()
     known = _is_size(processes)
     if not known:
-        one = rule is not None and rule["processes"] == "one"
+        one = rule is not None and rule.processes == "one"
         processes = 1 if one else cards
-        command = rule["command"] if rule is not None else gettext("the launcher")
+        command = rule.command if rule is not None else gettext("the launcher")
         notes = (
             (
                 ngettext(
@@ -418,7 +418,7 @@ def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
                 notes,
             )
         ]
-    split = w.is_stated("model.device_map") or (rule is not None and rule.get("rest") == "split")
+    split = w.is_stated("model.device_map") or (rule is not None and rule.rest == "split")
     if split and processes == 1 and cards > 1:
         return [
             (
@@ -427,7 +427,7 @@ def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
                 notes,
             )
         ]
-    if is_unknown(stage) and w.value("derived.deepspeed") is not False and w.run.framework not in ("", "trl"):
+    if is_unknown(stage) and w.value("derived.deepspeed") is not False and not w.framework.library:
         notes = (*notes, gettext("no sharding is stated: every card holds everything"))
     start = (
         gettext("{processes} processes, a whole copy each").format(processes=processes)

@@ -142,7 +142,7 @@ def with_facts(world: World, facts: Mapping[str, Any]) -> World:
 
 def _moves(w: World, told: Told) -> Iterator[Move]:
     assert told.reading is not None
-    plan, framework = told.reading.plan, w.run.framework
+    plan, framework = told.reading.plan, w.framework
     batch, steps = (
         w.value(f"training.{name}") for name in ("per_device_train_batch_size", "gradient_accumulation_steps")
     )
@@ -167,7 +167,7 @@ def _moves(w: World, told: Told) -> Iterator[Move]:
         yield Move(
             "checkpointing", gettext("gradient checkpointing"), {"training.gradient_checkpointing": True}, SLOWER
         )
-    if plan.loss == "full" and framework in _LIGER:
+    if plan.loss == "full" and framework.hands_liger_on:
         yield Move("loss", gettext("Liger's fused loss"), {"training.use_liger_kernel": True}, LIBRARY)
     if plan.method == "full" and plan.optimizer.half.usual > 3 and plan.sharding.engine != "deepspeed":
         yield Move("optimizer", gettext("Adam's states in 8 bits"), {"training.optim": "adamw_8bit"}, LIBRARY)
@@ -178,12 +178,12 @@ def _moves(w: World, told: Told) -> Iterator[Move]:
         yield Move("sharding", title, {"deepspeed.zero_optimization.stage": 3}, SLOWER, True)
     # A frozen base loses nothing in the dtype that it was published in; adapters stay in float32.
     published = w.value("model.native_dtype") == "bfloat16" and w.value("derived.compute_dtype") == "bfloat16"
-    if plan.weights == "float32" and plan.method == "lora" and framework in _BY_DTYPE and published:
+    if plan.weights == "float32" and plan.method == "lora" and framework.dtype_in_file and published:
         yield Move("weights", gettext("the base in bfloat16, as it was published"), {"model.dtype": "bfloat16"}, FREE)
-    if plan.method == "full" and framework in _ADAPTER:
-        yield Move("method", gettext("a LoRA adapter"), _ADAPTER[framework], RESULT)
-    elif plan.weights in ("bfloat16", "float16", "float32") and framework in _FOUR_BITS and plan.method != "full":
-        yield Move("weights", gettext("the base in 4 bits"), _FOUR_BITS[framework], RESULT)
+    if plan.method == "full" and framework.as_adapter:
+        yield Move("method", gettext("a LoRA adapter"), framework.as_adapter, RESULT)
+    elif plan.weights in ("bfloat16", "float16", "float32") and framework.as_four_bits and plan.method != "full":
+        yield Move("weights", gettext("the base in 4 bits"), framework.as_four_bits, RESULT)
 
 
 def _shorter(w: World, length: float) -> Iterator[Move]:
@@ -199,20 +199,6 @@ def _shorter(w: World, length: float) -> Iterator[Move]:
                     CONTEXT,
                 )
             return
-
-
-_LIGER = ("trl", "ms-swift", "llamafactory", "")  # frameworks that hand the switch on to transformers
-_BY_DTYPE = ("trl",)  # frameworks whose files say in which dtype the base is loaded
-_ADAPTER: dict[str, dict[str, Any]] = {
-    "trl": {"lora.use_peft": True},
-    "llamafactory": {"training.finetuning_type": "lora"},
-}
-_FOUR_BITS: dict[str, dict[str, Any]] = {
-    "trl": {"quantization.load_in_4bit": True},
-    "axolotl": {"quantization.load_in_4bit": True},
-    "llamafactory": {"quantization.load_in_4bit": True, "quantization.bits": 4, "quantization.load_in_8bit": False},
-    "ms-swift": {"quantization.load_in_4bit": True},
-}
 
 
 def _written(run: Run, one: Remedy) -> Remedy:

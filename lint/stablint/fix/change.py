@@ -15,6 +15,7 @@ from stablint.hazard.model import Finding, Remedy
 from stablint.language import gettext
 from stablint.report.model import FileEdits, Fix
 from stablint.run.fact import ABSENT, CLOSED, Default, Explicit, Fact, Place, Statement, Supplied, is_unknown
+from stablint.run.framework import framework
 from stablint.run.world import Run
 from stablint.source import limits
 from stablint.source.tree import Document, Edit, Entry, Mapping, Text, Verbatim
@@ -331,7 +332,7 @@ def _insert(change: Change, run: Run, beside: str, changes: list[Change]) -> tup
 
 def _whole(run: Run) -> bool:
     """Whether the framework reads adapter and quantisation from the same text as everything else."""
-    return run.dialects[:1] in (("trl",), ("llamafactory",), ("axolotl",), ("ms-swift",))
+    return any(framework(dialect).one_text for dialect in run.dialects[:1])
 
 
 def _insertion(change: Change, beside: Explicit, run: Run) -> Insertion | None:

@@ -131,7 +131,7 @@ _HANDED_ON = ("training.", "lora.", "quantization.", "trainer.")
 
 def _of_flags_of_anybody(facts: tuple[Fact, ...], world: World) -> bool:
     """Whether it rests on flags of a program that is not seen to hand them to a library's arguments: it may read them itself."""
-    if world.run.framework not in ("", "transformers", "trl"):
+    if not world.framework.library:
         return False
     if world.run.classes.get("training") and world.scope("training") != PRESUMED:
         return False
@@ -153,9 +153,8 @@ def _is_hint_by_recipes(names: list[str], world: World) -> bool:
 
 
 def _most(world: World, item: str) -> str:
-    """The weight of a strange argument at most. Somebody's own program may have arguments of its own; Unsloth drops those that TRL's
-    class does not have (2026.10.9 models/rl_config_compat.py)."""
-    if world.run.framework == "unsloth":
+    """The weight of a strange argument at most. Somebody's own program may have arguments of its own, and a framework drop what it does not know."""
+    if world.framework.drops_unknown:
         return "info"
     origin = world.fact(item).origin
     of_program = isinstance(origin, Explicit) and origin.layer == "flags" and "python" in world.run.dialects

@@ -17,15 +17,6 @@ from stablint.typed import Any
 # `--trust_remote_code`, `lora_r` …: a dialect's own table gave such a key its meaning; only fields of the class are seen against it.
 _OF_CLASSES = ("training", "trainer", "lora", "quantization", "model")
 # Fields that Unsloth adds to TRL's config classes (unsloth/models/rl.py, RL_CONFIG_CHANGES and max_seq_length).
-_OF_UNSLOTH = frozenset(
-    [
-        "vllm_sampling_params",
-        "unsloth_num_chunks",
-        "unsloth_logit_chunk_multiplier",
-        "unsloth_grpo_mini_batch",
-        "max_seq_length",
-    ]
-)
 # Names that programs without the library's arguments hardly give their own.
 _OF_THE_LIBRARY = frozenset(
     [
@@ -34,8 +25,6 @@ _OF_THE_LIBRARY = frozenset(
         "remove_unused_columns", "dataloader_num_workers", "gradient_checkpointing_kwargs", "ddp_find_unused_parameters",
     ]
 )  # fmt: skip
-# Frameworks whose arguments are a subclass of the library's, with what else they take.
-_SUBCLASSES = {"llamafactory": "llamafactory.train", "ms-swift": "ms-swift.train"}
 # Two spellings of plain annotations, so that hazards name one.
 _PLAIN_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str", "list": "list", "dict": "dict"}
 
@@ -45,7 +34,7 @@ class ItemWorld(World):
 
     def __init__(self, world: World, name: str) -> None:
         self._world = world
-        self.run, self.choice = world.run, world.choice
+        self.run, self.framework, self.choice = world.run, world.framework, world.choice
         self.name = name
         self._fact = world.fact(name)
         origin = self._fact.origin
@@ -167,12 +156,12 @@ class ItemWorld(World):
         return len((keys - {self.spelled}) & _OF_THE_LIBRARY) >= 2
 
     def _handed_on(self) -> bool:
-        """Unsloth's trainers take what TRL's took before, and put it where TRL looks for it now (unsloth/trainer.py,
-        _backwards_compatible_trainer). Others have arguments of their own where the library's are gone, as LLaMA-Factory's
-        `overwrite_output_dir`."""
-        if self.run.framework == "unsloth":
+        """Does the framework take what the library took before, as Unsloth's trainers what TRL's took, or have an argument of its own where the
+        library's is gone, as LLaMA-Factory's `overwrite_output_dir`?"""
+        own = self.framework
+        if own.hands_on_trainer_arguments:
             return self.name.startswith("trainer.")
-        one = reader(_SUBCLASSES[self.run.framework]) if self.run.framework in _SUBCLASSES else None
+        one = reader(own.arguments) if own.arguments else None
         release = self.release(one.library) if one is not None and self.name.startswith("training.") else None
         stated = one is not None and self.run.releases.stated(one.library)
         return one is not None and release is not None and one.takes(self.spelled, release, stated) is True
@@ -185,7 +174,7 @@ class ItemWorld(World):
             parent = field("deepspeed.json", above)
             release = self.release("deepspeed")
             return parent is not None and release is not None and "block" in parent.extra_at(release)
-        if self.run.framework == "unsloth" and self.spelled in _OF_UNSLOTH:
+        if self.spelled in self.framework.takes:
             return False
         its_own = self._in_its_call() or (self.layer == "adapter-file" and not self.spelled.startswith("_"))
         return its_own and any(self.names(owner) for owner in self._owners)

@@ -12,12 +12,10 @@ from stablint.hazard.nearest import close
 from stablint.run.accepted import Reader, reader, synonyms
 from stablint.run.fact import Explicit
 from stablint.run.fields import field, field_names
+from stablint.run.framework import framework as record_of
 from stablint.run.names import known_key
 from stablint.run.pep440 import Key, release_key
 from stablint.run.world import World
-
-# Frameworks whose flags argparse or its kin reads, none of which switches abbreviations off.
-_ARGPARSE = frozenset({"llamafactory", "ms-swift", "openrlhf", "trl", "litgpt"})
 
 
 class KeyWorld(ItemWorld):
@@ -35,7 +33,8 @@ class KeyWorld(ItemWorld):
         self.readers: tuple[Reader, ...] = tuple(found for one in owners if (found := reader(one)) is not None)
         self._is_import = framework.endswith("-names")
         # What `argparse` reads it takes by the beginning of its name, too; a file that is no row of flags is compared whole.
-        self._by_beginning = framework in _ARGPARSE and (framework == "ms-swift" or self.layer == "flags")
+        shortens = record_of(framework).abbreviates
+        self._by_beginning = shortens == "everything" or (shortens == "flags" and self.layer == "flags")
         for one in self.readers:
             self._turns |= one.turns(self.spelled)
             for name in self._longer(one) if self._by_beginning else ():

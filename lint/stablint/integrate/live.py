@@ -14,6 +14,7 @@ from stablint.dialect.fragment import Block, Fragment, Row
 from stablint.integrate.model import Described
 from stablint.integrate.values import Field, fields, plain, signature_fields
 from stablint.run.fact import CLOSED, LIVE, PRESUMED, Default, Explicit, Fact, Statement, Supplied
+from stablint.run.framework import UNSLOTH
 from stablint.secrets.keys import is_secret
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Notes, Scalar, Sequence, Text
 
@@ -94,8 +95,8 @@ def live(
         "quantization": CLOSED if quantization_config is not None or known_model or complete else PRESUMED,
         "model": CLOSED if known_model else PRESUMED,
     }
-    if "unsloth" in sys.modules:  # it has patched the others
-        fragments = [f._replace(framework="unsloth") if f.entry else f for f in fragments]
+    if UNSLOTH in sys.modules:  # it has patched the others
+        fragments = [f._replace(framework=UNSLOTH) if f.entry else f for f in fragments]
     return Live(
         tuple(f._replace(scopes={**f.scopes, **{k: v for k, v in scopes.items() if k in f.scopes}}) for f in fragments),
         tuple(facts),

@@ -19,6 +19,7 @@ from stablint.proposing.asked import METHODS, Choice, Nothing, Request
 from stablint.proposing.counted import Recipes
 from stablint.proposing.pages import pages
 from stablint.proposing.values import labelled, reasons_of, values_of
+from stablint.run.framework import framework as record_of
 from stablint.run.world import World
 from stablint.target.gpu import Gpu
 
@@ -28,7 +29,6 @@ Look = Callable[
 
 _SIZE = re.compile(r"(?<![\d.])(\d{1,5}(?:\.\d{1,5})?)b(?![a-z0-9])")
 _SAME = 0.03  # of speed: what is nearer is no difference that a roofline could tell
-_SHARDING_FRAMEWORKS = ("trl", "ms-swift")  # those that spread weights in 4 bits over the cards
 _SHORTEST = 512
 _BATCHES = (1, 2, 4, 8, 16, 32)
 
@@ -339,7 +339,9 @@ class Search:
 
     def _elsewhere(self, method: str, here: bool) -> Iterator[str]:
         """With another framework, which spreads what this one copies; on more cards where `here` nothing does."""
-        for framework in _SHARDING_FRAMEWORKS:
+        for framework in (
+            name for name in knowledge.load("proposals")["frameworks"] if record_of(name).shards_four_bits
+        ):
             for cards in (self.request.cards,) if here else (self.request.cards, 2, 4, 8, 16):
                 if framework == self.request.framework or cards < self.request.cards:
                     continue

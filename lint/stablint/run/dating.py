@@ -14,6 +14,7 @@ from collections.abc import Mapping as Table
 from stablint.knowledge import load
 from stablint.run.fact import Explicit, Fact
 from stablint.run.fields import field
+from stablint.run.framework import framework as record_of
 from stablint.run.pep440 import Key, matcher, minor_of, release_key
 from stablint.run.releases import Releases, known_keys, listed_keys, meant_keys
 
@@ -96,7 +97,7 @@ def bounded(releases: Releases, framework: str) -> Releases:
     found = _bounded.get(key)
     if found is None:
         found = _bounded_by(framework, releases)
-        found = found if framework == "trl" or found.is_known() else _bounded_by("trl", found)
+        found = found if found.is_known() else _bounded_by("trl", found)
         _bounded[key] = found
     return found
 
@@ -104,15 +105,11 @@ def bounded(releases: Releases, framework: str) -> Releases:
 _bounded: dict[tuple[str, int], Releases] = {}
 
 
-# Frameworks whose files have names of their own throughout: whose release is not stated says nothing of the libraries' names.
-_OWN_READERS = frozenset({"axolotl"})
-
-
 def _bounded_by(framework: str, releases: Releases) -> Releases:
     """What a release asks for that is not listed itself is what the one before it asks for; of one newer than all nothing is known, and older
     ones took what is older. Which of several releases it is nobody knows: what lies between their bounds is left."""
     rows = load(f"bounds/{framework}") if framework else None
-    if rows and framework in _OWN_READERS and not releases.stated(framework):
+    if rows and record_of(framework).own_names and not releases.stated(framework):
         return releases
     newest = releases.newest(framework) if rows else None
     if not rows or newest is None:

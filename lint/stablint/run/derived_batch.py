@@ -235,16 +235,14 @@ def deepspeed(w: World) -> Answer:
 
 
 def fsdp(w: World) -> Answer:
-    """axolotl's options switch it on, without a switch of its own (0.12.2 core/builders/base.py:529, 0.19.0 utils/trainer.py:673; 0.8.0
-    core/trainer_builder.py:358 asks for `fsdp`)."""
-    if w.run.framework == "axolotl":
+    """Its options may switch it on, without a switch of its own."""
+    since = w.framework.fsdp_by_options
+    if since:
         option = next((name for name in w.run.explicit if name.startswith("fsdp.") and name != "fsdp.version"), None)
-        if option is not None and w.at_least("axolotl", "0.12.0"):
+        if option is not None and w.at_least(w.run.framework, since):
             return Answer(True, (option,))
-    if w.run.framework == "torchtune" and not is_unknown(processes := w.value("derived.world_size")) and processes > 1:
-        return Answer(
-            True, ("derived.world_size",)
-        )  # its distributed recipes shard, and no others take several processes (0.6.1 recipes/)
+    if w.framework.shards_processes and not is_unknown(processes := w.value("derived.world_size")) and processes > 1:
+        return Answer(True, ("derived.world_size",))
     return _part(w, "fsdp", "training.fsdp", "FSDP")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from stablint import knowledge
 from stablint.memory import state
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.world import Answer, World
@@ -67,9 +66,9 @@ def weight_shards(w: World) -> int | None:
 
 def copied(w: World) -> bool:
     """Whether every card must hold all weights because nothing shards them: the framework takes sharding from its own files only, and these
-    state none (knowledge/launchers.yaml). Then the number of cards does not matter. Presumed: another launcher may be meant."""
-    rule = knowledge.load("launchers")["frameworks"].get(w.run.framework)
-    if rule is None or rule["sharding"] != "file" or rule["processes"] != "visible":
+    state none. Then the number of cards does not matter. Presumed: another launcher may be meant."""
+    rule = w.framework.launch
+    if rule is None or rule.sharding != "file" or rule.processes != "visible":
         return False
     if w.is_stated("launch.launcher") or {"deepspeed", "fsdp", "accelerate"} & set(w.run.linked):
         return False

@@ -13,9 +13,7 @@ from stablint.typed import Any
 
 _PROMPT = ("PREFIX_ENCODER", "PREFIX_TUNING", "PROMPT_TUNING", "P_TUNING", "MULTITASK_PROMPT_TUNING", "CPT")
 
-_STAGED = ("llamafactory", "torchtune", "xtuner", "litgpt")  # frameworks that say or fill in what is trained for
-# Programs that make no adapter unless their own switch is on (dialect/scripts.py).
-_SWITCHES = ("llava", "qwen-finetune", "open-instruct")
+_OWN_SWITCH = "lora.use_peft"
 # Settings that preference training, reinforcement learning and pre-training on plain text have, and supervised fine-tuning has not.
 _AGAINST_SFT = (
     "training.beta", "training.max_prompt_length", "training.max_completion_length", "training.num_generations", "training.reward_model",
@@ -33,7 +31,7 @@ _STAGES = {"sft": "sft", "dpo": "dpo", "kto": "kto", "ppo": "ppo", "rm": "reward
 def method(w: World) -> Answer:
     """full, lora, qlora or prompt; `unknown`, a word, where the program or another file decides it, so that "is-not full" can be asked."""
     found = _method(w)
-    if found.value == "full" and w.run.framework not in _SWITCHES and w.stated("model.partly_frozen") is True:
+    if found.value == "full" and w.framework.adapter_by != _OWN_SWITCH and w.stated("model.partly_frozen") is True:
         return Answer("unknown", ("model.partly_frozen",))  # by `requires_grad`
     return found
 
@@ -58,9 +56,7 @@ def _method(w: World) -> Answer:
             if kind == "lora"
             else Answer(kind, ("training.finetuning_type",))
         )
-    if w.run.framework == "llamafactory":
-        return _adapted(w, "lora", "training.finetuning_type")  # its default
-    if w.run.framework.startswith("ms-swift"):
+    if w.framework.adapter_by == "training.finetuning_type":
         kind = w.value("training.finetuning_type")
         return (
             Answer(kind, ("training.finetuning_type",))
@@ -68,7 +64,7 @@ def _method(w: World) -> Answer:
             else _adapted(w, "lora", "training.finetuning_type")
         )
     kind = w.stated("training.adapter")
-    if kind is None or (kind is ABSENT and w.run.framework == "axolotl"):
+    if kind is None or (kind is ABSENT and w.framework.adapter_by == "training.adapter"):
         return Answer("full", ("training.adapter",))
     if kind is not ABSENT:
         return _adapted(w, "lora" if kind == "qlora" else kind, "training.adapter")
@@ -79,10 +75,9 @@ def _method(w: World) -> Answer:
         return _adapted(w, "lora", "lora.use_peft")
     if switch is False:
         return Answer("full", ("lora.use_peft",))
-    if w.run.framework in _SWITCHES and w.run.scopes.get("lora", OPEN) != OPEN:
+    if w.framework.adapter_by == _OWN_SWITCH and w.run.scopes.get("lora", OPEN) != OPEN:
         return Answer("full", ("lora.use_peft",), presumed=w.run.scopes.get("lora") == PRESUMED)
-    # The switch of OpenRLHF and verl is `if lora_rank > 0` (openrlhf/models/actor.py, verl/workers/fsdp_workers.py).
-    if w.run.framework in ("openrlhf", "verl") and w.stated("lora.r") == 0:
+    if w.framework.adapter_by == "lora.r" and w.stated("lora.r") == 0:
         return Answer("full", ("lora.r",))
     rank = w.fact("lora.r")
     if rank.value == 0 and rank.presumed:  # a program's own option, whose default switches the adapter off
@@ -130,12 +125,13 @@ def config_class(w: World) -> Answer:
 
 def objective(w: World) -> Answer:
     """What is optimised: by the config class, the framework's own switch, else presumed to be supervised fine-tuning."""
-    stage = w.value("training.stage") if w.run.framework in _STAGED else w.stated("training.stage")
+    own = w.framework.objective_by
+    stage = w.value("training.stage") if own == "training.stage" else w.stated("training.stage")
     if stage is not ABSENT and not (is_unknown(stage) and not w.is_stated("training.stage")):
         return Answer(_STAGES.get(stage, stage) if isinstance(stage, str) else stage, ("training.stage",))
-    if w.run.framework == "axolotl":
-        rl = w.stated("training.rl")
-        return Answer("sft") if rl in (ABSENT, None, False) else Answer(rl, ("training.rl",))
+    if own and own != "training.stage":  # a word for everything else
+        word = w.stated(own)
+        return Answer("sft") if word in (ABSENT, None, False) else Answer(word, (own,))
     name = w.value("derived.config_class")
     if isinstance(name, str) and name in OBJECTIVES:
         return Answer(OBJECTIVES[name], ("derived.config_class",))
@@ -155,7 +151,7 @@ def objective(w: World) -> Answer:
         return Answer(head, ("model.head",))
     if (
         is_unknown(name)
-        and w.run.framework not in ("open-instruct", "deepspeed-chat")
+        and not w.framework.objective_without_class
         and "?trl.SFTConfig" not in w.run.classes.get("training", ())
     ):
         return Answer(name, ("derived.config_class",))
@@ -186,33 +182,15 @@ def framework(w: World) -> Answer:
 def read_by_library(w: World) -> Answer:
     """Does a library load what the settings name? A file in TRL's or the Trainer's words alone may be one for a program of one's own, which
     hands on what it likes: without a program or a command beside it that is presumed."""
-    alone = w.run.framework in ("", "trl", "transformers") and {"python", "notebook", "shell"}.isdisjoint(
-        w.run.dialects
-    )
+    alone = w.framework.library and {"python", "notebook", "shell"}.isdisjoint(w.run.dialects)
     guessed = w.run.scopes.get("training") == PRESUMED and "python" not in w.run.dialects
     return Answer(True, presumed=alone or guessed)
-
-
-# They bring trainers of their own, or leave out the constructors of TRL's, which are what checks the arguments (ms-swift 4.5
-# rlhf_trainers/*_trainer.py delete `__init__`; LLaMA-Factory 0.9.5 train/*/trainer.py call Trainer's).
-_OWN_TRAINERS = (
-    "ms-swift",
-    "ms-swift-2",
-    "llamafactory",
-    "openrlhf",
-    "deepspeed-chat",
-    "xtuner",
-    "xtuner-v1",
-    "llamafactory-v1",
-    "torchtune",
-    "litgpt",
-)
 
 
 def trl_arguments(w: World) -> Answer:
     """Would TRL's own config class be made of the arguments? What it checks itself it checks for whatever trainer."""
     loop = w.value("derived.trainer")
-    if w.run.framework in _OWN_TRAINERS or (isinstance(loop, str) and not loop.startswith(("trl.", "transformers."))):
+    if w.framework.own_trainers or (isinstance(loop, str) and not loop.startswith(("trl.", "transformers."))):
         return Answer(False, ("derived.trainer",))
     own = w.value("derived.config_class")  # whoever the trainer is
     return Answer(is_unknown(own) or w.run.classes.get("training", ())[:1] != (_BASE,), ("derived.config_class",))
@@ -224,7 +202,7 @@ _BASE = "transformers.TrainingArguments"
 def trl_trainer(w: World) -> Answer:
     """Would it be TRL's own trainer that checks the arguments? transformers' Trainer takes TRL's configs and reads none of what they add."""
     loop = w.value("derived.trainer")
-    if w.run.framework in _OWN_TRAINERS or (isinstance(loop, str) and not loop.startswith(("trl.", "transformers."))):
+    if w.framework.own_trainers or (isinstance(loop, str) and not loop.startswith(("trl.", "transformers."))):
         return Answer(False, ("derived.trainer",))
     if not isinstance(loop, str):
         return Answer(loop, ("derived.trainer",))
@@ -237,13 +215,6 @@ def trl_trainer(w: World) -> Answer:
     return Answer(not (named or plain), ("derived.trainer",))
 
 
-# Frameworks with a loop of their own; the others drive the Trainer of transformers or a subclass.
-_LOOPS = {
-    "torchtune": "torch", "litgpt": "lightning", "lightning": "lightning", "openrlhf": "deepspeed", "deepspeed-chat": "deepspeed",
-    "xtuner": "mmengine", "xtuner-v1": "torch", "llama-cookbook": "torch", "open-instruct": "accelerate", "llamafactory-v1": "torch", "verl": "torch",
-}  # fmt: skip
-
-
 def trainer(w: World) -> Answer:
     """What runs the steps: the program's own call of a trainer or its loop, else the framework's; else presumed to be transformers' Trainer."""
     loop = w.stated("launch.loop")
@@ -252,10 +223,11 @@ def trainer(w: World) -> Answer:
     named = w.run.classes.get("trainer", ())
     if named:
         return Answer(named[0].removeprefix("?"), _own_class(w), presumed=_does_otherwise(w))
-    if w.run.framework in _LOOPS:
-        return Answer(_LOOPS[w.run.framework], ("derived.framework",))
-    if w.run.framework in ("axolotl", "llamafactory", "ms-swift", "ms-swift-2", "unsloth"):
-        return Answer("transformers.Trainer", ("derived.framework", *_own_class(w)), presumed=_does_otherwise(w))
+    own = w.framework.trainer
+    if own == "transformers.Trainer":  # a program may have put a class of its own in its place
+        return Answer(own, ("derived.framework", *_own_class(w)), presumed=_does_otherwise(w))
+    if own:
+        return Answer(own, ("derived.framework",))
     if w.run.classes.get("training"):
         unseen = _is_program(w) or _does_otherwise(w)
         own = w.run.classes["training"][0].removeprefix("?").removesuffix("Config") + "Trainer"
@@ -299,8 +271,6 @@ _WITHOUT_THE_TRAINER = frozenset(
 _LATER_THE_TRAINER = {
     "trl.RLOOTrainer": "0.22"
 }  # 0.21.0 has a loop of its own, 0.22.0 calls `super().__init__` with all
-# LLaMA-Factory 0.9.5 calls the constructor of TRL's old PPOTrainer; ms-swift 4.5.2 calls both, and trains with TRL's `train`.
-_PPO = {"llamafactory": False, "ms-swift": Unknown("half of PPO is the Trainer's there, half TRL's")}
 
 
 def hf_trainer(w: World) -> Answer:
@@ -313,9 +283,10 @@ def hf_trainer(w: World) -> Answer:
     if loop in _LATER_THE_TRAINER:
         later = w.at_least("trl", _LATER_THE_TRAINER[loop])
         return Answer(later is not False, ("derived.trainer",), presumed=not w.run.releases.stated("trl"))
-    if w.run.framework in _PPO and w.value("derived.objective") == "ppo":
-        return Answer(_PPO[w.run.framework], ("derived.objective",))
-    if w.run.framework == "llamafactory" and w.value("derived.megatron_arguments") is True:
+    in_ppo = w.framework.trainer_in_ppo
+    if in_ppo is not None and w.value("derived.objective") == "ppo":
+        return Answer(Unknown(in_ppo) if isinstance(in_ppo, str) else in_ppo, ("derived.objective",))
+    if w.value("derived.megatron_arguments") is True:
         return Answer(Unknown("mcore_adapter's trainer runs the steps"), ("derived.megatron_arguments",))
     # sentence-transformers' extend transformers' and do some of it otherwise
     sentences = loop.startswith("sentence_transformers.")
@@ -327,7 +298,9 @@ def hf_arguments(w: World) -> Answer:
     if w.run.classes.get("training") and (_is_program(w) or w.run.anchor.document.format == LIVE):
         return Answer(True, ("derived.config_class",))
     loop = w.value("derived.trainer")
-    if loop in (*_WITH_ITS_ARGUMENTS, *_LATER_THE_TRAINER) or (w.run.framework in _PPO and isinstance(loop, str)):
+    if loop in (*_WITH_ITS_ARGUMENTS, *_LATER_THE_TRAINER) or (
+        w.framework.trainer_in_ppo is not None and isinstance(loop, str)
+    ):
         return Answer(True, ("derived.trainer",))
     return Answer(w.value("derived.hf_trainer"), ("derived.hf_trainer",))
 
@@ -360,8 +333,6 @@ def own_optimizer(w: World) -> Answer:
     return Answer(False, ("training.optim",), presumed=is_unknown(methods))
 
 
-# Their parsers leave `do_train` off: without the word such a run evaluates or predicts only (llamafactory 0.9.5 train/sft/workflow.py).
-_TRAIN_ON_REQUEST = ("llamafactory",)
 _OTHER_PHASES = ("training.do_eval", "training.do_predict")
 
 
@@ -382,7 +353,7 @@ def trains(w: World) -> Answer:
         return Answer(Unknown("what is set is an evaluation's alone"), names)
     if other is None:
         return Answer(True, ("training.do_train",))
-    if w.run.framework in _TRAIN_ON_REQUEST:
+    if w.framework.trains_on_request:
         return Answer(False, ("training.do_train", other))
     return Answer(Unknown("whether it trains without `do_train` is the program's to say"), ("training.do_train", other))
 
@@ -420,22 +391,22 @@ def encoder_decoder(w: World) -> Answer:
 
 
 def unknown_arguments_pass(w: World) -> Answer:
-    """Is the framework told to let arguments pass that its parser does not have (llamafactory 0.9.5 hparams/parser.py, extras/misc.py;
-    ms-swift 4.5.2 pipelines/base.py)?"""
-    if w.run.framework.startswith("ms-swift"):
-        own = "training.ignore_args_error"
-        return Answer(w.stated(own) is True, (own,))
-    name = "launch.env.ALLOW_EXTRA_ARGS"
+    """Is the framework told to let arguments pass that its parser does not have?"""
     if w.value("derived.megatron_arguments") is True:
         return Answer(Unknown("mcore_adapter's class has arguments of its own"), ("derived.megatron_arguments",))
-    return Answer(str(w.stated(name)).lower() in ("1", "y", "true"), (name,))
+    own = w.framework.passes_unknown_by
+    return Answer(_is_on(w, own), (own,)) if own else Answer(False)
 
 
 def megatron_arguments(w: World) -> Answer:
-    """Does LLaMA-Factory read the training's arguments with mcore_adapter's class, which has more of them, and patch what it read
-    (llamafactory 0.9.4 and 0.9.5 hparams/parser.py)?"""
-    name = "launch.env.USE_MCA"
-    return Answer(str(w.stated(name)).lower() in ("1", "y", "true"), (name,))
+    """Are the training's arguments read with mcore_adapter's class, which has more of them and patches what it read?"""
+    own = w.framework.megatron_by
+    return Answer(_is_on(w, own), (own,)) if own else Answer(False)
+
+
+def _is_on(w: World, name: str) -> bool:
+    """A switch of a file, or a variable as LLaMA-Factory reads one (0.9.5 extras/misc.py, is_env_enabled)."""
+    return str(w.stated(name)).lower() in ("1", "y", "true")
 
 
 def adalora_pruning_end(w: World) -> Answer:
@@ -518,7 +489,7 @@ def _is_unsloths_copy(w: World) -> bool:
     """Is it Phi-3 or Phi-4 as Unsloth stores it, with the layers of Llama or Mistral? Its loader takes that for Microsoft's name as well
     (https://github.com/unslothai/unsloth/blob/0050c73e05ca9bb74e42d0649be410f177160c08/unsloth/models/mapper.py)."""
     name = w.value("model.name_or_path")
-    return w.run.framework == "unsloth" or (isinstance(name, str) and name.startswith("unsloth/"))
+    return w.framework.loads_copies or (isinstance(name, str) and name.startswith("unsloth/"))
 
 
 def lora_targets_found(w: World) -> Answer:

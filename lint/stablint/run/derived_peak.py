@@ -54,8 +54,8 @@ def _rows(w: World, batch: int, checkpointing: bool, length: int | None = None) 
     shape, length = _shape(w), length or _least(w)
     if shape is None or length is None or w.value("model.is_moe") is True:
         return None
-    if w.run.framework == "unsloth":
-        return None  # its loss and its checkpoints take what memory is left: 92 notebooks stay below any sum of rows
+    if w.framework.takes_what_is_left:
+        return None
     tokens = batch * length * (2 if w.value("derived.objective") in _PAIRS else 1)
     adapter = w.value("derived.method") in ("lora", "qlora")
     width = 4 if w.value("derived.compute_dtype") == "float32" else 2
@@ -84,7 +84,7 @@ def _length(w: World) -> int | None:
             positions = w.value("model.max_positions")
             return min(length, positions) if isinstance(positions, int) else length
     return (
-        _GREATEST_LENGTH_PRESUMED if w.run.framework == "litgpt" else None
+        _GREATEST_LENGTH_PRESUMED if w.framework.rows_as_long_as_data else None
     )  # there rows are as long as the data has them
 
 

@@ -7,8 +7,6 @@ from stablint.run.world import Answer, World
 from stablint.source.tree import Unknown
 
 _HALF = ("float16", "bfloat16")
-_AUTOCAST = ("xtuner", "litgpt", "lightning")  # their own switch is autocast's dtype
-_ONE_DTYPE = ("torchtune", "litgpt")  # quantised weights are expanded to the dtype that everything else has
 
 
 def compute_dtype(w: World) -> Answer:
@@ -17,18 +15,17 @@ def compute_dtype(w: World) -> Answer:
         name = f"deepspeed.{block}.enabled"
         if w.stated(name) is True:
             return Answer(dtype, (name,))
-    if (
-        w.run.framework == "xtuner" and w.value("derived.deepspeed") is True
-    ):  # its DeepSpeed strategy asks the card, not the wrapper
+    asks_card = w.framework.card_decides_under_deepspeed
+    if asks_card and w.value("derived.deepspeed") is True:
         native = w.value("target.gpu.native_bf16")
         value = Unknown("the card decides") if not isinstance(native, bool) else "bfloat16" if native else "float16"
         return Answer(value, ("derived.deepspeed", "target.gpu.native_bf16"))
-    if w.run.framework in _AUTOCAST and w.value("training.amp_dtype") in (*_HALF, "float32"):
-        # The same card decides as soon as `xtuner train` is given --deepspeed (its tools/train.py).
-        doubtful = w.run.framework == "xtuner" and w.fact("derived.deepspeed").presumed
+    own = w.framework.autocast_by
+    if own and w.value(own) in (*_HALF, "float32"):
+        doubtful = asks_card and w.fact("derived.deepspeed").presumed  # DeepSpeed may be asked for where it is started
         presumed = doubtful and w.value("target.gpu.native_bf16") is not False
-        return Answer(w.value("training.amp_dtype"), ("training.amp_dtype",), presumed=presumed)
-    if w.run.framework == "torchtune":  # its recipes know no mixed precision
+        return Answer(w.value(own), (own,), presumed=presumed)
+    if not w.framework.mixed_precision:
         return _weights_decide(w)
     fp16, bf16 = w.value("training.fp16"), w.value("training.bf16")
     if fp16 is True and bf16 is True:
@@ -43,11 +40,11 @@ def compute_dtype(w: World) -> Answer:
         return Answer(value, ("training.bf16", "target.gpu.native_bf16"))
     if is_unknown(fp16) or is_unknown(bf16):
         return (
-            _unsloth_dtype(w)
+            _as_loaded(w)
             or _accelerated(w)
             or Answer(Unknown("neither fp16 nor bf16 is known"), ("training.fp16", "training.bf16"))
         )
-    return _unsloth_dtype(w) or _accelerated(w) or _weights_decide(w)
+    return _as_loaded(w) or _accelerated(w) or _weights_decide(w)
 
 
 def _accelerated(w: World) -> Answer | None:
@@ -57,10 +54,10 @@ def _accelerated(w: World) -> Answer | None:
     return None
 
 
-def _unsloth_dtype(w: World) -> Answer | None:
-    """With neither switch on, Unsloth's trainers go by the dtype that the model was loaded in: the one asked for, else bf16 where the
-    card has it, else fp16 (unsloth 2025.2.6 and 2026.10.9 models/rl.py, models/loader.py)."""
-    if w.run.framework != "unsloth":
+def _as_loaded(w: World) -> Answer | None:
+    """With neither switch on, the trainers may go by the dtype that the model was loaded in: the one asked for, else bf16 where the card has
+    it, else fp16."""
+    if not w.framework.half_by_card:
         return None
     asked, native = w.stated("model.dtype"), w.value("target.gpu.native_bf16")
     if asked in _HALF:
@@ -83,7 +80,7 @@ def _weights_decide(w: World) -> Answer:
     if is_unknown(weights):
         return Answer(weights, ("derived.weights_dtype",))
     if weights in ("4bit", "8bit"):
-        if w.run.framework in _ONE_DTYPE and w.value("model.dtype") in (*_HALF, "float32"):
+        if w.framework.expands_quantised and w.value("model.dtype") in (*_HALF, "float32"):
             return Answer(w.value("model.dtype"), ("model.dtype",))
         return Answer(Unknown("a quantised model computes in its own dtype"), ("derived.weights_dtype",))
     return Answer("float32", ("training.fp16", "training.bf16"))
@@ -102,13 +99,11 @@ def weights_dtype(w: World) -> Answer:
         return Answer(asked, ("model.dtype",))
     if asked in (*_HALF, "float32"):
         return Answer(asked, ("model.dtype",))
-    if (
-        w.run.framework == "unsloth"
-    ):  # its loader picks a half format by the card where no dtype is asked for (models/loader.py)
+    if w.framework.half_by_card:
         native = w.value("target.gpu.native_bf16")
         half = Unknown("the card decides") if not isinstance(native, bool) else "bfloat16" if native else "float16"
         return Answer(half, ("model.dtype", "target.gpu.native_bf16"))
-    newer = w.at_least("transformers", "5.0.0") if w.run.framework != "trl" else False
+    newer = not w.framework.loads_in_float32 and w.at_least("transformers", "5.0.0")
     if asked == "auto" or newer:
         return Answer(w.value("model.native_dtype"), ("model.dtype", "model.native_dtype"))
     return Answer("float32", ("model.dtype",))

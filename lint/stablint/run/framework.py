@@ -1,12 +1,119 @@
-"""What a framework fills in itself where its file says nothing. It comes before the defaults of the library that it drives."""
+"""A framework's record (knowledge/frameworks/NAME.yaml): what the engine asks about it, and what it fills in where its file says nothing, which
+comes before the defaults of the library that it drives. Nothing else compares a framework's name."""
 
 from __future__ import annotations
 
 from stablint import knowledge
+from stablint.record import NamedTuple
 from stablint.run.fact import PRESUMED, Default, Fact, is_unknown
 from stablint.run.pep440 import release_key
 from stablint.source.tree import Unknown
 from stablint.typed import Any
+
+
+class Launch(NamedTuple):
+    """Its usual command, and what that starts where nobody says a number."""
+
+    command: str
+    processes: str  # visible: one for each card that is visible; one: one process
+    # file: ZeRO, FSDP and device_map stand in the run's own files, so that a file without them copies the weights to every card;
+    # launcher: the launcher's own file may add them
+    sharding: str
+    rest: str = ""  # what one process does with the other cards: split (the layers are spread by device_map), none
+
+
+class Framework(NamedTuple):
+    """What it does by itself, one property a line; each record says beside its value where that was read."""
+
+    # whose words they are
+    library: bool = False  # programs of anybody's import it: settings in its words need not be read by it
+    patches: tuple[str, ...] = ()  # frameworks whose classes are its own once it is imported
+    commands: tuple[str, ...] = ()  # its own, by the first word
+    packages: tuple[str, ...] = ()  # what its own code is imported as
+    declares: bool = False  # its classes and parsers have an argument for each key of its files
+    own_command: bool = (
+        False  # its files are given to a command of its own, whose installation brings the libraries that it takes
+    )
+    own_names: bool = (
+        False  # its files have names of their own throughout: they tell nothing of the libraries' releases
+    )
+    one_text: bool = False  # adapter and quantisation stand in the same text as everything else
+    arguments: str = ""  # the reader of its subclass of TrainingArguments
+    takes: tuple[str, ...] = ()  # arguments that its copies of the libraries' classes take beside theirs
+    hands_on_trainer_arguments: bool = (
+        False  # what a trainer's constructor took before goes where the library looks for it now
+    )
+    drops_unknown: bool = False  # an argument that a class does not have is left out
+    drops_nulls: bool = False  # a null in its file is silence
+    abbreviates: str = ""  # argparse takes the beginning of a name: `flags`, or `everything` that its files say as well
+    takes_overrides: bool = False  # `section.key=value` behind its command
+    passes_unknown_by: str = ""  # the setting with which arguments pass that its parser does not have
+    # who trains, and what
+    trainer: str = ""  # what takes the steps, where no program says so
+    own_trainers: bool = False  # its own, or TRL's without the constructors that check the arguments
+    trainer_in_ppo: Any = None  # whether PPO is transformers' Trainer's, or why that is not known, where it differs
+    megatron_by: str = (
+        ""  # the variable with which mcore_adapter's class reads the arguments and its trainer takes the steps
+    )
+    trains_on_request: bool = False  # without `do_train`, evaluation or prediction alone is done
+    adapter_by: str = ""  # the setting that alone makes an adapter: without it everything is trained
+    objective_by: str = ""  # the setting that says what is trained for, its default included
+    objective_without_class: bool = False  # its arguments are no config class of TRL's, and say it all the same
+    # in which precision
+    autocast_by: str = ""  # the setting that is autocast's dtype
+    mixed_precision: bool = True  # there is such a thing
+    expands_quantised: bool = False  # quantised weights are computed with in the dtype that everything else has
+    card_decides_under_deepspeed: bool = False
+    chooses_by_card: bool = False  # what its settings leave to the card is answered by it
+    half_by_card: bool = (
+        False  # a model is loaded in a half format by the card, and trained in that where no switch is on
+    )
+    loads_in_float32: bool = False  # where no dtype is stated, in every release of transformers
+    loads_copies: bool = False  # a model's name may bring a copy with another model's layers
+    engine_by_program: bool = False  # what DeepSpeed is given is written in its own program, which everybody copies
+    # on how many cards, and in how much memory
+    launch: Launch | None = None
+    shards_processes: bool = False  # several processes are FSDP
+    fsdp_by_options: str = ""  # the release since which FSDP's options alone switch it on
+    shards_four_bits: bool = False  # weights in 4 bits can be spread over the cards
+    checkpoints_since: str = ""  # the release since which gradient checkpointing is on by itself
+    checkpoints_on_host: bool = False
+    repeats_keys: bool = False  # keys and values of grouped heads are repeated, as transformers does beside a mask
+    packs_into_one_row: bool = False  # the packed rows of a batch become one, without padding
+    rows_as_long_as_data: bool = False  # without a length, that of the data
+    takes_what_is_left: bool = False  # its loss and its checkpoints are made to fit what memory is left
+    # how its files say what would help
+    hands_liger_on: bool = False  # the switch goes to transformers
+    dtype_in_file: bool = False  # in which dtype the base is loaded
+    as_adapter: dict[str, Any] | None = None
+    as_four_bits: dict[str, Any] | None = None
+
+
+def framework(name: str) -> Framework:
+    """The record of a framework; a run of which none is known goes by that of transformers. What is no framework has no property."""
+    found = _records.get(name)
+    if found is None:
+        table = knowledge.load("frameworks")
+        row: dict[str, Any] = table.get(name or _NOBODY, {})
+        launch = row.get("launch")
+        lists = {key: tuple(value) for key, value in row.items() if type(value) is list}
+        found = Framework(**{**row, **lists, "launch": Launch(**launch) if launch else None})
+        _records[name] = found
+    return found
+
+
+def packages() -> tuple[str, ...]:
+    """What the code of all frameworks that are told by flags or keys is imported as."""
+    return tuple(name for record in knowledge.load("frameworks").values() for name in record.get("packages", ()))
+
+
+def with_own_command() -> list[str]:
+    return [name for name, record in knowledge.load("frameworks").items() if record.get("own_command")]
+
+
+UNSLOTH = "unsloth"  # whose import exchanges the classes of others
+_NOBODY = "transformers"
+_records: dict[str, Framework] = {}
 
 # Their defaults mean nothing while the feature is off; the dialect names a class where it is on.
 _SWITCHED = ("lora", "quantization")

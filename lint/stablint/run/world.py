@@ -9,7 +9,8 @@ from stablint.record import NamedTuple
 from stablint.run.defaults import profile
 from stablint.run.fact import ABSENT, OPEN, PRESUMED, Default, Derived, Fact, Place, Supplied, is_unknown
 from stablint.run.fields import FieldSpans
-from stablint.run.framework import fills_in
+from stablint.run.framework import Framework, fills_in
+from stablint.run.framework import framework as record_of
 from stablint.run.pep440 import Key, release_key
 from stablint.run.releases import Releases
 from stablint.source.tree import Unknown
@@ -79,9 +80,6 @@ class Run(NamedTuple):
     unseen: bool = False  # a program is handed settings that is not seen to give them to a library
 
 
-_ADD_NOTHING = ("", "transformers", "trl")  # the config classes' own defaults hold there
-# axolotl 0.17.0 utils/config/__init__.py:378, validate_config: model_dump(exclude_none=True)
-_LEAVES_NULLS_OUT = ("axolotl",)
 _OUTSIDE = Unknown("it may be set outside the files at hand")
 _SHARED: dict[
     tuple[Any, ...], Fact
@@ -111,7 +109,8 @@ class World:
         self.choice = choice
         self._token = _TOKENS.setdefault(tuple(choice.items()), len(_TOKENS))
         self._rules = rules
-        self._fills_in = run.framework not in _ADD_NOTHING
+        self.framework: Framework = record_of(run.framework)
+        self._fills_in = not self.framework.library  # where the config classes' own defaults hold
         self.facts: dict[str, Fact] = {}  # those that were asked for
         self._needs: dict[str, frozenset[str] | None] = {}
         self._reads: dict[str, set[str]] = {}
@@ -371,7 +370,7 @@ class World:
         default; elsewhere null is a value, of which nothing is known."""
         head, _, key = name.partition(".")
         classes = self.run.classes.get(head, ())
-        if self.run.framework in _LEAVES_NULLS_OUT:
+        if self.framework.drops_nulls:
             return True
         if self.run.scopes.get(head, OPEN) != OPEN:
             silence = self.default(name).value

@@ -16,6 +16,7 @@ from lsprotocol.types import CompletionItem, CompletionItemKind, TextEdit
 from stablint.dialect.fragment import Fragment, spelled
 from stablint.report.place import line_starts, line_text, locate
 from stablint.report.plain import shown
+from stablint.run.framework import framework
 from stablint.run.releases import Releases
 from stablint.run.taken import Taken
 from stablint.server.offering import choices, detail, names, of_owner
@@ -191,7 +192,6 @@ def _cell(before: str) -> str:
 _FLAG = re.compile(r"(?:\A|\s)(?P<word>--[\w.-]*)\Z")
 _OF_FLAG = re.compile(r"(?:\A|\s)--(?P<key>[\w.-]+)(?:[ \t]+|=)[\"']?(?P<word>[\w.-]*)\Z")
 _OVERRIDDEN = re.compile(r"(?:\A|\s)\+*(?P<word>[A-Za-z_][\w.]*)\Z")
-_BY_HYDRA = ("verl", "torchtune")  # whose commands take `section.key=value`
 _OVERRIDE = re.compile(r"(?:\A|\s)\+*(?P<key>[A-Za-z_][\w.]*)=[\"']?(?P<word>[\w.-]*)\Z")
 
 
@@ -220,7 +220,7 @@ def _in_command(
                 yield CompletionItem(
                     label, kind=CompletionItemKind.Property, detail=detail(word, releases), text_edit=edit
                 )
-    elif (words := _OVERRIDDEN.search(line)) and any(one.dialect in _BY_HYDRA for one in mine):
+    elif (words := _OVERRIDDEN.search(line)) and any(framework(one.dialect).takes_overrides for one in mine):
         begin = offset - len(words["word"])
         for word in names(mine, releases, ()):
             if word.name.startswith(words["word"]):

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 from stablint.source import databricks, limits
 from stablint.source.notebook_cells import Cell, NoNotebook, Notebook, notebook
 from stablint.source.notebook_magics import Span, Written, binds_only, divide
+from stablint.source.shell_launchers import starters
 from stablint.source.tree import Document, Module, Piece, Problem, Scalar, Seen, Text, View
 from stablint.source.view import Builder, Parse, outward, start_in_view
 from stablint.source.view import documents as documents_of
 
-# A shell line that starts something; the others (`!pip install`, `!ls`) are not read.
-_STARTS = re.compile(
-    r"\b(?:python[\d.]*|torchrun|deepspeed|accelerate|llamafactory-cli|swift|trl|axolotl|tune|xtuner|litgpt|openrlhf)\b"
-)
+
+@cache
+def _starter() -> re.Pattern[str]:
+    """A shell line that starts something; the others (`!pip install`, `!ls`) are not read."""
+    return re.compile(rf"\b(?:python[\d.]*|{'|'.join(map(re.escape, sorted(starters(), key=len, reverse=True)))})\b")
+
+
 _FETCHES = re.compile(
     r"\s*(?:sudo\s+)?(?:uv\s+)?(?:python[\d.]*\s+-m\s+)?(?:pip3?|conda|mamba|apt(?:-get)?|git|wget|curl|uv|ls|cat)\b"
 )
@@ -142,7 +147,7 @@ def _starts(span: Span) -> bool:
     if span.prefix:
         return True
     installs = span.expands and _FETCHES.match(source, span.start)
-    return bool(_STARTS.search(source, span.start, span.end)) and not installs
+    return bool(_starter().search(source, span.start, span.end)) and not installs
 
 
 def _command(span: Span, constants: dict[str, str], host: str) -> View:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from stablint.source.shell_launchers import starters
 from stablint.source.shell_values import Chunk, Field
 from stablint.source.shell_view import Inner
 
@@ -17,10 +18,7 @@ _CARRIERS = frozenset({
     "micromamba", "salloc", "ts", "tsp", "script",
 })  # fmt: skip
 _MANY = frozenset({"mpirun", "mpiexec"})  # they start it many times; their name stays in front of the command
-_STARTED = frozenset({
-    "torchrun", "deepspeed", "accelerate", "accelerate-launch", "llamafactory-cli", "swift", "megatron", "trl", "axolotl", "tune", "litgpt", "xtuner",
-    "bash", "sh", "uv", "srun", "env", "nohup",
-})  # fmt: skip
+_WRAPPERS = frozenset({"bash", "sh", "uv", "srun", "env", "nohup"})
 _PYTHON = re.compile(r"python[0-9.]*\Z")
 _JOINTS = frozenset({"&&", "||", ";", "|"})
 
@@ -68,7 +66,7 @@ def started_by(fields: list[Field], texts: list[str]) -> tuple[int, list[list[Fi
 
 def _starts(text: str) -> bool:
     name = text.rpartition("/")[2]
-    return name in _STARTED or _PYTHON.match(name) is not None
+    return name in _WRAPPERS or name in starters() or _PYTHON.match(name) is not None
 
 
 def _parts(fields: list[Field]) -> list[list[Field]]:

@@ -9,14 +9,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from stablint.source.shell_launchers import MODULES, PROGRAMS, PYTHON, WRAPPERS, Launcher
+from stablint.source.shell_launchers import MODULES, PROGRAMS, PYTHON, WRAPPERS, Launcher, trainers
 from stablint.source.tree import Command, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 _OWN = frozenset[str]().union(*(launcher.switches | launcher.values for launcher in PROGRAMS.values()))
-# Started by a wrapper all the same; they read their flags themselves.
-_TRAINERS = frozenset(
-    {"llamafactory-cli", "swift", "trl", "axolotl", "tune", "litgpt", "xtuner", "openrlhf", "bash", "sh"}
-)
+_SHELLS = frozenset({"bash", "sh"})  # started by a wrapper all the same, like what reads its flags itself
 _PYTHON_NAME = re.compile(r"python[0-9.]*\Z")
 _MOST_WRAPPERS = 6
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=", re.ASCII)
@@ -28,7 +25,8 @@ def starts_program(command: Command) -> bool:
     first = launcher.words[0].rpartition("/")[2] if launcher.words else ""
     return (
         script is not None
-        or first in _TRAINERS
+        or first in _SHELLS
+        or first in trainers()
         or first.endswith((".py", ".sh"))
         or first in PROGRAMS
         or _PYTHON_NAME.match(first) is not None
@@ -126,7 +124,8 @@ def _is_program(rest: list[_Argument], at: int) -> bool:
         return False
     text = rest[at].text
     first = text.rpartition("/")[2]
-    return text.endswith(".py") or first in _TRAINERS or _named(rest[at:], PROGRAMS) is not None
+    known = first in _SHELLS or first in trainers() or _named(rest[at:], PROGRAMS) is not None
+    return known or text.endswith(".py")
 
 
 def _flatten(command: Command) -> list[_Argument]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cache
+
+from stablint import knowledge
+from stablint.record import NamedTuple
 
 
 class Launcher(NamedTuple):
@@ -72,3 +75,15 @@ MODULES = {
     "torch.distributed.run": _TORCHRUN, "torch.distributed.launch": _TORCHRUN, "accelerate.commands.launch": _ACCELERATE,
     "deepspeed": _DEEPSPEED, "deepspeed.launcher.runner": _DEEPSPEED,
 }  # fmt: skip
+
+
+@cache
+def trainers() -> frozenset[str]:
+    """The frameworks' own commands that start a training run, by their first word: `commands` in knowledge/frameworks."""
+    return frozenset(word for record in knowledge.load("frameworks").values() for word in record.get("commands", ()))
+
+
+@cache
+def starters() -> frozenset[str]:
+    """First words of all commands that start one, Python's aside."""
+    return trainers() | {name.partition(" ")[0] for name in PROGRAMS if name != "python"}
