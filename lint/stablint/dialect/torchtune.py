@@ -131,12 +131,13 @@ def _replaced(key: str) -> Row | None:
 
 
 def _recipe(block: Block, name: str, layer: str) -> Iterator[Statement]:
-    """`lora_finetune_distributed`: the recipe says what is trained."""
+    """`lora_finetune_distributed`: the recipe says what is trained, and recipes differ in what they do for it."""
     kind = "lora" if name.startswith("lora_") else "full" if name.startswith("full_") else ""
     if kind:
-        node = Scalar(kind, block.start, block.start, "name", False)
-        entry = Entry(name, block.start, block.start, node)
-        yield statement(block, entry, (name,), Row(name, "training.finetuning_type", "text"), layer)
+        for fact, said in (("training.finetuning_type", kind), ("launch.recipe", name)):
+            node = Scalar(said, block.start, block.start, "name", False)
+            entry = Entry(name, block.start, block.start, node)
+            yield statement(block, entry, (name,), Row(name, fact, "text"), layer)
 
 
 def _known(block: Block, statements: Iterable[Statement]) -> Iterator[Statement]:
