@@ -114,8 +114,7 @@ def _root(name: ast.Name, scope: Scope, depth: int = 0) -> str:
         return name.id
     owner, bindings = found
     if all(binding.kind == "import" for binding in bindings):
-        # Of two imports of one name the later holds; of those in branches (`try:` … `except ImportError:`) the first is the wanted one.
-        return next((one for one in reversed(bindings) if not one.conditional), bindings[0]).path
+        return _imported(name, bindings, owner is scope)
     value = bindings[0].value
     if len(bindings) > 1 or bindings[0].kind != "value" or bindings[0].conditional or depth > _ALIASES:
         return name.id
@@ -125,6 +124,20 @@ def _root(name: ast.Name, scope: Scope, depth: int = 0) -> str:
     if len(named) < len(stands_for) or len({one.partition(".")[0] for one in named if "." in one}) > 1:
         return name.id
     return named[0] if "." in named[0] or named[0][:1].isupper() else name.id
+
+
+def _imported(name: ast.Name, bindings: list[Binding], here: bool) -> str:
+    """Of two imports of one name the last before its use holds; of those in branches (`try:` … `except ImportError:`) the first is the wanted one.
+
+    A function may be called before and after what is imported below it: of two packages neither is known then.
+    """
+    plain = [one for one in bindings if not one.conditional]
+    if not plain:
+        return bindings[0].path
+    before = [one for one in plain if one.end <= position_of(name)]
+    if before and (here or len(before) == len(plain)):
+        return before[-1].path
+    return plain[-1].path if len({one.path for one in plain}) == 1 else name.id
 
 
 _ALIASES = 4  # names that stand for names

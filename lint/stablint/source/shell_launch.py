@@ -137,7 +137,12 @@ def _flatten(command: Command) -> list[_Argument]:
     for entry in command.flags.entries:
         direct = command.start <= entry.key_start < command.end
         key = entry.key.replace("-", "_")
-        while later and (_start(later[-1:], 0) < entry.key_start if direct else key not in _OWN):
+        # What comes out of a variable or an array has its place there: it stands behind what only a launcher takes.
+        while later and (
+            at < entry.key_start
+            if command.start <= (at := _start(later[-1:], 0)) < command.end and direct
+            else key not in _OWN
+        ):
             arguments.append(later.pop())
         value = entry.value
         values: tuple[Node, ...] = value.items if isinstance(value, Sequence) else () if _is_bare(value) else (value,)
