@@ -644,6 +644,25 @@ RELEASES = [
         {"requirements.txt": "trl==0.12.1\n", "configs/setup.py": 'setup(install_requires=["trl==0.9.6"])\n'},
         {"trl": "==0.9.6"},
     ),
+    # a project of its own that leaves the release open is another environment, unless one lock file is for both
+    (
+        {
+            "requirements.txt": "trl==0.12.1\n",
+            "configs/pyproject.toml": '[project]\nname = "eval"\ndependencies = ["trl"]\n',
+        },
+        {"trl": "==0.12.1 (presumed)"},
+    ),
+    (
+        {"uv.lock": UV, "configs/pyproject.toml": '[project]\nname = "eval"\ndependencies = ["trl"]\n'},
+        {"trl": "==0.20.0", "torch": "==2.5.1"},
+    ),
+    ({"setup.py": 'setup(install_requires=["trl"])\n', "requirements.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6"}),
+    # a list for one purpose beside the project's own file, which leaves open what the list pins
+    ({"setup.py": 'setup(install_requires=["trl"])\n', "repeat_requirements.txt": "trl==0.9.6\n"}, {"trl": ">=0.9.6"}),
+    # a copy of the library, which its own file names
+    ({"setup.py": '__version__ = "0.14.0.dev0"\nsetup(\n    name="trl",\n    version=__version__,\n)\n'}, {"trl": "?"}),
+    ({"setup/requirements.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6 (presumed)"}),
+    ({"setup/requirements.txt": "trl==0.9.6\n", "requirements.txt": "trl==0.12.1\n"}, {"trl": "==0.12.1"}),
     # scripts that set the machine up lie among others
     (
         {

@@ -27,7 +27,7 @@ _MOST_PINS = 50  # of one library: no release satisfies so many that differ
 _BESIDE = frozenset(
     ["requirements", "docker", "env", "envs", "environment", "environments", "conda", "install", "installation"]
 )
-# Folders beside the code where the scripts that set a machine up may lie among others: what they install is presumed.
+# Folders beside the code where the scripts that set a machine up, and the lists that they install, may lie among others: what those say is presumed.
 _SCRIPTS = frozenset(["scripts", "script", "setup", "tools", "bin"])
 # What installs the project, or what it requires, without a look at a lock file of another tool.
 _BY_PIP = r"(?m)^[ \t$%!>]*(?:RUN[ ]+)?(?:sudo[ ]+)?(?:uv[ ]+|python3?[ ]+-m[ ]+)?pip3?[ ]+install[ ]+(?:-U[ ]+|--upgrade[ ]+)?(?:-e[ ]|-r[ ]|\.[\s\[/]|\.$)"
@@ -71,34 +71,53 @@ def _stated(folder: str, inside: str, above: dict[str, Pin]) -> dict[str, Pin]:
         if not here.startswith(inside):
             return _OUTSIDE
         above = {} if here == inside else above
+    said, left_open = _of_folder(folder, inside)
     found = dict(above)
-    for library, pin in _of_folder(folder, inside).items():
+    for library in left_open & above.keys():
+        if not _is_locked(above[library]):  # a lock file is one for all the projects below it
+            found[library] = above[library]._replace(presumed=True)
+    for library, pin in said.items():
         if library not in above or not _is_named_within(above[library], pin, library):
             found[library] = pin
     return found
 
 
-def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
+def _is_locked(pin: Pin) -> bool:
+    return reader_of(os.path.basename(pin.file), "")[0] == "lock"
+
+
+def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
+    """What its files say, and which libraries a project of its own there asks for without a word on the release."""
     said: dict[str, list[tuple[str, Pin]]] = {"lock": [], "wish": [], "text": []}
     names = _names(folder)
     by_pip = False
+    left_open: set[str] = set()
+    copied: dict[str, Pin] = {}
     open_elsewhere: dict[str, set[str]] = {}  # the lists of requirements that name a library alone, by library
     for path, kind, read in _files(folder, names):
         text = _text(path, inside, _LARGEST if kind == "lock" else _LARGEST_TEXT)
-        if read is not None:
+        if read is not None and kind != "aside":
             said["lock" if kind == "lock" else "wish"] += _said(read(text), path)
         if read is formats.required:
             more = list(_included(text, path, inside, {os.path.realpath(path)}))
             said["wish"] += more
             for library in _left_open(text) - {name for name, _ in more}:
                 open_elsewhere.setdefault(library, set()).add(path)
+        if os.path.basename(path).lower() in formats.MANIFESTS and os.path.dirname(path) == folder:
+            left_open |= {one.library for one in map(requirement, formats.named(text)) if one and one.specifier == ANY}
+            copied |= {name: Pin(UNREAD, path) for name in formats.own_name(text) if name in _CARRIED}
+        if kind == "aside" and read is not None:
+            said["text"] += _said(read(text), path)
         if kind in ("command", "text"):
             pins = installed(text, path).items()
             said["text" if kind == "text" else "wish"] += [(name, pin) for name, pin in pins if pin.specifier != ANY]
             by_pip = by_pip or bool(pins) or re.search(_BY_PIP, text) is not None
-    found = {library: Pin(UNREAD, path) for library, path in _carried(folder, names)}
+    found = copied | {library: Pin(UNREAD, path) for library, path in _carried(folder, names)}
     wished = {
-        library: _or_newer(pin) if open_elsewhere.get(library, set()) - {pin.file} and not _is_aside(pin.file) else pin
+        library: _or_newer(pin)
+        if (open_elsewhere.get(library, set()) - {pin.file} and not _is_aside(pin.file))
+        or (library in left_open and _is_special(pin.file))
+        else pin
         for library, pin in _agreeing(said["wish"]).items()
     }
     for library, pin in _agreeing(said["lock"]).items():
@@ -112,13 +131,19 @@ def _of_folder(folder: str, inside: str) -> dict[str, Pin]:
     for library, pin in _agreeing(said["text"]).items():
         if library not in found or _is_named_within(pin, found[library], library):
             found[library] = pin._replace(presumed=True)
-    return found
+    return found, left_open
 
 
 def _left_open(text: str) -> set[str]:
     """The libraries that a list of requirements names without a release."""
     found = (requirement(line) for line in formats.required(text))
     return {one.library for one in found if one is not None and one.specifier == ANY}
+
+
+def _is_special(path: str) -> bool:
+    """Whether it is a list for some purpose beside the project's own, `reproduce_requirements.txt`, by its name alone."""
+    name = os.path.basename(path).lower()
+    return name.endswith(".txt") and name != "requirements.txt" and not name.startswith("constraints")
 
 
 def _or_newer(pin: Pin) -> Pin:
@@ -183,8 +208,11 @@ def _files(folder: str, names: list[str]) -> Iterator[tuple[str, str, Any]]:
                 yield os.path.join(place, name), kind, read
     for place in (os.path.join(folder, name) for name in names if name.lower() in _SCRIPTS):
         for name in _names(place):
-            if name.lower().endswith((".sh", ".bash")) and reader_of(name, "")[0] == "command":
+            kind, read = reader_of(name, "")
+            if name.lower().endswith((".sh", ".bash")) and kind == "command":
                 yield os.path.join(place, name), "text", None
+            elif read is formats.required and name.lower() not in formats.MANIFESTS:
+                yield os.path.join(place, name), "aside", read
 
 
 def _names(folder: str) -> list[str]:

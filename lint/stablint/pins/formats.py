@@ -194,7 +194,28 @@ def images(text: str) -> Iterator[str]:
                 yield f"{library}=={tag[1]}"
 
 
+def named(text: str) -> Iterator[str]:
+    """What a project's own file names by itself, in quotes or on a line: `"transformers"` without a word on the release."""
+    for line in text.splitlines():
+        if re.match(_BARE, line):
+            yield line.strip()
+        for found in re.finditer(_QUOTED, line):
+            yield found[1] or found[2] or ""
+
+
+def own_name(text: str) -> Iterator[str]:
+    """What the project is called by its own file, where that is a library that stablint knows."""
+    found = re.search(_OWN_NAME, text)
+    library = library_of(found[1]) if found else ""
+    if library:
+        yield library
+
+
+_BARE = r"[ \t]*[A-Za-z][\w.-]{0,60}[ \t]*\Z"
+_OWN_NAME = r"(?m)^[ \t]{0,40}name[ \t]{0,40}=[ \t]{0,40}[\"']?([\w.-]{1,60})[\"']?,?[ \t]{0,40}$"
 _TOML_AND_PYTHON = {"pyproject.toml": project, "setup.cfg": required, "setup.py": texts}
+MANIFESTS = frozenset(_TOML_AND_PYTHON)
+"""What describes a project of its own, with what it requires."""
 
 
 def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str]] | None]:
