@@ -84,6 +84,45 @@ def test_keys_that_a_program_takes_one_by_one_have_no_newer_names(tmp_path, prog
     assert bool(rules(found) & {"setting-renamed"}) is not own
 
 
+WHOLE = """model_name_or_path: Qwen/Qwen2.5-7B
+output_dir: o
+training_stage: sft
+num_epochs: 3.0
+learning_rate: 5e-5
+lr_scheduler_type: cosine
+warmup_ratio: 0.1
+cutoff_len: 1024
+train_model_precision: bf16
+finetuning_type: full
+save_steps: 100
+gradient_accumulation_steps: 4
+train_micro_batch_size_per_gpu: 4
+"""
+TYPED = """import argparse, sys, yaml
+cfg = yaml.safe_load(open(sys.argv[1]))
+parser = argparse.ArgumentParser()
+parser.add_argument("--learning_rate", type=float, default=cfg.get("learning_rate", 1e-4))
+for key in ({keys}):
+    parser.add_argument("--" + key, default=cfg[key])
+run(cfg.get("model_name_or_path"), {more})
+"""
+MORE = ", ".join(f'cfg.get("{line.split(":")[0]}")' for line in WHOLE.splitlines())
+SAME_NAMES = """from dataclasses import dataclass
+@dataclass
+class TrainConfig:
+    training_stage: str = "sft"
+    num_epochs: float = 3
+    cutoff_len: int = 512
+    train_model_precision: str = "bf16"
+"""
+
+
+@pytest.mark.parametrize(("more", "told"), [(MORE, False), ("None", True)])
+def test_what_takes_all_keys_is_the_reader_and_no_class_of_the_same_names(tmp_path, more, told):
+    files = {"args.py": TYPED.format(keys="", more=more), "config.py": SAME_NAMES, "sft.yaml": WHOLE, ".git/HEAD": ""}
+    assert ("number-as-text" in rules(inspected(tmp_path, files), "warning")) is told
+
+
 @pytest.mark.parametrize("name", ["tests/fixtures.py", "test_config.py", "pkg/test/reader.py", "conftest.py"])
 def test_a_test_reads_no_configuration_for_a_training(tmp_path, name):
     of_program, of_test = (

@@ -43,6 +43,7 @@ _FIELD = re.compile(r"^[ \t]+(\w+)[ \t]*:", re.MULTILINE)
 _DIALECTS = frozenset({"llamafactory", "ms-swift", "hf-args", "trl", "axolotl", "litgpt"})
 _ARGUMENTS = "transformers.TrainingArguments"
 _ENOUGH = 3  # keys that a program takes one by one
+_MANY = 8  # keys of a file that are more than a chance meeting
 
 
 def asks(fragment: Fragment) -> bool:
@@ -82,8 +83,11 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
                 if given is not None and not _HANDS_ON.search(text)
                 else []
             )
+            # What takes nearly every key is the reader, whichever class of another module has the same names.
+            whole = [one for one in takers if len(keys) >= _MANY and 10 * len(keys - one.keys) <= len(keys)]
             owner = (
-                _declares(keys, declared)
+                _takes(path, keys, whole, files)
+                or _declares(keys, declared)
                 or _takes(path, keys, [*takers, *started], files)
                 or _loads(path, keys, root, namers, files)
                 or _composes(path, root, files)
