@@ -47,6 +47,7 @@ _OWN = (
     ("clip_grad", "training.max_grad_norm", "plain"),
     ("zero_hpz_partition_size", "deepspeed.zero_optimization.zero_hpz_partition_size", "plain"),
     ("deepspeed_autotp_size", "deepspeed.tensor_parallel.autotp_size", "plain"),
+    ("sleep_level", "training.sleep_level", "plain"),
     ("lazy_tokenize", "training.lazy_tokenize", "flag"),
     ("sequence_parallel_size", "training.sequence_parallel_size", "plain"),
     ("ref_model", "training.ref_model", "text"),

@@ -36,6 +36,10 @@ BECAUSE: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "logits": ("rows × tokens × words", ("training.per_device_train_batch_size", "training.max_length", "model.vocab")),
     "reference": ("a frozen copy to compare with", ("derived.objective",)),
+    "rollout": (
+        "of the engine that answers",
+        ("training.use_vllm", "training.vllm_mode", "training.vllm_gpu_memory_utilization"),
+    ),
     "context": ("CUDA and its libraries", ("derived.world_size",)),
     "cache": ("gaps and unused blocks; shrinks where memory is short", ("training.packing", "training.max_length")),
 }

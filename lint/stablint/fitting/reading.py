@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stablint import knowledge
+from stablint.fitting import rollout
 from stablint.language import gettext, ngettext
 from stablint.memory.plan import Optimizer, Plan, Range, Sharding, sure
 from stablint.memory.shape import Shape
@@ -19,7 +21,7 @@ _LARGEST = 10**15
 SHORTEST = 64  # tokens of a short answer: rows of which nothing is known are no shorter
 _LENGTHS = ("training.max_length", "trainer.max_length", "trainer.max_seq_length", "model.max_seq_length", "data.block_size")  # fmt: skip
 _PAIRS = ("dpo", "cpo", "orpo", "simpo", "ipo")
-_ONLINE = ("grpo", "rloo", "ppo", "online-dpo", "gspo", "dapo", "reinforce")
+_ONLINE = (*rollout.ONLINE, "ppo", "online-dpo")
 _REFERENCE = ("dpo", "kto", "ipo")
 _OUTSIDE = ("embed_tokens", "lm_head", "wte", "embed_in", "embed_out", "word_embeddings", "output")
 _ATTENTION = {
@@ -109,16 +111,19 @@ def read(w: World) -> list[Reading]:
     type_, factor = _traced(kind if isinstance(kind, str) else "", assumed)
     weights = _weights(w, method, assumed)
     compute = w.value("derived.compute_dtype")
+    if w.run.framework == "verl":
+        compute = "bfloat16"
     autocast = weights != compute if compute in ("bfloat16", "float16") else False
     batch = w.value("training.per_device_train_batch_size")
     if not _is_size(batch):
         raise Unanswerable(gettext("the batch of a card is not known (training.per_device_train_batch_size)"))
     objective = w.value("derived.objective")
-    if objective in _ONLINE:
+    online = objective in rollout.ONLINE
+    if objective in _ONLINE and not online:
         raise Unanswerable(
-            gettext("{objective}: rows are a prompt and what the model answers, which is not counted yet").format(
-                objective=objective
-            )
+            gettext(
+                "{objective}: models that judge the answers lie beside the trained one, and are not counted yet"
+            ).format(objective=objective)
         )
     if is_unknown(objective):
         assumed.append(
@@ -135,7 +140,11 @@ def read(w: World) -> list[Reading]:
                 divided=divided
             )
         )
-    length, filled = _length(w, assumed)
+    scored = 1.0
+    if online:
+        (length, scored), filled = _said(rollout.lengths, w, assumed), False
+    else:
+        length, filled = _length(w, assumed)
     loss, rows, older = _loss(w, assumed)
     attention = w.value("model.attn_implementation")
     eager = attention == "eager"
@@ -155,6 +164,8 @@ def read(w: World) -> list[Reading]:
     optimizer = _OPTIMIZERS.get(name) if isinstance(name, str) else None
     if isinstance(name, Unknown) and "adamw_torch" in name.reason:
         optimizer = _OPTIMIZERS["adamw"]  # with or without the temporaries of a step
+    if optimizer is None and w.run.framework == "verl" and not w.is_stated("training.optim"):
+        optimizer = _OPTIMIZERS["adamw"]  # torch's (verl 0.7.0 workers/config/optimizer.py)
     if optimizer is None:
         assumed.append(
             gettext("the optimizer is not known{name}: up to AdamW's states").format(
@@ -177,6 +188,8 @@ def read(w: World) -> list[Reading]:
         apart=_APART_EXPANDABLE if expandable else _APART, loading=_LOADING, activations=factor,
         evaluated=_evaluated(w), lean=w.value("training.use_liger_kernel") is True,
     )  # fmt: skip
+    if online:
+        plan = _answering(w, plan, scored, assumed)
     assumed += [f"{targets}"] if targets else []
     whole = plan._replace(loss="full", loss_rows=0) if older else None
     return [
@@ -186,6 +199,35 @@ def read(w: World) -> list[Reading]:
         )
         for sharding, start, notes in _starts(w)
     ]  # fmt: skip
+
+
+def _answering(w: World, plan: Plan, scored: float, assumed: list[str]) -> Plan:
+    """With what writes the answers. The logits of prompts are built where the framework does not leave them out."""
+    base = _base_bytes(plan)
+    made = _said(rollout.engine, w, usable(w), plan.shape, base, plan.rows, plan.length, assumed)
+    parked: tuple[str, ...] = ()
+    if w.run.framework == "verl":
+        places = (("param_offload", "weights"), ("optimizer_offload", "optimizer"))
+        parked = tuple(
+            part for key, part in places if w.value(f"trainer.actor_rollout_ref.actor.fsdp_config.{key}") is True
+        )
+        scored = 1.0
+    return plan._replace(
+        rollout=made.training, generating=made.generating, scored=scored, parked=parked,
+        reference=plan.method == "full" and rollout.reference(w),
+    )  # fmt: skip
+
+
+def _base_bytes(plan: Plan) -> float:
+    width = {"float32": 4.0, "8bit": 1.0, "4bit": 0.56, "4bit-double": 0.52}.get(plan.weights, 2.0)
+    return width * plan.shape.parameters
+
+
+def _said(ask: Callable[..., Any], *words: Any) -> Any:
+    try:
+        return ask(*words)
+    except rollout.Unsaid as error:
+        raise Unanswerable(str(error)) from None
 
 
 def _checkpointed(w: World, assumed: list[str]) -> bool:
@@ -267,6 +309,8 @@ def _traced(kind: str, assumed: list[str]) -> tuple[str, Range]:
 
 
 def _weights(w: World, method: str, assumed: list[str]) -> str:
+    if w.run.framework == "verl":
+        return _verl_weights(w)
     dtype = w.value("derived.weights_dtype")
     if dtype in ("4bit", "8bit"):
         double = w.value("quantization.bnb_4bit_use_double_quant") is True
@@ -277,6 +321,15 @@ def _weights(w: World, method: str, assumed: list[str]) -> str:
         assumed.append(Guess(gettext("the weights are taken to be in half precision")))
         return "bfloat16"
     raise Unanswerable(gettext("the dtype of the weights is not known (derived.weights_dtype)"))
+
+
+def _verl_weights(w: World) -> str:
+    """FSDP shards what it loads in float32 and computes in bfloat16 (verl 0.7.0 trainer/config/engine/fsdp.yaml, model_dtype)."""
+    actor = "trainer.actor_rollout_ref.actor."
+    if w.value(f"{actor}strategy") not in (ABSENT, "fsdp", "fsdp2"):
+        raise Unanswerable(gettext("work divided by Megatron is not counted yet"))
+    named = w.value(f"{actor}fsdp_config.model_dtype")
+    return "bfloat16" if named in ("bf16", "bfloat16") else "float32"
 
 
 def _outside(w: World) -> Range:
@@ -393,6 +446,9 @@ def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
             else ()
         )
     stage = w.value("derived.zero_stage")
+    if w.run.framework == "verl":
+        words = gettext("{engine} over {processes} processes").format(engine="FSDP", processes=processes)
+        return [(Sharding(processes, processes, processes, 0, "fsdp", processes), words, notes)]
     if w.value("derived.fsdp") is True:
         strategy = str(w.value("fsdp.sharding_strategy")).upper()
         grad_only = "GRAD_OP" in strategy

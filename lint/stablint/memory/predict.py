@@ -23,7 +23,7 @@ Form = Mapping[str, float]
 Parts = dict[str, float]
 MOMENTS = (
     "end of the forward", "backward of the loss", "backward of the last block", "backward of the first block",
-    "backward of the embedding", "optimizer step", "evaluation",
+    "backward of the embedding", "optimizer step", "evaluation", "generation",
 )  # fmt: skip
 
 
@@ -100,14 +100,14 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
         block += (
             3.0 * scores
         )  # of the one block that is computed again: the scores, their gradient, and what they were made of
-    forward, backward = _head(plan, traced, x, at)
+    forward, backward = _head(plan, traced, {**x, "T": x["T"] * plan.scored, "Tv": x["Tv"] * plan.scored}, at)
     kept = {
         "activations": (entry + first + (layers - 1) * saved - layers * square) * factor,
         "attention": layers * square * factor,
     }
     last = {"activations": (entry + first + block) * factor}
     workspace = _dequantised(plan)
-    common = {**held, "context": plan.context[at]}
+    common = {**held, "context": plan.context[at], "rollout": plan.rollout[at]}
     found = {
         MOMENTS[0]: {**common, **kept, "logits": forward, "gradients": early, "quantisation": casts},
         MOMENTS[1]: {**common, **kept, "logits": backward, "gradients": early or grads["head"]},
@@ -122,6 +122,9 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
         y = terms(plan._replace(rows=plan.evaluated), plan.length[at])
         logits, _ = _head(plan._replace(method="lora"), traced, y, at)
         found[MOMENTS[6]] = {**common, "activations": 2.0 * y["Th"], "logits": logits}
+    if plan.generating.high:
+        kept_by_trainer = {part: size for part, size in held.items() if part not in plan.parked}
+        found[MOMENTS[7]] = {**kept_by_trainer, "context": plan.context[at], "rollout": plan.generating[at]}
     gaps = held["weights"] * plan.loading[at]
     for name, parts in found.items():
         parts["cache"] = gaps
@@ -133,7 +136,7 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
             parts["cache"] += plan.cache[at] * parts["logits"] + (0.0, 0.5, 1.0)[at] * before * (
                 parts["logits"] > before
             )
-        elif name not in (MOMENTS[4], MOMENTS[5]):
+        elif name not in (MOMENTS[4], MOMENTS[5], MOMENTS[7]):
             # What the activations of the longest rows took lies ready for other rows; only what is larger leaves places that nothing fits into.
             small = sum(parts.get(part, 0.0) for part in ("activations", "attention"))
             engine = sum(parts.get(part, 0.0) for part in ("gathered", "buckets"))
