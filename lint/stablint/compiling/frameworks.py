@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stablint.compiling.reading import read_yaml
-from stablint.run.framework import Framework, Launch
+from stablint.run.framework import Framework, Launch, Rollout
 
 READS = ("frameworks",)
 
@@ -51,6 +51,8 @@ def _properties(name: str, record: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(f"{name}, {key}: {value!r} is of another kind")
         if key == "launch":
             found[key] = _launch(name, value)
+        if key == "rollout":
+            found[key] = _rollout(name, value)
     return found
 
 
@@ -59,6 +61,15 @@ def _launch(name: str, row: dict[str, Any]) -> dict[str, Any]:
     if odd or not row.keys() <= {*Launch._fields, "source", "note"} or not row.get("source"):
         raise ValueError(f"{name}, launch: {', '.join(odd) or 'it has a source and no other keys'}")
     return {key: row[key] for key in Launch._fields if key in row}
+
+
+def _rollout(name: str, row: dict[str, Any]) -> dict[str, Any]:
+    odd = [key for key in row if key not in {*Rollout._fields, "source"}]
+    if odd or not row.get("source") or not {"prompt", "answer", "share"} <= row.keys():
+        raise ValueError(
+            f"{name}, rollout: {', '.join(odd) or 'it has a source, and says where prompt, answer and share stand'}"
+        )
+    return {key: row[key] for key in Rollout._fields if key in row}
 
 
 def _row(framework: str, fact: str, row: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from stablint.memory.plan import Optimizer, Plan, Range, Sharding, sure
 from stablint.memory.shape import Shape
 from stablint.run.derived_memory import offloads
 from stablint.run.fact import ABSENT, is_unknown
+from stablint.run.framework import Rollout
 from stablint.run.pep440 import release_key
 from stablint.run.world import World
 from stablint.source.tree import Unknown
@@ -111,7 +112,9 @@ def read(w: World) -> list[Reading]:
     type_, factor = _traced(kind if isinstance(kind, str) else "", assumed)
     weights = _weights(w, method, assumed)
     compute = w.value("derived.compute_dtype")
-    if w.run.framework == "verl":
+    own = w.framework.rollout
+    divided_by = own.strategy if own is not None else ""
+    if divided_by:
         compute = "bfloat16"
     autocast = weights != compute if compute in ("bfloat16", "float16") else False
     batch = w.value("training.per_device_train_batch_size")
@@ -164,7 +167,7 @@ def read(w: World) -> list[Reading]:
     optimizer = _OPTIMIZERS.get(name) if isinstance(name, str) else None
     if isinstance(name, Unknown) and "adamw_torch" in name.reason:
         optimizer = _OPTIMIZERS["adamw"]  # with or without the temporaries of a step
-    if optimizer is None and w.run.framework == "verl" and not w.is_stated("training.optim"):
+    if optimizer is None and divided_by and not w.is_stated("training.optim"):
         optimizer = _OPTIMIZERS["adamw"]  # torch's (verl 0.7.0 workers/config/optimizer.py)
     if optimizer is None:
         assumed.append(
@@ -205,13 +208,9 @@ def _answering(w: World, plan: Plan, scored: float, assumed: list[str]) -> Plan:
     """With what writes the answers. The logits of prompts are built where the framework does not leave them out."""
     base = _base_bytes(plan)
     made = _said(rollout.engine, w, usable(w), plan.shape, base, plan.rows, plan.length, assumed)
-    parked: tuple[str, ...] = ()
-    if w.run.framework == "verl":
-        places = (("param_offload", "weights"), ("optimizer_offload", "optimizer"))
-        parked = tuple(
-            part for key, part in places if w.value(f"trainer.actor_rollout_ref.actor.fsdp_config.{key}") is True
-        )
-        scored = 1.0
+    of = rollout.names(w)
+    parked = tuple(part for part, name in (of.parks or {}).items() if w.value(name) is True)
+    scored = 1.0 if of.scores_prompts else scored
     return plan._replace(
         rollout=made.training, generating=made.generating, scored=scored, parked=parked,
         reference=plan.method == "full" and rollout.reference(w),
@@ -309,8 +308,9 @@ def _traced(kind: str, assumed: list[str]) -> tuple[str, Range]:
 
 
 def _weights(w: World, method: str, assumed: list[str]) -> str:
-    if w.run.framework == "verl":
-        return _verl_weights(w)
+    own = w.framework.rollout
+    if own is not None and own.strategy:
+        return _loaded(w, own)
     dtype = w.value("derived.weights_dtype")
     if dtype in ("4bit", "8bit"):
         double = w.value("quantization.bnb_4bit_use_double_quant") is True
@@ -323,13 +323,11 @@ def _weights(w: World, method: str, assumed: list[str]) -> str:
     raise Unanswerable(gettext("the dtype of the weights is not known (derived.weights_dtype)"))
 
 
-def _verl_weights(w: World) -> str:
-    """FSDP shards what it loads in float32 and computes in bfloat16 (verl 0.7.0 trainer/config/engine/fsdp.yaml, model_dtype)."""
-    actor = "trainer.actor_rollout_ref.actor."
-    if w.value(f"{actor}strategy") not in (ABSENT, "fsdp", "fsdp2"):
+def _loaded(w: World, own: Rollout) -> str:
+    """What FSDP shards is loaded in float32 and computed with in bfloat16 (verl 0.7.0 trainer/config/engine/fsdp.yaml, model_dtype)."""
+    if w.value(own.strategy) not in (ABSENT, "fsdp", "fsdp2"):
         raise Unanswerable(gettext("work divided by Megatron is not counted yet"))
-    named = w.value(f"{actor}fsdp_config.model_dtype")
-    return "bfloat16" if named in ("bf16", "bfloat16") else "float32"
+    return "bfloat16" if w.value(own.loads) in ("bf16", "bfloat16") else "float32"
 
 
 def _outside(w: World) -> Range:
@@ -446,7 +444,8 @@ def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
             else ()
         )
     stage = w.value("derived.zero_stage")
-    if w.run.framework == "verl":
+    own = w.framework.rollout
+    if own is not None and own.strategy:
         words = gettext("{engine} over {processes} processes").format(engine="FSDP", processes=processes)
         return [(Sharding(processes, processes, processes, 0, "fsdp", processes), words, notes)]
     if w.value("derived.fsdp") is True:

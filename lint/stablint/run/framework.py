@@ -22,6 +22,27 @@ class Launch(NamedTuple):
     rest: str = ""  # what one process does with the other cards: split (the layers are spread by device_map), none
 
 
+class Rollout(NamedTuple):
+    """Where it says how answers are written that are learned from: names of facts, empty where it is always so or never."""
+
+    prompt: str
+    answer: str
+    share: str  # of the whole card, for the engine
+    usual_share: float = 0.0  # where nobody says one; 0: the library's default is known
+    engine: str = ""  # whether an engine writes them, and not the trained model itself
+    place: str = ""  # colocate: on the cards that train
+    sleeps: str = ""  # between two rounds the engine gives its weights and its cache back
+    asleep: bool = False  # where nobody says so
+    cards: str = ""  # over how many of them the engine's weights are split
+    same_weights: bool = False  # engine and trainer use one copy, and the share is of what is free
+    compares: tuple[str, ...] = ("training.beta",)  # what asks for a frozen copy, by being true or not 0
+    copy_away: str = ""  # that lies in the host's memory
+    parks: dict[str, str] | None = None  # what lies in the host's memory while answers are written, by component
+    scores_prompts: bool = False  # the logits of prompts are built too
+    strategy: str = ""  # weights and states are divided by FSDP, unless this says otherwise
+    loads: str = ""  # the dtype that it loads them in: float32 where nobody says so
+
+
 class Framework(NamedTuple):
     """What it does by itself, one property a line; each record says beside its value where that was read."""
 
@@ -73,6 +94,7 @@ class Framework(NamedTuple):
     engine_by_program: bool = False  # what DeepSpeed is given is written in its own program, which everybody copies
     # on how many cards, and in how much memory
     launch: Launch | None = None
+    rollout: Rollout | None = None
     shards_processes: bool = False  # several processes are FSDP
     fsdp_by_options: str = ""  # the release since which FSDP's options alone switch it on
     shards_four_bits: bool = False  # weights in 4 bits can be spread over the cards
@@ -95,9 +117,10 @@ def framework(name: str) -> Framework:
     if found is None:
         table = knowledge.load("frameworks")
         row: dict[str, Any] = table.get(name or _NOBODY, {})
-        launch = row.get("launch")
+        launch, rollout = row.get("launch"), row.get("rollout")
         lists = {key: tuple(value) for key, value in row.items() if type(value) is list}
-        found = Framework(**{**row, **lists, "launch": Launch(**launch) if launch else None})
+        parts = {"launch": Launch(**launch) if launch else None, "rollout": Rollout(**rollout) if rollout else None}
+        found = Framework(**{**row, **lists, **parts})
         _records[name] = found
     return found
 
