@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from stablint.assemble.asked import Options
 from stablint.cli import CLEAN
 from stablint.dialect.torchtune_keys import COMPONENT, OF_A_RECIPE, OWN
-from stablint.dialect.unread import LAUNCH, PREFIXES, READERS
+from stablint.dialect.unread import LAUNCH, PREFIXES, readers
 from stablint.inspect import inspect
 from stablint.knowledge import load
 from stablint.language import gettext
@@ -63,15 +63,15 @@ FORMS: dict[str, Form] = {
     "trl-reward": Form("trl", "trl reward", (), ("trl.RewardConfig", *_TRL), True),
     "deepspeed": Form("deepspeed", "DeepSpeed", (), ("deepspeed.json",), True, "deepspeed", True),
     # dynamo_backend is read in its old place too
-    "accelerate": Form("accelerate", "accelerate", READERS["accelerate"], facts="accelerate", sections=("dynamo_backend",), flags=LAUNCH),
+    "accelerate": Form("accelerate", "accelerate", readers("accelerate"), facts="accelerate", sections=("dynamo_backend",), flags=LAUNCH),
     # ms-swift's own file holds both sections
     "fsdp": Form("fsdp", "fsdp_config of transformers", ("transformers.fsdp_config",), facts="fsdp", sections=("fsdp", "fsdp_config"), remarks=True),
     "peft": Form("peft", "adapter_config.json", (), ("peft.LoraConfig",), True, "lora"),
     "llamafactory": Form("llamafactory", "LLaMA-Factory", ("llamafactory.train",)),
     "llamafactory-v1": Form("own", "LLaMA-Factory v1", ("llamafactory.v1",)),
-    "axolotl": Form("axolotl", "axolotl", READERS["axolotl"], sections=("debug",)),  # common/datasets.py asks the file for it
-    "ms-swift": Form("ms-swift", "ms-swift", READERS["ms-swift"], sections=("args", "cmd", "colocate_groups", "rollout", "teacher", "train")),
-    "litgpt": Form("litgpt", "litgpt finetune", READERS["litgpt"]),
+    "axolotl": Form("axolotl", "axolotl", readers("axolotl"), sections=("debug",)),  # common/datasets.py asks the file for it
+    "ms-swift": Form("ms-swift", "ms-swift", readers("ms-swift"), sections=("args", "cmd", "colocate_groups", "rollout", "teacher", "train")),
+    "litgpt": Form("litgpt", "litgpt finetune", readers("litgpt")),
     "torchtune": Form("torchtune", "torchtune", ("torchtune.recipe",), more=True, components="torchtune.components"),
 }  # fmt: skip
 

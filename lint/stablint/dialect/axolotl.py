@@ -157,7 +157,7 @@ def _left_out(said: dict[str, Any]) -> frozenset[str]:
     return frozenset(found)
 
 
-def lower(block: Block, layer: str = "file") -> Fragment:
+def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     """A file, or the flags of `axolotl train FILE --learning-rate 1e-4`: `load_cfg` puts them over the file's keys (cli/config.py)."""
     flags = block.kind == "flags"
     if flags and any(entry.key == "sweep" for entry in block.mapping.entries):  # each run takes other keys of that file

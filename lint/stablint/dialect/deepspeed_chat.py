@@ -5,6 +5,7 @@ from __future__ import annotations
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Place, Statement
+from stablint.source.tree import Command
 
 _ROWS = (
     ("model_name_or_path", "model.name_or_path", "text"),
@@ -56,11 +57,11 @@ _TELLING = frozenset({
 _STAGES = (("actor_model_name_or_path", "ppo"), ("num_padding_at_beginning", "reward"), ("beta", "dpo"))
 
 
-def recognise(keys: frozenset[str]) -> int:
-    return 94 if len(keys & _TELLING) >= 2 else 0
+def recognise_flags(keys: frozenset[str], command: Command) -> bool:
+    return len(keys & _TELLING) >= 2
 
 
-def lower(block: Block, layer: str = "flags") -> Fragment:
+def lower(block: Block, layer: str = "flags", command: str = "") -> Fragment:
     statements = tuple(lower_mapping(block, ROWS, layer, _nothing, flags=True))
     statements += _stage(block, layer)
     state = OPEN if block.mapping.open else PRESUMED  # told by its flags alone: a copy of the script may set more

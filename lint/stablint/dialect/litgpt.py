@@ -72,11 +72,16 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     return 94 if "train" in keys and len(keys & _OWN) >= 3 and (block.mapping.get("eval") or "optimizer" in keys) else 0
 
 
+def recognise_flags(keys: frozenset[str], command: Command) -> bool:
+    """Its scripts before 0.4: `python finetune/lora.py --checkpoint_dir …`."""
+    return keys >= {"checkpoint_dir", "out_dir"} and not keys.isdisjoint({"precision", "data_dir", "quantize"})
+
+
 def is_command(words: tuple[str, ...]) -> bool:
     return len(words) >= 2 and words[0].rpartition("/")[2] == "litgpt" and words[1] in _COMMANDS
 
 
-def lower(block: Block, layer: str = "file") -> Fragment:
+def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     """The commands share their keys; which one reads a file is told by its adapter keys, or by the model that pretraining names."""
     flags = block.kind == "flags"
     statements = [

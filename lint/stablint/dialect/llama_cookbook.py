@@ -9,6 +9,7 @@ from stablint.dialect import huggingface
 from stablint.dialect import words as _codecs  # noqa: F401  registers the codecs used below
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN, PRESUMED
+from stablint.source.tree import Command
 
 _ROWS = (
     ("model_name", "model.name_or_path", "text"),
@@ -55,12 +56,13 @@ _TELLING = frozenset({
 _ENTRY = "finetuning"  # recipes/…/finetuning.py, and `-m llama_cookbook.finetuning`
 
 
-def recognise(keys: frozenset[str], words: tuple[str, ...]) -> bool:
+def recognise_flags(keys: frozenset[str], command: Command) -> bool:
+    words = (*command.words, *(one.value for one in command.positionals if isinstance(one.value, str)))
     named = any(word.rpartition("/")[2].removesuffix(".py").rpartition(".")[2] == _ENTRY for word in words)
     return len(keys & _TELLING) >= 2 or (named and "model_name" in keys)
 
 
-def lower(block: Block, layer: str = "flags") -> Fragment:
+def lower(block: Block, layer: str = "flags", command: str = "") -> Fragment:
     statements = tuple(lower_mapping(block, ROWS, layer, lambda key: None, flags=True))
     stated = {one.fact: one.value for one in statements}
     adapted = stated.get("lora.use_peft") is True

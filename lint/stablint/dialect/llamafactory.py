@@ -217,7 +217,7 @@ def owns_flags(block: Block) -> bool:
     )
 
 
-def lower(block: Block, layer: str = "file") -> Fragment:
+def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     keys = frozenset(entry.key for entry in block.mapping.entries)
     if block.kind == "document" and _is_second(keys, block):
         return _second(block, layer)

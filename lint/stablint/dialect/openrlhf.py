@@ -191,19 +191,17 @@ def module(command: Command) -> str:
     return next((word for word in words if word.startswith(_MODULE)), "")
 
 
-def recognise(keys: frozenset[str], command: Command) -> int:
-    """Its module, or enough of the flags that only it has."""
-    if module(command):
-        return 97
-    return 95 if len(keys & _TELLING_DOTTED) >= 2 or len(keys & _TELLING_FLAT) >= 3 else 0
+def recognise_flags(keys: frozenset[str], command: Command) -> bool:
+    """Enough of the flags that only it has."""
+    return len(keys & _TELLING_DOTTED) >= 2 or len(keys & _TELLING_FLAT) >= 3
 
 
-def lower(block: Block, layer: str = "flags") -> Fragment:
+def lower(block: Block, layer: str = "flags", command: str = "") -> Fragment:
     """The stage is the entry point's; flags alone do not tell it."""
-    command = block.origin
-    assert isinstance(command, Command)
+    origin = block.origin
+    assert isinstance(origin, Command)
     statements = tuple(lower_mapping(block, ROWS, layer, _nothing, flags=True))
-    entry = module(command)
+    entry = module(origin)
     stage = _STAGES.get(entry.removeprefix(_MODULE), "")
     if stage == "sft" and any(s.fact == "training.pretrain_mode" and s.value is True for s in statements):
         stage = "pretrain"

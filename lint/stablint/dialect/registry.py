@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
 
 from stablint.dialect import (
     accelerate,
@@ -18,6 +20,7 @@ from stablint.dialect import (
 from stablint.dialect.fragment import Block, Fragment, keys_of
 from stablint.dialect.unnamed_secrets import with_secrets
 from stablint.record import NamedTuple
+from stablint.run.framework import framework
 from stablint.source.tree import Document, Mapping, Module
 
 
@@ -26,80 +29,36 @@ class Dialect(NamedTuple):
     lower: Callable[[Block], Fragment]
 
 
-def _torchtune(keys: frozenset[str], block: Block) -> int:
-    """Rare dialects are loaded where a document may be theirs."""
-    if not any(type(e.value) is Mapping and e.value.get("_component_") is not None for e in block.mapping.entries):
-        return 0
-    from stablint.dialect import torchtune
+def _late(module: str, may: Callable[[frozenset[str], Block], bool]) -> Dialect:
+    """A rare one, whose module is loaded where a document may be its own."""
 
-    return torchtune.recognise(keys, block)
+    def its() -> ModuleType:
+        return import_module(f"stablint.dialect.{module}")
 
+    def recognise(keys: frozenset[str], block: Block) -> int:
+        return int(its().recognise(keys, block)) if may(keys, block) else 0
 
-def _lower_torchtune(block: Block) -> Fragment:
-    from stablint.dialect import torchtune
+    def lower(block: Block) -> Fragment:
+        found: Fragment = its().lower(block)
+        return found
 
-    return torchtune.lower(block)
-
-
-def _litgpt(keys: frozenset[str], block: Block) -> int:
-    if "train" not in keys:
-        return 0
-    from stablint.dialect import litgpt
-
-    return litgpt.recognise(keys, block)
+    return Dialect(recognise, lower)
 
 
-def _lower_litgpt(block: Block) -> Fragment:
-    from stablint.dialect import litgpt
-
-    return litgpt.lower(block)
-
-
-def _own(keys: frozenset[str], block: Block) -> int:
-    """What no library's file is may be one for a program of its own."""
-    if keys.isdisjoint(_RATES) and not any(type(entry.value) is Mapping for entry in block.mapping.entries):
-        return 0
-    from stablint.dialect import own
-
-    return own.recognise(keys, block)
+def _names_a_component(keys: frozenset[str], block: Block) -> bool:
+    entries = block.mapping.entries
+    return any(type(one.value) is Mapping and one.value.get("_component_") is not None for one in entries)
 
 
-def _lower_own(block: Block) -> Fragment:
-    from stablint.dialect import own
+def _is_table_of_tables(keys: frozenset[str], block: Block) -> bool:
+    return block.document.format == "json" and all(type(one.value) is Mapping for one in block.mapping.entries)
 
-    return own.lower(block)
+
+def _has_a_rate_or_sections(keys: frozenset[str], block: Block) -> bool:
+    return not keys.isdisjoint(_RATES) or any(type(one.value) is Mapping for one in block.mapping.entries)
 
 
 _RATES = frozenset({"lr", "learning_rate", "max_lr", "base_lr", "peak_lr"})
-
-
-def _verl(keys: frozenset[str], block: Block) -> int:
-    if "actor_rollout_ref" not in keys and not ("trainer" in keys and "optim" in keys):
-        return 0
-    from stablint.dialect import verl
-
-    return verl.recognise(keys, block)
-
-
-def _lower_verl(block: Block) -> Fragment:
-    from stablint.dialect import verl
-
-    return verl.lower(block)
-
-
-def _llamafactory_data(keys: frozenset[str], block: Block) -> int:
-    """LLaMA-Factory's table of data sets is JSON alone, and holds nothing but tables."""
-    if block.document.format != "json" or any(type(entry.value) is not Mapping for entry in block.mapping.entries):
-        return 0
-    from stablint.dialect import llamafactory_data
-
-    return llamafactory_data.recognise(keys, block)
-
-
-def _lower_llamafactory_data(block: Block) -> Fragment:
-    from stablint.dialect import llamafactory_data
-
-    return llamafactory_data.lower(block)
 
 
 # Documents with keys. `trl` is lowered by huggingface.py, which tells the two apart by their keys.
@@ -110,14 +69,14 @@ DOCUMENTS: dict[str, Dialect] = {
     "deepspeed": Dialect(deepspeed.recognise, deepspeed.lower),
     "axolotl": Dialect(axolotl.recognise, axolotl.lower),
     "llamafactory": Dialect(llamafactory.recognise, llamafactory.lower),
-    "torchtune": Dialect(_torchtune, _lower_torchtune),
-    "litgpt": Dialect(_litgpt, _lower_litgpt),
+    "torchtune": _late("torchtune", _names_a_component),
+    "litgpt": _late("litgpt", lambda keys, _: "train" in keys),
     "ms-swift": Dialect(swift.recognise, swift.lower),
     "fsdp": Dialect(fsdp.recognise, fsdp.lower),
     "hf-args": Dialect(huggingface.recognise, huggingface.lower),
-    "verl": Dialect(_verl, _lower_verl),
-    "llamafactory-data": Dialect(_llamafactory_data, _lower_llamafactory_data),
-    "own": Dialect(_own, _lower_own),
+    "verl": _late("verl", lambda keys, _: "actor_rollout_ref" in keys or {"trainer", "optim"} <= keys),
+    "llamafactory-data": _late("llamafactory_data", _is_table_of_tables),
+    "own": _late("own", _has_a_rate_or_sections),  # what no library's file is may be one for a program of its own
 }
 _HF = DOCUMENTS["hf-args"]
 NAMES = (*DOCUMENTS, "trl", "xtuner", "python", "notebook", "shell")
@@ -159,12 +118,6 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
     return ()
 
 
-# Frameworks of which it is known which keys they take (dialect/unread.py).
-_KEYS_KNOWN = frozenset(
-    {"llamafactory", "axolotl", "ms-swift", "accelerate", "openrlhf", "trl", "torchtune", "litgpt", "verl"}
-)
-
-
 def _constants(document: Document) -> tuple[Fragment, ...]:
     from stablint.dialect import constants
 
@@ -178,7 +131,7 @@ def _with_unread(fragment: Fragment) -> Fragment:
         keys = frozenset([entry.key for entry in fragment.block.mapping.entries])
         if not misspelled(keys) and not (fragment.dialect == "trl" and of_others(keys)):
             return fragment
-    elif fragment.dialect not in _KEYS_KNOWN:
+    elif fragment.dialect != "accelerate" and not framework(fragment.dialect).readers:
         return fragment
     from stablint.dialect import unread
 

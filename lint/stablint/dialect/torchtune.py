@@ -106,7 +106,7 @@ def lower(block: Block, layer: str = "file") -> Fragment:
     )  # fmt: skip
 
 
-def lower_flags(block: Block, layer: str = "flags") -> Fragment:
+def lower_flags(block: Block, layer: str = "flags", command: str = "") -> Fragment:
     """`tune run RECIPE --config FILE key=value …`: what stands behind the file overrides its keys, by dotted names."""
     node = block.mapping.get("config")
     words = [item for item in (node.items if isinstance(node, Sequence) else (node,)) if isinstance(item, Scalar)]

@@ -9,21 +9,20 @@ from stablint.dialect.fragment import Block, Fragment, Row, spelled, statement
 from stablint.dialect.misspelled import misspelled, of_others
 from stablint.run.accepted import Reader, reader
 from stablint.run.fact import Explicit, Statement
+from stablint.run.framework import framework
 from stablint.run.names import known_key
 from stablint.source.tree import Entry, Mapping, Scalar, Sequence
 
-# Dialect → who reads its files: a key that any of them takes is taken.
-READERS = {
-    "llamafactory": ("llamafactory.train", "llamafactory.infer"),
-    "axolotl": ("axolotl.config",),
-    "ms-swift": ("ms-swift.train", "ms-swift.megatron", "ms-swift.other"),
-    "accelerate": ("accelerate.ClusterConfig", "accelerate.SageMakerConfig"),
-    "openrlhf": (),  # the command that is named
-    "trl": (),
-    "torchtune": ("torchtune.components",),
-    "verl": (),
-    "litgpt": ("litgpt.finetune_lora", "litgpt.finetune_full", "litgpt.finetune_adapter", "litgpt.finetune_adapter_v2", "litgpt.pretrain"),
-}  # fmt: skip
+_ACCELERATE = ("accelerate.ClusterConfig", "accelerate.SageMakerConfig")
+
+
+def readers(dialect: str) -> tuple[str, ...]:
+    """Who reads its files: a key that any of them takes is taken. None where the command that is named says it."""
+    found = _ACCELERATE if dialect == "accelerate" else framework(dialect).readers
+    return () if found == BY_COMMAND else found
+
+
+BY_COMMAND = ("by command",)
 # Arguments that LLaMA-Factory reads with a class of another package (USE_MCA), of which nothing is known here.
 _OTHER_ARGUMENTS = frozenset(
     {"tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size", "sequence_parallel"}
@@ -82,7 +81,9 @@ def readers_of(fragment: Fragment) -> tuple[str, ...]:
     if dialect == "verl":
         module = block.name.partition(" ")[0].rpartition(".")[2]
         return (f"verl.{module}",) if reader(f"verl.{module}") is not None else ("verl.main_ppo",)
-    names = READERS.get(dialect, ()) or (_commands(dialect, block.name) if dialect in READERS else ())
+    names = readers(dialect)
+    if framework(dialect).readers == BY_COMMAND:
+        names = _commands(dialect, block.name)
     if dialect == "litgpt" and block.kind == "flags":
         names = _litgpt_command(block.name) or names
     if dialect == "ms-swift" and block.kind == "flags":
@@ -153,7 +154,7 @@ def _litgpt_command(words: str) -> tuple[str, ...]:
     """`litgpt finetune` is a shorter name of `litgpt finetune_lora`."""
     command = (*words.split()[1:2], "")[0]
     name = f"litgpt.{'finetune_lora' if command == 'finetune' else command}"
-    return (name,) if name in READERS["litgpt"] else ()
+    return (name,) if name in readers("litgpt") else ()
 
 
 def _swift_command(words: str) -> tuple[str, ...]:

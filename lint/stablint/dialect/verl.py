@@ -92,7 +92,7 @@ def entry(words: tuple[str, ...]) -> str:
     return module or ("verl" if any(word.lstrip("+").startswith("actor_rollout_ref.") for word in words) else "")
 
 
-def lower(block: Block, layer: str = "file") -> Fragment:
+def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     """A file with its sections, or the overrides of a command: only what they say is known."""
     whole = _starts_its_own(block)
     if block.kind == "flags" and isinstance(block.origin, Command):

@@ -19,6 +19,7 @@ from stablint.dialect import (
 )
 from stablint.dialect.fragment import Block, Row, Rows, spelled
 from stablint.record import NamedTuple
+from stablint.run.framework import framework
 from stablint.source.tree import Document, Mapping, Module, Script
 
 
@@ -62,18 +63,13 @@ WORDS: dict[str, Words] = {
 # A file that somebody names is read by whoever names it, whatever else its keys look like.
 _BY_LAYER = {"deepspeed-file": "deepspeed", "accelerate-file": "accelerate", "adapter-file": "peft"}
 _LAUNCHER = Words({}, accelerate.flag_row, None)
-# Rarer ones, which take nothing that their table does not say: their modules are loaded where such a text was met.
-_RARE = {
-    "openrlhf": "stablint.dialect.openrlhf", "deepspeed-chat": "stablint.dialect.deepspeed_chat", "litgpt": "stablint.dialect.litgpt",
-    "xtuner": "stablint.dialect.xtuner", "verl": "stablint.dialect.verl",
-    "llama-cookbook": "stablint.dialect.llama_cookbook",
-}  # fmt: skip
 
 
 def words_of(dialect: str) -> Words | None:
-    if dialect in _RARE:
-        return Words(import_module(_RARE[dialect]).ROWS)
-    return WORDS.get(dialect)
+    """Frameworks without an entry take nothing that their table does not say; their modules are loaded where such a text was met."""
+    found = WORDS.get(dialect)
+    module = framework(dialect).module
+    return Words(import_module(f"stablint.dialect.{module}").ROWS) if found is None and module else found
 
 
 def words(document: Document, layer: str, number: int, dialects: tuple[str, ...]) -> Words | None:
@@ -115,10 +111,9 @@ def _of_generation(dialect: str, keys: frozenset[str], *, flags: bool = False) -
 
         own = scripts.script(keys, flags=flags)
         return known._replace(rows=own.rows) if own is not None else known
-    if dialect in ("ms-swift", "openrlhf"):
-        rows = import_module("stablint.dialect." + ("swift" if dialect == "ms-swift" else dialect)).rows_for(keys)
-        return known._replace(rows=rows)
-    return known
+    module = framework(dialect).module
+    choose = getattr(import_module(f"stablint.dialect.{module}"), "rows_for", None) if module else None
+    return known._replace(rows=choose(keys)) if choose is not None else known
 
 
 def _recognised(block: Block) -> str:

@@ -275,7 +275,7 @@ def _at(block: Block, node: Node, fact: str, value: object) -> Statement:
     return statement(block, entry, ("param_scheduler",), Row("param_scheduler", fact), "file")
 
 
-def lower_flags(block: Block, layer: str = "flags") -> Fragment:
+def lower_flags(block: Block, layer: str = "flags", command: str = "") -> Fragment:
     """`xtuner train CONFIG --deepspeed NAME`: the config joins by its path; names of DeepSpeed files that it ships are known (knowledge/shipped.yaml)."""
     rows = {"deepspeed": Row("deepspeed", "training.deepspeed", "text"), "work_dir": Row("work_dir", "training.output_dir", "text"),
             "seed": Row("seed", "training.seed")}  # fmt: skip

@@ -49,7 +49,13 @@ class Framework(NamedTuple):
     # whose words they are
     library: bool = False  # programs of anybody's import it: settings in its words need not be read by it
     patches: tuple[str, ...] = ()  # frameworks whose classes are its own once it is imported
-    commands: tuple[str, ...] = ()  # its own, by the first word
+    module: str = ""  # of `dialect/`, which reads its files and flags
+    commands: dict[str, list[str]] | None = (
+        None  # its own by the first word, with the second words that train; none where all do
+    )
+    started_as: tuple[str, ...] = ()  # how the modules and scripts that are its entry points begin
+    told_by_words: tuple[str, ...] = ()  # words of a command by which its module may know more: it is asked
+    told_by_flags: tuple[str, ...] = ()  # flags of which any tells it, or lets its module be asked
     packages: tuple[str, ...] = ()  # what its own code is imported as
     declares: bool = False  # its classes and parsers have an argument for each key of its files
     own_command: bool = (
@@ -59,6 +65,9 @@ class Framework(NamedTuple):
         False  # its files have names of their own throughout: they tell nothing of the libraries' releases
     )
     one_text: bool = False  # adapter and quantisation stand in the same text as everything else
+    readers: tuple[
+        str, ...
+    ] = ()  # which keys it takes (run/accepted.py): a key that any of them takes; `by command`: the one that is named
     arguments: str = ""  # the reader of its subclass of TrainingArguments
     takes: tuple[str, ...] = ()  # arguments that its copies of the libraries' classes take beside theirs
     hands_on_trainer_arguments: bool = (
@@ -123,6 +132,11 @@ def framework(name: str) -> Framework:
         found = Framework(**{**row, **lists, **parts})
         _records[name] = found
     return found
+
+
+def records() -> dict[str, Framework]:
+    """All of them, by name."""
+    return {name: framework(name) for name in knowledge.load("frameworks")}
 
 
 def packages() -> tuple[str, ...]:
