@@ -67,6 +67,8 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
         # an adapter that was made frozen stays so, and the base with it
         known = unless(unseen(document, module, (model, callbacks), trainer), True)
         yield _done(document, "leaves_frozen", known, trainer)
+    if isinstance(model, Scalar) and isinstance(model.value, str) and _is_text(document, model):
+        yield _done(document, "model_by_name", True, trainer)
     trains = [call for call in calls(module, "train") if is_call(call.receiver, trainer)]
     if trains and not any(call.arguments.entries or call.arguments.open or call.positional for call in trains):
         first = trains[0]
