@@ -444,6 +444,20 @@ _PLAIN = frozenset(
 )
 
 
+# `model.state_dict = (lambda self, *_, **__: get_peft_model_state_dict(self, old_state_dict())).__get__(…)`, of the first LoRA scripts.
+_PICKED = re.compile(
+    r"^[ \t]*\w{1,40}\.state_dict[ \t]{0,8}=[ \t]{0,8}\(?\s{0,80}lambda\b[^=:\n]{0,80}:\s{0,80}get_peft_model_state_dict\(",
+    re.MULTILINE,
+)
+
+
+def _picked(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """The model's state is replaced by the adapter's part of it, which PEFT picks once more when it saves."""
+    found = seen_in(_PICKED, document)
+    if found is not None:
+        yield stated(document, "launch.shows.adapter_state_picked", True, "state_dict", found.start(), found.end() - 1)
+
+
 def _evaluates_apart(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """It evaluates by a call of its own: what the trainer does between its steps is another thing in places."""
     for one in (*calls(module, "evaluate"), *calls(module, "predict")):
@@ -473,6 +487,7 @@ _OBSERVED = (
     _decoded,
     _labels,
     _generated,
+    _picked,
     _markers,
 )
 
