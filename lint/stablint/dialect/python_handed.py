@@ -305,6 +305,67 @@ def _columns(document: Document, module: Module, trainer: Call) -> Iterator[Stat
         yield _called(document, "first_column", names[0], rows)
 
 
+_INDENT = re.compile(r"[ \t]*")
+
+
+def _collator_reads(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """The columns that the program's own collator takes out of each row."""
+    rows = _functions(document, module, trainer.arguments.get("data_collator"))
+    if not rows or not rows[0].parameters:
+        return
+    function, text = rows[0], document.text.text
+    if text[function.start - 4 : function.start] != "def ":  # in a notebook the text is escaped
+        return
+    body = _body(text, function.start)
+    several = re.escape(function.parameters[0])
+    looped = re.findall(
+        rf"\bfor[ \t]+(?:\w{{1,40}}[ \t]*,[ \t]*)?(\w{{1,40}})[ \t]+in[ \t]+(?:enumerate\()?{several}\b", body
+    )
+    each = "|".join(sorted({re.escape(name) for name in looped}) or [rf"{several}\[0\]"])
+    names = sorted(set(re.findall(rf"\b(?:{each})\[[\"'](\w{{1,40}})[\"']\]", body)))
+    if names:
+        yield stated(document, "launch.shows.collator_reads", names, function.name, function.start, function.end)
+
+
+def _body(text: str, start: int) -> str:
+    """The lines of a function, by their indentation; `start`: of its name."""
+    line = text.rfind("\n", 0, start) + 1
+    depth = len(_INDENT.match(text, line)[0])  # type: ignore[index]
+    lines = text[line:].split("\n")
+    for number, one in enumerate(lines[1:], 1):
+        if one.strip() and len(one) - len(one.lstrip()) <= depth and not one.lstrip().startswith(")"):
+            return "\n".join(lines[:number])
+    return "\n".join(lines)
+
+
+# Any word of a token to pad with: it is set, added, or the tokenizer comes from somebody who does it.
+_PAD_SAID = re.compile(
+    r"pad_token|add_special_tokens|add_tokens|get_chat_template|setup_chat_format|FastLanguageModel|Processor"
+)
+_PADDING_ASKED = re.compile(r"\bpadding[ \t]{0,4}=[ \t]{0,4}(?:True\b|[\"'](?:max_length|longest)[\"'])")
+_PADS = frozenset(
+    {
+        "DataCollatorForLanguageModeling",
+        "DataCollatorWithPadding",
+        "DataCollatorForSeq2Seq",
+        "DataCollatorForTokenClassification",
+    }
+)
+
+
+def _padded(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """What pads the rows of a program that says nowhere with which token."""
+    if seen_in(_PAD_SAID, document) or unseen(document, module, (), called="tokenizer|tokeniser") is not None:
+        return
+    collator = trainer.arguments.get("data_collator")
+    if isinstance(collator, Call) and not collator.local and last_word(collator.name) in _PADS:
+        yield _called(document, "pads_unsaid", last_word(collator.name), collator)
+        return
+    asked = seen_in(_PADDING_ASKED, document)
+    if asked is not None:
+        yield stated(document, "launch.shows.pads_unsaid", "tokenizer", "padding", asked.start(), asked.end())
+
+
 # Rows of one length, or padded ones.
 _EVEN = re.compile(r"padding|\.pad\(|group_texts|block_size|chunk|packing|concatenate|pad_sequence|pad_to")
 
@@ -483,6 +544,8 @@ _OBSERVED = (
     _of_sentences,
     _bare_model,
     _columns,
+    _collator_reads,
+    _padded,
     _batches,
     _decoded,
     _labels,
