@@ -35,6 +35,7 @@ _ROWS = (
     ("enable_activation_checkpointing", "training.gradient_checkpointing", "flag"),
     ("compile", "training.torch_compile", "flag"),
     ("optimizer_in_bwd", "training.optimizer_in_bwd", "flag"),
+    ("resume_from_checkpoint", "training.resume_from_checkpoint", "flag"),
     ("enable_activation_offloading", "training.enable_activation_offloading", "flag"),
     ("tensor_parallel_dim", "training.tensor_parallel_dim", "plain"),
     ("optimizer.fused", "training.optimizer_fused", "flag"),
