@@ -425,3 +425,54 @@ def test_the_questions_of_the_page_have_these_answers(tmp_path: Path, capsys: An
         low, high = data["range_gib"]
         shown = f"{data['verdict'].replace('-', ' ')}, {data['peak_gib']:.1f} ({low:.1f} to {high:.1f})"
         assert shown == answered, question
+
+
+MIXTURE = TRL.format(model="Qwen/Qwen3-30B-A3B", batch=1, length=2048, more="{more}")
+# Adapters, and the verdict or the reason on one H200.
+ROUTED = [
+    ('use_peft: true\nlora_target_modules: [q_proj, v_proj]\n', "fits"),
+    (LORA, "which of them bear an adapter"),
+    ('use_peft: true\nload_in_4bit: true\nlora_target_modules: [q_proj]\n', "which of their weights are quantised"),
+    ("", "does-not-fit"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "said"), ROUTED)
+def test_experts_are_counted_where_it_is_known_what_is_done_to_them(tmp_path: Path, more: str, said: str) -> None:
+    found = told(tmp_path, MIXTURE.format(more=more), "H200")
+    assert said == found.verdict or said in found.why
+    if said == "fits":
+        assert gib(found, "weights") == pytest.approx(30532122624 * 2 / GIB, rel=0.001)
+
+
+def test_a_row_that_several_cards_share_is_a_part_of_it_on_each(tmp_path: Path) -> None:
+    """ms-swift's sequence parallelism: tokens, and with them activations and logits."""
+    text = "swift sft --model Qwen/Qwen2.5-7B-Instruct --tuner_type lora --torch_dtype bfloat16 --dataset x --max_length 32768 {more}\n"
+    sizes = []
+    for more in ("", "--sequence_parallel_size 4"):
+        texts = {"run.sh": "NPROC_PER_NODE=8 " + text.format(more=more + " --per_device_train_batch_size 1")}
+        one = answer(world(tmp_path, texts, gpus=["A100-80GB x8"]), "A100-80GB x8")
+        assert one.estimate is not None, one.why
+        sizes.append(one.estimate.parts[MOMENTS[1]]["logits"])
+    assert sizes[0] == pytest.approx(4 * sizes[1], rel=0.01)
+
+
+def test_states_that_exceed_the_card_are_enough_where_the_dimensions_are_not_known(tmp_path: Path) -> None:
+    """LlamaFactory 313: plain data parallelism keeps all states of 7B parameters on each V100."""
+    line = (
+        "accelerate launch --multi_gpu --num_processes 8 src/train_bash.py --stage sft --do_train --model_name_or_path baichuan-inc/Baichuan-7B "
+        "--template default --dataset ours --finetuning_type full --output_dir out --learning_rate 5e-6 --per_device_train_batch_size 1 --fp16\n"
+    )
+    found = answer(world(tmp_path, {"go.sh": line}, gpus=["V100-32GB x8"]), "V100-32GB x8")
+    assert found.estimate is None and found.verdict == "does-not-fit"
+
+
+def test_a_program_is_taken_for_what_it_is_called_after(tmp_path: Path) -> None:
+    """Pairs and a copy to compare with, and it is said to be a guess."""
+    texts = {
+        "config.yaml": TRL.format(model="Qwen/Qwen2.5-7B", batch=1, length=1024, more="max_prompt_length: 512\n"),
+        "train.sh": "python scripts/run_dpo.py config.yaml\n",
+    }
+    one = answer(world(tmp_path, texts, gpus=["H200"], releases=[OLD]), "H200")
+    assert one.reading is not None and one.reading.plan.reference and one.reading.plan.rows == 2
+    assert one.reading.is_guessed and any("after the program's name" in word for word in one.reading.assumptions)

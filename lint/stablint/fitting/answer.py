@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from stablint import knowledge
-from stablint.fitting.reading import GIB, Reading, Unanswerable, least_usable, read, usable
+from stablint.fitting.reading import GIB, Reading, Unanswerable, is_divided, least_usable, read, usable
 from stablint.language import gettext
 from stablint.memory.plan import Range
 from stablint.memory.predict import Estimate, predict
 from stablint.run.derived_memory import offloads
-from stablint.run.fact import is_unknown
 from stablint.run.world import World
 
 FITS, TIGHT, NOT, UNKNOWN = "fits", "tight", "does-not-fit", "unknown"
@@ -135,8 +134,12 @@ def _by_weights(world: World, room: float | None) -> str:
         return UNKNOWN
     # DeepSpeed casts the whole module before it comes onto the card.
     weights = world.value("derived.weights_half_per_card_gib" if cast else "derived.weights_per_card_gib")
-    sure = room is not None and not is_unknown(weights) and isinstance(weights, float)
-    return NOT if sure and room is not None and weights > room else UNKNOWN
+    least = weights if isinstance(weights, float) else 0.0
+    if not is_divided(world):
+        states = world.fact("derived.training_state_gib")
+        if isinstance(states.value, float) and not states.presumed:
+            least = max(least, states.value)
+    return NOT if room is not None and least > room else UNKNOWN
 
 
 def decides(told: Told) -> str:

@@ -39,7 +39,12 @@ _NEAREST = dict.fromkeys(
 )
 _WRAPPED = ("wrapped",)  # rows cut anywhere, a batch of which stays a batch
 _SEEING = ("gemma3", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "mistral3", "llava")
-_PARALLEL = ("tensor_parallel_size", "sequence_parallel_size", "context_parallel_size", "pipeline_parallel_size", "parallelism_config", "tp_size")  # fmt: skip
+_PARALLEL = (
+    "tensor_parallel_size", "pipeline_parallel_size", "parallelism_config", "tp_size", "tensor_parallel_dim", "context_parallel_dim",
+    "tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size",
+)  # fmt: skip
+# Over how many cards a row is divided: its tokens, and what is kept of them (ring attention and Ulysses both).
+_SEQUENCE = ("training.sequence_parallel_size", "training.context_parallel_size", "training.sequence_parallel_degree")
 # CUDA, its kernels and the libraries' workspaces: 0.4 to 0.8 GiB of context alone, 1.4 in Unsloth's estimator, 1 to 2 GB with the first
 # allocations (accelerate's guide on the memory of training), 2.4 where published figures are read from outside.
 _CONTEXT = Range(0.4 * GIB, 0.8 * GIB, 1.6 * GIB)
@@ -52,6 +57,9 @@ _APART, _APART_EXPANDABLE = Range(0.0, 1.0, 1.0), Range(0.0, 0.0, 1.0)
 # Seen before the first step: 5% above the arithmetic at least in 21 notebooks that print it.
 _LOADING = Range(0.0, 0.0, 0.05)
 _UNTRACED = Range(0.8, 1.0, 1.25)
+# What several experts a token keep, against one feed-forward network of the width that the model's configuration states: 1.6 and 1.9 times in traces
+# of Mixtral and Qwen3-MoE, more where many narrow experts are chosen.
+_ROUTED = Range(1.0, 1.7, 4.0)
 # transformers gives embeddings states in 32 bits beside an 8-bit Adam (5.17.0 trainer.py, register_module_override), and its Adafactor keeps two
 # float32 copies of the parameter that it updates (optimization.py, Adafactor.step).
 # Bytes a trained parameter: states in half precision, states in float32, widths of the parameter for a moment (torch.optim's foreach
@@ -109,7 +117,7 @@ def read(w: World) -> list[Reading]:
             )
         )
     kind = w.value("model.type")
-    type_, factor = _traced(kind if isinstance(kind, str) else "", assumed)
+    type_, factor = _traced(kind if isinstance(kind, str) else "", assumed, w.value("model.is_moe") is True)
     weights = _weights(w, method, assumed)
     compute = w.value("derived.compute_dtype")
     own = w.framework.rollout
@@ -128,6 +136,14 @@ def read(w: World) -> list[Reading]:
                 "{objective}: models that judge the answers lie beside the trained one, and are not counted yet"
             ).format(objective=objective)
         )
+    purpose = w.stated("launch.purpose")
+    if is_unknown(objective) and purpose in (*_PAIRS, *_REFERENCE):
+        objective = purpose
+        assumed.append(
+            Guess(
+                gettext("the objective is taken to be {objective}, after the program's name").format(objective=purpose)
+            )
+        )
     if is_unknown(objective):
         assumed.append(
             Guess(
@@ -136,8 +152,8 @@ def read(w: World) -> list[Reading]:
                 )
             )
         )
-    divided = next((name for name in _PARALLEL if w.stated(f"training.{name}") not in (ABSENT, None, 1)), None)
-    if divided is not None:
+    divided = is_divided(w)
+    if divided:
         raise Unanswerable(
             gettext("work divided within a row or a layer (training.{divided}) is not counted yet").format(
                 divided=divided
@@ -148,6 +164,10 @@ def read(w: World) -> list[Reading]:
         (length, scored), filled = _said(rollout.lengths, w, assumed), False
     else:
         length, filled = _length(w, assumed)
+    ways = next((value for name in _SEQUENCE if _is_size(value := w.stated(name)) and value > 1), 1)
+    if ways > 1:
+        length = Range(*(end / ways for end in length))
+        assumed.append(gettext("each row is divided over {ways} cards, its logits too").format(ways=ways))
     loss, rows, older = _loss(w, assumed)
     attention = w.value("model.attn_implementation")
     eager = attention == "eager"
@@ -229,6 +249,11 @@ def _said(ask: Callable[..., Any], *words: Any) -> Any:
         raise Unanswerable(str(error)) from None
 
 
+def is_divided(w: World) -> str:
+    """The setting that divides layers or matrices between cards; empty where nothing does."""
+    return next((name for name in _PARALLEL if w.stated(f"training.{name}") not in (ABSENT, None, 1)), "")
+
+
 def _checkpointed(w: World, assumed: list[str]) -> bool:
     value = w.value("derived.checkpointing")
     if isinstance(value, bool):
@@ -265,7 +290,7 @@ def _started(plan: Plan, sharding: Sharding) -> Plan:
 
 def _shape(w: World) -> tuple[Shape, int, int]:
     if w.value("model.is_moe") is True:
-        raise Unanswerable(gettext("a model of experts: what its router sends where is not counted yet"))
+        _experts(w)
     names = ("parameters", "layers", "hidden", "intermediate", "heads", "kv_heads", "vocab")
     values = {name: w.value(f"model.{name}") for name in names}
     if is_unknown(values["kv_heads"]):
@@ -286,18 +311,37 @@ def _shape(w: World) -> tuple[Shape, int, int]:
     return shape, values["heads"], values["kv_heads"]
 
 
+def _experts(w: World) -> None:
+    """Raises Unanswerable where it is not known which of the experts' weights are quantised, or bear an adapter: releases keep them as linear
+    layers, one an expert, or as one parameter, which bitsandbytes and adapters on linear layers pass by."""
+    if w.value("derived.weights_dtype") in ("4bit", "8bit"):
+        raise Unanswerable(gettext("a model of experts: which of their weights are quantised depends on the release"))
+    named = w.value("lora.target_modules")
+    if w.value("derived.method") != "full" and not (isinstance(named, list) and set(map(str, named)) <= _ATTENTION):
+        raise Unanswerable(gettext("a model of experts: which of them bear an adapter depends on the release"))
+
+
 def _is_size(value: Any) -> bool:
     """Whether it is a number of things that a run could have."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _LARGEST
 
 
-def _traced(kind: str, assumed: list[str]) -> tuple[str, Range]:
+def _traced(kind: str, assumed: list[str], experts: bool) -> tuple[str, Range]:
     types = knowledge.load("memory/types")
     name = kind if kind in types else _SAME.get(kind, "")
     if kind in _SEEING:
         assumed.append(Guess(gettext("images are not counted: their tokens and the vision tower come on top")))
     if name in types:
         return name, sure(1.0)
+    if experts:
+        assumed.append(
+            Guess(
+                gettext("experts: activations of a dense model of this width, {low} to {high} times").format(
+                    low=f"{_ROUTED.low:g}", high=f"{_ROUTED.high:g}"
+                )
+            )
+        )
+        return "llama", _ROUTED
     near = _NEAREST.get(kind, "llama")
     assumed.append(
         gettext("activations of {kind} were not traced: those of {near}, 0.8 to 1.25 times").format(
