@@ -82,6 +82,9 @@ READS: list[tuple[str, Any, Any]] = [
     ("attention", "auto", None),  # the library's choice
     ("types", [{"path": "a", "type": "alpaca"}, {"path": "b"}, "c", {"type": {"field": 1}}], ["alpaca"]),
     ("types", "alpaca", "alpaca"),
+    ("unformatted", [{"type": {"field_prompt": "q", "field_chosen": "chosen"}}, "c", {"type": "a"}], ["q"]),
+    ("unformatted", [{"type": {"field_prompt": "q", "prompt_format": "{prompt}"}}], []),
+    ("unformatted", "alpaca", "alpaca"),
     ("inverse", "true", False),
     ("inverse", False, True),
     ("inverse", "sometimes", "sometimes"),
@@ -186,7 +189,7 @@ WRITES: list[tuple[str, Any, Any, Any]] = [
 # Codec, value, what stands there now: it cannot be said.
 UNSAYABLE: list[tuple[str, Any, Any]] = [
     ("targets", "all-linear", ["q_proj"]), ("is-4", False, 4), ("is-8", False, 8), ("offload", "nvme", True), ("flash", "sdpa", True),
-    ("inverse", None, True), ("attention", "flex", "fa2"), ("four-bits", 8, True), ("types", ["alpaca"], ["sharegpt"]),
+    ("inverse", None, True), ("attention", "flex", "fa2"), ("four-bits", 8, True), ("types", ["alpaca"], ["sharegpt"]), ("unformatted", ["q"], []),
     ("swift-dtype", "float64", "fp16"), ("first", 0.8, "0.9,0.95"), ("second", 0.8, [0.9]), ("is-4", 1, 4),
 ]  # fmt: skip
 

@@ -110,6 +110,7 @@ MEANINGS = {
     "swift-dtype": [("bf16", "bfloat16"), ("fp16", "float16"), ("fp32", "float32")],
     "prefix": [(128, "PREFIX_ENCODER"), (64, "PREFIX_ENCODER")],
     "types": [([{"type": "alpaca"}], ["alpaca"]), ([{"type": "a"}, {"path": "b"}], ["a"])],
+    "unformatted": [([{"type": {"field_prompt": "q"}}], ["q"]), ([{"type": "a"}], [])],
 }
 ENTRIES = [
     (name, key, row)

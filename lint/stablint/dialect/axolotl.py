@@ -68,7 +68,11 @@ ROWS: dict[str, Row | tuple[Row, ...]] = {
     **{key: Row(key, fact, codec) for key, fact, codec in _OWN},
     # Some of its checks look for the key at the top alone, before the one of `fsdp_config` is moved there.
     "fsdp_version": (Row("fsdp_version", "fsdp.version"), Row("fsdp_version", "training.fsdp_version")),
-    "datasets": (Row("datasets", "data.dataset"), Row("datasets", "data.dataset_types", "types")),
+    "datasets": (
+        Row("datasets", "data.dataset"),
+        Row("datasets", "data.dataset_types", "types"),
+        Row("datasets", "data.fields_without_format", "unformatted"),
+    ),
 }
 
 _TELLING = frozenset(

@@ -167,6 +167,22 @@ def read_types(raw: Any) -> Any:
     return [item["type"] for item in raw if isinstance(item, dict) and isinstance(item.get("type"), str)]
 
 
+def read_unformatted(raw: Any) -> Any:
+    """The columns that a type of axolotl's preference sets calls by names of its own and gives no format to."""
+    if not isinstance(raw, list):
+        return raw
+    kinds = [item.get("type") for item in raw if isinstance(item, dict)]
+    return [
+        kind[f"field_{name}"]
+        for kind in kinds
+        if isinstance(kind, dict)
+        for name in ("prompt", "chosen", "rejected")
+        if isinstance(kind.get(f"field_{name}"), str)
+        and kind[f"field_{name}"] != name
+        and not kind.get(f"{name}_format")
+    ]
+
+
 def read_inverse(raw: Any) -> Any:
     """`disable_x: true` is x: false."""
     value = read_flag(raw)
@@ -237,6 +253,7 @@ CODECS: dict[str, Read] = {
     "offload": read_offload, "flash": read_flash, "first": read_first, "second": read_second,
     "four-bits": read_four_bits, "flash-word": read_flash_word, "swift-dtype": read_swift_dtype, "swift-init": read_swift_init,
     "attention": read_attention, "inverse": read_inverse, "types": read_types, "prefix": read_prefix,
+    "unformatted": read_unformatted,
 }  # fmt: skip
 
 
@@ -291,6 +308,7 @@ WRITERS: dict[str, Write] = {
     "inverse": _only((True, False), (False, True)), "types": lambda value, old: _no_pair("it is part of each data set"),
     "attention": _only(("flash_attention_2", "fa2"), ("flash_attention_3", "fa3"), ("eager", "disabled"), ("sdpa", "sdpa")),
     "prefix": lambda value, old: _no_pair("its length is a choice of its own"),
+    "unformatted": lambda value, old: _no_pair("it is part of each data set"),
     "four-bits": _only((4, True), (None, False)),
     "flash-word": lambda value, old: "flash_attn" if value == "flash_attention_2" else value,
     "swift-dtype": _only(("bfloat16", "bf16"), ("float16", "fp16"), ("float32", "fp32")),
