@@ -29,6 +29,9 @@ RUNS: list[tuple[str, dict[str, str], bool]] = [
     ("a script trains and evaluates", {"run.sh": SCRIPT + " --do_train --do_eval --train_file rows.json\n"}, True),
     ("a script evaluates", {"run.sh": SCRIPT + " --do_eval\n"}, False),
     ("a script is told not to train", {"run.sh": SCRIPT + " --do_train False --do_eval\n"}, False),
+    ("no epochs measure the base model", {"train.py": PROGRAM.format(said="num_train_epochs=0")}, False),
+    ("a number of steps goes before no epochs", {"train.py": PROGRAM.format(said="num_train_epochs=0, max_steps=100")}, True),
+    ("half an epoch trains", {"train.py": PROGRAM.format(said="num_train_epochs=0.5")}, True),
     ("the Trainer does not read do_eval", {"train.py": PROGRAM.format(said="do_eval=True")}, True),
     ("nor do_train", {"train.py": PROGRAM.format(said="do_train=False")}, True),
 ]  # fmt: skip

@@ -351,11 +351,20 @@ def trains(w: World) -> Answer:
         if w.stated("launch.trains") is False:
             return Answer(False, names)
         return Answer(Unknown("what is set is an evaluation's alone"), names)
+    if other is None and _takes_no_step(w):
+        return Answer(False, ("training.num_train_epochs", "training.max_steps"))
     if other is None:
         return Answer(True, ("training.do_train",))
     if w.framework.trains_on_request:
         return Answer(False, ("training.do_train", other))
     return Answer(Unknown("whether it trains without `do_train` is the program's to say"), ("training.do_train", other))
+
+
+def _takes_no_step(w: World) -> bool:
+    """No epochs, and no number of steps that goes before them: a base model is measured with the settings of the others."""
+    steps = w.stated("training.max_steps")
+    none = steps is ABSENT or (isinstance(steps, int) and steps <= 0)
+    return w.stated("training.num_train_epochs") == 0 and none
 
 
 def evaluates_apart(w: World) -> Answer:
