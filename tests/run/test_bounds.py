@@ -45,6 +45,37 @@ def test_a_name_that_the_framework_still_has_is_not_called_gone(tmp_path: Path) 
     assert not [d for d in found.report.diagnostics if d.code == "V101"]
 
 
+RECIPE = """model_name_or_path: Qwen/Qwen2.5-7B-Instruct
+stage: sft
+finetuning_type: lora
+template: qwen
+dataset: identity
+output_dir: o
+eval_strategy: steps
+val_size: 0.1
+learning_rate: 1.0e-4
+"""
+
+
+@pytest.mark.parametrize(
+    ("requirements", "newest"),
+    [
+        ("transformers==4.30.1\n", None),  # another program's: nothing that is given such a file ran with it
+        ("transformers==4.40.2\n", "4.40.2"),
+        ("transformers>=4.30.1\n", None),
+        ("transformers==4.30.1\nllamafactory==0.6.3\n", "4.30.1"),
+    ],
+)
+def test_a_pin_that_the_framework_cannot_run_with_is_another_program_s(
+    requirements: str, newest: str | None, tmp_path: Path
+) -> None:
+    found = inspected(tmp_path, {"sft.yaml": RECIPE, "requirements.txt": requirements, ".git/HEAD": ""})
+    (run,) = found.runs
+    key = run.releases.newest("transformers")
+    assert key is not None
+    assert key == release_key(newest) if newest else key > release_key("4.45")
+
+
 CHAT = (
     "deepspeed main.py --model_name_or_path meta-llama/Llama-2-7b-hf --data_split 2,4,4 --zero_stage {stage} --lora_dim 128 "
     "--learning_rate 1e-3 --offload --output_dir out\n"

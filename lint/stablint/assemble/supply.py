@@ -12,7 +12,7 @@ from stablint.assemble.files import Files
 from stablint.assemble.joining import Part
 from stablint.dialect.fragment import lower_mapping, plain_value
 from stablint.pins.requirement import ANY, UNREAD
-from stablint.run.dating import dated
+from stablint.run.dating import dated, may_take
 from stablint.run.fact import Derived, Explicit, Fact, Statement, Supplied, facts_of
 from stablint.run.framework import framework
 from stablint.run.releases import Releases
@@ -110,8 +110,10 @@ def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Rele
     pins = dict(files.requirements(parts[0].fragment.block.document.text.path))
     dialects = {part.fragment.dialect for part in parts}
     # What lies beside a file that a framework's own command is given, and does not name the framework, may be another program's.
-    if any(framework(name).own_command and name not in pins for name in dialects):
-        pins = {name: pin._replace(presumed=True) for name, pin in pins.items()}
+    for starter in [name for name in dialects if framework(name).own_command and name not in pins]:
+        pins = {
+            name: pin._replace(presumed=True) for name, pin in pins.items() if may_take(starter, name, pin.specifier)
+        }
     for text, format, notebook in _texts(parts):
         if notebook or format in ("shell", "python", "notebook"):
             # a command that is commented out says nothing where a file says it

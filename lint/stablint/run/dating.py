@@ -137,6 +137,20 @@ def _bounded_by(framework: str, releases: Releases) -> Releases:
     return releases
 
 
+def may_take(starter: str, library: str, specifier: str) -> bool:
+    """Whether a release of the framework that is given such files as these runs with what is said of a library. Where no release of the
+    library is said, or no bound is known, nothing speaks against it."""
+    since, rows = record_of(starter).files_since, load(f"bounds/{starter}")
+    releases = Releases.known().presume(library, specifier)
+    if not since or not rows or not releases.presumed(library):
+        return True
+    first = max(bisect_right([tuple(minor) for minor in rows["minors"]], minor_of(release_key(since))) - 1, 0)
+    bounds = [taken.get(library) for taken in rows["taken"][first:]]
+    if None in bounds:
+        return True
+    return minor_of(releases.allowed(library)[-1]) >= min(tuple(bound[0]) for bound in bounds)
+
+
 _satisfying: dict[tuple[str, str], list[Key]] = {}
 
 

@@ -61,6 +61,7 @@ class Framework(NamedTuple):
     own_command: bool = (
         False  # its files are given to a command of its own, whose installation brings the libraries that it takes
     )
+    files_since: str = ""  # the release since which such files are what it is given
     own_names: bool = (
         False  # its files have names of their own throughout: they tell nothing of the libraries' releases
     )
