@@ -158,3 +158,24 @@ def test_a_loop_of_deepspeed_s_own_keeps_what_its_flags_state(flag, option, on, 
     assert not {rule for rule in rules(found) if "mismatch" in rule}
     (tmp_path / "main.py").unlink()
     assert not {rule for rule in rules(inspected(tmp_path, {})) if "mismatch" in rule}
+
+
+DEFINES = """from transformers import Trainer
+from trl import GRPOConfig
+
+
+class GroupTrainer(Trainer):
+    def __init__(self, model, args=None):
+        super().__init__(model=model, args=args or GRPOConfig("out"))
+
+    def prediction_step(self, model, inputs):
+        return model.generate(**inputs)
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "trains"),
+    [(DEFINES, True), (DEFINES.replace("class GroupTrainer(Trainer)", "class Group(Helper)"), False)],
+)
+def test_a_module_that_makes_a_class_of_a_trainer_is_there_for_a_training(source, trains, tmp_path):
+    assert world(tmp_path, {"grouped.py": source}).value("derived.trains") is trains

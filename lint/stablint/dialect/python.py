@@ -26,6 +26,7 @@ from stablint.dialect.codec import CODECS
 from stablint.dialect.fragment import Block, Fragment, Row, last_word, statement
 from stablint.dialect.python_parts import CODEC_OF, LOWER
 from stablint.dialect.python_runs import defaults_of, reached
+from stablint.dialect.python_seen import seen_in
 from stablint.run.fact import CLOSED, OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.source.limits import BLOCKS
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
@@ -183,7 +184,11 @@ def _steps(document: Document, module: Module, words: set[str]) -> tuple[Stateme
         return (Statement("launch.loop", name, name, Explicit(place, "call", 0)),)
     if "arguments" not in words or loop.may_train(module) or not loop.judges(module):
         return ()
-    return evaluates
+    # A module that makes a class of a trainer is there for the program that trains with it.
+    return () if seen_in(_TRAINER_CLASS, document, re.MULTILINE) is not None else evaluates
+
+
+_TRAINER_CLASS = r"^class[ \t]+\w{1,80}\([^()\n]{0,200}Trainer\b"
 
 
 def _is_left(document: Document, module: Module) -> bool:

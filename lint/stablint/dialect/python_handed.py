@@ -117,10 +117,11 @@ def _of_torch(document: Document, module: Module, optimizer: Call) -> Iterator[S
         original = sharded[0].arguments.get("use_orig_params")
         if not sharded[0].arguments.open and not (isinstance(original, Scalar) and original.value is True):
             yield _called(document, "sharded_after_optimizer", True, sharded[0])
-    if sharded and (
-        clips := next((c for c in module.calls if last_word(c.name) == "clip_grad_norm_" and _is_torchs(c)), None)
-    ):
-        yield _called(document, "shard_clipped_alone", True, clips)
+    clips = [call for call in module.calls if last_word(call.name) == "clip_grad_norm_"] if sharded else []
+    if clips and all(
+        map(_is_torchs, clips)
+    ):  # who calls FSDP's own method as well chooses by what the model is wrapped in
+        yield _called(document, "shard_clipped_alone", True, clips[0])
     sampler = next((one for one in module.calls if last_word(one.name) == "DistributedSampler" and not one.local), None)
     unshuffled = sampler.arguments.get("shuffle") if sampler is not None else None
     if (

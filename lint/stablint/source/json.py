@@ -109,7 +109,12 @@ class _Scanner:
             end = self.at
             if key in seen:
                 line = self.lines.position(seen[key])[0]
-                self.problem("duplicate-key", f"`{key}` is set in line {line} already; the last one counts", start, end)
+                self.problem(
+                    "duplicate-key",
+                    f"`{key}` is set in line {line} already: the last one counts, or the reader refuses the file",
+                    start,
+                    end,
+                )
             seen.setdefault(key, start)
             if self.space() != ":":
                 raise self.refused("a `:` should stand between key and value")

@@ -248,7 +248,7 @@ class _Builder:
             else:
                 name = key_text(key.value)
         if name in frame.seen:
-            message = f"`{name}` is set in line {self.lines.position(frame.seen[name])[0]} already; the last one counts"
+            message = f"`{name}` is set in line {self.lines.position(frame.seen[name])[0]} already: the last one counts, or the reader refuses the file"
             self.problems.append(Problem("duplicate-key", message, start, end))
         else:
             frame.seen[name] = start
