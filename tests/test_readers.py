@@ -253,11 +253,13 @@ EDITS = {
     "a key of a block is set": 'config = json.load(open("ds.json"))\nconfig["zero_optimization"]["stage"] = 2\ndeepspeed.initialize(config=config)',
     "a key is taken out": 'with open("ds.json") as file: plan: dict = json.load(file)\nplan.pop("zero_optimization")',
     "a dict is laid over it": 'config = json.load(open("ds.json"))\ndeepspeed.initialize(config={**config, **more})',
+    "the reader's function alone is imported": 'from hjson import load\nconfig = load(open("ds.json"))\nconfig.pop("zero_optimization")',
     "the caller names the file": "config = json.load(open(args.ds))\nconfig.update(more)\ndeepspeed.initialize(config=config)",
 }
 LEFT_ALONE = {
     "nothing is changed": 'config = json.load(open("ds.json"))\ndeepspeed.initialize(config=config)',
     "another file is changed": 'rows = json.load(open("rows.json"))\nrows["x"] = 2\ndeepspeed.initialize(config="ds.json")',
+    "a function of another library": 'from torch import load\nstate = load("ds.json")\nstate["x"] = 2\ndeepspeed.initialize(config="ds.json")',
     "rows are changed": 'rows = json.load(open(args.rows))\nrows[0]["x"] = 2\nTrainer(model)',
 }
 

@@ -19,7 +19,8 @@ from stablint.source.shell_launchers import starters
 
 # Names of what a program loads, and others that are called like settings.
 _LOADED = re.compile(
-    r"\b(\w+)(?::[ \t]*(\w+)(?:\[[\w., \[\]]*\])?)?[ \t]*=\s*(?:[\w.]+\(\s*){0,3}(?:h?json5?|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\("
+    r"\b(\w+)(?::[ \t]*(\w+)(?:\[[\w., \[\]]*\])?)?[ \t]*=\s*(?:[\w.]+\(\s*){0,3}"
+    r"(?:(?:h?json5?|yaml|toml|tomllib|OmegaConf)\.)?(?:safe_|full_|unsafe_)?loads?\("
 )
 _CALLED = re.compile(
     r"\b(\w{0,60}(?:cfg|conf|param|setting|arg|option)\w{0,60})(?::[ \t]*[\w.\[\], ]{1,100}?)?[ \t]*=(?!=)",

@@ -13,6 +13,7 @@ from stablint.run.framework import packages
 _ENTRIES = 20_000  # of a repository's folders are looked at, from the top: data sets of a million files lie in some
 LOADS = re.compile(
     rb"\b(?:h?json5?|yaml|toml|tomllib)\.(?:safe_|full_|unsafe_)?loads?\(|\bOmegaConf\.load\(|\bBox\.from_"
+    rb"|\bfrom[ \t]{1,9}(?:h?json5?|yaml|toml|tomllib)[ \t]{1,9}import[ \t][^\n]{0,120}?\b(?:safe_|full_|unsafe_)?loads?\b"
 )
 # What makes an object with attributes of what was loaded.
 OBJECTS = re.compile(
