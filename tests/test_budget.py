@@ -104,6 +104,7 @@ REACHED = {
     limits.REPEATS: ("ds.json", '{"zero_optimization": {"stage": 2}*}', ', "train_batch_size": 4', 80, 5),
     limits.FAULTS: ("ds.json", '*{"zero_optimization": {"stage": 2}, "train_batch_size": 4}', "//\n", 300, 90),
     limits.TOLD: ("ds.json", '{"zero_optimization": {"stage": 2*}, "train_batch_size": 4}', ', "stag{}": 1', 150, 90),
+    limits.KEYS: ("ds.json", '{"zero_optimization": {"stage": 2}, "train_batch_size": 4*}', f', "k{{}}": "{"a" * 60}"', 5_100, 4_800),
     limits.RUNS: ("train.yaml", "*", DOCUMENT, 150, 90),
     limits.SETTINGS: ("train.yaml", "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\n*", "lora_rank_{}: 1\n", 1_100, 50),
 }  # fmt: skip

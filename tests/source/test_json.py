@@ -135,3 +135,26 @@ def test_a_long_list_is_data_and_its_rows_are_not_built() -> None:
     long, short = read(json.dumps(rows * 3000)), read(json.dumps(rows))
     assert isinstance(long.root, Sequence) and isinstance(short.root, Sequence)
     assert (len(long.root.items), long.problems, len(short.root.items)) == (0, (), 1)
+
+
+def large(text: str) -> str:
+    return text[:-1] + ', "filler": "' + "a" * 300_000 + '"}'
+
+
+def test_rows_and_vocabularies_within_a_large_file_are_not_built():
+    keys = ", ".join(f'"k{number}": {number}' for number in range(5_001))
+    rows = ", ".join(["[1, 2]"] * 1_001)
+    text = f'{{"fp16": true, "model": {{"vocab": {{{keys}}}}}, "rows": [{rows}], "few": [1, 2]}}'
+    found = document(text_of(large(text)))
+    assert [problem.kind for problem in found.problems] == ["over-budget"]
+    values = {entry.key: entry.value for entry in found.root.entries}
+    assert values["fp16"].value is True and len(values["few"].items) == 2
+    assert values["rows"].items == () and values["model"].entries[0].value.entries == ()
+    small = document(text_of(text))
+    assert len(small.root.entries[1].value.entries[0].value.entries) == 5_001 and not small.problems
+
+
+def test_a_large_file_that_is_no_json_is_told_as_any_other():
+    text = large('{{"fp16": true, "vocab": {{{}}}}}'.format(", ".join(f'"k{number}": 1' for number in range(5_001))))
+    found = document(text_of(text.replace('"k7": 1,', '"k7": 1')))
+    assert found.root is None and [problem.kind for problem in found.problems] == ["syntax-error"]

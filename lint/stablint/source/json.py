@@ -10,16 +10,21 @@ import re
 from collections.abc import Callable
 from typing import Union
 
+from stablint.source.limits import KEYS
 from stablint.source.text import LARGEST, Lines
 from stablint.source.tree import Document, Entry, Mapping, Node, Problem, Scalar, Sequence, Text, Unknown
 
 DEEPEST = 200
-_LARGEST_LIST = 300_000
-"""Characters of a list that may be configurations. A longer one is rows, of which a repository may hold hundreds of megabytes: they are not built."""
+_LARGE = 300_000
+"""Characters of a file that may be data. A list as long is rows, of which a repository may hold hundreds of megabytes; within a file as long a list of
+many items is rows as well, and a table of many keys a vocabulary. They are not built: a tree takes thirty times the memory of its text."""
+_ROWS = 1_000  # items
+_DATA_DEPTH = 4  # containers below it are built
 
 _MOST_DIGITS = 4300  # Python's own limit of int() since 3.11
 
 _scan_string: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
+_scan: Callable[[str, int], tuple[object, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 _Data = Union[Mapping, Sequence, Scalar]
 _SPACE = re.compile(r"[ \t\n\r]*")
 _COMMENT = re.compile(r"//[^\n\r]*|#[^\n\r]*|/\*.*?\*/", re.DOTALL)
@@ -38,7 +43,7 @@ def document(text: Text) -> Document:
     source = text.text
     if len(source) > LARGEST:
         return Document(text, "json", 0, None, (Problem("too-large", f"larger than {LARGEST // 1_000_000} MB", 0, 0),))
-    if len(source) > _LARGEST_LIST and source[:_LARGEST_LIST].lstrip()[:1] == "[":
+    if len(source) > _LARGE and source[:_LARGE].lstrip()[:1] == "[":
         return Document(text, "json", 0, Sequence((), 0, len(source)), ())
     scanner = _Scanner(source)
     try:
@@ -66,6 +71,7 @@ class _Scanner:
     def __init__(self, source: str) -> None:
         self.source, self.lines, self.at = source, Lines(source), 0
         self.problems: list[Problem] = []
+        self.is_large = len(source) > _LARGE
 
     def document(self) -> _Data:
         self.space()
@@ -93,10 +99,30 @@ class _Scanner:
             return Scalar(self.constant(), start, self.at)
         if depth == DEEPEST:
             raise _Refused("too-deep", f"nested deeper than {DEEPEST} levels", start, start + 1)
+        if self.is_large and depth < _DATA_DEPTH:
+            data = self.data()
+            if data is not None:
+                return data
         self.at += 1
         if character == "{":
             return Mapping(self.entries(depth + 1), start, self.at)
         return Sequence(self.items(depth + 1), start, self.at)
+
+    def data(self) -> Mapping | Sequence | None:
+        """What begins here, empty, if it is data; None where it may be settings, or is not what the standard library takes."""
+        start = self.at
+        try:
+            found, end = _scan(self.source, start)
+        except (StopIteration, ValueError, RecursionError):
+            return None
+        if isinstance(found, dict) and len(found) > KEYS.most:
+            self.problems.append(KEYS.problem(start, start + 1))
+            self.at = end
+            return Mapping((), start, end)
+        if isinstance(found, list) and len(found) > _ROWS:
+            self.at = end
+            return Sequence((), start, end)
+        return None
 
     def entries(self, depth: int) -> tuple[Entry, ...]:
         entries: list[Entry] = []

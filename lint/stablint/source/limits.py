@@ -43,6 +43,7 @@ CALLS = Limit(2_000, "commands in functions that one script calls again and agai
 REFERENCES = Limit(2_000, "references in the values of one file", "the others are left as they are written")
 FAULTS = Limit(100, "faults in one text", "the others are not told, and what the text says is not judged")
 REPEATS = Limit(50, "times the same keys set anew in one text", "what the text says is not judged")
+KEYS = Limit(5_000, "keys of one table in a JSON file above 300 KB", "the table is not read")
 DOCUMENTS = Limit(1_000, "documents in one file", "the others are not read")
 BLOCKS = Limit(300, "parts of one file that say something of a run", "the others are not judged")
 SETTINGS = Limit(1_000, "settings of one run", "that run is not judged")
