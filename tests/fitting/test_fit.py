@@ -476,3 +476,13 @@ def test_a_program_is_taken_for_what_it_is_called_after(tmp_path: Path) -> None:
     one = answer(world(tmp_path, texts, gpus=["H200"], releases=[OLD]), "H200")
     assert one.reading is not None and one.reading.plan.reference and one.reading.plan.rows == 2
     assert one.reading.is_guessed and any("after the program's name" in word for word in one.reading.assumptions)
+
+
+@pytest.mark.parametrize("more", ["optimizer_in_bwd: true\n", "optimizer_in_bwd: false\n"])
+def test_gradients_that_are_used_at_once_are_never_all_there(tmp_path: Path, more: str) -> None:
+    text = TORCHTUNE.format(loss="torchtune.modules.loss.CEWithChunkedOutputLoss", dtype="bf16") + more
+    found = answer(world(tmp_path, {"train.yaml": text}, gpus=["RTX 4090"]), "RTX 4090")
+    assert found.estimate is not None
+    most = max(parts.get("gradients", 0.0) for parts in found.estimate.parts.values()) / GIB
+    assert (most < 0.3) is ("true" in more)  # the largest matrix, and of all 494 million parameters; two bytes each
+    assert not any(parts.get("step") for parts in found.estimate.parts.values())  # fused

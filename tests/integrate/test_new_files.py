@@ -152,18 +152,44 @@ def test_accelerate_takes_its_file(gpu: str, method: str, objective: str, tmp_pa
     found = config.load_config_from_file(str(file.with_name("accelerate.yaml")))
     assert found.num_processes == (int(gpu.rpartition("x")[2]) if " x" in gpu else 1)
     assert str(getattr(found.distributed_type, "value", found.distributed_type)) in ("DEEPSPEED", "MULTI_GPU", "NO")
+    launch = pytest.importorskip("accelerate.commands.launch")
+    with monkeypatch.context() as patched:
+        patched.setattr(launch, "is_bf16_available", lambda *arguments: True)
+        patched.setattr(torch.cuda, "is_available", lambda: True)
+        patched.setattr(torch.cuda, "device_count", lambda: 8)
+        patched.chdir(file.parent)
+        command = file.with_name("launch.sh").read_text(encoding="utf-8").splitlines()[-1].split()
+        started, _, _ = launch._validate_launch_command(launch.launch_command_parser().parse_args(command[2:]))
+        assert (
+            started.num_processes == found.num_processes
+            and started.use_deepspeed is file.with_name("ds.json").is_file()
+        )
     assert (file.with_name("ds.json").is_file()) is bool(found.deepspeed_config)
     _, training, *_ = parsed(file, monkeypatch)
     assert training.deepspeed is None
 
 
-@pytest.mark.parametrize(("gpu", "method", "objective"), [row for row in ASKED if row[2] == "sft" and row[0] != "T4"])
-def test_torchtune_takes_it(gpu: str, method: str, objective: str, tmp_path: Path) -> None:
-    """Every component is there, and takes the arguments that stand beside it."""
+# Families, each with builders of its own.
+TUNED = [
+    (QWEN, "RTX 4090 x4", "lora"), (QWEN, "RTX 4090", "qlora"), (QWEN, "A100-80GB x8", "full"), ("google/gemma-2-2b", "A100-80GB x8", "qlora"),
+    ("meta-llama/Llama-3.1-8B-Instruct", "H100 x2", "lora"), ("microsoft/phi-4", "A100-80GB x8", "full"), ("mistralai/Mistral-7B-v0.1", "T4", "qlora"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "gpu", "method"), TUNED)
+def test_torchtune_takes_it(model: str, gpu: str, method: str, tmp_path: Path) -> None:
+    """Every component is there, and takes the arguments that stand beside it; those that need no weights are built."""
     config = pytest.importorskip("torchtune.config")
     omegaconf = pytest.importorskip("omegaconf")
-    file = made(tmp_path / "out", "torchtune", gpu, method, objective)
-    config.validate(omegaconf.OmegaConf.load(file))
+    file = made(tmp_path / "out", "torchtune", gpu, method, "sft", model)
+    said = omegaconf.OmegaConf.load(file)
+    config.validate(said)
+    with torch.device("meta"):
+        built = config.instantiate(said.model)
+    assert any("lora" in name for name, _ in built.named_parameters()) is (method != "full")
+    optimizer = config.instantiate(said.optimizer, [torch.nn.Parameter(torch.zeros(2))])
+    config.instantiate(said.lr_scheduler, optimizer, num_training_steps=1000, last_epoch=-1)
+    assert config.instantiate(said.loss).num_output_chunks == 8
 
 
 TEMPLATE = "{% for message in messages %}{{ message['role'] }} {{ message['content'] }} </s> {% endfor %}"

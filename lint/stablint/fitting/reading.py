@@ -44,7 +44,10 @@ _PARALLEL = (
     "tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size",
 )  # fmt: skip
 # Over how many cards a row is divided: its tokens, and what is kept of them (ring attention and Ulysses both).
-_SEQUENCE = ("training.sequence_parallel_size", "training.context_parallel_size", "training.sequence_parallel_degree")
+_SEQUENCE = (
+    "training.sequence_parallel_size", "training.context_parallel_size", "training.sequence_parallel_degree",
+    "trainer.actor_rollout_ref.actor.ulysses_sequence_parallel_size",
+)  # fmt: skip
 # CUDA, its kernels and the libraries' workspaces: 0.4 to 0.8 GiB of context alone, 1.4 in Unsloth's estimator, 1 to 2 GB with the first
 # allocations (accelerate's guide on the memory of training), 2.4 where published figures are read from outside.
 _CONTEXT = Range(0.4 * GIB, 0.8 * GIB, 1.6 * GIB)
@@ -76,8 +79,11 @@ _OPTIMIZERS = {
     "adafactor": Optimizer(sure(0.02), sure(0.02), sure(0.0), largest=2.0), "sgd": Optimizer(Range(0.0, 0.0, 2.0), Range(0.0, 0.0, 4.0), sure(0.0)),
     "lion": Optimizer(*_ONE, sure(1.0)), "lion_32bit": Optimizer(*_ONE, sure(0.0)), "lion_8bit": Optimizer(sure(1.02), sure(1.02), sure(0.0)),
     "paged_lion_8bit": Optimizer(Range(0.0, 1.02, 1.02), Range(0.0, 1.02, 1.02), sure(0.0)), "rmsprop": Optimizer(*_ONE, sure(1.0)),
+    "lomo": Optimizer(sure(0.0), sure(0.0), sure(0.0)), "adalomo": Optimizer(Range(0.0, 0.02, 0.1), Range(0.0, 0.02, 0.1), sure(0.0)),
     "muon": Optimizer(Range(2.0, 2.0, 4.0), Range(4.0, 4.0, 8.0), sure(1.0)),
 }  # fmt: skip
+# They update each matrix as soon as its gradient is there, and drop it (arXiv 2306.09782, section 3).
+_STREAMING = ("lomo", "adalomo")
 _UNKNOWN_OPTIMIZER = Optimizer(Range(0.0, 4.0, 8.0), Range(0.0, 8.0, 12.0), Range(0.0, 1.0, 1.0))
 
 
@@ -185,6 +191,8 @@ def read(w: World) -> list[Reading]:
     targets, spread, copied, trained = _adapter(w, shape, method, assumed)
     name = w.value("training.optim")
     optimizer = _OPTIMIZERS.get(name) if isinstance(name, str) else None
+    if name == "adamw_torch" and w.value("training.optimizer_fused") is True:  # torchtune's `optimizer.fused`
+        optimizer = _OPTIMIZERS["adamw_torch_fused"]
     if isinstance(name, Unknown) and "adamw_torch" in name.reason:
         optimizer = _OPTIMIZERS["adamw"]  # with or without the temporaries of a step
     if optimizer is None and divided_by and not w.is_stated("training.optim"):
@@ -209,6 +217,7 @@ def read(w: World) -> list[Reading]:
         reference=objective in _REFERENCE and method == "full" and w.value("training.precompute_ref_log_probs") is not True,
         cache=_CACHE, cache_large=_CACHE if filled or expandable or loss == "elastic" else _CACHE_MIXED, context=_CONTEXT,
         apart=_APART_EXPANDABLE if expandable else _APART, loading=_LOADING, activations=factor,
+        streams=method == "full" and (w.value("training.optimizer_in_bwd") is True or name in _STREAMING),
         evaluated=_evaluated(w), lean=w.value("training.use_liger_kernel") is True,
     )  # fmt: skip
     if online:

@@ -81,6 +81,7 @@ class Plan(NamedTuple):
     loading: Range  # a share of the weights: blocks that reading a checkpoint piece by piece leaves unused
     activations: Range  # a factor on what was traced: 1 for a traced type
     evaluated: int = 0  # rows of one evaluation batch, whose logits are built without anything kept for a backward pass
+    streams: bool = False  # each gradient is used and dropped as soon as it is there
     rollout: Range = NO_SHARE  # bytes of the engine that answers, while weights are trained
     generating: Range = NO_SHARE  # and while it answers
     parked: tuple[str, ...] = ()  # components that lie in the host's memory while it answers

@@ -426,13 +426,16 @@ def _gradients(plan: Plan) -> Parts:
         return {"head": 2.0 * plan.copied, "rest": width * plan.trained}
     head = 0 if plan.shape.tied else plan.shape.vocab * plan.shape.hidden
     shards = sharding.gradients
+    if plan.streams:
+        largest = plan.shape.hidden * max(plan.shape.vocab, plan.shape.intermediate)
+        return {"head": width * largest / shards, "rest": 0.0}
     return {"head": width * head / shards, "rest": width * (plan.shape.parameters - head) / shards}
 
 
 def _step(plan: Plan, at: int) -> float:
     """What an optimizer's step takes for a moment."""
     sharding = plan.sharding
-    if sharding.states_on_host:
+    if sharding.states_on_host or plan.streams:
         return 0.0
     trained = plan.shape.parameters if plan.method == "full" else plan.trained + plan.copied
     if sharding.engine == "deepspeed":
@@ -447,7 +450,7 @@ def _step(plan: Plan, at: int) -> float:
 def _shared(plan: Plan) -> float:
     """Where embedding and head are one matrix, the head's gradient waits for the embedding's, which comes last, and both become a sum. In half
     precision three such matrices are there at once, in float32 two (measured on an H100, benchmarks/card.md)."""
-    if plan.method != "full" or not plan.shape.tied or plan.sharding.gradients > 1:
+    if plan.method != "full" or not plan.shape.tied or plan.sharding.gradients > 1 or plan.streams:
         return 0.0
     width = _gradient_width(plan)
     return plan.shape.vocab * plan.shape.hidden * width * (2.0 if width == 2.0 else 1.0)
