@@ -108,6 +108,7 @@ def holds(folder: Path, case: Case, capsys) -> None:
 def shows(folder: Path, case: Case, capsys) -> None:
     """`show` of the launch script knows the run again: method, objective, model, rows of a step, rate, precision."""
     document = yaml.safe_load((folder / f"{case.objective}.yaml").read_text(encoding="utf-8"))
+    script = (folder / "launch.sh").read_text(encoding="utf-8")
     rows, steps, rate = (_at(document, key) for key in _SPELLED.get(case.framework, _PLAIN))
     assert main(["show", str(folder / "launch.sh"), "--gpu", case.gpu, "--isolated", "--output-format", "json"]) == 0
     runs = json.loads(capsys.readouterr().out)["runs"]
@@ -116,8 +117,10 @@ def shows(folder: Path, case: Case, capsys) -> None:
     wanted = {
         "derived.objective": case.objective, "training.max_length": case.length, "training.per_device_train_batch_size": rows,
         "training.gradient_accumulation_steps": steps, "training.learning_rate": rate,
-        "derived.effective_batch": rows * steps * facts.get("derived.world_size", 0),
     }  # fmt: skip
+    if "export NPROC_PER_NODE" in script or case.framework != "ms-swift" or " x" not in case.gpu:
+        # How many processes `swift` starts by itself is presumed by `fit` and not said of the run.
+        wanted["derived.effective_batch"] = rows * steps * facts.get("derived.world_size", 0)
     if case.method != "auto":
         wanted["derived.method"] = case.method
     if facts.get("derived.compute_dtype") or "qlora" not in (case.method, facts.get("derived.method")):
