@@ -8,7 +8,7 @@ from functools import cache
 
 from stablint import discover
 from stablint.assemble.files import Files
-from stablint.run.framework import packages
+from stablint.run.framework import package_names
 
 _ENTRIES = 20_000  # of a repository's folders are looked at, from the top: data sets of a million files lie in some
 LOADS = re.compile(
@@ -45,7 +45,7 @@ def scripts_of(root: str, files: Files) -> tuple[str, ...]:
 
 @cache
 def _folders() -> frozenset[str]:
-    return frozenset([*packages(), "site-packages", "trl", "transformers"])
+    return frozenset([*package_names(), "site-packages", "trl", "transformers"])
 
 
 def _of_a_framework(path: str) -> bool:

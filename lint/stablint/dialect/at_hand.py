@@ -13,7 +13,7 @@ from stablint.record import NamedTuple
 from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.run.fields import field
 from stablint.run.framework import framework as record_of
-from stablint.run.framework import packages
+from stablint.run.framework import package_names
 from stablint.run.names import canonical
 from stablint.source.tree import Call, Document, Entry, Mapping, Module, Unknown
 
@@ -213,7 +213,7 @@ class Program(NamedTuple):
     @property
     def names_a_framework(self) -> bool:
         """Whether it imports one of the frameworks, or starts it."""
-        return _names(self.document, packages())
+        return _names(self.document, package_names())
 
     def _contradicts(self, fragment: Fragment) -> bool:
         if fragment.framework == "trl":  # told by names that a program may have as well

@@ -140,7 +140,7 @@ def records() -> dict[str, Framework]:
     return {name: framework(name) for name in knowledge.load("frameworks")}
 
 
-def packages() -> tuple[str, ...]:
+def package_names() -> tuple[str, ...]:
     """What the code of all frameworks that are told by flags or keys is imported as."""
     return tuple(name for record in knowledge.load("frameworks").values() for name in record.get("packages", ()))
 
