@@ -130,7 +130,9 @@ def values(hazard: model.Hazard, name: str, ending: str) -> Iterator[str]:
             elif condition[1] == name and condition[2] == 1:
                 yield from condition[3] if isinstance(condition[3], list) else [condition[3]]
 
-    for value in (*compared(hazard.when), *ANY):
+    # Of a number of epochs that is not known it is not assumed to be none: such a run trains nothing.
+    some = [one for one in ANY if name != "training.num_train_epochs" or one != 0]
+    for value in (*compared(hazard.when), *some):
         if ending == ".sh" and value is not None and not isinstance(value, (list, dict)):
             yield json.dumps(value) if isinstance(value, str) else str(value)
         elif ending != ".sh":

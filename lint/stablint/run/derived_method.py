@@ -364,7 +364,8 @@ def _takes_no_step(w: World) -> bool:
     """No epochs, and no number of steps that goes before them: a base model is measured with the settings of the others."""
     steps = w.stated("training.max_steps")
     none = steps is ABSENT or (isinstance(steps, int) and steps <= 0)
-    return w.stated("training.num_train_epochs") == 0 and none
+    epochs = w.stated("training.num_train_epochs")
+    return epochs == 0 and epochs is not False and none
 
 
 def evaluates_apart(w: World) -> Answer:
