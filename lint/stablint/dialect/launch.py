@@ -103,7 +103,7 @@ def lower(document: Document, launcher: Command, index: int, own: bool, first: s
 
 
 def _behind_dashes(launcher: Command) -> Iterator[Entry]:
-    """Flags behind `--`, which `axolotl train` hands on to the launcher that it starts (axolotl 0.19.0 cli/main.py, launcher_args)."""
+    """Flags behind `--`, which `axolotl train` hands on to the launcher that it starts (axolotl 0.17.0 cli/main.py:119, launcher_args)."""
     words = launcher.positionals
     for word, after in zip(words, (*words[1:], None), strict=True):
         if not isinstance(word.value, str) or not word.value.startswith("--"):

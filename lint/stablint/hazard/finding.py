@@ -225,8 +225,12 @@ def _place(hazard: Hazard, world: World, names: list[str], item: str) -> tuple[s
                 place = _at_key(leaf.origin.key or place)
             return leaf.name, place, False
     fact = world.fact(wanted)
-    if fact.value is not ABSENT and not isinstance(fact.origin, Derived):
+    plain = fact.value is not ABSENT and not isinstance(fact.origin, Derived)
+    if plain and wanted in names:
         return wanted, world.run.anchor, True
+    if plain:  # what was left alone decided nothing, a neighbour did: embeddings in modules_to_save, say, not in target_modules
+        section = wanted.partition(".")[0] + "."
+        names = [name for name in names if name.startswith(section)]
     for name in names:
         for leaf in leaves(world, name):
             if isinstance(leaf.origin, Explicit):
