@@ -529,6 +529,18 @@ def _evaluates_apart(document: Document, module: Module, trainer: Call) -> Itera
 
 
 # Of each trainer, in this order.
+def _pairs(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """Pairs as a library loads them, which nobody in the program has tokenized for a trainer of reward models."""
+    rows = trainer.arguments.get("train_dataset")
+    root = rows if isinstance(rows, Call) else None
+    while root is not None and isinstance(root.receiver, Call):
+        root = root.receiver
+    if last_word(trainer.name) != "RewardTrainer" or trainer.local or root is None:
+        return
+    if last_word(root.name) == "load_dataset" and not seen_in(r"input_ids_chosen", document):
+        yield _called(document, "pairs_untokenized", unless(unseen(document, module, (rows,), trainer), True), trainer)
+
+
 _OBSERVED = (
     _evaluates_apart,
     _overridden,
@@ -553,6 +565,7 @@ _OBSERVED = (
     _generated,
     _picked,
     _markers,
+    _pairs,
 )
 
 
@@ -598,6 +611,18 @@ def _tests_of(text: str, at: int) -> Iterator[str]:
 
 _RANK = re.compile(r"\brank|_rank|main_process|process_zero|process_index|\Aelse\b")
 _ABOVE = 4000  # characters in which the branches of a call are looked for
+
+
+def _wrapped_with_optimizer(module: Module, engine: Call) -> Call | None:
+    """The `prepare` that wraps a model and, in the same call, takes an optimizer that was made of the model before."""
+    prepares = [call for call in module.calls if last_word(call.name) == "prepare" and is_call(call.receiver, engine)]
+    for call in prepares[:1]:  # a later one may hand over what an earlier one has wrapped
+        given = [one for one in call.positional if isinstance(one, Call)]
+        models = [one for one in given if last_word(one.name) in ("from_pretrained", "from_config")]
+        optimizer = next((one for one in given if python_kinds.is_optimizer(one) and "Dummy" not in one.name), None)
+        if models and optimizer is not None:
+            return optimizer
+    return None
 
 
 def _steps(document: Document, module: Module, engine: Call) -> Iterator[Statement]:
@@ -646,6 +671,9 @@ def _steps(document: Document, module: Module, engine: Call) -> Iterator[Stateme
         if isinstance(one, Call) and python_kinds.is_optimizer(one) and "Dummy" not in one.name and not edited:
             yield _called(document, "prepares_optimizer", True, one)
             break
+    together = _wrapped_with_optimizer(module, engine)
+    if together is not None and not edited:
+        yield _called(document, "wrapped_with_optimizer", True, together)
     saved = next((c for c in module.calls if last_word(c.name) == "save_pretrained" and isinstance(c.receiver, Call)
                   and last_word(c.receiver.name) == "unwrap_model"), None)  # fmt: skip
     if saved is not None and saved.arguments.get("state_dict") is None and not saved.arguments.open:
