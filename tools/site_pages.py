@@ -17,9 +17,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
+from mkdocs.exceptions import ConfigurationError
 from mkdocs.structure.files import File
 
 from stablint import house, knowledge, language
@@ -108,6 +109,31 @@ def _of_the_site(link: re.Match[str], page: str) -> str:
     return link[0]
 
 
+def on_post_build(config: Any) -> None:
+    """
+    Two places of the search mended, in the worker that the theme brings.
+
+    Lunr names a node of it by its letters and the numbers of the nodes behind them in a row, so that two nodes with digits among their letters can
+    have one name (`1` before node 23, `12` … before node 3); then they are taken for one, and a search for what words begin with ends in an error and
+    shows nothing. With a sign behind each number no two names are alike.
+    And to Lunr a word behind a dash is one that must not be there; here it is an option, and whoever pastes `--report_to` wants to read of it.
+    """
+    (worker,) = Path(config["site_dir"]).glob("assets/javascripts/workers/search.*.min.js")
+    text = worker.read_text(encoding="utf-8")
+    for what, place, instead in (
+        ("names a node", _NODE_NAME, r'\1=\1+\2+\3.id+";"'),
+        ("reads signs", _SIGNS, r"\1|(?<=^|\\s)-+/g"),
+    ):
+        text, count = place.subn(instead, text)
+        if count != 1:
+            raise ConfigurationError(f"{worker.name}: the place where Lunr {what} is found {count} times, not once")
+    worker.write_text(text, encoding="utf-8")
+
+
+_NODE_NAME = re.compile(r"\b(\w+)=\1\+(\w+)\+(\w+)\.id\b")
+_SIGNS = re.compile(r"(\[\*\+\\-:\^~\]\+\(\?=\\s\+\|\$\))/g")
+
+
 # A rule's page.
 
 
@@ -121,8 +147,9 @@ def with_what_is_seen(markdown: str, code: str, back: str) -> str:
     hazard = rules()[code]
     blocks = [silenced(hazard, back)]
     examples = knowledge.load("examples").get(hazard.id, [])
+    setting = ""
     if examples and (shown := seen(hazard, examples[0])) is not None:
-        words, report, diff = shown
+        words, report, diff, setting = shown
         # The message stands in a heading: the search weighs headings, and it is what somebody pastes into it.
         told = [
             "## " + gettext("As you see it"),
@@ -141,7 +168,7 @@ def with_what_is_seen(markdown: str, code: str, back: str) -> str:
             *blocks,
         ]
     head, mark, rest = markdown.partition("\n## " + gettext("Why") + "\n")
-    return "\n\n".join((head, *blocks)) + mark + _with_headings(rest, printed().get(hazard.id, []))
+    return "\n\n".join((head, *blocks)) + mark + _with_headings(rest, printed().get(hazard.id, []), setting)
 
 
 _MOST = 6  # messages of one rule
@@ -150,36 +177,56 @@ _GAP = re.compile(r"\{[^{}]*\}")
 _MARKS = re.compile(r"([\\*_{}\[\]<>#|!~&])")
 
 
-def _with_headings(markdown: str, messages: list[str]) -> str:
-    """What the run prints as headings as well, without what a run fills in: somebody searches for the last line of a traceback."""
+class Printed(NamedTuple):
+    text: str
+    about: str  # the gap of the text in which the setting's name stands
+
+
+def _with_headings(markdown: str, messages: list[Printed], setting: str) -> str:
+    """
+    What the run prints as headings as well: somebody searches for the last line of a traceback.
+
+    Of what a run fills in, the `setting` that the example is about is told; where a run says something else, there is an ellipsis.
+    """
+    if not messages:
+        return markdown
     title = f"## {gettext('What is printed')}\n"
     before, mark, after = markdown.partition(title)
-    _, following, rest = after.partition("\n## ")
-    if not mark or not messages:
-        return markdown
-    words = (" ".join(_GAP.sub("…", one).split())[:_LENGTH] for one in messages[:_MOST])
-    return before + title + "".join(f"\n### {_heading(one)}\n" for one in words) + following + rest
+    _, following, rest = after.partition("\n## ") if mark else ("", "", "")
+    words = (" ".join(_filled(one, setting).split())[:_LENGTH] for one in messages[:_MOST])
+    written = title + "".join(f"\n### {_heading(one)}\n" for one in words)
+    # The page of a rule that only what fills a message tells from others has no such section of its own.
+    return before + written + following + rest if mark else f"{before}\n\n{written}"
+
+
+def _filled(message: Printed, setting: str) -> str:
+    return _GAP.sub(lambda gap: setting if setting and gap[0] == f"{{{message.about}}}" else "…", message.text)
 
 
 @cache
-def printed() -> dict[str, list[str]]:
+def printed() -> dict[str, list[Printed]]:
     """By rule, the libraries' messages that tell of it, from knowledge/messages."""
     folder = ROOT / "knowledge" / "messages"
     rows = [
         *yaml.safe_load((folder / "printed.yaml").read_text(encoding="utf-8")),
         *json.loads((folder / "raised.json").read_text(encoding="utf-8"))["messages"],
     ]
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Printed]] = {}
     for row in rows:
         decided = row.get("decides", {}).get("values", {}).values()
         for name in dict.fromkeys([*row.get("hazards", ()), *(one for several in decided for one in several)]):
-            if row["text"] not in found.setdefault(name, []):
-                found[name].append(row["text"])
+            one = Printed(row["text"], row.get("about", ""))
+            if one not in found.setdefault(name, []):
+                found[name].append(one)
     return found
 
 
-def seen(hazard: Hazard, example: dict[str, Any]) -> tuple[str, str, str] | None:
-    """Of the rule's first example: the message, all that `check` says, and the repair as a patch. None where it is told of live objects alone."""
+def seen(hazard: Hazard, example: dict[str, Any]) -> tuple[str, str, str, str] | None:
+    """
+    Of the rule's first example: the message, all that `check` says, the repair as a patch, and the name of the setting.
+
+    None where the rule speaks of live objects alone.
+    """
     with tempfile.TemporaryDirectory(prefix="stablint-site-") as scratch:
         folder = str(Path(scratch).resolve())
         house.write(example["files"], folder)
@@ -200,6 +247,7 @@ def seen(hazard: Hazard, example: dict[str, Any]) -> tuple[str, str, str] | None
             _heading(message(told)),
             text,
             patch(done.texts, done.before, lambda _: False).data.decode("utf-8", "replace").strip(),
+            told.setting.rpartition(".")[2],
         )
 
 

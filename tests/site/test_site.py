@@ -92,6 +92,7 @@ def wait(until: Any, seconds: float = 60) -> Any:
         ("P143", "rules/P143.html"),
         ("Cannot flatten integer dtype tensors", "rules/Q109.html"),
         ("TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'", "rules/V101.html"),
+        ("--evaluation_strategy", "rules/V101.html"),
         ("best-model-steps-not-multiple", "rules/T103.html"),
         ("会使 Qwen/Qwen2-7B-Instruct 溢出：部分 token 变为 NaN", "rules/P101.html"),
     ],
