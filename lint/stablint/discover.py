@@ -377,7 +377,7 @@ def parse(content: Text, kind: str) -> tuple[Document, ...]:
         from stablint.source import json
 
         return _with_commands(content, (json.document(content),))
-    if kind == "python" and content.text.startswith(_DATABRICKS):
+    if kind == "python" and is_notebook(content):
         kind = "notebook"
     if kind == "python":
         from stablint.source import python
@@ -402,6 +402,11 @@ def parse(content: Text, kind: str) -> tuple[Document, ...]:
     from stablint.source import shell
 
     return shell.documents(content, parse, lambda wanted, beside: locate(wanted, beside, root_of(beside)))
+
+
+def is_notebook(content: Text) -> bool:
+    """Whether a Python file is a notebook that Databricks has written."""
+    return content.text.startswith(_DATABRICKS)
 
 
 def _with_commands(content: Text, found: tuple[Document, ...]) -> tuple[Document, ...]:

@@ -23,7 +23,7 @@ from stablint.run.framework import UNSLOTH, framework
 from stablint.run.world import Run
 from stablint.source.tree import Document, Problem, Text
 from stablint.typed import TYPE_CHECKING, Any, TypeVar, cast
-from stablint.worth import is_program_too_large, is_told
+from stablint.worth import is_program_too_large, is_told, speaks
 
 if TYPE_CHECKING:  # only where a repository reads its configurations itself
     from stablint.dialect.at_hand import Program
@@ -123,6 +123,9 @@ def inspected(
     problems: list[tuple[Document, Problem]] = []
     entries: list[str] = []
     for path, named in watch(listed, len(listed)) if watch is not None else listed:
+        if not named and files.is_silent(path, speaks):
+            statuses[path] = FileStatus(files.name(path), None, "skipped", _NONE)
+            continue
         documents = files.documents(path)
         fragments = files.fragments(path, options.dialect)
         statuses[path] = _status(path, files, documents, fragments)

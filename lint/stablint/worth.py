@@ -59,11 +59,16 @@ def is_told(document: Document, asked: bool) -> bool:
     return _speaks(text.text, document.format)
 
 
+def speaks(text: str) -> bool:
+    """Whether problems of a program are told that nobody has named."""
+    return bool(_TELLING.search(text))
+
+
 def _speaks(text: str, format: str) -> bool:
     if format in ("yaml", "json"):
         keyed = _KEYED.search(text) is not None or len(set(_NAMED.findall(text))) > 1
         return keyed and not _OTHER.search(text)
-    return bool(_TELLING.search(text))
+    return speaks(text)
 
 
 def is_program_too_large(documents: tuple[Document, ...]) -> bool:

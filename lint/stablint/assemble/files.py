@@ -13,6 +13,7 @@ from stablint.faults import Faults
 from stablint.run.fact import Derived, Fact, Place, facts_of
 from stablint.run.framework import UNSLOTH, framework
 from stablint.source import limits
+from stablint.source import text as source_text
 from stablint.source.text import UNOPENED
 from stablint.source.tree import Document, Problem, Script, Text
 from stablint.target import model as models
@@ -40,6 +41,9 @@ class Files:
         self.faults = Faults()
         self.kept = Kept()
         self._put: dict[str, Text] = {}
+        self._first_seen: dict[
+            str, tuple[Text, bool]
+        ] = {}  # programs, and whether they are silent, that are not read to the end
         self._cut: dict[tuple[str, limits.Limit], tuple[Document, Problem]] = {}
         self.linked: set[str] = set()  # files that another one names
         self.handed: dict[
@@ -73,6 +77,7 @@ class Files:
             key: value for key, value in self._fragments.items() if key[0].partition("\0")[0] not in changed
         }
         new.owned, new.edited, new.patched = self.owned, self.edited, self.patched
+        new._first_seen = {path: seen for path, seen in self._first_seen.items() if path not in changed}
         new._requirements, new.kept = self._requirements, self.kept.without(changed)
         new._cut = {key: cut for key, cut in self._cut.items() if key[0] not in changed}
         if not any(os.path.basename(path) == "config.json" for path in changed):  # of a model's folder
@@ -116,7 +121,11 @@ class Files:
         if path not in self._documents:
             text = Text(path, self.name(path), "")
             nothing = (Document(text, discover.kind_of(path), 0, None),)
-            found = self.faults.guard(READING, text, nothing, discover.read, path, text.name, format)
+            known, _ = self._first_seen.pop(path, (None, False))
+            if known is None:
+                found = self.faults.guard(READING, text, nothing, discover.read, path, text.name, format)
+            else:
+                found = self.faults.guard(READING, text, nothing, discover.parse, known, format or "python")
             kept = [problem for problem in found[0].problems if problem.kind == UNOPENED]
             if kept:
                 self.faults.refuse(path, text.name, kept[0].message)
@@ -124,8 +133,22 @@ class Files:
             self.add(path, found)
         return self._documents[path]
 
+    def is_silent(self, path: str, speaks: Callable[[str], bool]) -> bool:
+        """Whether it is a program that says nothing of a training, by its words alone: it is read no further, unless another file names it.
+        `speaks`: whether a text is one of which problems are told as well."""
+        if path in self._documents or discover.kind_of(path) != "python":
+            return False
+        if path not in self._first_seen:
+            nothing = Text(path, self.name(path), "")
+            seen = self.faults.guard(READING, nothing, None, _first_look, path, nothing.name, speaks)
+            if seen is None:
+                return False
+            self._first_seen[path] = seen
+        return self._first_seen[path][1]
+
     def texts(self) -> Iterator[Text]:
         """Of every file that was read, once."""
+        yield from (text for text, _ in self._first_seen.values())
         seen: set[str] = set()
         for documents in self._documents.values():
             for document in documents:
@@ -258,6 +281,19 @@ class Files:
         if path.startswith(self._prefix):
             return path[len(self._prefix) :].replace(os.sep, "/")
         return path.replace(os.sep, "/")
+
+
+def _first_look(path: str, name: str, speaks: Callable[[str], bool]) -> tuple[Text, bool] | None:
+    """The text of a program, and whether no reader would find anything in it; None for what cannot be read."""
+    from stablint.dialect.python_words import may_speak  # only where there is a program
+    from stablint.source import python
+
+    text = source_text.read(path, name)
+    if isinstance(text, source_text.Unreadable):
+        return None
+    words = text.text
+    spoken = speaks(words) or may_speak(words) or discover.is_notebook(text)
+    return text, not spoken and python.is_plain(words)
 
 
 def _with_unsloth(fragment: Fragment) -> Fragment:

@@ -6,6 +6,8 @@ that all of it is presumed.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, Row, lower_mapping
 from stablint.run.fact import OPEN, PRESUMED
@@ -59,6 +61,12 @@ _BATCHES = frozenset({"train_batch_size", "per_device_train_batch_size", "batch_
 def recognise(document: Document) -> bool:
     module = document.root
     return isinstance(module, Module) and (_is_script(module.names) or bool(_settings(module)))
+
+
+def may_hold_settings(words: Set[str]) -> bool:
+    """Whether a text of these words may hold constants or a dict that are recognised."""
+    script = "micro_batch_size" in words and len(words & CONSTANTS.keys()) >= 3
+    return script or not (words.isdisjoint(_RATES) or words.isdisjoint(_LENGTHS) or words.isdisjoint(_BATCHES))
 
 
 def _saved(module: Module) -> set[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import last_word
 from stablint.run.objective import ENCODERS, OBJECTIVES
@@ -138,7 +140,7 @@ def positional(kind: str, name: str) -> tuple[str, ...]:
     if kind == "loader":
         return _UNSLOTH_LOADS if last_word(name.rpartition(".")[0]) in UNSLOTH else ()
     if kind == "login":
-        return _LOGINS.get(name, ())
+        return LOGINS.get(name, ())
     if kind == "kbit":
         return ("model", "use_gradient_checkpointing")
     if kind == "deepspeed":
@@ -157,7 +159,7 @@ def kinds(module: Module) -> tuple[tuple[Call, str], ...]:
 def kind(call: Call) -> str:
     word = last_word(call.name)
     if call.local and "." not in call.name:  # a class of the file's own, whichever library has one of that name
-        return "program" if call.parsed and _trains(_plain(call)) else ""
+        return "program" if call.parsed and trains(_plain(call)) else ""
     if word in ARGUMENTS:
         return "arguments" if _is_ours(call.name, word) else ""
     if is_encoder(call):
@@ -167,14 +169,14 @@ def kind(call: Call) -> str:
     if is_optimizer(call):
         return "optimizer"
     if call.parsed:
-        return "program" if _trains(_plain(call)) else "program-part" if _is_part(call) else ""
+        return "program" if trains(_plain(call)) else "program-part" if _is_part(call) else ""
     if word in QUANTISERS:
         return "quantiser"
     if word in ("Trainer", "Fabric") and call.name.startswith(LIGHTNING):
         return "lightning"
     if word in TRAINERS:
         return "trainer" if call.name == word or call.name.startswith(_LIBRARIES) else ""
-    if word == "login" and call.name in _LOGINS:
+    if word == "login" and call.name in LOGINS:
         return "login"
     if word == "load_dataset" or (word in _MAKES_ROWS and "IterableDataset" not in call.name):
         return "data"
@@ -184,13 +186,13 @@ def kind(call: Call) -> str:
         return "loader" if not call.name.startswith(_OTHER_LOADERS) else ""
     if word == "get_peft_model" and call.name.rpartition(".")[0].rpartition(".")[2] in UNSLOTH:
         return "unsloth-adapter"
-    if word in _ACCELERATES:
-        return _ACCELERATES[word] if call.name == word or call.name.startswith(("accelerate.", *_LIBRARIES)) else ""
-    return _OTHERS.get(call.name) or _METHODS.get(word) or ("login" if _tells_a_token(call) else "")
+    if word in ACCELERATES:
+        return ACCELERATES[word] if call.name == word or call.name.startswith(("accelerate.", *_LIBRARIES)) else ""
+    return _OTHERS.get(call.name) or METHODS.get(word) or ("login" if _tells_a_token(call) else "")
 
 
 # Arguments by which functions of hubs and trackers are told who calls.
-_TOKEN_ARGUMENTS = frozenset(
+TOKEN_ARGUMENTS = frozenset(
     ["token", "use_auth_token", "hub_token", "hf_token", "auth_token", "access_token", "api_token", "api_key"]
 )
 
@@ -198,7 +200,7 @@ _TOKEN_ARGUMENTS = frozenset(
 def _tells_a_token(call: Call) -> bool:
     """Whether a token stands in the call as a literal: `api.create_repo(token="…")`."""
     return any(
-        entry.key in _TOKEN_ARGUMENTS
+        entry.key in TOKEN_ARGUMENTS
         and type(entry.value) is Scalar
         and isinstance(entry.value.value, str)
         and is_secret(entry.key, entry.value.value)
@@ -233,15 +235,15 @@ _OTHERS = {
     "modules.replaced": "rebuilt",
 }
 # They take a token, some as their first argument: huggingface_hub 1.26.0 _login.py, wandb sdk/wandb_login.py takes the key by name.
-_LOGINS = {
+LOGINS = {
     "login": ("token",), "huggingface_hub.login": ("token",), "huggingface_hub._login.login": ("token",), "wandb.login": (),
     "swanlab.login": ("api_key",), "comet_ml.login": (),
 }  # fmt: skip
 # Classes of accelerate, by their import: a program may have an Accelerator of its own.
-_ACCELERATES = {
+ACCELERATES = {
     "Accelerator": "accelerator", "AcceleratorState": "accelerator", "PartialState": "accelerator", "DeepSpeedPlugin": "plugin",
 }  # fmt: skip
-_METHODS = {
+METHODS = {
     "gradient_checkpointing_enable": "checkpointing",
     "DataCollatorForLanguageModeling": "collator",
     "DataCollatorForCompletionOnlyLM": "collator",
@@ -267,7 +269,8 @@ _OF_LANGUAGE_MODELS = frozenset(
 )  # fmt: skip
 
 
-def _trains(names: list[str]) -> bool:
+def trains(names: Collection[str]) -> bool:
+    """Whether these are settings of a training of language models."""
     settings = len(_SETTINGS.intersection(names))
     special = len(_OF_LANGUAGE_MODELS.intersection(names))
     return special >= 3 or (special >= 1 and settings >= 2)

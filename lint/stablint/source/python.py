@@ -54,6 +54,15 @@ def document(text: Text, written: list[tuple[str, Mapping]] | None = None, cells
     return Document(text, "python", 0, found, tuple(sorted(problems, key=lambda problem: problem.start)))
 
 
+def is_plain(source: str) -> bool:
+    """Whether it is Python that `document` reads without any problem of its own, and that writes no file that would be read as well. Asked
+    before a tree is made of it: the compiler knows what the parser refuses, and arguments that are repeated."""
+    from stablint.source import python_guard
+    from stablint.source.python_parse import compiles
+
+    return len(source) <= LARGEST and "dump" not in source and python_guard.too_deep(source) < 0 and compiles(source)
+
+
 def module(
     source: str,
     written: list[tuple[str, Mapping]] | None = None,

@@ -46,6 +46,17 @@ def parse(source: str) -> ast.Module | Problem:
         return Problem(UNPARSED, "nested too deeply for Python's parser", 0, 0)
 
 
+def compiles(source: str) -> bool:
+    """Whether Python's compiler takes a source that `python_guard` lets pass; nothing of it is run, and no tree is built."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(source, "", "exec", dont_inherit=True, optimize=0)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    return True
+
+
 def repeated(call: ast.Call) -> ast.keyword | None:
     """An argument that is named a second time. The parser lets it pass; Python refuses the file all the same."""
     if len(call.keywords) < 2:
