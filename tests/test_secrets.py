@@ -10,17 +10,19 @@ import sys
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from itertools import product
 
 import pytest
 
 import stablint
 from stablint.cli import main
-from stablint.secrets import commands
+from stablint.secrets import commands, shapes
 from stablint.secrets.hints import MARKS, may_hold_secret
 from stablint.secrets.keys import is_placeholder, is_secret
 from stablint.secrets.languages import PYTHON, SHELL, YAML
 from stablint.secrets.marks import marks_in
 from stablint.secrets.masking import mask
+from stablint.secrets.patterns import vocabulary, words_of
 from stablint.secrets.shapes import _SHORTEST, SHAPES
 from tests.pace import cost
 from tests.planted import ADDRESSES, BY_KEY, FILES, LOG, NUMBER, PRIVATE_KEYS, VENDORS
@@ -263,6 +265,59 @@ def test_an_address_keeps_its_host_and_loses_its_secret(address, secret):
 def test_every_shape_has_its_mark_among_the_hints():
     """Where no mark is found no pattern is tried."""
     assert not [mark for _, marks, _ in SHAPES for mark in marks if not may_hold_secret(f"x {mark}{'a' * 22} x")]
+
+
+BEFORE = [
+    "",
+    "x ",
+    '"',
+    "token=",
+    "é",
+    "\\n",
+    "\\x0a",
+    "\\u000a",
+    "\\U0000000a",
+    "\\012",
+    "%20",
+    "a%20",
+    "\x1b[0;31m",
+    "\x1b[m",
+    "word",
+    "://u:",
+    "密",
+]
+
+
+@pytest.mark.parametrize("before", BEFORE, ids=repr)
+def test_no_token_is_hidden_by_what_is_looked_for_first(before):
+    """What the patterns find in the whole text is found where its runs were looked at first."""
+    for token in (token for _, token in VENDORS.values()):
+        text = f"a = 1\nb: {before}{token} c"
+        plain = {found.span() for found in shapes._tokens().finditer(text) if shapes._is_token(found[0])}
+        escaped = {found.span(1) for found in shapes._escaped_tokens().finditer(text) if shapes._is_token(found[1])}
+        assert plain | escaped <= set(shapes.shaped(text)), (before, token)
+
+
+def test_no_command_is_hidden_by_the_words_that_are_looked_for_first():
+    for left, right in product(sorted(commands._LEFT), (" ", '"', "\\")):
+        text = "\n".join(f"x{left}{program}{right}" for program in commands._BY_PROGRAM)
+        programs = {
+            program for word, several in commands._BY_WORD.items() if word in words_of(text) for program in several
+        }
+        assert programs == commands._BY_PROGRAM.keys()
+
+
+def test_no_key_is_hidden_by_the_words_that_are_looked_for_first():
+    """A text with a letter beyond ASCII is looked through without them."""
+    for text in (*(one.text for one in FILES), LOG, "\n".join(SECRET_KEYS)):
+        several = str(text).encode("ascii", "ignore").decode()
+        assert several.isascii() and marks_in(several) == marks_in(several + "\né")
+
+
+def test_no_surroundings_are_hidden_by_the_words_that_are_looked_for_first():
+    for marks, _ in shapes._BEHIND:
+        for mark in marks:
+            assert shapes._BEHIND_MARKS[mark] in vocabulary(f"x{mark.upper()}y"), mark
 
 
 def test_no_shape_is_shorter_than_what_is_looked_at():

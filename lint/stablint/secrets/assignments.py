@@ -129,8 +129,10 @@ def _assigned(text: str, language: str) -> Iterator[Literal]:
             continue
         rest = _REST.match(text, done)
         read = _values(text, start, done, key, strength, rest, language)
-        if not read.literals and strength and _is_prose(text, start, rest, language, texts):
-            read = said(text, start, done, key.replace("-", "_"), strength) or read
+        if not read.literals and strength:
+            told = said(text, start, done, key.replace("-", "_"), strength)
+            if told is not None and _is_prose(text, start, rest, language, texts):
+                read = told
         yield from read.literals
         if language == YAML and rest is not None:
             for alias in ALIAS.finditer(text, rest.end(), max(read.end, rest.end() + 82)):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from stablint.record import NamedTuple
 from stablint.secrets.keys import SURE, holds_secret
-from stablint.secrets.patterns import Pattern
+from stablint.secrets.patterns import Pattern, words_of
 
 
 class Command(NamedTuple):
@@ -128,6 +128,10 @@ COMMANDS = (
 _BY_PROGRAM: dict[str, list[Command]] = {}
 for _row in COMMANDS:
     _BY_PROGRAM.setdefault(_row.program, []).append(_row)
+# By the first word of its name, which stands by itself in any text that starts the program.
+_BY_WORD: dict[str, list[str]] = {}
+for _program in _BY_PROGRAM:
+    _BY_WORD.setdefault(_program.partition("-")[0], []).append(_program)
 
 _LONGEST = 600  # characters of a command that are read
 _MOST = 40  # words of it
@@ -161,7 +165,9 @@ class _Word(NamedTuple):
 
 def commanded(text: str) -> Iterator[tuple[int, int]]:
     """Where such secrets stand."""
-    for program, rows in _BY_PROGRAM.items():
+    there = words_of(text)
+    for program in [program for word, programs in _BY_WORD.items() if word in there for program in programs]:
+        rows = _BY_PROGRAM[program]
         at = text.find(program)
         done = 0
         while at >= 0:

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from stablint.secrets.patterns import Pattern
+from stablint.secrets.patterns import Pattern, words_of
 
 _LONGEST = 200  # characters; what is longer holds data, as pictures in notebooks do
 _MOST = 2_000  # of a file; with more of them it holds data
+_SHORTEST = 12
+_LETTERS = Pattern(r"[A-Za-z0-9]{12,}")
 _PIECE = Pattern(r"(?<![A-Za-z0-9])[A-Za-z0-9]{12,200}(?![A-Za-z0-9])")
 _CAMEL = Pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _HEX = Pattern(r"(?:[0-9a-f]{20,200}|[0-9A-F]{20,200})\Z")
 _RUN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+~")
+_SHORTEST_BASE64 = 40
 _BASE64 = Pattern(r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/]{40,200}={0,2}(?![A-Za-z0-9+/=_.-])")
 _BREAKS = frozenset(" \t\r\n\"'`<>,;|()")
 # What is said of a file, a record or a commit, and of no person: the key in front of the value.
@@ -35,15 +38,18 @@ _LEFT = 40  # characters of the line that are looked at
 def generated(text: str) -> Iterator[tuple[int, int]]:
     """Where such literals stand."""
     count = 0
-    for found in _PIECE.finditer(text):
-        if _is_random(found[0]):
+    long = "\n".join([word for word in words_of(text) if len(word) >= _SHORTEST])
+    random = {piece for piece in _LETTERS.findall(long) if _is_random(piece)}
+    for found in _PIECE.finditer(text) if random else ():
+        if found[0] in random:
             start, end = _whole(text, *found.span())
             if not _is_of_data(text, start, *found.span()):
                 yield start, end
             count += 1
             if count >= _MOST:
                 return
-    for found in _BASE64.finditer(text):
+    in_base64 = "/" in text and any("/" in word for word in text.split() if len(word) >= _SHORTEST_BASE64)
+    for found in _BASE64.finditer(text) if in_base64 else ():
         if "/" in found[0] and _is_random(found[0].replace("/", "").replace("+", "").rstrip("=")):
             yield found.span()
 

@@ -7,12 +7,13 @@ from bisect import bisect_right
 
 from stablint.secrets.patterns import Pattern
 
+# Two quotes with nothing but a sign between them, a line that goes on in the next, and an escape of an ASCII letter.
 _APART = Pattern(
-    r"""(?<=[\w-])(?:
-          (["'])(?:[ \t]{1,8}(?:\+[ \t]{0,8})?|\+[ \t]{0,8})\1(?=[\w-])
-        | \\\r?\n[ \t]{0,80}(?=[\w-])
-      )
-      | \\(?:x|u00|U000000)([2-7][0-9a-fA-F]) | \\(1[0-7]{2})""",
+    r"""["'\\](?:
+          (?: (?<=[\w-]")(?:[ \t]{1,8}(?:\+[ \t]{0,8})?|\+[ \t]{0,8})" | (?<=[\w-]')(?:[ \t]{1,8}(?:\+[ \t]{0,8})?|\+[ \t]{0,8})'
+            | (?<=[\w-]\\)\r?\n[ \t]{0,80} )(?=[\w-])
+          | (?<=\\)(?:(?:x|u00|U000000)([2-7][0-9a-fA-F]) | (1[0-7]{2}))
+      )""",
     re.VERBOSE,
 )
 
@@ -26,8 +27,8 @@ class Joined:
         parts: list[str] = []
         at = here = 0
         for found in _APART.finditer(text):
-            written = found[2] or found[3]
-            letter = chr(int(written, 16 if found[2] else 8)) if written else ""
+            written = found[1] or found[2]
+            letter = chr(int(written, 16 if found[1] else 8)) if written else ""
             if written and not (letter.isalnum() or letter in "_-"):
                 continue
             for piece, length in (

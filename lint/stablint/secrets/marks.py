@@ -6,7 +6,7 @@ import re
 
 from stablint.secrets.hints import OTHERS, PLAIN_OTHERS
 from stablint.secrets.languages import YAML
-from stablint.secrets.patterns import Pattern
+from stablint.secrets.patterns import Pattern, vocabulary
 from stablint.secrets.right_sides import begins_line
 
 Span = tuple[int, int]
@@ -63,9 +63,10 @@ def marks_in(text: str) -> list[Span]:
         for letter, plain in _ALIKE:
             small = small.replace(letter, plain)
     small = small.lower()
+    there = vocabulary(text) if text.isascii() else small
     found = []
     for word, begins, ends in _MARKS:  # looking for one word after the other is many times faster than a pattern of all
-        at = small.find(word)
+        at = small.find(word) if word in there else -1
         while at >= 0:
             end = at + len(word)
             if not (begins and _is_letter(text, at - 1)) and not (ends and _is_letter(text, end)):

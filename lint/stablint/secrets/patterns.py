@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from stablint.typed import Any
 
@@ -29,3 +30,18 @@ class Pattern:
         self.match, self.search, self.finditer = compiled.match, compiled.search, compiled.finditer
         self.sub, self.findall = compiled.sub, compiled.findall
         return getattr(compiled, name)
+
+
+_WORD = re.compile(r"\w+")
+
+
+@lru_cache(maxsize=2)
+def words_of(text: str) -> frozenset[str]:
+    """The different words of a text, several times shorter than the text: what stands in none of them need not be looked for."""
+    return frozenset(_WORD.findall(text))
+
+
+@lru_cache(maxsize=2)
+def vocabulary(text: str) -> str:
+    """The same in small letters, one a line. What holds signs between its letters is looked for in the text itself."""
+    return "\n".join(words_of(text)).lower()

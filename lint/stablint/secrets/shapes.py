@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import pairwise
-from string import ascii_uppercase
+from string import ascii_letters, ascii_uppercase, digits
 
 from stablint.secrets.commands import commanded
 from stablint.secrets.keys import SURE, holds_secret, is_placeholder, is_secret
+from stablint.secrets.patterns import vocabulary
 
 # One vendor a row: what stands at the beginning of its tokens (None: anything), and what follows. No token is longer than its bound, so that no
 # text makes a pattern run on and on.
@@ -246,6 +247,8 @@ _QUERY = re.compile(
     r"""(?i)[?&#;]([a-z0-9_.-]{0,40}(?:token|secret|password|passwd|pwd|credential|apikey|api[_-]key|access[_-]?key|auth|signature|sig|key))=([^\s"'<>\\`&#;$]{6,2000})"""
 )
 _MARKS = tuple(dict.fromkeys(mark for _, marks, _ in SHAPES for mark in marks))
+# What stands in front of them, with the longest word in it, which stands in a word of the text.
+_BEHIND_MARKS = {mark: max(re.findall(r"\w*", mark), key=len) for marks, _ in _BEHIND for mark in marks}
 _SHORTEST = 15  # letters of a token without blanks: no row above is shorter
 
 
@@ -276,13 +279,16 @@ _STARS = re.compile(r"[*xX.…-]{6,}")
 
 def shaped(text: str) -> Iterator[tuple[int, int]]:
     """Where tokens of a known shape and credentials in addresses stand."""
-    if _may_hold_tokens(text):
+    plain, escaped = _may_hold_tokens(text)
+    if plain:
         yield from (found.span() for found in _tokens().finditer(text) if _is_token(found[0]))
-        if "\\" in text or "%" in text or "[" in text:
-            yield from (found.span(1) for found in _escaped_tokens().finditer(text) if _is_token(found[1]))
+    if escaped:
+        yield from (found.span(1) for found in _escaped_tokens().finditer(text) if _is_token(found[1]))
     lowered = text.lower()
-    for marks, pattern in _BEHIND:
-        if any(mark in lowered for mark in marks):
+    words = vocabulary(text)
+    there = {mark for mark, core in _BEHIND_MARKS.items() if core in words and mark in lowered}
+    for marks, pattern in _BEHIND if there else ():
+        if not there.isdisjoint(marks):
             yield from (found.span(1) for found in _behind(pattern).finditer(text) if _is_no_word(found[1], pattern))
     yield from commanded(text)
     if any(mark in lowered for mark in _KEY_MARKS):
@@ -292,13 +298,32 @@ def shaped(text: str) -> Iterator[tuple[int, int]]:
             yield from _addresses(text, separator)
 
 
-def _may_hold_tokens(text: str) -> bool:
-    long = "\n".join([word for word in text.split() if len(word) >= _SHORTEST])
-    return (
-        any(mark in long for mark in _MARKS)
-        or any(mark in long for mark in _WITHIN)
-        or ("." in long and _DOTTED.search(long) is not None)
-    )
+# All that tokens are made of; what else stands in a text ends them.
+_RUN = re.compile(r"[A-Za-z0-9_.+/=~%:-]+")
+# What stands between a backslash (or the colour of a terminal) and a token, from the beginning of a run on, and an escape of an address.
+_REST_OF_ESCAPE = re.compile(
+    r"(?:\n(?:[abefnrtvz0]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-7]{3}|[0-9]{0,12}m)|%[0-9A-Fa-f]{2})\Z"
+)
+_LONGEST_ESCAPE = 14
+_LETTERS = frozenset(ascii_letters + digits)
+
+
+def _may_hold_tokens(text: str) -> tuple[bool, bool]:
+    """Whether a mark of a token stands where one may begin, and whether one stands behind an escape."""
+    runs = {run for run in _RUN.findall(text) if len(run) >= _SHORTEST}
+    long = "\n".join(["", *runs])
+    if any(mark in long for mark in _WITHIN) or ("." in long and _DOTTED.search(long) is not None):
+        return True, True
+    plain = escaped = False
+    for mark in _MARKS:
+        at = long.find(mark)
+        while at >= 0:
+            if long[at - 1 : at] not in _LETTERS:
+                plain = True
+            elif not escaped:
+                escaped = _REST_OF_ESCAPE.search(long, max(0, at - _LONGEST_ESCAPE), at) is not None
+            at = long.find(mark, at + 1)
+    return plain, escaped
 
 
 _WITHIN = (":AA", "7Q~", "8Q~", "JQQJ99", "AZDO", "AStG", "ACDb", "ARm", "AzSe", "AzFu", "AzCa", ".atlasv1.")
