@@ -7,7 +7,7 @@ import re
 
 from stablint.source.python_names import Names
 from stablint.source.python_places import Places
-from stablint.source.python_scope import Scope, called_name, parameters_of
+from stablint.source.python_scope import Scope, called_name, parameters_of, within
 from stablint.source.tree import Function
 
 _NO_WRAPPERS = frozenset({"staticmethod", "classmethod", "torch.no_grad", "torch.inference_mode", "typing.override"})
@@ -24,10 +24,11 @@ def functions(names: Names, places: Places, source: str) -> tuple[Function, ...]
         start = source.find(node.name, places.start(node) + len("def "))
         returns = [one.value for one in names.returns.get(id(scope), ())]
         gives = {_gives(value, scope) for value in returns}
+        given = gives.pop() if len(gives) == 1 else ""
         found.append(
             Function(
                 node.name, owner, tuple(sorted(parameters_of(node))), node.args.kwarg is not None or node.args.vararg is not None or wrapped,
-                gives.pop() if len(gives) == 1 and not _yields(node) else "", start, start + len(node.name),
+                given if given and not _yields(node) else "", start, start + len(node.name),
             )
         )  # fmt: skip
     return tuple(found)
@@ -40,7 +41,7 @@ def _wraps(decorator: ast.expr, scope: Scope) -> bool:
 
 
 def _yields(node: ast.FunctionDef) -> bool:
-    return any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in ast.walk(node))
+    return any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in within(node))
 
 
 def _gives(value: ast.expr | None, scope: Scope, depth: int = 0) -> str:

@@ -15,6 +15,7 @@ from stablint.source.python_scope import (
     Position,
     Scope,
     Store,
+    children,
     dotted,
     dotted_target,
     end_of,
@@ -44,7 +45,7 @@ _PUTS_IN = frozenset(["add_module", "register_module", "set_submodule"])  # meth
 _NO_MODULES = frozenset(
     ["config", "generation_config", "forward", "lm_head", "dtype", "device", "data", "grad", "weight", "bias", "score"]
 )
-_PASSED = ("JoinedStr", "TemplateStr", "Constant", "Load", "Store", "Del")
+_PASSED = frozenset(["JoinedStr", "TemplateStr", "Constant", "Name"])
 
 
 class Names:
@@ -85,12 +86,12 @@ class Names:
             if visit is not None:
                 visit(self, node, scope, conditional, target)
             elif kind not in _PASSED:
-                self._later(ast.iter_child_nodes(node), scope, conditional)
+                self._later(children(node), scope, conditional)
 
     def _later(
         self, nodes: Iterable[ast.AST | None], scope: Scope, conditional: bool, target: str | None = None
     ) -> None:
-        self._waiting.extend((node, scope, conditional, target) for node in reversed(list(nodes)) if node is not None)
+        self._waiting += [(node, scope, conditional, target) for node in reversed([*nodes]) if node is not None]
 
     def _bind(self, name: str, scope: Scope, binding: Binding) -> None:
         if name in scope.elsewhere:
@@ -262,7 +263,7 @@ class Names:
         inner = Scope("function", scope)
         for generator in getattr(node, "generators", ()):
             self._target(generator.target, None, "other", end_of(node), inner, True)
-        self._later(ast.iter_child_nodes(node), inner, True)
+        self._later(children(node), inner, True)
 
     def choice(self, node: ast.IfExp, scope: Scope, conditional: bool, target: str | None) -> None:
         self._branches(node.test, [node.body], [node.orelse], scope)
@@ -335,7 +336,7 @@ class Names:
             self._target(target, None, "other", end_of(target), scope, True)
         if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             scope.loops.append((position_of(node), end_of(node)))
-        self._later(ast.iter_child_nodes(node), scope, True)
+        self._later(children(node), scope, True)
 
     def with_(self, node: ast.With, scope: Scope, conditional: bool, _: str | None) -> None:
         for item in node.items:
@@ -351,7 +352,7 @@ class Names:
         name = getattr(node, "name", None) or getattr(node, "rest", None)
         if isinstance(name, str):
             self._bind(name, scope, Binding("other", node, end_of(node), True))
-        self._later(ast.iter_child_nodes(node), scope, conditional)
+        self._later(children(node), scope, conditional)
 
     def global_(self, node: ast.Global, scope: Scope, conditional: bool, _: str | None) -> None:
         scope.elsewhere.update(dict.fromkeys(node.names, self.module))
@@ -406,7 +407,7 @@ class Names:
                 self.mutated.add(function.value.id)
         elif isinstance(function, ast.Attribute) and function.attr in _MUTATORS:
             self._changed_within(function.value, scope, conditional)
-        self._later(ast.iter_child_nodes(node), scope, conditional)
+        self._later(children(node), scope, conditional)
 
 
 _VISITORS: dict[str, Callable[..., None]] = {

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from stablint.source.python_scope import within
+
 _DEEPEST = 20  # levels of `not`
 _REBINDS = frozenset(["exec", "globals"])  # what changes names without binding them
 
@@ -30,7 +32,7 @@ def once_assigned(tree: ast.Module) -> Once:
         and isinstance(node.value, ast.Constant)
     }
     times = dict.fromkeys(found, 0)
-    for node in ast.walk(tree) if found else ():
+    for node in within(tree) if found else ():
         anything = isinstance(node, ast.Name) and node.id in _REBINDS
         if anything or (isinstance(node, ast.ImportFrom) and node.names[0].name == "*"):
             until = min(until, getattr(node, "lineno", 0))

@@ -16,12 +16,15 @@ class Places:
         self._starts = [0]
         for line in _LINE.finditer(source):
             self._starts.append(line.end())
+        self._ascii = source.isascii()
         self._columns: dict[int, array[int] | None] = {}
 
     def offset(self, line: int, column: int) -> int:
         """The offset of a line (from 1) and a column in bytes; what lies behind the text is its end."""
         if line >= len(self._starts):
             return len(self._source)
+        if self._ascii:
+            return min(self._starts[line - 1] + column, len(self._source))
         if line not in self._columns:
             self._columns[line] = self._table(self._source[self._starts[line - 1] : self._starts[line]])
         table = self._columns[line]

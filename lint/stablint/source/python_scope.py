@@ -192,3 +192,23 @@ def default_of(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> a
         (parameter.arg, value) for parameter, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     ]
     return dict(pairs).get(name)
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """Its nodes in their order, as `ast.iter_child_nodes` has them, but for those that hold nothing: operators, and how a name is meant."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        held = getattr(node, name, None)
+        if isinstance(held, list):
+            found += [one for one in held if isinstance(one, ast.AST) and one._fields]
+        elif isinstance(held, ast.AST) and held._fields:
+            found.append(held)
+    return found
+
+
+def within(tree: ast.AST) -> list[ast.AST]:
+    """The node and all below it, in the order of `ast.walk`."""
+    found = [tree]
+    for node in found:
+        found += children(node)
+    return found

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from stablint.source.python_names import Names
-from stablint.source.python_scope import FoundCall, Scope, called_name
+from stablint.source.python_scope import FoundCall, Scope, called_name, within
 from stablint.source.python_values import Values
 from stablint.source.tree import Mapping, Scalar
 
@@ -20,18 +20,13 @@ _SUFFIXES = (".json", ".yaml", ".yml")
 
 def written(tree: ast.Module, names: Names, values: Values) -> Iterator[tuple[str, Mapping]]:
     """The file's name as spelled, and what is written into it where all of that is known to be a mapping."""
-    opened = [
-        (item.optional_vars.id, item.context_expr, node)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.With)
-        for item in node.items
-        if isinstance(item.optional_vars, ast.Name)
-    ]
+    opened: list[tuple[str, ast.expr, ast.With]] | None = None
     for found in names.calls:
         data, file = _parts(found)
         if data is None or file is None:
             continue
         if isinstance(file, ast.Name):
+            opened = _opened(tree) if opened is None else opened
             file = next(
                 (one for name, one, block in reversed(opened) if name == file.id and _in(found.node, block)), file
             )
@@ -39,6 +34,17 @@ def written(tree: ast.Module, names: Names, values: Values) -> Iterator[tuple[st
         value = values.value(data, found.scope) if path.endswith(_SUFFIXES) else None
         if isinstance(value, Mapping) and value.entries and not value.open:
             yield path, value
+
+
+def _opened(tree: ast.Module) -> list[tuple[str, ast.expr, ast.With]]:
+    """What `with … as name` names, what it is, and the block in which it is that."""
+    return [
+        (item.optional_vars.id, item.context_expr, node)
+        for node in within(tree)
+        if isinstance(node, ast.With)
+        for item in node.items
+        if isinstance(item.optional_vars, ast.Name)
+    ]
 
 
 def _parts(found: FoundCall) -> tuple[ast.expr | None, ast.expr | None]:
