@@ -55,7 +55,7 @@ ALLOWED = {
     "computed": set(),
     "readers": {"computed", "referrers", "repository", "assemble", "dialect", "run", "source"},
     "changers": {"referrers", "repository", "assemble", "source"},
-    "importers": {"discover", "referrers", "repository", "assemble", "run"},
+    "importers": {"discover", "referrers", "repository", "assemble", "run", "source"},
     "worth": {"discover", "source.tree"},
     # Accepted findings: in comments, in settings, in a baseline.
     "policy": {"source", "hazard.model", "target.gpu"},

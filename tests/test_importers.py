@@ -55,3 +55,43 @@ def test_a_module_behind_unsloth_has_its_classes(files: dict[str, str], tmp_path
 )
 def test_any_other_module_has_the_library_s(files: dict[str, str], tmp_path: Path) -> None:
     assert "error" in weight(tmp_path, files)
+
+
+NEWER = "from transformers import MllamaForConditionalGeneration\n\nmodel = MllamaForConditionalGeneration.from_pretrained('m/m')\n"
+BY_WORD = "for name in ('llama', 'qwen'):\n    try:\n        exec(f'from .{name} import Model')\n    except ImportError:\n        pass\n"
+BY_MODULE = BY_WORD.replace(
+    "exec(f'from .{name} import Model')", "importlib.import_module(f'.{name}', __name__)"
+).replace("ImportError", "Exception")
+BY_NAME = "try:\n    from models.llama import model\nexcept (ImportError, OSError):\n    model = None\n"
+RAISED = "try:\n    from models.llama import model\nexcept ImportError as error:\n    raise SystemExit('newer, please') from error\n"
+NO_LIBRARY = "try:\n    from models.llama import model\nexcept ModuleNotFoundError:\n    model = None\n"
+
+
+def told(tmp_path: Path, files: dict[str, str]) -> set[str]:
+    every = {"models/llama.py": NEWER, "requirements.txt": "transformers==4.39.2\n", **files}
+    return {one.severity for one in inspected(tmp_path, every).findings if one.hazard.code == "V233"}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{"models/__init__.py": BY_WORD}, {"models/__init__.py": BY_MODULE}, {"run.py": BY_NAME}],
+    ids=["by-word", "by-module", "by-name"],
+)
+def test_a_module_that_its_importers_go_on_without_may_fail(files: dict[str, str], tmp_path: Path) -> None:
+    assert told(tmp_path, files) == set()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"run.py": "from models.llama import model\n"},
+        {"run.py": BY_NAME, "other.py": "from models.llama import model\n"},
+        {"run.py": RAISED},
+        {"run.py": NO_LIBRARY},
+        {"other/__init__.py": BY_WORD},
+    ],
+    ids=["nobody", "plain", "one-of-two", "raised", "no-library", "elsewhere"],
+)
+def test_any_other_import_fails(files: dict[str, str], tmp_path: Path) -> None:
+    assert told(tmp_path, files) == {"error"}

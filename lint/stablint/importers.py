@@ -1,11 +1,12 @@
-"""Who imports a module of a repository, and what those have imported before: Unsloth replaces classes of other libraries when it is imported, so
-that a module which is imported behind it has Unsloth's.
+"""Who imports a module of a repository, and how. Unsloth replaces classes of other libraries when it is imported, so that a module which is imported
+behind it has Unsloth's; a module that is imported within a `try` may fail without harm.
 
 Asked only of a Python file that a finding stands in.
 """
 
 from __future__ import annotations
 
+import ast
 import math
 import os
 import re
@@ -16,6 +17,10 @@ from stablint import discover
 from stablint.assemble.files import Files
 from stablint.referrers import content
 from stablint.repository import programs_of
+from stablint.source.python_guard import too_deep
+from stablint.source.python_names import ends
+from stablint.source.python_parse import parse
+from stablint.source.python_scope import dotted
 
 _IMPORT = re.compile(
     r"^(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,2000}\)|[^\n]{1,400})|import[ \t]+([\w., \t]{1,400}))",
@@ -38,6 +43,76 @@ def behind_unsloth(paths: Iterable[str], files: Files) -> frozenset[str]:
             imports = _Imports(root, programs)
             found.update(path for path in several if imports.is_behind(path, _FAR))
     return frozenset(found)
+
+
+def optional(paths: Iterable[str], files: Files) -> frozenset[str]:
+    """Those of these Python files that the repository imports within a `try` only, and goes on without: the models of a collection of which each
+    wants other releases."""
+    found: set[str] = set()
+    for path in paths:
+        root = files.root(path)
+        programs = [one for one in programs_of(root, files) if one.endswith(".py")] if os.path.isdir(root) else []
+        if _is_optional(path, root, programs):
+            found.add(path)
+    return frozenset(found)
+
+
+def _is_optional(path: str, root: str, programs: list[str]) -> bool:
+    name = os.path.basename(path)[:-3]
+    word, tried = name.encode(), False
+    if name == "__init__" or b"__main__" in content(path):
+        return False
+    for other in programs:
+        read = content(other) if other != path else b""
+        beside = os.path.basename(other) == "__init__.py" and os.path.dirname(other) == os.path.dirname(path)
+        if b"import" not in read or not (word in read or beside):
+            continue
+        text = read.decode("utf-8", "replace")
+        if any(_locate(one, other, root) == path for _, one in _names(text)):
+            return False  # above any `try`, in the first column
+        tried = tried or (b"try" in read and _tries(text, other, path, root, beside))
+    return tried
+
+
+def _locate(name: str, importer: str, root: str) -> str | None:
+    return discover.locate(name.replace(".", "/") + ".py", importer, root)
+
+
+def _tries(text: str, importer: str, path: str, root: str, beside: bool) -> bool:
+    """Whether the text imports the module within a `try` that goes on: by its name, or all that stand `beside` it by names that it works out."""
+    if too_deep(text) >= 0:
+        return False
+    tree = parse(text)
+    if not isinstance(tree, ast.Module):
+        return False
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Try) or not any(map(_passes_over, node.handlers)):
+            continue
+        for one in (inner for statement in node.body for inner in ast.walk(statement)):
+            if isinstance(one, ast.Call) and beside and (dotted(one.func) or [""])[-1] in _BY_NAME:
+                return True
+            if isinstance(one, ast.Import):
+                named = [alias.name for alias in one.names]
+            elif isinstance(one, ast.ImportFrom):
+                module = one.module or ""
+                named = [module, *(f"{module}.{alias.name}".lstrip(".") for alias in one.names)]
+            else:
+                continue
+            if any(name and _locate(name, importer, root) == path for name in named):
+                return True
+    return False
+
+
+_BY_NAME = frozenset(["exec", "import_module", "__import__"])
+# A name that a library lacks is an ImportError; a ModuleNotFoundError is of a library that is not there.
+_FAILURES = frozenset(["ImportError", "Exception", "BaseException"])
+
+
+def _passes_over(handler: ast.ExceptHandler) -> bool:
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(one is None or (dotted(one) or [""])[-1] in _FAILURES for one in caught) and not any(
+        map(ends, handler.body)
+    )
 
 
 class _Imports:

@@ -179,6 +179,9 @@ def inspected(
     if earlier is None and options.live is None and (behind := _behind_unsloth(findings, files)):
         files.patch(behind)
         runs, findings, undetermined = anew()
+    if earlier is None and options.live is None and (spared := _optional(findings, files)):
+        files.spare(spared)
+        runs, findings, undetermined = anew()
     if earlier is None and options.live is None and (changed := _edited(findings, files)):
         files.edit(changed)
         runs, findings, undetermined = anew()
@@ -393,6 +396,21 @@ def _behind_unsloth(findings: Iterable[hazards.Finding], files: Files) -> frozen
     from stablint.importers import behind_unsloth
 
     return frozenset().union(*_one_by_one("looking for the programs that import it", behind_unsloth, asked, files))
+
+
+def _optional(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]:
+    """The Python files that import what is not there, and that their repository goes on without."""
+    asked = {
+        finding.place.document.text.path
+        for finding in findings
+        if finding.severity == "error" and finding.item.startswith("keys.") and "-names." in finding.item
+    }
+    asked = {path for path in asked if path.endswith(".py")}
+    if not asked:
+        return frozenset()
+    from stablint.importers import optional
+
+    return frozenset().union(*_one_by_one("looking for the programs that import it", optional, asked, files))
 
 
 def _referrers(helpers: list[str], known: Container[str], files: Files) -> list[str]:

@@ -723,11 +723,26 @@ def _of_loader(document: Document, module: Module, loader: Call) -> Iterator[Sta
         and not _REGISTERS.search(document.text.text)
     ):
         yield _called(document, "class_by_name", True, loader)  # the checkpoint's own type chooses the class
+    if _is_wrapper(made):
+        return
     for call in module.calls:
         if last_word(call.name) in _MOVES and is_call(call.receiver, loader) and not call.conditional:
             if last_word(call.name) == "to" and not _is_device(document, call):
                 continue
             yield _called(document, f"moved.{last_word(call.name)}", True, call)
+
+
+def _is_wrapper(name: str) -> bool:
+    """Whether it is another library's module around a model of transformers': its `.cuda()` is torch's, which goes to the tensors below and
+    never through what transformers' own class refuses (trl 0.11.4 models/modeling_base.py:61)."""
+    return (
+        name.startswith(_WRAPPERS)
+        or last_word(name).endswith("WithValueHead")
+        or last_word(name).startswith("AutoPeft")
+    )
+
+
+_WRAPPERS = ("trl.", "peft.", "sentence_transformers.", "diffusers.", "setfit.", "optimum.", "open_clip.")
 
 
 def _is_device(document: Document, call: Call) -> bool:

@@ -94,13 +94,11 @@ class _Calls:
     def reached(self, number: int) -> set[int]:
         """Where the calls start that are arguments of this call, directly or through others; a reference model's are not its own."""
         call = self.call(number)
-        nodes = [
-            entry.value
-            for entry in call.arguments.entries
-            if entry.key not in ("ref_model", "reward_model", "value_model")
-        ]
+        nodes = [entry.value for entry in call.arguments.entries if entry.key not in _OTHER_MODELS]
         names = positional("trainer", call.name)
-        nodes += [node for index, node in enumerate(call.positional) if names[index : index + 1] != ("ref_model",)]
+        nodes += [
+            node for index, node in enumerate(call.positional) if _OTHER_MODELS.isdisjoint(names[index : index + 1])
+        ]
         return reached(nodes)
 
     def model(self, number: int) -> Node | None:
@@ -112,6 +110,21 @@ class _Calls:
         for member in members:
             found += self.fragments[member] if isinstance(member, int) else [member]
         return found
+
+
+# Arguments of trainers that may hold a model, but none that is trained.
+_OTHER_MODELS = frozenset(
+    [
+        "ref_model",
+        "reward_model",
+        "value_model",
+        "teacher_model",
+        "reward_funcs",
+        "judge",
+        "compute_metrics",
+        "callbacks",
+    ]
+)
 
 
 def reached(nodes: Iterable[Node]) -> set[int]:
@@ -148,7 +161,7 @@ def _members(calls: _Calls, trainer: int, claims: dict[int, set[int]]) -> Iterat
         start, what = calls.start(number), calls.kinds[number]
         if what == "data" and _is_other_data(calls, trainer, number):
             continue
-        if start in own and not (what == "loader" and certain and number not in certain):
+        if start in own and not (what == "loader" and (certain or named) and number not in certain):
             chosen.append(number)
         elif start in foreign:
             continue
@@ -156,6 +169,7 @@ def _members(calls: _Calls, trainer: int, claims: dict[int, set[int]]) -> Iterat
             if (
                 not certain
                 and not named
+                and not any(calls.start(n) in own for n in loaders)
                 and (start < calls.start(trainer) or not any(calls.start(n) < start for n in loaders))
             ):
                 chosen.append(number)

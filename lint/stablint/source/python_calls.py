@@ -14,7 +14,7 @@ from stablint.source.python_constants import Constants, defaulted
 from stablint.source.python_library import LIBRARIES, question
 from stablint.source.python_names import Names
 from stablint.source.python_places import Places
-from stablint.source.python_scope import Binding, FoundCall, Scope, called_name, dotted
+from stablint.source.python_scope import Binding, FoundCall, Scope, called_name, dotted, position_of, stands_for
 from stablint.source.python_switch import alternative, in_a_branch, switch
 from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Unknown
 
@@ -77,6 +77,9 @@ class Calls(Constants):
         if target is not None and name.endswith("Trainer"):
             late |= frozenset(store.node.attr for store in self.names.stores.get(target, ()))
             late |= frozenset(f"args.{store.node.attr}" for store in self.names.stores.get(f"{target}.args", ()))
+        several = is_made(name) and self._is_one_of_several(node.func, scope)
+        if several:
+            added |= {entry.key for entry in entries}  # the other class may take what this one does not
         arguments = Mapping(tuple(entries), function, end, is_open)
         method = node.func if isinstance(node.func, ast.Attribute) else None
         begins = function - len(method.attr) if method is not None and dotted(method) is None else start
@@ -91,7 +94,7 @@ class Calls(Constants):
             name, arguments, positional, start, end, begins, function, target, receiver,
             conditional=conditional, own=frozenset((*own, *added)), local=self._is_local(node.func, scope),
             switch=self._switch(found) if found is not None and name.endswith(_SWITCHED) else None, late=late,
-            attempt=found is not None and is_made(name) and (self._may_be_spared(found) or self._is_another(node, name, scope)),
+            attempt=several or (found is not None and is_made(name) and (self._may_be_spared(found) or self._is_another(node, name, scope))),
             doubtful=found is not None and "." in name and self._is_doubtful(node, name, scope, found),
             methods=methods,
         )  # fmt: skip
@@ -209,6 +212,22 @@ class Calls(Constants):
             return False
         imported = any(binding.kind == "import" for binding in found[1])
         return any(map(_binds_anew, found[1])) or (imported and any(binding.kind == "class" for binding in found[1]))
+
+    def _is_one_of_several(self, function: ast.expr, scope: Scope) -> bool:
+        """Whether its name stands for one class or another, as a branch decides. Where one import is tried before another of the same class,
+        the first is the one that is wanted."""
+        several = stands_for(function, scope)
+        paths = {one if isinstance(one, str) else one.path for one in several}
+        if len(paths) < 2:
+            return False
+        if len({path.rpartition(".")[2] for path in paths}) > 1:
+            return True
+        return not any(
+            first <= position_of(one.node) < last
+            for one in several
+            if isinstance(one, Binding)
+            for first, last in self.names.tries
+        )
 
     def _is_of_another_file(self, call: ast.Call, scope: Scope) -> bool:
         """Whether whoever is handed it is a function of a module that nobody knows."""

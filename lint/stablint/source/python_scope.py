@@ -140,6 +140,24 @@ def _imported(name: ast.Name, bindings: list[Binding], here: bool) -> str:
     return plain[-1].path if len({one.path for one in plain}) == 1 else name.id
 
 
+def stands_for(function: ast.expr, scope: Scope) -> list[Binding] | list[str]:
+    """What else the name of a class may stand for where it is called, if more than one: the imports of several branches, or the two names of
+    `A if large else B`."""
+    while isinstance(function, ast.Attribute):
+        function = function.value
+    found = scope.find(function.id) if isinstance(function, ast.Name) else None
+    if found is None or not isinstance(function, ast.Name):
+        return []
+    owner, bindings = found
+    if len(bindings) == 1 and isinstance(choice := bindings[0].value, ast.IfExp):
+        return [called_name(one, owner) for one in (choice.body, choice.orelse)]
+    held: list[Binding] = []
+    for binding in bindings:
+        if binding.kind == "import" and (owner is not scope or binding.end <= position_of(function)):
+            held = [*held, binding] if binding.conditional else [binding]
+    return held if len({binding.path for binding in held}) > 1 else []
+
+
 _ALIASES = 4  # names that stand for names
 
 
