@@ -40,7 +40,7 @@ _SECOND = {
     **dict.fromkeys(["GRPOTrainer", "RLOOTrainer"], ("model", "reward_funcs", "args")),
     **dict.fromkeys(["ORPOTrainer", "CPOTrainer", "PRMTrainer", "SFTTrainer", "RewardTrainer", "Trainer", "Seq2SeqTrainer"],
                     ("model", "args", "data_collator", "train_dataset", "eval_dataset")),
-    "PPOTrainer": ("args",),  # then a model (trl 0.11.4 trainer/ppo_trainer.py) or a tokenizer (0.12.2)
+    "PPOTrainer": ("config",),  # then a model (trl 0.11.4 trainer/ppo_trainer.py) or a tokenizer (0.12.2)
     # sentence-transformers 5.1.2 trainer.py:129
     **dict.fromkeys([f"{name}Trainer" for name in ENCODERS], ("model", "args", "train_dataset", "eval_dataset", "loss", "evaluator")),
 }  # fmt: skip
