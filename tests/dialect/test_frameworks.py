@@ -66,6 +66,15 @@ model, tokenizer = FastLanguageModel.from_pretrained("unsloth/Meta-Llama-3.1-8B"
 trainer = SFTTrainer(model=model, args=SFTConfig(output_dir="out", max_steps=60))
 """
 FSDP = '{"fsdp_state_dict_type": "FULL_STATE_DICT", "fsdp_transformer_layer_cls_to_wrap": ["LlamaDecoderLayer"]}'
+AUTOMODEL = """\
+recipe: nemo_automodel.recipes.llm.train_ft.TrainFinetuneRecipeForNextTokenPrediction
+step_scheduler: {global_batch_size: 64, local_batch_size: 8, num_epochs: 1}
+distributed: {strategy: fsdp2, activation_checkpointing: full}
+model: {_target_: nemo_automodel.NeMoAutoModelForCausalLM.from_pretrained, pretrained_model_name_or_path: meta-llama/Llama-3.2-1B}
+peft: {_target_: nemo_automodel.components._peft.lora.PeftConfig, alpha: 64}
+packed_sequence: {packed_sequence_size: 0}
+optimizer: {_target_: torch.optim.Adam, lr: 1e-5}
+"""
 FACTS: dict[str, tuple[dict[str, str], dict[str, Any], dict[str, Any]]] = {
     "LLaMA-Factory's rank, and twice the rank": ({"a.yaml": LORA}, {},
                                                   {"derived.method": "lora", "lora.r": 8, "lora.lora_alpha": 16, "derived.lora_scale": 2.0}),
@@ -115,6 +124,23 @@ FACTS: dict[str, tuple[dict[str, str], dict[str, Any], dict[str, Any]]] = {
     "litgpt under mixed precision": (
         {"run.sh": "litgpt pretrain --model_name Qwen2-7B --precision bf16-mixed --train.max_norm 1.0\n"},
         {}, {"derived.method": "full", "derived.objective": "pretrain", "derived.compute_dtype": "bfloat16", "model.dtype": "float32"},
+    ),
+    "NeMo AutoModel's file": (
+        {"sft.yaml": AUTOMODEL}, {},
+        {"derived.method": "lora", "derived.objective": "sft", "derived.effective_batch": 64, "lora.r": 8, "lora.lora_alpha": 64,
+         "training.learning_rate": 1e-5, "training.packing": False, "training.gradient_checkpointing": True, "training.max_grad_norm": 1.0},
+    ),
+    "NeMo AutoModel's command, which names the file first and says keys of it anew": (
+        {"sft.yaml": AUTOMODEL, "run.sh": "automodel sft.yaml --nproc-per-node 4 --optimizer.lr=2e-5 --peft.dim 16\n"}, {},
+        {"derived.method": "lora", "derived.world_size": 4, "training.learning_rate": 2e-5, "lora.r": 16, "derived.effective_batch": 64},
+    ),
+    "NeMo AutoModel's module behind torchrun": (
+        {"sft.yaml": AUTOMODEL, "run.sh": "torchrun --nproc-per-node 2 -m nemo_automodel.cli.app sft.yaml --step_scheduler.global_batch_size 24\n"}, {},
+        {"derived.world_size": 2, "derived.effective_batch": 24, "derived.fsdp": True},
+    ),
+    "NeMo AutoModel without an adapter, and words that are nobody's": (
+        {"sft.yaml": AUTOMODEL.replace("peft:", "peft: null\nother:").replace("activation_checkpointing: full", "activation_checkpointing: selective")},
+        {}, {"derived.method": "full"},
     ),
     "Unsloth's own defaults, and its precision by the card": (
         {"a.py": UNSLOTH}, {"gpus": ("T4",)},

@@ -37,6 +37,7 @@ OURS = {
     "axolotl": ("axolotl", "base_model: Qwen/Qwen3-8B\nadapter: qlora\nsequence_len: 4096\nmicro_batch_size: 2\ndatasets: [{path: a}]\n"),
     "ms-swift": ("ms-swift", "model: Qwen/Qwen3-8B\ntuner_type: lora\ndataset: [a]\nlearning_rate: 1e-4\noutput_dir: out\n"),
     "axolotl, of its preference part": ("axolotl", "rl: grpo\nmicro_batch_size: 1\ngradient_accumulation_steps: 4\ntrl: {num_generations: 4}\n"),
+    "NeMo AutoModel": ("nemo-automodel", "recipe: TrainFinetuneRecipeForNextTokenPrediction\nstep_scheduler: {max_steps: 1}\nmodel: {torch_dtype: bf16}\n"),
     "litgpt": ("litgpt", "checkpoint_dir: a\nout_dir: out\nprecision: bf16-true\ntrain: {epochs: 1}\neval: {interval: 10}\n"),
     "torchtune": ("torchtune", "model:\n  _component_: torchtune.models.llama3.llama3_8b\noptimizer: {lr: 2e-5}\nbatch_size: 2\n"),
 }  # fmt: skip

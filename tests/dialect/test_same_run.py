@@ -17,6 +17,7 @@ import yaml
 
 from stablint.dialect import axolotl, codec, huggingface, litgpt, llamafactory, swift, torchtune, xtuner
 from stablint.dialect.fragment import Row, Rows
+from stablint.dialect.keyed import module_of
 from stablint.hazard.checked import Checked
 from tests.runs import inspected
 
@@ -91,6 +92,13 @@ WRITERS = {
         lambda dtype: {"=precision": {"bfloat16": "bf16-true", "float16": "16-true"}[dtype]}, {"sft": {}},
         {"=optimizer.class_path": "torch.optim.AdamW", "=eval.interval": 100, "=out_dir": "out", "=devices": 1, "=train.global_batch_size": 16},
     ),
+    "nemo-automodel": Writer(
+        "automodel.yaml", module_of("nemo-automodel").ROWS, {"training.stage": "recipe"},
+        lambda method: {**({"=peft._target_": "nemo_automodel.components._peft.lora.PeftConfig"} if method != "full" else {}), **_bits(method)},
+        lambda dtype: {"model.dtype": dtype}, {"sft": {}},
+        {"=recipe": "TrainFinetuneRecipeForNextTokenPrediction", "=optimizer._target_": "torch.optim.AdamW", "=checkpoint.checkpoint_dir": "out",
+         "=step_scheduler.global_batch_size": 16},
+    ),
     "xtuner": Writer(
         "config.py", xtuner.ROWS,
         {"model.name_or_path": "model.llm.pretrained_model_name_or_path", "quantization.load_in_4bit": "model.llm.quantization_config.load_in_4bit"},
@@ -122,8 +130,8 @@ ITS_OWN = {
 }
 # torchtune refuses fp16, so that nothing overflows
 INSTEAD = {"torchtune-fp16"}
-# litgpt's own recipes take 2e-4 for every full fine-tuning
-SILENT = {("litgpt", "full-rate-above-recipes")}
+# litgpt's own recipes take 2e-4 for every full fine-tuning; NeMo AutoModel takes a fused kernel by itself
+SILENT = {("litgpt", "full-rate-above-recipes", "full"), ("nemo-automodel", "fp16-qwen2-risk", "full")}
 # what is wrong with a value anywhere, and what a dialect says to any value; litgpt's finetuning refuses a norm whatever it is
 BESIDES = {("litgpt", "gradient-clipping-negative"): "litgpt-argument-refused"}
 
@@ -170,8 +178,8 @@ def _key(writer: Writer, fact: str) -> tuple[str, str]:
     return wanted, next((row.codec for key, row in rows if key == wanted), "plain")
 
 
-# litgpt is told the whole batch, and refuses keys that it does not have.
-UNSAID = {"litgpt.yaml": {"training.gradient_accumulation_steps"}}
+# These are told the whole batch; litgpt refuses keys that it does not have.
+UNSAID = {name: {"training.gradient_accumulation_steps"} for name in ("litgpt.yaml", "automodel.yaml")}
 
 
 def _tree(writer: Writer, family: Family) -> dict[str, Any]:
@@ -242,11 +250,11 @@ def test_the_run_is_the_same_whoever_reads_it(family: Family, dialect: str, tmp_
     world = Checked(run).newest
     reference = Checked(_reference(family, tmp_path / "reference")).newest
     facts = {name: world.value(name) for name in COMPARED}
-    if dialect == "litgpt":  # it names the whole batch and works the accumulation out
+    if dialect in ("litgpt", "nemo-automodel"):  # they name the whole batch and work the accumulation out
         facts["derived.batch_per_device"] = reference.value("derived.batch_per_device")
     assert facts == {name: reference.value(name) for name in COMPARED}
     own = ITS_OWN.get((dialect, family.method, family.dtype), set())
-    of_family = {rule for rule in family.findings if (dialect, rule) not in SILENT}
+    of_family = {rule for rule in family.findings if (dialect, rule, family.method) not in SILENT}
     besides = {BESIDES[dialect, rule] for rule in of_family if (dialect, rule) in BESIDES}
     expected = own if own & INSTEAD else of_family | own | besides
     assert {d.rule for d in found.report.diagnostics if d.severity != "info"} == expected

@@ -18,8 +18,10 @@ from stablint import dialect as dialects
 from stablint.dialect import codec, huggingface, xtuner
 from stablint.dialect.codec import CODECS, Unwritable
 from stablint.dialect.fragment import Block, Row, Rows, lower_mapping
+from stablint.dialect.keyed import module_of
 from stablint.dialect.registry import DOCUMENTS
 from stablint.run.fact import Explicit, Statement
+from stablint.run.framework import records
 from stablint.source import json_edit, python_edit, shell_edit, yaml_edit
 from stablint.source.edit import apply
 from stablint.source.json import document as json_document
@@ -49,7 +51,7 @@ TABLES: dict[str, Rows] = {
     f"{found.name}.{name}": table
     for found in pkgutil.iter_modules(dialects.__path__)
     for name, table in _tables_of(import_module(f"stablint.dialect.{found.name}")).items()
-}
+} | {f"{name}.ROWS": module_of(name).ROWS for name, record in records().items() if record.files is not None}
 # For every codec: what stands there, what is put there instead, and what each of them means.
 MEANINGS = {
     "plain": [(8, 8), (0.25, 0.25), ("2e-5", 2e-5), ("words", "words")],
@@ -88,6 +90,7 @@ MEANINGS = {
     ],
     "weights": [("bf16-true", "bfloat16"), ("16-true", "float16"), ("32-true", "float32")],
     "autocast": [("bf16-mixed", "bfloat16"), ("16-mixed", "float16"), ("32-true", "float32")],
+    "positive": [(4096, True), (0, False)],
     "builder": [("torchtune.models.llama3.lora_llama3_8b", "lora"), ("torchtune.models.llama3.llama3_8b", "full")],
     "builder-4bit": [
         ("torchtune.models.llama3.qlora_llama3_8b", True),
@@ -111,6 +114,13 @@ MEANINGS = {
     "prefix": [(128, "PREFIX_ENCODER"), (64, "PREFIX_ENCODER")],
     "types": [([{"type": "alpaca"}], ["alpaca"]), ([{"type": "a"}, {"path": "b"}], ["a"])],
     "unformatted": [([{"type": {"field_prompt": "q"}}], ["q"]), ([{"type": "a"}], [])],
+} | {
+    f"{name} {key} {said['fact']}": said["words"]
+    for name, record in records().items()
+    if record.files is not None
+    for key, facts in record.files.keys.items()
+    for said in facts
+    if "words" in said
 }
 ENTRIES = [
     (name, key, row)

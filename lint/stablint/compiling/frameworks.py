@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stablint.compiling.reading import read_yaml
-from stablint.run.framework import Framework, Launch, Rollout
+from stablint.run.framework import Files, Framework, Launch, Rollout
 
 READS = ("frameworks",)
 
@@ -53,6 +53,10 @@ def _properties(name: str, record: dict[str, Any]) -> dict[str, Any]:
             found[key] = _launch(name, value)
         if key == "rollout":
             found[key] = _rollout(name, value)
+        if key == "files":
+            found[key] = _files(name, value)
+    if found.get("module") and found.get("files"):
+        raise ValueError(f"{name}: its files are read by a module or by `files`, not by both")
     return found
 
 
@@ -70,6 +74,29 @@ def _rollout(name: str, row: dict[str, Any]) -> dict[str, Any]:
             f"{name}, rollout: {', '.join(odd) or 'it has a source, and says where prompt, answer and share stand'}"
         )
     return {key: row[key] for key in Rollout._fields if key in row}
+
+
+def _files(name: str, row: dict[str, Any]) -> dict[str, Any]:
+    """The part of a record that says what its files' keys are; a key alone is one fact that is read as it stands."""
+    needed = {"told_by", "beside", "keys", "closed"}
+    if not needed <= row.keys() <= {*Files._fields, "at"} or not row.get("at"):
+        raise ValueError(f"{name}, files: it has {', '.join(sorted(needed))} and `at`, and beside them {Files._fields}")
+    found = {key: row[key] for key in Files._fields if key in row}
+    found["sections"] = row.get("sections", {})
+    for part in ("keys", "flags"):
+        found[part] = {key: _facts(name, key, said) for key, said in row.get(part, {}).items()}
+    return found
+
+
+def _facts(name: str, key: str, said: Any) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = [
+        {"fact": one} if isinstance(one, str) else one for one in (said if isinstance(said, list) else [said])
+    ]
+    for one in rows:
+        if "fact" not in one or not one.keys() <= {"fact", "as", "words"} or {"as", "words"} <= one.keys():
+            raise ValueError(f"{name}, {key}: `fact`, and `as` a codec or `words` and what they mean: {one}")
+    # JSON's keys are text alone: words are pairs
+    return [{**one, "words": [*map(list, one["words"].items())]} if "words" in one else one for one in rows]
 
 
 def _row(framework: str, fact: str, row: dict[str, Any]) -> dict[str, Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
-from types import ModuleType
 
 from stablint.dialect import huggingface
 from stablint.dialect.fragment import Block, Fragment, spelled
+from stablint.dialect.keyed import module_of
 from stablint.record import NamedTuple
-from stablint.run.framework import framework, records
+from stablint.run.framework import records
 from stablint.source.tree import Command
 
 
@@ -66,7 +65,7 @@ def _commands() -> dict[str, tuple[str, tuple[str, ...]]]:
     return {
         first: (name, tuple(training))
         for name, record in records().items()
-        if record.module
+        if record.module or record.files
         for first, training in (record.commands or {}).items()
     }
 
@@ -77,7 +76,7 @@ def _by_words(words: list[str]) -> Program | None:
         if named:
             return Program(name, named.rpartition(".")[2])
         if any(part in word for part in record.told_by_words for word in words):
-            entry = _module(name).entry(tuple(words))
+            entry = module_of(name).entry(tuple(words))
             if entry:
                 return Program(name, entry)
     return None
@@ -86,16 +85,11 @@ def _by_words(words: list[str]) -> Program | None:
 def _by_flags(keys: frozenset[str], target: Command) -> Program | None:
     """First by the flags that no other program has."""
     told = [name for name, record in records().items() if not keys.isdisjoint(record.told_by_flags)]
-    asked = [(name, getattr(_module(name), "recognise_flags", None)) for name in told]
+    asked = [(name, getattr(module_of(name), "recognise_flags", None)) for name in told]
     for name, recognise in sorted(asked, key=lambda one: one[1] is not None):
         if recognise is None or recognise(keys, target):
             return Program(name)
     return None
-
-
-def _module(name: str) -> ModuleType:
-    """Loaded where a text may be its own."""
-    return import_module(f"stablint.dialect.{framework(name).module}")
 
 
 def _all_words(command: Command) -> list[str]:
@@ -108,6 +102,6 @@ def lower(block: Block, program: Program | None) -> Fragment:
         return huggingface.lower(block, "flags")
     if program.dialect == "trl":
         return huggingface.lower(block, "flags", program.entry)
-    module = _module(program.dialect)
+    module = module_of(program.dialect)
     found: Fragment = getattr(module, "lower_flags", module.lower)(block, "flags", program.entry)
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
 
 from stablint.dialect import (
     accelerate,
@@ -20,8 +19,9 @@ from stablint.dialect import (
 from stablint.dialect.fragment import Block, Fragment, keys_of
 from stablint.dialect.unnamed_secrets import with_secrets
 from stablint.record import NamedTuple
-from stablint.run.framework import framework
+from stablint.run.framework import Files, framework, records
 from stablint.source.tree import Document, Mapping, Module
+from stablint.typed import Any
 
 
 class Dialect(NamedTuple):
@@ -29,11 +29,12 @@ class Dialect(NamedTuple):
     lower: Callable[[Block], Fragment]
 
 
-def _late(module: str, may: Callable[[frozenset[str], Block], bool]) -> Dialect:
-    """A rare one, whose module is loaded where a document may be its own."""
+def _late(module: str, may: Callable[[frozenset[str], Block], bool], framework: str = "") -> Dialect:
+    """A rare one, whose module is loaded where a document may be its own: of a `framework`, by its record."""
 
-    def its() -> ModuleType:
-        return import_module(f"stablint.dialect.{module}")
+    def its() -> Any:
+        loaded = import_module(f"stablint.dialect.{module}")
+        return loaded.module_of(framework) if framework else loaded
 
     def recognise(keys: frozenset[str], block: Block) -> int:
         return int(its().recognise(keys, block)) if may(keys, block) else 0
@@ -43,6 +44,10 @@ def _late(module: str, may: Callable[[frozenset[str], Block], bool]) -> Dialect:
         return found
 
     return Dialect(recognise, lower)
+
+
+def _by_record(name: str, files: Files) -> Dialect:
+    return _late("keyed", lambda keys, _: keys.issuperset(files.told_by), name)
 
 
 def _names_a_component(keys: frozenset[str], block: Block) -> bool:
@@ -75,6 +80,7 @@ DOCUMENTS: dict[str, Dialect] = {
     "fsdp": Dialect(fsdp.recognise, fsdp.lower),
     "hf-args": Dialect(huggingface.recognise, huggingface.lower),
     "verl": _late("verl", lambda keys, _: "actor_rollout_ref" in keys or {"trainer", "optim"} <= keys),
+    **{name: _by_record(name, one.files) for name, one in records().items() if one.files is not None},
     "llamafactory-data": _late("llamafactory_data", _is_table_of_tables),
     "own": _late("own", _has_a_rate_or_sections),  # what no library's file is may be one for a program of its own
 }

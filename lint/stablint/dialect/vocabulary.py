@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
 
 from stablint.dialect import (
     accelerate,
@@ -18,6 +17,7 @@ from stablint.dialect import (
     torchtune,
 )
 from stablint.dialect.fragment import Block, Row, Rows, spelled
+from stablint.dialect.keyed import module_of
 from stablint.record import NamedTuple
 from stablint.run.framework import framework
 from stablint.source.tree import Document, Mapping, Module, Script
@@ -67,9 +67,8 @@ _LAUNCHER = Words({}, accelerate.flag_row, None)
 
 def words_of(dialect: str) -> Words | None:
     """Frameworks without an entry take nothing that their table does not say; their modules are loaded where such a text was met."""
-    found = WORDS.get(dialect)
-    module = framework(dialect).module
-    return Words(import_module(f"stablint.dialect.{module}").ROWS) if found is None and module else found
+    found, record = WORDS.get(dialect), framework(dialect)
+    return Words(module_of(dialect).ROWS) if found is None and (record.module or record.files) else found
 
 
 def words(document: Document, layer: str, number: int, dialects: tuple[str, ...]) -> Words | None:
@@ -111,8 +110,7 @@ def _of_generation(dialect: str, keys: frozenset[str], *, flags: bool = False) -
 
         own = scripts.script(keys, flags=flags)
         return known._replace(rows=own.rows) if own is not None else known
-    module = framework(dialect).module
-    choose = getattr(import_module(f"stablint.dialect.{module}"), "rows_for", None) if module else None
+    choose = getattr(module_of(dialect), "rows_for", None) if framework(dialect).module else None
     return known._replace(rows=choose(keys)) if choose is not None else known
 
 

@@ -115,6 +115,11 @@ def _known(read: Read) -> Read:
     return reader
 
 
+def _read_positive(raw: Any) -> Any:
+    """A size of which 0 says that there is no such thing."""
+    return raw > 0 if isinstance(raw, (int, float)) else raw is not None
+
+
 def _of_what_else(value: Any, old: Any) -> Any:
     raise Unwritable(f"`{old}` decides more than this")
 
@@ -122,14 +127,14 @@ def _of_what_else(value: Any, old: Any) -> Any:
 _READERS: dict[str, Read] = {
     "optimizer": _read_optimizer, "sentence-schedule": _read_schedule, "weights": _read_weights, "autocast": _read_autocast,
     "word-4bit": lambda raw: raw == "4bit", "word-8bit": lambda raw: raw == "8bit" or raw is True,
-    "builder": _read_builder, "builder-4bit": _read_builder_bits,
+    "positive": _read_positive, "builder": _read_builder, "builder-4bit": _read_builder_bits,
     "bnb-4bit": _bnb(lambda kind: kind[:3] in ("nf4", "fp4")), "bnb-8bit": _bnb(lambda kind: kind.startswith("int8")),
     "bnb-type": _bnb(lambda kind: kind[:3] if kind[:3] in ("nf4", "fp4") else None), "bnb-double": _bnb(lambda kind: kind.endswith("-dq")),
 }  # fmt: skip
 _WRITE: dict[str, Write] = {
     "optimizer": _write_optimizer, "sentence-schedule": _write_schedule,
     "weights": _write_precision(("true", "full")), "autocast": _write_precision(("mixed",)),
-    **dict.fromkeys(("word-4bit", "word-8bit", "builder", "builder-4bit", "bnb-4bit", "bnb-8bit", "bnb-type", "bnb-double"), _of_what_else),
+    **dict.fromkeys(("positive", "word-4bit", "word-8bit", "builder", "builder-4bit", "bnb-4bit", "bnb-8bit", "bnb-type", "bnb-double"), _of_what_else),
 }  # fmt: skip
 CODECS.update({name: _known(read) for name, read in _READERS.items()})
 WRITERS.update(_WRITE)

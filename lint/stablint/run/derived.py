@@ -41,6 +41,7 @@ RULES: dict[str, Rule] = {
     "derived.accelerator_made": method.accelerator_made,
     "derived.model_loaded_first": method.model_loaded_first,
     "derived.encoder_decoder": method.encoder_decoder,
+    "derived.casts_text": method.casts_text,
     "derived.unknown_arguments_pass": method.unknown_arguments_pass,
     "derived.megatron_arguments": method.megatron_arguments,
     "derived.adalora_pruning_end": method.adalora_pruning_end,

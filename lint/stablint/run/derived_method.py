@@ -408,6 +408,11 @@ def unknown_arguments_pass(w: World) -> Answer:
     return Answer(_is_on(w, own), (own,)) if own else Answer(False)
 
 
+def casts_text(w: World) -> Answer:
+    """Does who reads the files make a number of text that reads as one?"""
+    return Answer(w.framework.casts_text)
+
+
 def megatron_arguments(w: World) -> Answer:
     """Are the training's arguments read with mcore_adapter's class, which has more of them and patches what it read?"""
     own = w.framework.megatron_by

@@ -8,9 +8,10 @@ from stablint.source.tree import Unknown
 from stablint.target.learning_rate import Band, Published, band, goals, published
 from stablint.typed import Any
 
-# Optimizers whose rates are AdamW's, by the names of transformers 4.30.2 to 5.23.0 (training_args.py, OptimizerNames): a word that is none of
-# them may be anything, however near it comes.
+# Optimizers whose rates are AdamW's, by the names of transformers 4.30.2 to 5.23.0 (training_args.py, OptimizerNames), and Adam, which differs in
+# how it decays weights: a word that is none of them may be anything, however near it comes.
 _ADAM_LIKE = frozenset([
+    "adam", "torch.optim.Adam", "torch.optim.adam.Adam",
     "adamw", "adamw_8bit", "adamw_anyprecision", "adamw_apex_fused", "adamw_bnb_8bit", "adamw_hf", "adamw_torch", "adamw_torch_4bit",
     "adamw_torch_8bit", "adamw_torch_fused", "adamw_torch_npu_fused", "adamw_torch_xla", "ademamix", "ademamix_8bit", "paged_adamw",
     "paged_adamw_32bit", "paged_adamw_8bit", "paged_ademamix_32bit", "paged_ademamix_8bit", "stable_adamw",

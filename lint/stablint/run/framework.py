@@ -43,6 +43,18 @@ class Rollout(NamedTuple):
     loads: str = ""  # the dtype that it loads them in: float32 where nobody says so
 
 
+class Files(NamedTuple):
+    """How its files are read where each key of them is one fact or several, so that it needs no module of its own (dialect/keyed.py)."""
+
+    told_by: tuple[str, ...]  # sections that all of its files have
+    beside: tuple[str, ...]  # any of these stands beside them
+    keys: dict[str, list[dict[str, Any]]]  # dotted key → its facts, with how its words are read
+    sections: dict[str, dict[str, Any]]  # a section that is there says these facts
+    closed: tuple[str, ...]  # namespaces of which its files say all
+    flags: dict[str, list[dict[str, Any]]]  # what its command says beside its files' keys
+    file_flags: tuple[str, ...] = ()  # flags that name the file, where it does not stand behind the command
+
+
 class Framework(NamedTuple):
     """What it does by itself, one property a line; each record says beside its value where that was read."""
 
@@ -50,6 +62,7 @@ class Framework(NamedTuple):
     library: bool = False  # programs of anybody's import it: settings in its words need not be read by it
     patches: tuple[str, ...] = ()  # frameworks whose classes are its own once it is imported
     module: str = ""  # of `dialect/`, which reads its files and flags
+    files: Files | None = None  # instead of a module
     commands: dict[str, list[str]] | None = (
         None  # its own by the first word, with the second words that train; none where all do
     )
@@ -75,6 +88,7 @@ class Framework(NamedTuple):
         False  # what a trainer's constructor took before goes where the library looks for it now
     )
     drops_unknown: bool = False  # an argument that a class does not have is left out
+    casts_text: bool = False  # text that reads as a number or a switch becomes one, by the type that is wanted
     drops_nulls: bool = False  # a null in its file is silence
     abbreviates: str = ""  # argparse takes the beginning of a name: `flags`, or `everything` that its files say as well
     takes_overrides: bool = False  # `section.key=value` behind its command
@@ -127,12 +141,14 @@ def framework(name: str) -> Framework:
     if found is None:
         table = knowledge.load("frameworks")
         row: dict[str, Any] = table.get(name or _NOBODY, {})
-        launch, rollout = row.get("launch"), row.get("rollout")
         lists = {key: tuple(value) for key, value in row.items() if type(value) is list}
-        parts = {"launch": Launch(**launch) if launch else None, "rollout": Rollout(**rollout) if rollout else None}
+        parts = {key: kind(**row[key]) for key, kind in _PARTS.items() if key in row}
         found = Framework(**{**row, **lists, **parts})
         _records[name] = found
     return found
+
+
+_PARTS: dict[str, Any] = {"launch": Launch, "rollout": Rollout, "files": Files}
 
 
 def records() -> dict[str, Framework]:

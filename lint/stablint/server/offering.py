@@ -14,6 +14,7 @@ from stablint.language import gettext
 from stablint.report.plain import shown
 from stablint.run.accepted import Reader, reader
 from stablint.run.fact import ABSENT, is_unknown
+from stablint.run.framework import framework
 from stablint.run.releases import Releases
 from stablint.run.taken import Taken, of_class, of_reader, release_of
 from stablint.source.tree import Mapping, Scalar
@@ -43,6 +44,9 @@ def _of_fragment(fragment: Fragment, releases: Releases | None) -> Iterator[Take
     readers = [one for name in readers_of(fragment)[:1] if (one := reader(name)) is not None]
     if readers:
         return chain.from_iterable(of_reader(one, releases) for one in readers)
+    files = framework(fragment.framework).files
+    if files is not None:
+        return (Taken(key, fragment.framework, None) for key in files.keys)
     classes = _CLASSES.get(fragment.dialect) or tuple(one for several in fragment.classes.values() for one in several)
     return chain.from_iterable(of_owner(owner.removeprefix("?"), releases) for owner in classes)
 
@@ -107,7 +111,16 @@ def choices(word: Taken, releases: Releases | None) -> list[Choice]:
             Choice(one, gettext("the default") if one == default and type(one) is type(default) else "")
             for one in values
         ]
+    files = framework(word.library).files
+    if files is not None:
+        return [Choice(one) for one in _by_record(files.keys.get(word.name, []))]
     return [Choice(one) for one in _undeclared(word.library, word.name.rpartition(".")[2])]
+
+
+def _by_record(facts: Iterable[dict[str, Any]]) -> list[Any]:
+    """The words that a framework's record lists for a key."""
+    listed = [[word for word, _ in one["words"]] for one in facts if "words" in one]
+    return [True, False] if any(one.get("as") == "flag" for one in facts) else [*chain.from_iterable(listed)]
 
 
 def _undeclared(library: str, name: str) -> list[Any]:
