@@ -71,15 +71,16 @@ def resembles(key: str, name: str) -> bool:
         return False
     if _bare(key) == _bare(name):
         return True
-    return _distance(key, name) <= (1 if len(key) < 9 else 2)
+    most = 1 if len(key) < 9 else 2
+    return abs(len(key) - len(name)) <= most and _distance(key, name, most) <= most
 
 
 def _bare(key: str) -> str:
     return key.replace("_", "").replace("-", "").lower()
 
 
-def _distance(a: str, b: str) -> int:
-    """Damerau and Levenshtein's, without the transposed letters that others stand between."""
+def _distance(a: str, b: str, most: int) -> int:
+    """Damerau and Levenshtein's, without the transposed letters that others stand between; above `most` any number above it."""
     before: list[int] = []
     row = list(range(len(b) + 1))
     for i, letter in enumerate(a, 1):
@@ -88,5 +89,7 @@ def _distance(a: str, b: str) -> int:
             row.append(min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != other)))
             if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
                 row[j] = min(row[j], before[j - 2] + 1)
+        if min(row) > most and min(last) > most:
+            break
         before = last
     return row[-1]

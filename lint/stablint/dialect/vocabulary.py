@@ -115,9 +115,15 @@ def _of_generation(dialect: str, keys: frozenset[str], *, flags: bool = False) -
 
 
 def _recognised(block: Block) -> str:
-    keys = frozenset(entry.key for entry in block.mapping.entries)
-    scores = {name: dialect.recognise(keys, block) for name, dialect in registry.DOCUMENTS.items()}
-    return max(scores, key=scores.__getitem__)
+    if not _latest or _latest[0][0] is not block.mapping:
+        keys = frozenset(entry.key for entry in block.mapping.entries)
+        scores = {name: dialect.recognise(keys, block) for name, dialect in registry.DOCUMENTS.items()}
+        _latest[:] = [(block.mapping, max(scores, key=scores.__getitem__))]
+    return _latest[0][1]
+
+
+_latest: list[tuple[Mapping, str]] = []
+"""The last text that was recognised: its remedies are worded one after the other."""
 
 
 def rows_for(fact: str, known: Words, prefix: str = "") -> Iterator[Row]:

@@ -91,6 +91,8 @@ MARKS = (
     "LS0tLSBCRUdJTi", "minisign",
 )  # fmt: skip
 
+_IN_LOWERED = (*IN_TEXT, *IN_SHAPES, *IN_COMMANDS)
+
 SHORT_MARKS = r"(?<![A-Za-z0-9])(?:ak-|as-|sk_|re_|fc-|pa-|SEC|sl\.)[A-Za-z0-9._-]{22}"
 """Marks that are ends of words as well, and what no word behind them has."""
 _short_mark = Pattern(SHORT_MARKS)
@@ -103,12 +105,14 @@ def may_hold_key(lowered: str) -> bool:
 
 def may_hold_secret(text: str) -> bool:
     lowered = text.lower()
+    for mark in _IN_LOWERED:  # loops: most texts are gone through to their end, and many are short
+        if mark in lowered:
+            return True
+    for mark in MARKS:
+        if mark in text:
+            return True
     return (
-        any(word in lowered for word in IN_TEXT)
-        or any(mark in lowered for mark in IN_SHAPES)
-        or any(mark in lowered for mark in IN_COMMANDS)
-        or any(mark in text for mark in MARKS)
-        or _short_mark.search(text) is not None
+        _short_mark.search(text) is not None
         or (not text.isascii() and any(word in lowered for word in OTHERS))
         or any(_short_key(lowered, word) for word in SHORT)
         or _long_words(text)

@@ -10,7 +10,7 @@ from string import ascii_letters, ascii_uppercase, digits
 
 from stablint.secrets.commands import commanded
 from stablint.secrets.keys import SURE, holds_secret, is_placeholder, is_secret
-from stablint.secrets.patterns import vocabulary
+from stablint.secrets.patterns import Pattern, vocabulary
 
 # One vendor a row: what stands at the beginning of its tokens (None: anything), and what follows. No token is longer than its bound, so that no
 # text makes a pattern run on and on.
@@ -229,21 +229,21 @@ _BEHIND: tuple[tuple[tuple[str, ...], str], ...] = (
     (("password ",), r"(?i)\blogin[ \t\n\r]{1,8}[^\s]{1,100}[ \t\n\r]{1,8}password[ ]{1,4}([^\s\"'$<\\]{3,200})"),
 )
 # What begins a private key, and where it ends that no line says it of.
-_KEY_BEGINS = re.compile(
+_KEY_BEGINS = Pattern(
     r"(?i)----[ -]BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?[ -]----|^Private-Lines:[ \t]{0,4}[0-9]{1,3}"
     r"|minisign (?:encrypted )?secret key(?=[\r\n])",
     re.MULTILINE,
 )
 _KEY_MARKS = ("private key", "private-lines", "minisign")
 _LONGEST_KEY = 20_000
-_KEY_ENDS = re.compile(r"(?i)----[ -]?END|^Private-(?:MAC|Hash):", re.MULTILINE)
+_KEY_ENDS = Pattern(r"(?i)----[ -]?END|^Private-(?:MAC|Hash):", re.MULTILINE)
 
 _SCHEME_END = "://"
 _ESCAPED_END = r":\/\/"  # as JSON may spell it
-_USERINFO = re.compile(r"""[^\s"'<>\\]{1,1000}@(?=[\w\[.-])""")
-_PORT = re.compile(r"[0-9]{1,5}(?:[/?#|]|\Z)")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}\Z")
-_QUERY = re.compile(
+_USERINFO = Pattern(r"""[^\s"'<>\\]{1,1000}@(?=[\w\[.-])""")
+_PORT = Pattern(r"[0-9]{1,5}(?:[/?#|]|\Z)")
+_SCHEME = Pattern(r"[A-Za-z][A-Za-z0-9+.-]{0,30}\Z")
+_QUERY = Pattern(
     r"""(?i)[?&#;]([a-z0-9_.-]{0,40}(?:token|secret|password|passwd|pwd|credential|apikey|api[_-]key|access[_-]?key|auth|signature|sig|key))=([^\s"'<>\\`&#;$]{6,2000})"""
 )
 _MARKS = tuple(dict.fromkeys(mark for _, marks, _ in SHAPES for mark in marks))
@@ -252,20 +252,25 @@ _BEHIND_MARKS = {mark: max(re.findall(r"\w*", mark), key=len) for marks, _ in _B
 _SHORTEST = 15  # letters of a token without blanks: no row above is shorter
 
 
-@lru_cache(maxsize=1)
-def _tokens() -> re.Pattern[str]:
+_ALL = frozenset({*_MARKS, ""})
+
+
+@lru_cache(maxsize=64)
+def _tokens(there: frozenset[str] = _ALL) -> re.Pattern[str]:
+    """Of the rows with these marks; those without marks go by the empty one."""
     rows = [
         f"(?:{'|'.join(re.escape(mark) for mark in marks)})(?:{rest})" if marks else f"(?:{rest})"
         for _, marks, rest in SHAPES
+        if not there.isdisjoint(marks or ("",))
     ]
     return re.compile(r"(?<![A-Za-z0-9])(?:" + "|".join(rows) + ")")
 
 
-@lru_cache(maxsize=1)
-def _escaped_tokens() -> re.Pattern[str]:
+@lru_cache(maxsize=64)
+def _escaped_tokens(there: frozenset[str] = _ALL) -> re.Pattern[str]:
     """Behind an escape, whose last letter is no letter of the text: `\\n`, `\\x0a`, `\\u000a`, `%20`, the end of a terminal's colour."""
     escape = r"(?:\\(?:[abefnrtvz0]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-7]{3})|%[0-9A-Fa-f]{2}|\[[0-9;]{0,12}m)"
-    tokens = _tokens().pattern.partition(")")[2]
+    tokens = _tokens(there).pattern.partition(")")[2]
     return re.compile(f"{escape}({tokens})")
 
 
@@ -274,16 +279,16 @@ def _behind(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-_STARS = re.compile(r"[*xX.…-]{6,}")
+_STARS = Pattern(r"[*xX.…-]{6,}")
 
 
 def shaped(text: str) -> Iterator[tuple[int, int]]:
     """Where tokens of a known shape and credentials in addresses stand."""
-    plain, escaped = _may_hold_tokens(text)
+    plain, escaped = _marked(text)
     if plain:
-        yield from (found.span() for found in _tokens().finditer(text) if _is_token(found[0]))
+        yield from (found.span() for found in _tokens(plain).finditer(text) if _is_token(found[0]))
     if escaped:
-        yield from (found.span(1) for found in _escaped_tokens().finditer(text) if _is_token(found[1]))
+        yield from (found.span(1) for found in _escaped_tokens(escaped).finditer(text) if _is_token(found[1]))
     lowered = text.lower()
     words = vocabulary(text)
     there = {mark for mark, core in _BEHIND_MARKS.items() if core in words and mark in lowered}
@@ -301,34 +306,34 @@ def shaped(text: str) -> Iterator[tuple[int, int]]:
 # All that tokens are made of; what else stands in a text ends them.
 _RUN = re.compile(r"[A-Za-z0-9_.+/=~%:-]+")
 # What stands between a backslash (or the colour of a terminal) and a token, from the beginning of a run on, and an escape of an address.
-_REST_OF_ESCAPE = re.compile(
+_REST_OF_ESCAPE = Pattern(
     r"(?:\n(?:[abefnrtvz0]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-7]{3}|[0-9]{0,12}m)|%[0-9A-Fa-f]{2})\Z"
 )
 _LONGEST_ESCAPE = 14
 _LETTERS = frozenset(ascii_letters + digits)
 
 
-def _may_hold_tokens(text: str) -> tuple[bool, bool]:
-    """Whether a mark of a token stands where one may begin, and whether one stands behind an escape."""
+def _marked(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The marks of tokens that stand where one may begin, and those behind an escape."""
     runs = {run for run in _RUN.findall(text) if len(run) >= _SHORTEST}
     long = "\n".join(["", *runs])
     if any(mark in long for mark in _WITHIN) or ("." in long and _DOTTED.search(long) is not None):
-        return True, True
-    plain = escaped = False
+        return _ALL, _ALL
+    plain, escaped = set[str](), set[str]()
     for mark in _MARKS:
         at = long.find(mark)
         while at >= 0:
-            if long[at - 1 : at] not in _LETTERS:
-                plain = True
-            elif not escaped:
-                escaped = _REST_OF_ESCAPE.search(long, max(0, at - _LONGEST_ESCAPE), at) is not None
+            if long[at - 1] not in _LETTERS:
+                plain.add(mark)
+            elif _REST_OF_ESCAPE.search(long, max(0, at - _LONGEST_ESCAPE), at) is not None:
+                escaped.add(mark)
             at = long.find(mark, at + 1)
-    return plain, escaped
+    return frozenset(plain), frozenset(escaped)
 
 
 _WITHIN = (":AA", "7Q~", "8Q~", "JQQJ99", "AZDO", "AStG", "ACDb", "ARm", "AzSe", "AzFu", "AzCa", ".atlasv1.")
 """Marks in the midst of tokens."""
-_DOTTED = re.compile(r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.|[0-9a-f]{32}\.[A-Za-z0-9]{16}")
+_DOTTED = Pattern(r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.|[0-9a-f]{32}\.[A-Za-z0-9]{16}")
 
 
 def _is_filler(token: str) -> bool:
@@ -336,7 +341,7 @@ def _is_filler(token: str) -> bool:
     return _STARS.search(token) is not None or "your" in token.lower()
 
 
-_VERSION = re.compile(r"[vV]?[0-9]{1,4}\Z")
+_VERSION = Pattern(r"[vV]?[0-9]{1,4}\Z")
 _ACCOUNTS = ("AKIA", "ABIA", "ACCA")  # a word begins with none of these
 
 

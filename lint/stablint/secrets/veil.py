@@ -113,6 +113,8 @@ def _is_value(key: str, literal: str) -> bool:
     """Whether it is what a setting of the libraries says, and no credentials."""
     if not is_setting(key) or _CREDENTIALS.search(literal) or _is_out_of_place(key, literal):
         return False
+    if "=" not in literal and ":" not in literal:
+        return True
     return not any(names_secret(found[1]) for found in _WITHIN.finditer(literal[:_LONGEST_VALUE]))
 
 
