@@ -515,6 +515,37 @@ RELEASES = [
     ({"requirements.txt": "trl==0.9.6\n", "new_requirements.txt": "trl\n"}, {"trl": ">=0.9.6"}),
     ({"requirements.txt": "trl==0.9.6\n", "new_requirements.txt": "-r requirements.txt\ntrl\n"}, {"trl": "==0.9.6"}),
     ({"requirements.txt": "trl==0.9.6\ntrl\n"}, {"trl": "==0.9.6"}),
+    # what was frozen beside an open list, and what a tool made of one
+    ({"requirements.txt": "trl\n", "requirements-lock.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6"}),
+    ({"requirements.txt": "trl>=0.8\n", "requirements.lock": "trl==0.9.6\n"}, {"trl": "==0.9.6"}),
+    ({"requirements.txt": "trl\n", "requirements_frozen.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6"}),
+    (
+        {
+            "requirements.txt": "trl\n",
+            "requirements-lock.txt": "trl==0.9.6\n",
+            "README.md": "pip install -r requirements.txt\n",
+        },
+        {"trl": "==0.9.6 (presumed)"},
+    ),
+    ({"requirements.in": "trl\n", "requirements.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6"}),
+    # a list that only the command tells that installs it
+    (
+        {"deps.txt": "trl==0.9.6\n", "README.org": "and then =pip install -r deps.txt=.\n"},
+        {"trl": "==0.9.6 (presumed)"},
+    ),
+    ({"deps.txt": "trl==0.9.6\n", "README": "pip install -U -r ./deps.txt\n"}, {"trl": "==0.9.6 (presumed)"}),
+    (
+        {
+            "build/deps.txt": "trl==0.9.6\n",
+            "Dockerfile": "COPY . .\nRUN pip install --no-cache-dir -r build/deps.txt\n",
+        },
+        {"trl": "==0.9.6"},
+    ),
+    (
+        {"deps.txt": "trl==0.9.6\n", "requirements.txt": "trl==0.20.0\n", "README.md": "pip install -r deps.txt\n"},
+        {"trl": "==0.20.0"},
+    ),
+    ({"deps.txt": "trl==0.9.6\n", "README.md": "the versions are in deps.txt\n"}, {}),
     (
         {"uv.lock": UV + '[[package]]\nname = "trl"\nversion = "0.21.0"\n'},
         {"trl": "==0.20.0 || ==0.21.0", "torch": "==2.5.1"},

@@ -98,10 +98,10 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
         text = _text(path, inside, _LARGEST if kind == "lock" else _LARGEST_TEXT)
         if read is not None and kind != "aside":
             said["lock" if kind == "lock" else "wish"] += _said(read(text), path)
-        if read is formats.required:
+        if read is formats.required and kind == "wish":
             more = list(_included(text, path, inside, {os.path.realpath(path)}))
             said["wish"] += more
-            for library in _left_open(text) - {name for name, _ in more}:
+            for library in _left_open(text) - {name for name, _ in more} if not _is_compiled(path, names) else ():
                 open_elsewhere.setdefault(library, set()).add(path)
         if os.path.basename(path).lower() in formats.MANIFESTS and os.path.dirname(path) == folder:
             left_open |= {one.library for one in map(requirement, formats.named(text)) if one and one.specifier == ANY}
@@ -111,6 +111,8 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
         if kind in ("command", "text"):
             pins = installed(text, path).items()
             said["text" if kind == "text" else "wish"] += [(name, pin) for name, pin in pins if pin.specifier != ANY]
+            listed = list(_listed(text, path, inside))
+            said["text" if kind == "text" else "wish"] += listed
             by_pip = by_pip or bool(pins) or re.search(_BY_PIP, text) is not None
     found = copied | {library: Pin(UNREAD, path) for library, path in _carried(folder, names)}
     wished = {
@@ -132,6 +134,20 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
         if library not in found or _is_named_within(pin, found[library], library):
             found[library] = pin._replace(presumed=True)
     return found, left_open
+
+
+def _is_compiled(path: str, names: list[str]) -> bool:
+    """Whether it is what somebody asks for, and the list that a tool made of it stands beside: `requirements.in`, `requirements.txt`."""
+    stem, ending = os.path.splitext(os.path.basename(path))
+    return ending == ".in" and f"{stem}.txt" in names
+
+
+def _listed(text: str, path: str, inside: str) -> Iterator[tuple[str, Pin]]:
+    """What the lists require that commands of a text install and that no name gives away: `pip install -r deps.txt`."""
+    for name in dict.fromkeys(formats.lists(text)):
+        other = os.path.normpath(os.path.join(os.path.dirname(path), name))
+        if reader_of(os.path.basename(other), os.path.basename(os.path.dirname(other)))[1] is None:
+            yield from _said(formats.required(_text(other, inside, _LARGEST_TEXT)), other)
 
 
 def _left_open(text: str) -> set[str]:

@@ -39,6 +39,7 @@ _FORKED = ("tool.uv.sources", "tool.poetry.dependencies", "tool.pdm.dependencies
 _FORK = r"([A-Za-z0-9._-]+)[ \t]*=[ \t]*\{[^\n]{0,200}?\bgit[ \t]*=[ \t]*\"([^\"\n]+)\""
 _REFERENCE = r"\b(?:rev|tag|branch)[ \t]*=[ \t]*\"([^\"\n]+)\""
 _SOURCE = r"source = \{ (?:git|url) = \"([^\"\n]+)\""
+_BY_LIST = r"\bpip3?[ ]{1,9}install[ ](?:-[Uq][ ]{1,9}|--upgrade[ ]{1,9}|--no-cache-dir[ ]{1,9}){0,3}(?:-r|--requirement)[ =]{0,9}([\w./-]{1,200})"
 _OTHER_NAMES = {"pytorch": "torch"}
 
 
@@ -233,7 +234,8 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
         return "wish", _TOML_AND_PYTHON[lower]
     if ending in ("txt", "in", "lock"):
         if "requirement" in stem or stem.startswith("constraints") or folder.lower() == "requirements":
-            return "wish", required
+            frozen = ending == "lock" or not _FROZEN.isdisjoint(stem.replace("_", "-").replace(".", "-").split("-"))
+            return "lock" if frozen else "wish", required
         return ("text", None) if stem == "readme" else ("", None)
     if ending in ("yml", "yaml"):
         own = not {"env", "conda"}.isdisjoint(re.split(r"[-_.]", stem))
@@ -250,4 +252,14 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
         return "command", None
     if lower in ("makefile", "requirements"):
         return ("command", None) if lower == "makefile" else ("wish", required)
-    return ("text", None) if stem.startswith("readme") and ending in ("md", "rst") else ("", None)
+    read_first = lower == "readme" or (stem.startswith("readme") and ending in ("md", "rst", "org", "adoc"))
+    return ("text", None) if read_first else ("", None)
+
+
+_FROZEN = frozenset(["lock", "locked", "frozen", "freeze"])  # what `pip freeze` or a resolver wrote beside the list
+
+
+def lists(text: str) -> Iterator[str]:
+    """The files that install commands read their requirements from, as they are written: `pip install -r deps.txt`."""
+    for found in re.finditer(_BY_LIST, text):
+        yield found[1]
