@@ -218,7 +218,12 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     flags = _merged(target, document.text.text) if llamafactorys else target.flags
     block = Block(document, "flags", " ".join(target.words), flags, launcher.start, target.end, index, target)
     fragment = programs.lower(block, program)
-    configs = (*_config_links_of(document, target, index), *_module_links(document, launcher, target))
+    told = _config_links_of(document, target, index)
+    if launcher.words[-1:] == ("-m",) and target.words[:1] and target.words[0] not in _RUNS_A_FILE:
+        told = tuple(
+            link for link in told if link.role != "script"
+        )  # the module's own words: `-m tool train.py --flag`
+    configs = (*told, *_module_links(document, launcher, target))
     if program is not None and program.dialect == "trl":
         configs = tuple(link._replace(reader=block.name) if link.role == "config" else link for link in configs)
     if program is None and fragment.dialect == "trl" and _own_parser(target):
@@ -395,6 +400,22 @@ def _config_links(command: Command) -> list[tuple[str, Scalar]]:
     return found
 
 
+# Modules that run the program that they are given, with the flags behind it.
+_RUNS_A_FILE = frozenset(
+    [
+        "pdb",
+        "ipdb",
+        "pudb",
+        "cProfile",
+        "profile",
+        "trace",
+        "coverage",
+        "scalene",
+        "viztracer",
+        "memory_profiler",
+        "line_profiler",
+    ]
+)
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from stablint.source.python_caller import Caller
-from stablint.source.python_scope import FoundCall, called_name
+from stablint.source.python_scope import FoundCall, called_name, dotted
 
 _MAKES = "argparse.ArgumentParser"
 _GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
@@ -34,7 +35,9 @@ def option_strings(caller: Caller) -> frozenset[str]:
         return frozenset()
     groups = [found.target for found, method in methods if method.attr in _GROUPS]
     holders = frozenset([made[0].target, *groups])
-    if any(_is_handed_on(found, holders) for found in calls):
+    function = made[0].scope.node  # `add_more(build_parser())` hands on what it gives back
+    maker = function.name if isinstance(function, ast.FunctionDef) else ""
+    if any(_is_handed_on(found, holders, maker) for found in calls) or _HELD.search(caller.values.source):
         return frozenset()
     found = list(_declared(methods))
     return frozenset() if any(one is None for one in found) else _OWN.union(one for one in found if one is not None)
@@ -52,9 +55,24 @@ def _is_parsed(caller: Caller, methods: list[tuple[FoundCall, ast.Attribute]]) -
     return isinstance(node, ast.FunctionDef) and any(not site.conditional for site in caller.sites(node.name))
 
 
-def _is_handed_on(found: FoundCall, holders: frozenset[str | None]) -> bool:
-    given = [*found.node.args, *(keyword.value for keyword in found.node.keywords)]
-    return any(isinstance(node, ast.Name) and node.id in holders for node in given)
+# `add = parser.add_argument`, `getattr(parser, "add_argument")`: what it is called with later is not looked for.
+_HELD = re.compile(r"\badd_argument\b(?!\s*\()")
+
+
+def _is_handed_on(found: FoundCall, holders: frozenset[str | None], maker: str) -> bool:
+    waiting = [*found.node.args, *(keyword.value for keyword in found.node.keywords)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Starred):
+            waiting.append(node.value)
+        elif isinstance(node, (ast.List, ast.Tuple)):
+            waiting += node.elts
+        elif isinstance(node, ast.Call):
+            if maker and (dotted(node.func) or [""])[-1] == maker:
+                return True
+        elif ".".join(dotted(node) or []) in holders:
+            return True
+    return False
 
 
 def _declared(methods: list[tuple[FoundCall, ast.Attribute]]) -> Iterator[str | None]:

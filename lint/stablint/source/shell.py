@@ -36,6 +36,11 @@ _SLURM = {
     "gres": ("SLURM_GPUS_ON_NODE",), "gpus-per-node": ("SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"), "cpus-per-task": ("SLURM_CPUS_PER_TASK",),
 }  # fmt: skip
 _FOLDER, _BEFORE = "#folder", "#before"  # no names of variables
+# They start what another machine or an image has: which files it finds there nobody here knows.
+_ELSEWHERE = frozenset(["ssh", "docker", "podman", "nerdctl", "kubectl"])
+# Of git: another state of the files than the one at hand.
+_OTHER_FILES = frozenset(["checkout", "switch", "apply", "am", "stash", "cherry-pick", "revert"])
+_PUTS = frozenset(["cp", "mv", "ln", "install", "sed", "wget", "curl", "tee", "patch", "envsubst"])
 _SPACE = re.compile(r"\s*")
 _A_FILE = 2_000  # characters that reading a file counts for, however short it is
 _LONGEST_PATH = 4_096  # of any system at hand
@@ -101,6 +106,8 @@ class _Reader(Runner):
         self.bodies: dict[int, Body] = lexer.bodies
         self.inside = 0
         self.ends = -1  # where the whole script ends by an `exit`; not looked for yet
+        self.put: set[str] = set()  # programs that the script puts where they are started: `cp variants/train.py .`
+        self.others = False  # other files than those at hand may lie there by now
 
     def command(self, words: tuple[Word, ...], environment: list[Entry], item: Simple) -> None:
         if not words:
@@ -113,10 +120,15 @@ class _Reader(Runner):
         if not fields:
             return
         texts = [words_of(field) for field in fields]
-        if texts[0] == "cd":
+        self.put_there(texts)
+        if texts[0] in ("cd", "pushd"):
             self.go_to(fields)
+        elif texts[0] == "popd":
+            self.state.hold(_FOLDER, self.state.held.get(_BEFORE))
+            self.state.hold(_BEFORE, Unknown("the folder is not known"))
         elif texts[0] in SOURCES and self.depth < DEEPEST:
             self.read_in(fields)
+        there, self.others = self.others, self.others or texts[0].rpartition("/")[2] in _ELSEWHERE
         for inner in scripts_in(fields, texts) if self.inside < _DEEPEST_SCRIPT else ():
             self.inner(inner, fields[0].start)
         start = environment[0].key_start if environment else words[0].start
@@ -124,6 +136,7 @@ class _Reader(Runner):
         own, started = started_by(fields, texts)
         for part in started:
             self.append(part, mapping, part[0].start, max(part[-1].end, part[0].start))
+        self.others = there
         end = fields[own].start if started else words[-1].end
         flags = self.append(fields[:own], mapping, words[0].start, max(end, words[0].start))
         if flags is not None and flags.entries:
@@ -135,7 +148,8 @@ class _Reader(Runner):
         if not read.words:
             return read.flags
         gone = self.state.held.get(_FOLDER)
-        folder = NO_FOLDER if isinstance(gone, Unknown) else text_of(gone) or ""
+        unknown = isinstance(gone, Unknown) or self.others or not self.put.isdisjoint(read.words)
+        folder = NO_FOLDER if unknown else text_of(gone) or ""
         command = Command(read.words, read.flags, read.positionals, environment, start, end, folder, self.is_idle())
         if read.problems and starts_program(command):
             self.problems += read.problems
@@ -144,6 +158,22 @@ class _Reader(Runner):
 
     def is_empty(self) -> bool:
         return not self.commands
+
+    def put_there(self, texts: list[str]) -> None:
+        """Files that a command changes, or puts where others lay: what is started from there later is not what is at hand."""
+        name = texts[0].rpartition("/")[2]
+        if name == "git" and len(texts) > 1:
+            here = text_of(self.state.held.get(_FOLDER)) in (None, "", ".")
+            self.others = self.others or (here and texts[1] in _OTHER_FILES and "--recurse-submodules" not in texts)
+        elif name in _PUTS and (name != "sed" or any(text.startswith(("-i", "--in-place")) for text in texts)):
+            last = texts[-1].rstrip("/")
+            put = texts[1:] if name in ("sed", "patch", "tee", "wget", "curl") else [last]
+            if name in ("cp", "mv", "ln", "install") and not last.endswith(".py"):
+                put = [posixpath.join(last, text.rpartition("/")[2]) for text in texts[1:-1]]
+            for text in put:
+                if text.endswith(".py"):
+                    path = posixpath.normpath(text)
+                    self.put |= {path, "./" + path, path.rpartition("/")[2] if "://" in text else path}
 
     def know(self, options: Mapping) -> None:
         """The variables that Slurm sets to what the header asks for."""
