@@ -79,7 +79,9 @@ class Change(NamedTuple):
         if "rebind" in self.said:
             return _rebound(self.said["rebind"], text, tree)
         if "later" in self.said:
-            return _later(self.said["later"], text, tree)
+            return _later(self.said["later"], text, tree, tuple(self.said.get("of", [""])))
+        if "assigned" in self.said:
+            return _assigned(self.said["assigned"], text, tree)
         return _unused(self.said["unused"], text, tree)
 
 
@@ -203,7 +205,7 @@ def _rebound(template: str, text: str, tree: ast.Module) -> str | None:
     return "\n".join([*lines[:end], *more, *lines[end:]]) + "\n"
 
 
-def _later(template: str, text: str, tree: ast.Module) -> str | None:
+def _later(template: str, text: str, tree: ast.Module, endings: tuple[str, ...] = ("",)) -> str | None:
     """Behind every object that the program makes of a library's class and gives a name."""
     names, lines, found = set(_imported(tree)), text.splitlines(), False
     for node in reversed(tree.body):
@@ -213,11 +215,41 @@ def _later(template: str, text: str, tree: ast.Module) -> str | None:
             and isinstance(node.value, ast.Call)
             and isinstance(node.value.func, ast.Name)
             and node.value.func.id in names
+            and node.value.func.id.endswith(endings)
             and not node.value.func.id.endswith("Trainer")
         ):
             end = node.end_lineno or 0
             lines[end:end] = template.replace("{target}", node.targets[0].id).splitlines()
             found = True
+    return "\n".join(lines) + "\n" if found else None
+
+
+def _assigned(template: str, text: str, tree: ast.Module) -> str | None:
+    """What each configuration of a library's is given by name is set behind its constructor instead; it keeps what it has to be given."""
+    names, lines, found = set(_imported(tree)), text.splitlines(), False
+    for node in reversed(tree.body):
+        if not (
+            isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Call)
+        ):
+            continue
+        call, target = node.value, node.targets[0].id
+        if not (
+            isinstance(call.func, ast.Name) and call.func.id in names and call.func.id.endswith(("Config", "Arguments"))
+        ):
+            continue
+        moved = [one for one in call.keywords if one.arg not in (None, "output_dir", "task_type")]
+        if not moved:
+            continue
+        kept = [*call.args, *(one for one in call.keywords if one not in moved)]
+        made = ast.unparse(ast.Call(call.func, [*call.args], kept[len(call.args) :]))
+        later = [
+            template.replace("{target}", target)
+            .replace("{key}", str(one.arg))
+            .replace("{value}", ast.unparse(one.value))
+            for one in moved
+        ]
+        lines[node.lineno - 1 : node.end_lineno] = [f"{target} = {made}", *later]
+        found = True
     return "\n".join(lines) + "\n" if found else None
 
 

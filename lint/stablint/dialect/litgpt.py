@@ -84,6 +84,8 @@ def is_command(words: tuple[str, ...]) -> bool:
 def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
     """The commands share their keys; which one reads a file is told by its adapter keys, or by the model that pretraining names."""
     flags = block.kind == "flags"
+    if flags:  # jsonargparse reads each word as YAML
+        block = block._replace(mapping=block.mapping._replace(entries=tuple(map(_nothing, block.mapping.entries))))
     statements = [
         one
         for one in lower_mapping(block, ROWS, layer, {"optimizer": _SHORT}.get, flags=flags)
@@ -109,6 +111,13 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
         dict.fromkeys(("training", "lora", "quantization", "model", "deepspeed", "fsdp", "accelerate"), state) | {"data": OPEN},
         classes, huggingface.links(tuple(statements)), entry=True, framework="litgpt",
     )  # fmt: skip
+
+
+def _nothing(entry: Entry) -> Entry:
+    """`--train.max_norm null`"""
+    value = entry.value
+    is_null = isinstance(value, Scalar) and value.value in ("null", "~")
+    return entry._replace(value=value._replace(value=None)) if is_null and isinstance(value, Scalar) else entry
 
 
 def _script(words: tuple[str, ...]) -> str:

@@ -129,20 +129,24 @@ def lower(document: Document) -> Iterator[Fragment]:
             fragment, helpers = fragment._replace(links=(*fragment.links, *helpers)), ()
         if _is_uncertain(call, kind) or (unused and kind not in _SILENT):
             fragment = fragment._replace(presumed=True)
-        for part in _unchecked_apart(fragment, call) if kind == "arguments" else (fragment,):
+        for part in _unchecked_apart(fragment, call) if kind in _MADE else (fragment,):
             yield from _defaults_apart(part)
 
 
+_OF_SETTINGS = frozenset({"training", "trainer", "fsdp", "lora", "quantization"})
+
+
 def _unchecked_apart(fragment: Fragment, call: Call) -> Iterator[Fragment]:
-    """What is set when the arguments are made is presumed: their constructor has held the values before against each other."""
-    names = python_late.unchecked(fragment.block, call)
+    """What is set when the object is made is presumed: its constructor has held the values before against each other, and asks nothing again."""
+    if not python_late.unchecked(fragment.block, call):
+        yield fragment
+        return
     later = [
         one
         for one in fragment.statements
-        if one.fact.removeprefix("training.") in names
+        if one.fact.partition(".")[0] in _OF_SETTINGS
         and isinstance(one.origin, Explicit)
-        and one.origin.place.entry is not None
-        and one.origin.place.entry.key_start >= call.end
+        and one.origin.place.start >= call.end
     ]
     if not later:
         yield fragment

@@ -27,6 +27,14 @@ _SETTINGS = frozenset({"arguments", "adapter", "quantiser"})
 # `config.pad_token_id = …`, `from_pretrained(…, pad_token_id=…)`: anything that tells the model which token it is.
 _TELLS_PAD = re.compile(r"config\.pad_token_id|pad_token_id\s*=|[\"']pad_token_id[\"']|update_pad|setup_chat_format")
 
+# What the program does to a model that is there: `launch.done.<name>` of its loader.
+_TO_MODEL = {
+    "attention_set": re.compile(r"\._attn_implementation\w* ?=[^=]|\bset_attn_implementation\("),
+    "adapter_claimed": re.compile(r"\._hf_peft_config_loaded ?=[^=]|\.is_quantized ?=[^=]"),
+    "weights_gathered": re.compile(r"\bGatheredParameters\("),
+    "model_before_arguments": re.compile(r"\bunset_hf_deepspeed_config\("),
+}
+
 
 def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[Statement]:
     """Of one of the program's calls. `kind`: which (python_kinds.kind)."""
@@ -43,6 +51,9 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
             if isinstance(word, str) and word.startswith("torch.") and _is_text(document, entry.value):
                 yield _said(document, f"text.{entry.key}", word, entry.value)
     if kind == "loader":
+        for name, spelled in _TO_MODEL.items():
+            if seen_in(spelled, document):
+                yield _done(document, name, True, call)
         yield from _before_arguments(document, module, call)
         for one in module.calls:
             if last_word(one.name) == "add_adapter" and is_call(one.receiver, call):

@@ -37,6 +37,7 @@ _OTHER_LOADERS = ("ipex_llm.", "bigdl.", "intel_extension_for_transformers.", "a
 # mapping_func.py:105. The ones of preference trainers come after a reference model, those of online ones after reward functions.
 _SECOND = {
     **dict.fromkeys(["DPOTrainer", "KTOTrainer", "BCOTrainer"], ("model", "ref_model", "args")),
+    **dict.fromkeys(["GKDTrainer", "GOLDTrainer"], ("model", "teacher_model", "args")),
     **dict.fromkeys(["GRPOTrainer", "RLOOTrainer"], ("model", "reward_funcs", "args")),
     **dict.fromkeys(["ORPOTrainer", "CPOTrainer", "PRMTrainer", "SFTTrainer", "RewardTrainer", "Trainer", "Seq2SeqTrainer"],
                     ("model", "args", "data_collator", "train_dataset", "eval_dataset")),

@@ -18,22 +18,6 @@ _UNCLEAR = frozenset({"fsdp", "bf16", "fp16"})
 IGNORED = _GONE | _UNCLEAR
 # With them the program prepares by itself what the constructor would have.
 _PREPARES = frozenset({"hf_deepspeed_config", "deepspeed_plugin", "mixed_precision", "fsdp_plugin_args"})
-# The constructor holds them against each other, and DeepSpeed's file against the last row: what comes later is not checked.
-_CHECKED = frozenset(
-    {
-        "eval_strategy",
-        "evaluation_strategy",
-        "save_strategy",
-        "logging_strategy",
-        "load_best_model_at_end",
-        "eval_steps",
-        "save_steps",
-    }
-)
-_COMPARED = frozenset(
-    {"per_device_train_batch_size", "gradient_accumulation_steps", "max_grad_norm", "learning_rate", "weight_decay", "adam_beta1", "adam_beta2",
-     "adam_epsilon", "warmup_steps", "max_steps", "fp16_full_eval", "bf16_full_eval"}
-)  # fmt: skip
 
 
 def ignored(call: Call) -> frozenset[str]:
@@ -61,11 +45,9 @@ def without(block: Block, call: Call) -> tuple[Block, tuple[Statement, ...]]:
 
 
 def unchecked(block: Block, call: Call) -> frozenset[str]:
-    """Names of attributes that are set later and count, but that the constructor has not seen."""
-    if not call.late or _made_again(block):
-        return frozenset()
-    shards = call.parsed or any(entry.key == "deepspeed" for entry in call.arguments.entries)
-    return call.late & (_CHECKED | _COMPARED if shards else _CHECKED)
+    """Names of attributes that are set later and count, but that the constructor has not seen, which alone asks most of what is asked of them:
+    it holds them against each other, and DeepSpeed's file against some."""
+    return frozenset() if _made_again(block) else call.late - {"*"}
 
 
 def _is_late(entry: Entry, call: Call) -> bool:

@@ -92,14 +92,19 @@ class _Calls:
         return [number for number in numbers if self.start(number) not in bases]
 
     def reached(self, number: int) -> set[int]:
-        """Where the calls start that are arguments of this call, directly or through others; a reference model's are not its own."""
+        """Where the calls start that are arguments of this call, directly or through others; those of a model that it does not train are not
+        its own."""
+        return reached(node for name, node in self._given(number) if name not in _OTHER_MODELS)
+
+    def of_other_models(self, number: int) -> set[int]:
+        """Where the calls start that only a model reaches which the trainer does not train."""
+        return reached(node for name, node in self._given(number) if name in _OTHER_MODELS) - self.reached(number)
+
+    def _given(self, number: int) -> Iterator[tuple[str, Node]]:
         call = self.call(number)
-        nodes = [entry.value for entry in call.arguments.entries if entry.key not in _OTHER_MODELS]
         names = positional("trainer", call.name)
-        nodes += [
-            node for index, node in enumerate(call.positional) if _OTHER_MODELS.isdisjoint(names[index : index + 1])
-        ]
-        return reached(nodes)
+        yield from ((entry.key, entry.value) for entry in call.arguments.entries)
+        yield from ((names[index] if index < len(names) else "", node) for index, node in enumerate(call.positional))
 
     def model(self, number: int) -> Node | None:
         call = self.call(number)
@@ -150,6 +155,7 @@ def _members(calls: _Calls, trainer: int, claims: dict[int, set[int]]) -> Iterat
     """What belongs to a trainer besides its arguments."""
     own = claims[trainer]
     foreign = set().union(*(claims[other] for other in claims if other != trainer)) - own
+    foreign |= calls.of_other_models(trainer)
     model = calls.model(trainer)
     through_model = reached([model]) if model is not None else set()
     named = isinstance(model, Scalar) and isinstance(model.value, str)

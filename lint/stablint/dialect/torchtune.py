@@ -134,8 +134,8 @@ def _replaced(key: str) -> Row | None:
 def _recipe(block: Block, name: str, layer: str) -> Iterator[Statement]:
     """`lora_finetune_distributed`: the recipe says what is trained, and recipes differ in what they do for it."""
     kind = "lora" if name.startswith("lora_") else "full" if name.startswith("full_") else ""
-    if kind:
-        for fact, said in (("training.finetuning_type", kind), ("launch.recipe", name)):
+    for fact, said in (("training.finetuning_type", kind), ("launch.recipe", name)):
+        if said:
             node = Scalar(said, block.start, block.start, "name", False)
             entry = Entry(name, block.start, block.start, node)
             yield statement(block, entry, (name,), Row(name, fact, "text"), layer)

@@ -394,6 +394,25 @@ def model_loaded_first(w: World) -> Answer:
     return Answer(w.stated(name) is True or switched_off, (switch if switched_off else name,))
 
 
+def attention_set(w: World) -> Answer:
+    """Does the program give the model another attention when it is loaded?"""
+    return _does(w, "launch.done.attention_set")
+
+
+def adapter_claimed(w: World) -> Answer:
+    """Does the program tell a quantised model that it has an adapter, or is not quantised?"""
+    return _does(w, "launch.done.adapter_claimed")
+
+
+def weights_gathered(w: World) -> Answer:
+    """Does the program gather weights that ZeRO-3 splits?"""
+    return _does(w, "launch.done.weights_gathered")
+
+
+def _does(w: World, name: str) -> Answer:
+    return Answer(w.stated(name) is True, (name,))
+
+
 def encoder_decoder(w: World) -> Answer:
     """Is the model one whose prompt goes to an encoder and its answer to a decoder, as far as the class that loads it says?"""
     name = "launch.shows.model_class"

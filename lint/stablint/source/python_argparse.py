@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from stablint.source.python_caller import Caller
+from stablint.source.python_parse import parse
 from stablint.source.python_scope import FoundCall, called_name, dotted
 
 _MAKES = "argparse.ArgumentParser"
@@ -19,6 +20,11 @@ _PLAIN = frozenset(
     {"description", "prog", "usage", "epilog", "formatter_class", "add_help", "allow_abbrev", "exit_on_error"}
 )
 _OWN = frozenset({"-h", "--help"})
+# What may be asked of a parser or a group without its taking other options than those that stand there.
+_ASKED = _GROUPS | {
+    "add_argument", "parse_args", "set_defaults", "get_default", "print_help", "print_usage", "format_help", "format_usage", "error", "exit",
+}  # fmt: skip
+_REST = frozenset({"...", "A..."})  # argparse.REMAINDER and argparse.PARSER
 
 
 def option_strings(caller: Caller) -> frozenset[str]:
@@ -37,7 +43,9 @@ def option_strings(caller: Caller) -> frozenset[str]:
     holders = frozenset([made[0].target, *groups])
     function = made[0].scope.node  # `add_more(build_parser())` hands on what it gives back
     maker = function.name if isinstance(function, ast.FunctionDef) else ""
-    if any(_is_handed_on(found, holders, maker) for found in calls) or _HELD.search(caller.values.source):
+    if any(_is_handed_on(found, holders, maker) for found in calls):
+        return frozenset()
+    if _HELD.search(caller.values.source) or _is_used_otherwise(caller.values.source, holders):
         return frozenset()
     found = list(_declared(methods))
     return frozenset() if any(one is None for one in found) else _OWN.union(one for one in found if one is not None)
@@ -75,6 +83,25 @@ def _is_handed_on(found: FoundCall, holders: frozenset[str | None], maker: str) 
     return False
 
 
+def _is_used_otherwise(source: str, holders: frozenset[str | None]) -> bool:
+    """`add = parser.add_argument`, `map(parser.add_argument, names)`, `parser.error = print`, `parser._add_action(...)`: it may take more then."""
+    tree = parse(source)
+    if not isinstance(tree, ast.Module):
+        return True
+    asked = {
+        node.func
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ASKED
+    }
+    return any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in holders
+        and node not in asked
+        for node in ast.walk(tree)
+    )
+
+
 def _declared(methods: list[tuple[FoundCall, ast.Attribute]]) -> Iterator[str | None]:
     """Every option string; None for one that is not written out."""
     for found, method in methods:
@@ -89,7 +116,10 @@ def _declared(methods: list[tuple[FoundCall, ast.Attribute]]) -> Iterator[str | 
             else:
                 yield None  # a class of one's own, which may add option strings
         if not found.node.args or any(
-            keyword.arg is None or (keyword.arg == "nargs" and not isinstance(keyword.value, ast.Constant))
+            keyword.arg is None
+            or (
+                keyword.arg == "nargs" and (not isinstance(keyword.value, ast.Constant) or keyword.value.value in _REST)
+            )
             for keyword in found.node.keywords
         ):
             yield None  # `nargs=argparse.REMAINDER` takes any flag

@@ -71,7 +71,8 @@ class Calls(Constants):
             added |= {entry.key for entry in stored} - {entry.key for entry in entries}  # any attribute can be set
             entries += stored
             late = frozenset(entry.key for entry in stored)
-            late |= frozenset("*") if self._is_changed(target, found, scope) else frozenset()
+            changed = self._is_changed(target, found, scope) or target in self.names.setting
+            late |= frozenset("*") if changed else frozenset()
         elif target is not None and is_made(name):
             late = frozenset("*") if self._is_changed(target, found, scope) else frozenset()
         if target is not None and name.endswith("Trainer"):
@@ -164,6 +165,13 @@ class Calls(Constants):
             self._program = _MAIN.search(self.source) is not None
         return self._program
 
+    def _trains_by_itself(self) -> bool:
+        """Whether running the file trains, so that nothing of it is there for another."""
+        return any(
+            one.scope.kind == "module" and isinstance(one.node.func, ast.Attribute) and one.node.func.attr == "train"
+            for one in self.names.calls
+        )
+
     def _words(self, name: str) -> list[int]:
         """Where a name stands in the text, in whatever meaning. The text is read once for all names."""
         if self._positions is None:
@@ -180,7 +188,9 @@ class Calls(Constants):
         end, words = self.places.end(found.node), self._words(name)
         first = bisect_left(words, end)
         if first == len(words):
-            return len(words) == 1 and self._is_program()
+            return len(words) == 1 and (
+                found.scope.kind == "function" or self._is_program() or self._trains_by_itself()
+            )
         again, goes_on = self._rebound(found.scope, name)
         following = bisect_left(again, end)
         return following < len(again) and again[following] == words[first] and not found.scope.loops and not goes_on

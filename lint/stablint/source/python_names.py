@@ -58,6 +58,9 @@ class Names:
         self.handed: dict[str, list[ast.Call]] = {}  # calls whose result nobody keeps, by the names that they are given
         self.stores: dict[str, list[Store]] = {}
         self.rewritten: set[str] = set()  # objects of which any attribute may be set: `setattr(args, name, value)`
+        self.setting: set[str] = (
+            set()
+        )  # objects with a method that sets several at once: `args.set_training(batch_size=8)`
         self.patched: set[str] = set()  # classes that get other methods: `transformers.Trainer.training_step = …`
         self.items: dict[str, list[Item]] = {}
         self.frozen: list[
@@ -130,6 +133,8 @@ class Names:
                 if isinstance(inner, ast.Attribute) and inner.attr == "args" and isinstance(inner.value, ast.Name):
                     of_args = Store(node, None, scope, conditional)  # `trainer.args.max_steps = …`
                     self.stores.setdefault(f"{inner.value.id}.args", []).append(of_args)
+                else:
+                    self._changed_within(inner, scope, conditional)
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 if self._is_of_a_loop(node.value, scope) and is_made(value):
                     self.rebuilt.append(node)
@@ -170,6 +175,9 @@ class Names:
             self.mutated.add(root.id)
         elif isinstance(root, ast.Attribute) and isinstance(root.value, ast.Name):
             self.stores.setdefault(root.value.id, []).append(Store(root, None, scope, conditional))
+        elif (first := _first_attribute(root)) is not None and first.attr not in _PARTS:
+            # `args.accelerator_config.gradient_accumulation_kwargs.pop("num_steps")`
+            self.stores.setdefault(ast.unparse(first.value), []).append(Store(first, None, scope, conditional))
 
     def _is_of_a_loop(self, node: ast.Name, scope: Scope) -> bool:
         """Whether the name goes through something: the layers of a model, its named modules."""
@@ -407,6 +415,8 @@ class Names:
                 self._item(function.value.id, Item(node, None, node.args[0], scope, conditional, position_of(node)))
             elif function.attr in _MUTATORS:
                 self.mutated.add(function.value.id)
+            elif function.attr.startswith("set_"):
+                self.setting.add(function.value.id)
         elif isinstance(function, ast.Attribute) and function.attr in _MUTATORS:
             self._changed_within(function.value, scope, conditional)
         self._later(children(node), scope, conditional)
@@ -422,6 +432,19 @@ _VISITORS: dict[str, Callable[..., None]] = {
     "ExceptHandler": Names.named, "MatchAs": Names.named, "MatchStar": Names.named, "MatchMapping": Names.named,
     "Expr": Names.statement, "Global": Names.global_, "Nonlocal": Names.nonlocal_, "Delete": Names.delete, "Call": Names.call,
 }  # fmt: skip
+
+
+# Of these the attributes are looked at elsewhere: `trainer.args.max_steps = …`, `trainer.model.config.use_cache = …`.
+_PARTS = frozenset(["args", "model", "config"])
+
+
+def _first_attribute(node: ast.expr) -> ast.Attribute | None:
+    """`args.a` of `args.a.b["c"].d`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            return node
+        node = node.value
+    return None
 
 
 _READS = re.compile(
