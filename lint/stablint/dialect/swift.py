@@ -38,6 +38,7 @@ _OWN = (
     ("quant_method", "quantization.quant_method", "text"),
     ("tuner_backend", "training.tuner_backend", "text"),
     ("teacher_model", "training.teacher_model", "text"),
+    ("resume_only_model", "training.resume_only_model", "flag"),
     ("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
     ("lr", "training.learning_rate", "plain"),
     ("min_lr", "training.min_learning_rate", "plain"),
