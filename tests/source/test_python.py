@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablint.source import python, python_edit
+from stablint.source import python, python_edit, python_guard
 from stablint.source.tree import (
     Call,
     Document,
@@ -339,6 +339,23 @@ LEGAL = ["x = [" + "1, -1, " * 5000 + "]", "f(" + "".join(f"a{n}=-{n},\n" for n 
 @pytest.mark.parametrize("source", LEGAL)
 def test_long_is_not_deep(source):
     assert not read(source).problems
+
+
+DEEP = ["a" + ".b" * 201, "x = 1" + "+1" * 201, "f" + "(" * 201 + ")" * 201, "x = f'{a" + ".b" * 201 + "}'", "x = f\"\"\"{a" + ".b" * 201 + "}\"\"\"",
+        "a\\\n" + ".b\\\n" * 201, "not " * 201 + "a", "x = (\n" + "1 +\n" * 201 + "1)", "x = 1 << 2" + " << 1" * 201, "if a:\n b\n" + "elif a:\n b\n" * 501,
+        "x = '(' + (\n" + "')' +\n" * 201 + "'')", "x = a" + " # (\n" + "y = b" + " or b" * 201]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", DEEP, ids=lambda source: source[:12])
+def test_what_is_too_deep_is_not_taken_for_shallow(source):
+    """Most sources are known to be shallow by their signs alone."""
+    assert python_guard._too_deep(source) >= 0 and not python_guard._is_shallow(source)
+
+
+def test_what_is_shallow_is_never_too_deep():
+    several = [path.read_text(encoding="utf-8") for path in Path(python_guard.__file__).parent.glob("*.py")]
+    shallow = [source for source in several if python_guard._is_shallow(source)]
+    assert len(shallow) > len(several) / 2 and all(python_guard._too_deep(source) < 0 for source in shallow)
 
 
 # Half a million levels end Python 3.10 itself; what hides from the guard must, too.

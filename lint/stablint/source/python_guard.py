@@ -30,8 +30,38 @@ _FIELD = re.compile(
 _OPERATORS = re.compile(r"[-+*/%@&|^~.:(\[]|\b(?:if|else|not|lambda)\b")
 
 
+# What never nests: texts, comments, numbers, blanks, and all words but those that chain.
+_SHALLOW = re.compile(
+    rf"{_STRING}|#[^\n]*|\\\r?\n|(?!(?:elif|{'|'.join(sorted(_CHAINING))})\b)[^\W\d]\w*|(?:\.?\d)+\w*|[ \t\r,;=!]+",
+    re.DOTALL,
+)
+_LONG_FORMAT = re.compile(rf"\b(?:[fFtT][rR]?|[rR][fFtT])(?:\'\'\'|\"\"\"|[\"'][^\"'\n]{{{DEEPEST}}})")
+
+
 def too_deep(source: str) -> int:
     """The offset at which a source becomes too deep for the parser; -1 if it never does."""
+    return -1 if _is_shallow(source) else _too_deep(source)
+
+
+def _is_shallow(source: str) -> bool:
+    """Whether no statement has as many operators and brackets as may be nested, however they stand. Most sources are known by that, counted
+    line by line. A bracket that closes none is refused by the parser where it stands."""
+    if source.count("elif") > _MOST_BRANCHES or _LONG_FORMAT.search(source) is not None:
+        return False
+    opened = signs = 0
+    for line in _SHALLOW.sub("", source).split("\n"):
+        if line:
+            signs += len(line)
+            if signs > DEEPEST:
+                return False
+            opened += line.count("(") + line.count("[") + line.count("{")
+            opened -= line.count(")") + line.count("]") + line.count("}")
+        if opened <= 0:
+            opened = signs = 0
+    return True
+
+
+def _too_deep(source: str) -> int:
     chain, total, branches = 0, 0, 0  # operators since the last comma; those around this bracket
     outer: list[int] = []
     for token in _TOKEN.finditer(source):

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from stablint.source.python_once import Once, constant_truth, once_assigned
+from stablint.source.python_once import Once, assigned_constants, constant_truth, once_assigned
 from stablint.source.python_scope import (
     Binding,
     Branch,
@@ -79,7 +79,8 @@ class Names:
         self.scopes: list[Scope] = [self.module]
         self._by_name: dict[str, list[FoundCall]] = {}
         self._tree = tree
-        self._constants: Once | None = None  # looked for when a test asks for them
+        self._assigned = assigned_constants(tree)
+        self._constants: Once | None = None  # those of them that are bound once, looked for when a test asks for one
         self._waiting: list[tuple[ast.AST, Scope, bool, str | None]] = []
         # A cell that ends with `raise` or `exit()` keeps nobody from running the next one.
         self._later(tree.body if cells else until_itends(tree.body), self.module, False)
@@ -299,6 +300,8 @@ class Names:
 
     def _constant_before(self, name: ast.Name) -> ast.Constant | None:
         """What a name of the module is, which is bound once, to a constant, in a line that always runs before this one."""
+        if name.id not in self._assigned:
+            return None
         if self._constants is None:
             self._constants = once_assigned(self._tree)
         found = self._constants.assigned.get(name.id) if name.lineno < self._constants.until else None

@@ -20,10 +20,9 @@ class Once(NamedTuple):
     until: float  # line; infinite where nothing does
 
 
-def once_assigned(tree: ast.Module) -> Once:
-    """`SHARDED = False` in the module itself, where nothing else in the file binds the name: no parameter, no loop, no import, no `global`."""
-    until = math.inf
-    found = {
+def assigned_constants(tree: ast.Module) -> dict[str, ast.Assign]:
+    """The names of `SHARDED = False` in the module itself, each with the last such line."""
+    return {
         node.targets[0].id: node
         for node in tree.body
         if isinstance(node, ast.Assign)
@@ -31,6 +30,11 @@ def once_assigned(tree: ast.Module) -> Once:
         and isinstance(node.targets[0], ast.Name)
         and isinstance(node.value, ast.Constant)
     }
+
+
+def once_assigned(tree: ast.Module) -> Once:
+    """Those of them that nothing else in the file binds: no parameter, no loop, no import, no `global`."""
+    until, found = math.inf, assigned_constants(tree)
     times = dict.fromkeys(found, 0)
     for node in within(tree) if found else ():
         anything = isinstance(node, ast.Name) and node.id in _REBINDS
