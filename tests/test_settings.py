@@ -545,7 +545,41 @@ RELEASES = [
         {"deps.txt": "trl==0.9.6\n", "requirements.txt": "trl==0.20.0\n", "README.md": "pip install -r deps.txt\n"},
         {"trl": "==0.20.0"},
     ),
-    ({"deps.txt": "trl==0.9.6\n", "README.md": "the versions are in deps.txt\n"}, {}),
+    ({"list.txt": "trl==0.9.6\n", "README.md": "the versions are in that file\n"}, {}),
+    # a list for another use than training is presumed where it stands alone, and says nothing beside the project's own
+    ({"requirements-inference.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6 (presumed)"}),
+    ({"requirements_eval.txt": "trl==0.9.6\n", "requirements-train.txt": "trl==0.20.0\n"}, {"trl": "==0.20.0"}),
+    ({"environment_vllm.yml": "dependencies:\n  - pip:\n    - trl==0.9.6\n"}, {"trl": "==0.9.6 (presumed)"}),
+    # what is installed anew without a word on the release
+    (
+        {"requirements.txt": "trl==0.9.6\n", "setup.sh": "pip install -r requirements.txt\npip install -U trl\n"},
+        {"trl": ">=0.9.6 (presumed)"},
+    ),
+    (
+        {"requirements.txt": "trl==0.9.6\n", "setup.sh": "pip install -r requirements.txt\n# pip install -U trl\n"},
+        {"trl": "==0.9.6"},
+    ),
+    ({"requirements.txt": "trl==0.9.6\n", "setup.sh": "pip install -U pip\n"}, {"trl": "==0.9.6"}),
+    # a copy that is not at hand
+    (
+        {"requirements.txt": "trl==0.9.6\n", "setup.sh": "pip install -r requirements.txt\npip install -e ./trl\n"},
+        {"trl": "?"},
+    ),
+    ({"requirements.txt": "trl==0.9.6\n", "setup.sh": "pip install --no-deps -e third_party/trl/\n"}, {"trl": "?"}),
+    ({"requirements.txt": "trl==0.9.6\n", ".gitmodules": '[submodule "trl"]\n\tpath = vendor/trl\n'}, {"trl": "?"}),
+    (
+        {"requirements.txt": "trl==0.9.6\n", ".gitmodules": '[submodule "data"]\n\tpath = trl_data\n'},
+        {"trl": "==0.9.6"},
+    ),
+    # for another system
+    ({"requirements.txt": "trl==0.9.6 ; sys_platform == 'darwin'\n"}, {}),
+    ({"requirements.txt": "trl==0.9.6 ; sys_platform == 'linux'\n"}, {"trl": "==0.9.6"}),
+    # what is only mentioned, or frozen under a name of its own
+    ({"README.md": "- trl==0.9.6\n"}, {"trl": "==0.9.6 (presumed)"}),
+    ({"INSTALL.md": "pip install trl==0.9.6\n"}, {"trl": "==0.9.6 (presumed)"}),
+    ({"pip_freeze.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6 (presumed)"}),
+    ({"justfile": "setup:\n    pip install trl==0.9.6\n"}, {"trl": "==0.9.6"}),
+    ({"install.bat": "pip install trl==0.9.6\n"}, {"trl": "==0.9.6"}),
     (
         {"uv.lock": UV + '[[package]]\nname = "trl"\nversion = "0.21.0"\n'},
         {"trl": "==0.20.0 || ==0.21.0", "torch": "==2.5.1"},

@@ -31,6 +31,10 @@ _BESIDE = frozenset(
 _SCRIPTS = frozenset(["scripts", "script", "setup", "tools", "bin"])
 # What installs the project, or what it requires, without a look at a lock file of another tool.
 _BY_PIP = r"(?m)^[ \t$%!>]*(?:RUN[ ]+)?(?:sudo[ ]+)?(?:uv[ ]+|python3?[ ]+-m[ ]+)?pip3?[ ]+install[ ]+(?:-U[ ]+|--upgrade[ ]+)?(?:-e[ ]|-r[ ]|\.[\s\[/]|\.$)"
+# A copy of a library in front of the one that is installed.
+_ON_THE_PATH = (
+    r"\bsys\.path\.(?:insert|append)\([^\n]{0,120}?[\"'/](accelerate|deepspeed|peft|transformers|trl)(?:/src)?/?[\"']"
+)
 _REQUIRES = r"\brequire_version\(\s*[\"']([^\"'\n]+)[\"']"
 
 
@@ -93,6 +97,7 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
     by_pip = False
     left_open: set[str] = set()
     copied: dict[str, Pin] = {}
+    upgraded: set[str] = set()  # what somebody installs anew without a word on the release
     open_elsewhere: dict[str, set[str]] = {}  # the lists of requirements that name a library alone, by library
     for path, kind, read in _files(folder, names):
         text = _text(path, inside, _LARGEST if kind == "lock" else _LARGEST_TEXT)
@@ -111,6 +116,9 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
         if kind in ("command", "text"):
             pins = installed(text, path).items()
             said["text" if kind == "text" else "wish"] += [(name, pin) for name, pin in pins if pin.specifier != ANY]
+            upgraded |= commands.upgraded(text)
+            if kind == "text":
+                said["text"] += _said(formats.mentioned(text), path)
             listed = list(_listed(text, path, inside))
             said["text" if kind == "text" else "wish"] += listed
             by_pip = by_pip or bool(pins) or re.search(_BY_PIP, text) is not None
@@ -122,6 +130,8 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
         else pin
         for library, pin in _agreeing(said["wish"]).items()
     }
+    for library in upgraded & wished.keys():
+        wished[library] = _or_newer(wished[library])._replace(presumed=True)
     for library, pin in _agreeing(said["lock"]).items():
         # pip reads no such lock: where somebody installs by pip, it is one of two sets
         other = wished.get(library) if by_pip else None
@@ -146,7 +156,7 @@ def _listed(text: str, path: str, inside: str) -> Iterator[tuple[str, Pin]]:
     """What the lists require that commands of a text install and that no name gives away: `pip install -r deps.txt`."""
     for name in dict.fromkeys(formats.lists(text)):
         other = os.path.normpath(os.path.join(os.path.dirname(path), name))
-        if reader_of(os.path.basename(other), os.path.basename(os.path.dirname(other)))[1] is None:
+        if reader_of(os.path.basename(other), os.path.basename(os.path.dirname(other)))[0] not in ("wish", "lock"):
             yield from _said(formats.required(_text(other, inside, _LARGEST_TEXT)), other)
 
 
@@ -190,7 +200,12 @@ _CARRIED = ("accelerate", "deepspeed", "peft", "transformers", "trl")
 
 
 def _carried(folder: str, names: list[str]) -> Iterator[tuple[str, str]]:
-    """Libraries whose package lies in the folder, or in `src` or a folder of the library's name there."""
+    """Libraries whose package lies in the folder, or in `src` or a folder of the library's name there, or is to be put there by git."""
+    if ".gitmodules" in names:
+        path = os.path.join(folder, ".gitmodules")
+        for inner in formats.submodules(_text(path, "", _LARGEST_TEXT)):
+            if (name := os.path.basename(inner.rstrip("/"))) in _CARRIED:
+                yield name, path
     for library in (*_CARRIED, *with_own_command()):
         for package in framework(library).packages or (library,):
             for inner in ("", package, "src", f"{package}/src"):
@@ -257,7 +272,10 @@ def required(text: str, path: str) -> dict[str, Pin]:
     asked = re.findall(_REQUIRES, text) if "require_version(" in text else []
     if "# /// script" in text:
         asked += formats.script(text)
-    return _agreeing(_said(asked, path)) if asked else {}
+    found = _agreeing(_said(asked, path)) if asked else {}
+    if "sys.path" in text:
+        found |= {name: Pin(UNREAD, path) for name in re.findall(_ON_THE_PATH, text)}
+    return found
 
 
 def _said(requirements: Iterable[str], path: str) -> Iterator[tuple[str, Pin]]:

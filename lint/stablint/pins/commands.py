@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from stablint.pins.requirement import ANY, UNREAD, Requirement, requirement
+from stablint.pins.requirement import ANY, UNREAD, Requirement, library_of, requirement
 from stablint.record import NamedTuple
 
 _COMMAND = r"(?:\bpip3?[\"', ]+install|\buv[ ]+add)(?=[\"', ])"
@@ -26,7 +26,9 @@ _RUN_BY_PROGRAM = rf"{_CALLS}|^\s*[!%]|[\"']install[\"']|MAGIC"
 # What is only told to a reader: `print("pip install …")`, an error's text.
 _TELLS = r"\b(?:print|log|info|warn|debug|error|critical|exit|fail|write|markdown|help|\w*(?:Error|Exception|[Ww]arning))\(\Z"
 _UPGRADE = r"--upgrade\Z|-[a-zA-TV-Z]*U[a-zA-Z]*\Z"
-_TELLING = ("install", "uv add", "git clone", "checkout")
+_TELLING = ("install", "uv add", "uv run", "git clone", "checkout")
+_WITH = r"--with(?:[ ]{1,9}|=)(?:\"([^\"]{1,200})\"|'([^']{1,200})'|([^\s\"']{1,200}))"
+_FROM_HERE = r"\bpip3?[ ]{1,9}install[ ](?:[^\n;&|]{0,200}[ ])?\.(?:\[[^\]\n]{0,80}\])?[\"']?(?:[ ;&|]|$)"
 _CLONE = r"\bgit[ ]+clone[ ]+([^;|&#]{1,500})"
 # Behind a clone: a tag, or a commit, which is of no release that can be told from here. A branch says nothing.
 _CHECKOUT = r"\bgit[ ]+(?:-C[ ]+[^ ]+[ ]+)?checkout[ ]+(?:-q[ ]+|--quiet[ ]+|--detach[ ]+)?(?:tags/)?(v?[0-9][\w.-]*|[0-9a-f]{7,40})(?![\w./-])"
@@ -60,7 +62,14 @@ def installed(text: str, kind: str = "") -> Installed:
             for command in _commands(line):
                 _run(command, said[told])
             _run(list(_cloned(line)), said[commented])
+            _run(
+                [one[1] or one[2] or one[3] for one in re.finditer(_WITH, line)] if "uv run" in line else [], said[told]
+            )
             clone = _last_cloned(line) or clone
+            # `git clone …/trl`, `cd trl`, `pip install -e .`: the state of a day
+            library = library_of(clone.rpartition("/")[2].removesuffix(".git")) if clone else ""
+            if library and library not in said[commented] and re.search(_FROM_HERE, line):
+                said[commented][library] = [UNREAD]
             checkout = re.search(_CHECKOUT, line) if clone and "checkout" in line else None
             if checkout is not None:
                 _run([f"git+{clone}@{checkout[1]}"], said[commented])
@@ -162,8 +171,23 @@ def _run(words: list[str], said: dict[str, list[str]]) -> None:
             before.append(found.specifier)
 
 
+def upgraded(text: str) -> set[str]:
+    """The libraries of which commands install the newest release, whatever is there: `pip install -U trl`."""
+    found: set[str] = set()
+    for line, commented in _lines(text) if "install" in text else ():
+        for words in _commands(line) if not commented else ():
+            if any(re.match(_UPGRADE, word) for word in words):
+                found |= {one.library for one in _requirements(words) if one.specifier == ANY}
+    return found
+
+
 def _requirements(words: list[str]) -> Iterator[Requirement]:
-    for word in words:
+    for before, word in zip(["", *words], words, strict=False):
+        if before in ("-e", "--editable") or word.startswith(("./", "../", "/")):
+            library = library_of(word.rstrip("/").rpartition("/")[2].partition("[")[0])
+            if library:  # a folder of the program's own machine
+                yield Requirement(library, UNREAD)
+            continue
         # Several words in one pair of quotes: os.system("pip install a==1 b") is cut where its quote begins.
         found = requirement(word.rstrip(",")) if not word.startswith("-") else None
         if found is not None:

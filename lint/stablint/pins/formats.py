@@ -234,29 +234,75 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
         return "wish", _TOML_AND_PYTHON[lower]
     if ending in ("txt", "in", "lock"):
         if "requirement" in stem or stem.startswith("constraints") or folder.lower() == "requirements":
-            frozen = ending == "lock" or not _FROZEN.isdisjoint(stem.replace("_", "-").replace(".", "-").split("-"))
-            return "lock" if frozen else "wish", required
-        return ("text", None) if stem == "readme" else ("", None)
+            parts = stem.replace("_", "-").replace(".", "-").split("-")
+            frozen = ending == "lock" or not _FROZEN.isdisjoint(parts)
+            return "lock" if frozen else "wish" if _OTHER_USES.isdisjoint(parts) else "aside", required
+        if ending == "txt" and stem in _LISTS:
+            return "aside", required
+        return ("text", None) if stem in _FOR_READERS else ("", None)
     if ending in ("yml", "yaml"):
         own = not {"env", "conda"}.isdisjoint(re.split(r"[-_.]", stem))
-        return ("wish", environment) if own or "environment" in stem or "conda" in stem else ("", None)
+        if not (own or "environment" in stem or "conda" in stem):
+            return "", None
+        return "wish" if _OTHER_USES.isdisjoint(re.split(r"[-_.]", stem)) else "aside", environment
     if "dockerfile" in lower or lower == "containerfile":
         return "command", images
     if ending == "def":  # Apptainer's, whose sections hold commands
         return "command", None
-    if ending in ("sh", "bash"):
+    if ending in ("sh", "bash", "bat", "ps1"):
         return (
             ("command", None) if any(word in stem for word in ("install", "setup", "bootstrap", "env")) else ("", None)
         )
     if not stem and any(word in lower for word in ("install", "bootstrap")) and "." not in lower:
         return "command", None
-    if lower in ("makefile", "requirements"):
-        return ("command", None) if lower == "makefile" else ("wish", required)
-    read_first = lower == "readme" or (stem.startswith("readme") and ending in ("md", "rst", "org", "adoc"))
+    if lower in ("makefile", "justfile", "requirements"):
+        return ("wish", required) if lower == "requirements" else ("command", None)
+    told = stem.startswith("readme") or stem in _FOR_READERS
+    read_first = lower in _FOR_READERS or (told and ending in ("md", "rst", "org", "adoc"))
     return ("text", None) if read_first else ("", None)
 
 
 _FROZEN = frozenset(["lock", "locked", "frozen", "freeze"])  # what `pip freeze` or a resolver wrote beside the list
+
+
+# Words in the name of a list that say what else than training it is for.
+_OTHER_USES = frozenset(
+    ["inference", "infer", "eval", "evaluation", "evaluate", "test", "tests", "testing", "doc", "docs", "demo", "vllm", "sglang", "serve",
+     "serving", "server", "deploy", "deployment", "api", "web", "webui", "ui", "app", "gradio", "streamlit", "lint", "ci", "mac", "macos", "mps",
+     "windows"]
+)  # fmt: skip
+_LISTS = frozenset(
+    [
+        "freeze",
+        "pip_freeze",
+        "pip-freeze",
+        "pip_list",
+        "packages",
+        "dependencies",
+        "deps",
+        "environment",
+        "env",
+        "reqs",
+        "req",
+    ]
+)
+_FOR_READERS = frozenset(["readme", "install", "installation", "installing", "setup", "quickstart", "getting_started"])
+
+
+def mentioned(text: str) -> Iterator[str]:
+    """What a text for readers names with one release: `transformers==4.37.2`."""
+    for found in re.finditer(_MENTIONED, text):
+        if library_of(found[1]):
+            yield f"{found[1]}=={found[2]}"
+
+
+_MENTIONED = r"(?<![\w.-])([A-Za-z][A-Za-z0-9_-]{1,30}) ?== ?v?(\d{1,4}(?:\.\d{1,4}){1,3})(?![\w.])"
+
+
+def submodules(text: str) -> Iterator[str]:
+    """The folders that git fills with other repositories."""
+    for found in re.finditer(r"(?m)^[ \t]{0,40}path[ \t]{0,9}=[ \t]{0,9}(\S{1,200})", text):
+        yield found[1]
 
 
 def lists(text: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ _RELEASES = _NAME + r" ?\(?(" + _OPERATORS + r"[^;#()]*)\)? ?(?:;.*)?(?:#.*)?\Z"
 _FILLED_IN = _NAME + r" ?" + _OPERATORS + r" ?[\"']?v?\$[A-Za-z_{(]"  # `trl==${TRL_VERSION}`
 _BARE = _NAME + r" ?(?:;.*)?\Z"
 _ADDRESS = r"(?:" + _NAME + r" ?@ ?)?((?:git\+)?(?:https?|ssh|file)://\S+)"
+_ON_ANOTHER_SYSTEM = r"; ?(?:sys_platform|platform_system|os_name|platform_machine) ?== ?[\"'](?:darwin|win32|Darwin|Windows|nt|arm64)[\"']"
 _LOCAL = r"\+[A-Za-z0-9._]+"
 _TAG = r"v?(\d+(?:\.\d+)+(?:\.?(?:post|rc|dev|a|b)\d+)?)(?:-release)?\Z"
 _WHEEL = r"([A-Za-z0-9_.]+)-(\d[0-9A-Za-z.]*)(?:\+[0-9A-Za-z._]+)?-[^/]*\.whl"
@@ -47,6 +48,8 @@ def library_of(name: str) -> str:
 def requirement(text: str) -> Requirement | None:
     """What a requirement says of a known library; None for options, other libraries and what is no requirement."""
     words = " ".join(text.split())
+    if ";" in words and re.search(_ON_ANOTHER_SYSTEM, words):
+        return None
     if "://" in words:
         return _at_address(words)
     filled = re.match(_FILLED_IN, words) if "$" in words else None
