@@ -571,6 +571,11 @@ RELEASES = [
         {"requirements.txt": "trl==0.9.6\n", ".gitmodules": '[submodule "data"]\n\tpath = trl_data\n'},
         {"trl": "==0.9.6"},
     ),
+    ({"requirements.txt": "-e git+https://github.com/me/trl.git@0a1b2c3#egg=trl\n"}, {"trl": "?"}),
+    ({"requirements.txt": "-e ./trl-mine\n"}, {"trl": "?"}),
+    ({"requirements.txt": "-e .\ntrl==0.9.6\n"}, {"trl": "==0.9.6"}),
+    ({"requirements.txt": "trl==0.9.6\n", "trl-mine/src/trl/__init__.py": ""}, {"trl": "?"}),
+    ({"requirements.txt": "trl==0.9.6\n", "third_party/trl/trl/__init__.py": ""}, {"trl": "?"}),
     # for another system
     ({"requirements.txt": "trl==0.9.6 ; sys_platform == 'darwin'\n"}, {}),
     ({"requirements.txt": "trl==0.9.6 ; sys_platform == 'linux'\n"}, {"trl": "==0.9.6"}),
@@ -786,7 +791,7 @@ RELEASES = [
 @pytest.mark.parametrize(("files", "expected"), RELEASES)
 def test_releases_of_lock_files_and_requirements(tmp_path, files, expected):
     for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     inner = tmp_path / "configs" / "sft"
     inner.mkdir(parents=True)

@@ -199,6 +199,25 @@ def _is_exact(specifier: str) -> bool:
 _CARRIED = ("accelerate", "deepspeed", "peft", "transformers", "trl")
 
 
+# Folders for what others have written.
+_OTHERS_CODE = frozenset(
+    [
+        "lib",
+        "libs",
+        "third_party",
+        "third-party",
+        "thirdparty",
+        "3rdparty",
+        "external",
+        "externals",
+        "vendor",
+        "submodules",
+        "deps",
+        "packages",
+    ]
+)
+
+
 def _carried(folder: str, names: list[str]) -> Iterator[tuple[str, str]]:
     """Libraries whose package lies in the folder, or in `src` or a folder of the library's name there, or is to be put there by git."""
     if ".gitmodules" in names:
@@ -208,7 +227,9 @@ def _carried(folder: str, names: list[str]) -> Iterator[tuple[str, str]]:
                 yield name, path
     for library in (*_CARRIED, *with_own_command()):
         for package in framework(library).packages or (library,):
-            for inner in ("", package, "src", f"{package}/src"):
+            own = [name for name in names if name.lower().startswith((f"{package}-", f"{package}_"))]  # `peft-mine`
+            own += [f"{name}/{package}" for name in names if name.lower() in _OTHERS_CODE]
+            for inner in ("", package, "src", f"{package}/src", *own, *(f"{name}/src" for name in own)):
                 first = (inner or package).partition("/")[0]
                 path = os.path.join(folder, *filter(None, inner.split("/")), package, "__init__.py")
                 if first in names and os.path.isfile(path):

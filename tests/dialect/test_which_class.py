@@ -72,6 +72,11 @@ SILENT = {
         "trainer = GRPOTrainer('a/b', [judge], GRPOConfig('o'), train_dataset=rows)\ntrainer.train()\n",
         ("Q106", "Q411", "Q107"),
     ),
+    "put-into-the-library": (
+        "import peft\nfrom transformers import Trainer, TrainingArguments\npeft.LoraConfig = Mine\nconfig = peft.LoraConfig(rank=8)\n"
+        "Trainer(peft.get_peft_model(m, config), TrainingArguments('o')).train()\n",
+        ("A128",),
+    ),
     "a-teacher-in-other-bits": (
         "from trl import GKDConfig, GKDTrainer\nfrom transformers import AutoModelForCausalLM as M\nteacher = M.from_pretrained('c/d', load_in_4bit=True)\n"
         "student = load('a/b')\nGKDTrainer(model=student, teacher_model=teacher, args=GKDConfig('o'), train_dataset=rows).train()\n",

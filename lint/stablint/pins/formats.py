@@ -39,6 +39,7 @@ _FORKED = ("tool.uv.sources", "tool.poetry.dependencies", "tool.pdm.dependencies
 _FORK = r"([A-Za-z0-9._-]+)[ \t]*=[ \t]*\{[^\n]{0,200}?\bgit[ \t]*=[ \t]*\"([^\"\n]+)\""
 _REFERENCE = r"\b(?:rev|tag|branch)[ \t]*=[ \t]*\"([^\"\n]+)\""
 _SOURCE = r"source = \{ (?:git|url) = \"([^\"\n]+)\""
+_EDITABLE = r"(?:-e|--editable)[ =](\S{1,300})\Z"
 _BY_LIST = r"\bpip3?[ ]{1,9}install[ ](?:-[Uq][ ]{1,9}|--upgrade[ ]{1,9}|--no-cache-dir[ ]{1,9}){0,3}(?:-r|--requirement)[ =]{0,9}([\w./-]{1,200})"
 _OTHER_NAMES = {"pytorch": "torch"}
 
@@ -67,7 +68,18 @@ def required(text: str) -> Iterator[str]:
         if exported:
             yield f"{_OTHER_NAMES.get(exported[1], exported[1])}=={exported[2]}"
         else:
-            yield " ".join(line.partition(" #")[0].split()).partition(" --hash")[0].rstrip("\\").rstrip()
+            words = " ".join(line.partition(" #")[0].split()).partition(" --hash")[0].rstrip("\\").rstrip()
+            edited = re.match(_EDITABLE, words)
+            yield _of_folder(edited[1]) if edited else words
+
+
+def _of_folder(place: str) -> str:
+    """What is installed from a folder or a repository of one's own, `-e ./peft-mine`, as the address of what its name begins with."""
+    if "://" in place:
+        return place
+    name = place.rstrip("/").rpartition("/")[2].partition("[")[0]
+    library = library_of(name) or library_of(name.replace("_", "-").partition("-")[0])
+    return f"{library} @ file:///{name}" if library else ""
 
 
 def project(text: str) -> Iterator[str]:

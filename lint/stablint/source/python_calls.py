@@ -224,8 +224,12 @@ class Calls(Constants):
         return any(map(_binds_anew, found[1])) or (imported and any(binding.kind == "class" for binding in found[1]))
 
     def _is_one_of_several(self, function: ast.expr, scope: Scope) -> bool:
-        """Whether its name stands for one class or another, as a branch decides. Where one import is tried before another of the same class,
-        the first is the one that is wanted."""
+        """Whether its name stands for one class or another, as a branch decides, or for what the program has put in its place. Where one import
+        is tried before another of the same class, the first is the one that is wanted."""
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+            # `peft.LoraConfig = Own`
+            if any(store.node.attr == function.attr for store in self.names.stores.get(function.value.id, ())):
+                return True
         several = stands_for(function, scope)
         paths = {one if isinstance(one, str) else one.path for one in several}
         if len(paths) < 2:
