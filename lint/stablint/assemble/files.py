@@ -50,6 +50,7 @@ class Files:
             str, Program
         ] = {}  # of them, configurations that commands hand to programs of the repository alone
         self.owned: dict[str, Program] = {}  # configurations that a program of the repository reads by itself
+        self.started: dict[str, Program | None] = {}  # the programs that commands start
         self.edited: frozenset[str] = frozenset()  # configurations that a program changes before it hands them on
         self.patched: frozenset[str] = frozenset()  # Python files that are imported behind Unsloth
         self.spared: frozenset[str] = frozenset()  # Python files that a program goes on without

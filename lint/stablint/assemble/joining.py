@@ -266,9 +266,15 @@ def _with_its_engine(part: Part, program: Program, path: str, files: Files) -> P
 
 
 def at_hand(files: Files, path: str) -> Program | None:
-    """The program of a file that a command starts."""
+    """The program of a file that a command starts, read once for all commands."""
     if not path.endswith(".py"):
         return None
+    if path not in files.started:
+        files.started[path] = _at_hand(files, path)
+    return files.started[path]
+
+
+def _at_hand(files: Files, path: str) -> Program | None:
     from stablint.dialect.at_hand import imported, joined, read
 
     program = read(files.documents(path))

@@ -446,9 +446,13 @@ def _imports(document: Document, packages: tuple[str, ...]) -> bool:
 
 def _names(document: Document, packages: tuple[str, ...]) -> bool:
     """Whether a program imports one of these, or starts it: `["accelerate", "launch", "-m", "axolotl.cli.train", path]`."""
-    words = "|".join(packages)
-    started = re.search(rf"""["'](?:[^"'\n]*[ ])?(?:{words})(?:[.][\w.]+|-cli|[ ][^"'\n]*)?["']""", document.text.text)
-    return started is not None or _imports(document, packages)
+    notes = document.root.notes if isinstance(document.root, Module) else {}
+    key = _names, packages
+    if key not in notes:
+        words = "|".join(packages)
+        pattern = rf"""["'](?:[^"'\n]*[ ])?(?:{words})(?:[.][\w.]+|-cli|[ ][^"'\n]*)?["']"""
+        notes[key] = re.search(pattern, document.text.text) is not None or _imports(document, packages)
+    return bool(notes[key])
 
 
 def _plain(fragment: Fragment) -> Fragment:
