@@ -729,6 +729,48 @@ RELEASES = [
     ({"setup.py": 'setup(install_requires=["trl"])\n', "requirements.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6"}),
     # a list for one purpose beside the project's own file, which leaves open what the list pins
     ({"setup.py": 'setup(install_requires=["trl"])\n', "repeat_requirements.txt": "trl==0.9.6\n"}, {"trl": ">=0.9.6"}),
+    # … but not what another tool's section names, and not the list that the pins were made of
+    (
+        {
+            "setup.py": '_deps = ["trl==0.9.6"]\nsetup(install_requires=[deps["trl"]])\n',
+            "setup.cfg": "[isort]\nknown_third_party =\n    trl\n    torch\n\n[flake8]\nignore = E203\n",
+        },
+        {"trl": "==0.9.6"},
+    ),
+    (
+        {"requirements.in": "trl\n", "requirements.txt": "trl[quantization]==0.9.6  # via -r requirements.in\n"},
+        {"trl": "==0.9.6"},
+    ),
+    ({"new.in": "trl\n", "requirements.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6"}),
+    # an extra counts where nothing else is said of the library
+    (
+        {
+            "setup.py": 'extra = {\n    "torch": ["torch>=1.13.1"],\n    "npu": [\n        "torch==2.1.0",\n        "trl==0.8.6",\n    ],\n}\n',
+            "requirements.txt": "torch==2.4.0\n",
+        },
+        {"torch": "==2.4.0", "trl": "==0.8.6"},
+    ),
+    (
+        {
+            "setup.cfg": "[metadata]\nname = x\n\n[options]\ninstall_requires =\n    trl==0.9.6\n\n"
+            "[options.extras_require]\nold =\n    trl==0.8.6\n    peft==0.10.0\n"
+        },
+        {"trl": "==0.9.6", "peft": "==0.10.0"},
+    ),
+    # Replicate's image
+    (
+        {
+            "requirements.txt": "transformers>=4.26.1\n",
+            "cog.yaml": 'build:\n  python_packages:\n    - "accelerate==0.16.0"\n  run:\n    - "pip install git+https://example.com/huggingface/transformers.git@c3dc391da81e6ed7"\n',
+        },
+        {"accelerate": "==0.16.0", "transformers": "?"},
+    ),
+    # somebody's own build of a library: cloned, or carried along
+    ({"setup.sh": "git clone -b flat https://example.com/me/trl.git\npip install -e ./trl\n"}, {"trl": "?"}),
+    ({"README.md": "git clone https://example.com/me/LLaMA-Factory\n"}, {"llamafactory": "? (presumed)"}),
+    ({"README.md": "git clone https://example.com/hiyouga/LLaMA-Factory\n"}, {}),
+    ({".gitmodules": '[submodule "trl"]\n\tpath = trl\n\turl = https://example.com/me/trl\n'}, {"trl": "?"}),
+    ({"justfile": "setup:\n    pip install trl==0.9.6\n"}, {"trl": "==0.9.6"}),
     # a copy of the library, which its own file names
     ({"setup.py": '__version__ = "0.14.0.dev0"\nsetup(\n    name="trl",\n    version=__version__,\n)\n'}, {"trl": "?"}),
     ({"setup/requirements.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6 (presumed)"}),
@@ -863,6 +905,19 @@ def test_what_a_text_installs_in_its_order(text, expected):
     assert {library: pin.specifier for library, pin in again.items()} == expected
 
 
+@pytest.mark.parametrize(
+    ("counts", "presumed"), [((None, None), False), ((1, 2), False), ((1, None), False), ((None, 1), True)]
+)
+def test_what_a_cell_installs_that_was_never_run_is_presumed_beside_cells_that_were(counts, presumed):
+    sources = ["!pip install trl==0.9.6\n", "args = SFTConfig()\n"]
+    cells = [
+        {"cell_type": "code", "execution_count": count, "metadata": {}, "outputs": [], "source": [source]}
+        for count, source in zip(counts, sources, strict=True)
+    ]
+    (pin,) = locks.installed(json.dumps({"cells": cells}, indent=1), "a.ipynb").values()
+    assert (pin.specifier, pin.presumed) == ("==0.9.6", presumed)
+
+
 def test_a_command_that_is_commented_out_is_presumed():
     (pin,) = locks.installed("# !pip install trl==0.9.6\n", "a.py").values()
     assert (pin.specifier, pin.presumed) == ("==0.9.6", True)
@@ -927,19 +982,20 @@ def test_a_repair_is_for_every_release_that_is_stated(tmp_path, pins, applicabil
 @pytest.mark.parametrize(
     ("files", "severity"),
     [
-        ({"requirements.txt": "trl==0.17.0\n"}, "error"),
+        ({"requirements.txt": "trl==0.17.0\n"}, "warning"),
         ({"uv.lock": UV.replace("0.20.0", "0.17.0")}, "error"),
         ({"uv.lock": UV.replace("0.20.0", "0.17.0"), "README.md": "uv sync\n"}, "error"),
         ({"uv.lock": UV.replace("0.20.0", "0.17.0"), "README.md": "pip install -e .\n"}, "warning"),
-        ({"docker/requirements.txt": "trl==0.17.0\n", "requirements.txt": "trl\n"}, "error"),
+        ({"docker/requirements.txt": "trl==0.17.0\n", "requirements.txt": "trl\n"}, "warning"),
         ({"docker/requirements.txt": "trl==0.17.0\n", "requirements.txt": "trl>=0.15\n"}, "warning"),
         ({"docker/requirements.txt": "trl==0.17.0\n", "docker/Dockerfile": "RUN pip install trl==0.24.0\n"}, ""),
         ({"docker/requirements.txt": "trl==0.17.0\n", "docker/Dockerfile": "RUN pip install trl==${T}\n"}, ""),
-        ({"docker/requirements.txt": "trl==0.17.0\n", "docker/Dockerfile": "RUN pip install trl==0.16.0\n"}, "error"),
+        ({"docker/requirements.txt": "trl==0.17.0\n", "docker/Dockerfile": "RUN pip install trl==0.16.0\n"}, "warning"),
     ],
 )
 def test_an_error_of_a_release_is_one_of_every_set_that_may_run(tmp_path, files, severity):
-    """GRPOConfig has vllm_mode from TRL 0.18.2 on; what took its place before is another setting."""
+    """GRPOConfig has vllm_mode from TRL 0.18.2 on; what took its place before is another setting. Whoever wrote it had such a release: a list
+    that says another need not be what is installed, a lock file is."""
     program = "from trl import GRPOConfig\nargs = GRPOConfig(output_dir='o', vllm_mode='colocate')\n"
     for name, text in {**files, "train.py": program}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -947,6 +1003,27 @@ def test_an_error_of_a_release_is_one_of_every_set_that_may_run(tmp_path, files,
     found = [d for d in check(tmp_path).diagnostics if d.code == "V252"]
     assert [d.severity for d in found] == ([severity] if severity else [])
     assert all("vllm_device" not in d.message and d.fix is not None and d.fix.applicability == "manual" for d in found)
+
+
+@pytest.mark.parametrize(
+    ("program", "releases", "severity"),
+    [
+        ("{}", (), "warning"),
+        ("{}", ("trl==0.17.0",), "error"),
+        ('# /// script\n# dependencies = ["trl==0.17.0"]\n# ///\n{}', (), "error"),
+        ("import os\nos.system('pip install trl==0.17.0')\n{}", (), "error"),
+    ],
+    ids=["by-the-list", "by-an-option", "by-its-own-block", "by-its-own-command"],
+)
+def test_a_name_that_is_too_new_is_an_error_where_the_run_itself_says_its_release(
+    tmp_path, program, releases, severity
+):
+    (tmp_path / "requirements.txt").write_text("trl==0.17.0\n")
+    (tmp_path / "train.py").write_text(
+        program.format("from trl import GRPOConfig\nargs = GRPOConfig(output_dir='o', vllm_mode='colocate')\n")
+    )
+    found = [d for d in check(tmp_path, releases=releases).diagnostics if d.code == "V252"]
+    assert [d.severity for d in found] == [severity]
 
 
 def test_the_nearer_requirements_count(tmp_path):

@@ -26,7 +26,11 @@ _IMPORT = re.compile(
     r"^(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,2000}\)|[^\n]{1,400})|import[ \t]+([\w., \t]{1,400}))",
     re.MULTILINE,
 )
-_UNSLOTH = re.compile(r"^(?:from|import)[ \t]+unsloth\b", re.MULTILINE)
+_UNSLOTH = re.compile(
+    r"^(?:(?:from|import)[ \t]+unsloth\b|(?:importlib\.import_module|import_module|__import__)\([\"']unsloth\b)",
+    re.MULTILINE,
+)
+_PATCHED = re.compile(r"^(?:from|import)[ \t]+(?:trl|transformers|peft)\b", re.MULTILINE)
 _FAR = 3  # importers of importers, and modules that are imported by what is imported
 _MOST = 60  # imports of one text
 
@@ -41,7 +45,7 @@ def behind_unsloth(paths: Iterable[str], files: Files) -> frozenset[str]:
         programs = [one for one in programs_of(root, files) if one.endswith(".py")] if os.path.isdir(root) else []
         if any(b"unsloth" in content(one) for one in programs):  # hardly any repository goes on from here
             imports = _Imports(root, programs)
-            found.update(path for path in several if imports.is_behind(path, _FAR))
+            found.update(path for path in several if imports.brings(path) or imports.is_behind(path, _FAR))
     return frozenset(found)
 
 
@@ -127,6 +131,20 @@ class _Imports:
         for path in programs:
             for word in {name.rpartition(".")[2] for _, name in _names(_text(path))}:
                 self._naming.setdefault(word, []).append(path)
+
+    def brings(self, path: str) -> bool:
+        """Whether whoever imports it imports Unsloth first: a module that it imports itself above the library does, or its package."""
+        library = _PATCHED.search(_text(path))
+        if library is not None and self._unsloth_above(path, library.start(), _FAR):
+            return True
+        folder = os.path.dirname(path)
+        while os.path.isfile(package := os.path.join(folder, "__init__.py")):
+            if package != path and self._unsloth_above(package, math.inf, _FAR):
+                return True
+            if folder == self._root or folder == os.path.dirname(folder):
+                break
+            folder = os.path.dirname(folder)
+        return False
 
     def is_behind(self, path: str, far: int) -> bool:
         name = os.path.basename(path)[:-3]

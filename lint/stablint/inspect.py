@@ -403,7 +403,7 @@ def _optional(findings: Iterable[hazards.Finding], files: Files) -> frozenset[st
     asked = {
         finding.place.document.text.path
         for finding in findings
-        if finding.severity == "error" and finding.item.startswith("keys.") and "-names." in finding.item
+        if finding.severity in ("error", "warning") and finding.item.startswith("keys.") and "-names." in finding.item
     }
     asked = {path for path in asked if path.endswith(".py")}
     if not asked:

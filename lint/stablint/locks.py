@@ -7,6 +7,7 @@ release, and the nearer one only a range that holds it.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -78,7 +79,7 @@ def _stated(folder: str, inside: str, above: dict[str, Pin]) -> dict[str, Pin]:
     said, left_open = _of_folder(folder, inside)
     found = dict(above)
     for library in left_open & above.keys():
-        if not _is_locked(above[library]):  # a lock file is one for all the projects below it
+        if not is_locked(above[library]):  # a lock file is one for all the projects below it
             found[library] = above[library]._replace(presumed=True)
     for library, pin in said.items():
         if library not in above or not _is_named_within(above[library], pin, library):
@@ -86,13 +87,14 @@ def _stated(folder: str, inside: str, above: dict[str, Pin]) -> dict[str, Pin]:
     return found
 
 
-def _is_locked(pin: Pin) -> bool:
+def is_locked(pin: Pin) -> bool:
+    """Whether a lock file says it."""
     return reader_of(os.path.basename(pin.file), "")[0] == "lock"
 
 
 def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
     """What its files say, and which libraries a project of its own there asks for without a word on the release."""
-    said: dict[str, list[tuple[str, Pin]]] = {"lock": [], "wish": [], "text": []}
+    said: dict[str, list[tuple[str, Pin]]] = {"lock": [], "wish": [], "extra": [], "text": []}
     names = _names(folder)
     by_pip = False
     left_open: set[str] = set()
@@ -102,7 +104,9 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
     for path, kind, read in _files(folder, names):
         text = _text(path, inside, _LARGEST if kind == "lock" else _LARGEST_TEXT)
         if read is not None and kind != "aside":
-            said["lock" if kind == "lock" else "wish"] += _said(read(text), path)
+            wanted = list(read(text))
+            said["extra"] += _said(filter(formats.is_extra, wanted), path)
+            said["lock" if kind == "lock" else "wish"] += _said(itertools.filterfalse(formats.is_extra, wanted), path)
         if read is formats.required and kind == "wish":
             more = list(_included(text, path, inside, {os.path.realpath(path)}))
             said["wish"] += more
@@ -139,6 +143,8 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
         both = _agreed([pin, other], library) if apart and other is not None else None
         found.setdefault(library, both or pin._replace(presumed=by_pip))
     for library, pin in wished.items():
+        found.setdefault(library, pin)
+    for library, pin in _agreeing(said["extra"]).items():
         found.setdefault(library, pin)
     for library, pin in _agreeing(said["text"]).items():
         if library not in found or _is_named_within(pin, found[library], library):

@@ -201,6 +201,14 @@ PARSERS = {
         {"train.py": _PARSER.replace(_EPOCHS, '"--epochs", action=argparse.BooleanOptionalAction'), "run.sh": "python train.py --no-epochs\n"},
         False,
     ),
+    "an option by another name of the method": (
+        {"train.py": _PARSER.replace("    return", "    add = parser.add_argument\n    add('--more')\n    return"), "run.sh": "python train.py --more 2\n"},
+        False,
+    ),
+    "options out of a list": (
+        {"train.py": _PARSER.replace("    return", "    list(map(parser.add_argument, ['--more']))\n    return"), "run.sh": "python train.py --more 2\n"},
+        False,
+    ),
     "an action of one's own": (
         {"train.py": _PARSER.replace(_EPOCHS, '"--epochs", action=Both'), "run.sh": "python train.py --without-epochs\n"}, False,
     ),

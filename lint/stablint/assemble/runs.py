@@ -116,7 +116,7 @@ def _most_runs(targets: int) -> tuple[limits.Limit, int]:
 def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> Iterator[Run]:
     options = governed(options, parts[0].fragment.block.document.text.path)
     parts = _as_called(parts)
-    releases, said = releases_of(parts, files, options)
+    releases, said, listed = releases_of(parts, files, options)
     groups: list[tuple[Iterable[Statement], bool]] = [(part.fragment.statements, part.presumed) for part in parts]
     groups.append((extra_flags_of(options.extra_flags), False))
     groups.append(([Statement(name, value, value, Supplied(f"--set {name}")) for name, value in options.sets], False))
@@ -157,6 +157,7 @@ def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Opti
         classes=classes,
         releases=releases.shared(),
         said=said,
+        listed=listed,
         edited=frozenset(part.fragment.block.document.path for part in parts if part.fragment.edited),
         by_spelling=by_spelling,
         unseen=any(part.unseen for part in parts),

@@ -103,9 +103,9 @@ def extra_flags_of(flags: tuple[str, ...]) -> Iterator[Statement]:
             yield Statement(one.fact, one.value, one.raw, Supplied(f"-- --{setting}"))
 
 
-def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Releases, dict[str, str]]:
-    """The releases that the run may use, and where each library's were said: the options, then what the texts of the run install and
-    ask for by themselves, then the files beside them."""
+def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Releases, dict[str, str], frozenset[str]]:
+    """The releases that the run may use, where each library's were said, and the libraries of which a list beside the run says it: the options, then
+    what the texts of the run install and ask for by themselves, then the files beside them."""
     releases = Releases.known()
     pins = dict(files.requirements(parts[0].fragment.block.document.text.path))
     dialects = {part.fragment.dialect for part in parts}
@@ -121,9 +121,13 @@ def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Rele
         if format in ("python", "notebook"):
             pins |= locks.required(text.text, text.path)
     if not (pins or options.releases):
-        return releases, {}
+        return releases, {}, frozenset()
     asked = dict(options.releases)
     said = {}
+    texts = {text.path for text, _, _ in _texts(parts)}
+    listed = frozenset(
+        name for name, pin in pins.items() if name not in asked and pin.file not in texts and not locks.is_locked(pin)
+    )
     for library, pin in pins.items():
         if library in asked or pin.specifier == ANY:
             continue
@@ -136,7 +140,7 @@ def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Rele
             said[library] = files.name(pin.file)
     for library, specifier in asked.items():
         releases = releases.restrict(library, specifier)
-    return dated(releases), {**said, **{name: options.said.get(name) or f"--with {name}" for name in asked}}
+    return dated(releases), {**said, **{name: options.said.get(name) or f"--with {name}" for name in asked}}, listed
 
 
 def _texts(parts: list[Part]) -> list[tuple[Text, str, bool]]:

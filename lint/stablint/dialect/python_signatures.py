@@ -79,12 +79,14 @@ def _of(document: Document, number: int, call: Call, known: Callable) -> Iterato
     names = tuple(dict.fromkeys(entry.key for entry in call.arguments.entries))
     handed = Handed(len(call.positional), names)
     sure = not (call.attempt or call.conditional or call.doubtful)
-    value = [known.name, sure, handed.places, *names]
     wrong = [misfit(signature, handed) for signature in known.ever()]
     at = call.name_start, call.name_end
     if not call.arguments.open:
         for kind in ("missing", "surplus", "twice"):
-            if any(getattr(one, kind) for one in wrong):
+            seen = _less_self(handed, kind) if _is_of_class(call) else handed
+            found = wrong if seen == handed else [misfit(signature, seen) for signature in known.ever()]
+            if any(getattr(one, kind) for one in found):
+                value = [known.name, sure, seen.places, *names]
                 yield _said(document, f"launch.calls.{kind}.{number}", value, last_word(call.name), *at, None)
     kind = python_kinds.kind(call)
     if kind == "trainer" or kind not in _SETTINGS:
@@ -95,6 +97,17 @@ def _of(document: Document, number: int, call: Call, known: Callable) -> Iterato
                 yield _said(
                     document, fact, [known.name, sure, 0, entry.key], entry.key, entry.key_start, entry.key_end, entry
                 )
+
+
+def _is_of_class(call: Call) -> bool:
+    """`Trainer.save_model(self, "out")`: by a class, so that the first argument may be the instance."""
+    owner = call.name.split(".")[-2]
+    return not isinstance(call.receiver, Call) and owner[:1].isupper() and bool(call.positional)
+
+
+def _less_self(handed: Handed, kind: str) -> Handed:
+    """What is handed over if the first argument is the instance, or is not: whichever has less of this fault."""
+    return handed if kind == "missing" else Handed(handed.places - 1, handed.names)
 
 
 def _said(

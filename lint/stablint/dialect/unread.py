@@ -210,6 +210,8 @@ def unread(
             continue
         if any(one.owned(key, plugins or ()) for one in readers) or _is_handled(framework, key, readers):
             continue
+        if framework == "accelerate" and _is_of_a_patched_build(entry, readers):
+            continue
         yield statement(block, entry, path, Row(key, f"{facts}.{key}"), layer)
 
 
@@ -223,6 +225,8 @@ def _options(block: Block, layer: str) -> Iterator[Statement]:
     for section in block.mapping.entries if known is not None else ():
         if not section.key.endswith("_config") or not isinstance(section.value, Mapping):
             continue
+        if _is_of_a_patched_build(section, _clusters()):
+            continue
         start = PREFIXES.get(section.key, "")
         for entry in section.value.entries:
             flag = entry.key if entry.key.startswith(start) else f"{start.rstrip('_')}_{entry.key}"
@@ -230,6 +234,20 @@ def _options(block: Block, layer: str) -> Iterator[Statement]:
                 yield statement(
                     block, entry, (section.key, entry.key), Row(flag, f"keys.accelerate-launch.{flag}"), layer
                 )
+
+
+def _clusters() -> list[Reader]:
+    return [found for name in _ACCELERATE if (found := reader(name)) is not None]
+
+
+def _is_of_a_patched_build(section: Entry, readers: list[Reader]) -> bool:
+    """A whole section named as accelerate names its own, which no release ever had, with no option of the launcher in it: nobody writes one by a
+    slip. A build that is published under another name reads it (`accelerate-kt`, `kt_config`)."""
+    known = reader(LAUNCH) if section.key.endswith("_config") else None
+    if known is None or not isinstance(section.value, Mapping) or not section.value.entries:
+        return False
+    words = [entry.key for entry in section.value.entries]
+    return not any(one.ever(section.key) for one in readers) and not any(known.ever(word) for word in words)
 
 
 def _entries(

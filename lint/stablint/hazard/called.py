@@ -53,6 +53,12 @@ class CallWorld(ItemWorld):
         release = self.own_release()
         return self._wrong(self.known.at(release) if release is not None else self.known.newest())
 
+    def newer_in(self) -> str | None:
+        release = self.own_release()
+        if self.known is None or release is None or self._kind != "unknown" or not self._handed.names:
+            return None
+        return self.known.library if self.known.takes_from(self._handed.names[0], release) else None
+
     def always(self) -> bool:
         found = [one for one in self.known.of_all() if one is not None] if self.known is not None else []
         return bool(found) and all(self._wrong(one) is not None for one in found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import deciding, evaluate
+from stablint.hazard.item import ItemWorld
 from stablint.hazard.model import Finding, Hazard, Remedy
 from stablint.hazard.news import asks_news
 from stablint.hazard.wording import fill
@@ -53,6 +54,8 @@ def finding(
         # Flags of somebody's own script were written for the releases of their time, which that project pins.
         of_program = bool(item) and world.scope(item) == PRESUMED
         severity = min(severity, "info" if of_program or unread else "warning", key=_RANK.__getitem__)
+    if severity == "error" and item and _speaks_against_a_list(world):
+        severity = "warning"
     divided = _divided(checked.run, turning, partly)
     if any(checked.run.releases.presumed(library) for library in divided):
         severity = min(severity, "warning", key=_RANK.__getitem__)
@@ -123,6 +126,12 @@ def _divided(run: Run, turning: frozenset[str], partly: bool) -> frozenset[str]:
         for library in turning
         if releases.presumed(library) or (partly and (releases.stated(library) or releases.is_unread(library)))
     )
+
+
+def _speaks_against_a_list(world: World) -> bool:
+    """Whether it is about a name that only later releases have than those that a list beside the run asks for. Whoever wrote the name had such a
+    release: it speaks against the list as much as against the run."""
+    return isinstance(world, ItemWorld) and world.newer_in() in world.run.listed
 
 
 # What a program hands on to a library, where it does: a launcher's own flags speak of other things.

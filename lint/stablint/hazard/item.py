@@ -140,6 +140,10 @@ class ItemWorld(World):
                 return True
         return False
 
+    def newer_in(self) -> str | None:
+        """The library of which a later release has the name, and the chosen one not yet."""
+        return self._found[0][1].library if self._found and self._is_newer() else None
+
     def _is_newer(self) -> bool:
         """Has no class the key yet in the chosen release?"""
         firsts = [(spans.since, self.release(spans.library)) for _, spans in self._found]
@@ -162,9 +166,13 @@ class ItemWorld(World):
         if own.hands_on_trainer_arguments:
             return self.name.startswith("trainer.")
         one = reader(own.arguments) if own.arguments else None
-        release = self.release(one.library) if one is not None and self.name.startswith("training.") else None
-        stated = one is not None and self.run.releases.stated(one.library)
-        return one is not None and release is not None and one.takes(self.spelled, release, stated) is True
+        if one is None or not self.name.startswith("training."):
+            return False
+        release = self.release(one.library)
+        if release is None and self.run.releases.is_unread(one.library):
+            return one.ever(self.spelled)  # a commit of the framework, which may have it as well
+        stated = self.run.releases.stated(one.library)
+        return release is not None and one.takes(self.spelled, release, stated) is True
 
     def _never_a_key(self) -> bool:
         if self._owners == ("deepspeed.json",):

@@ -106,6 +106,9 @@ class KeyWorld(ItemWorld):
     def key_since(self) -> str | None:
         return self._first("since")
 
+    def newer_in(self) -> str | None:
+        return self.key_library() if self.item_unknown() is True and self.key_since() is not None else None
+
     def key_removed(self) -> str | None:
         """The first release that none of the readers took it in any longer."""
         if self.item_unknown() is not True or self.key_since():

@@ -36,6 +36,7 @@ _TAG_OF_CLONE = r"(?:--branch[ =]|-b[ ])[ ]*[\"']?([\w.-]+)"
 _ADDRESS = r"https?://[^\s\"'<>()`]+"
 _GIVEN = r"(?m)^[ \t]*(?:ARG[ ]+|ENV[ ]+|export[ ]+)?([A-Za-z_]\w*)[= ][\"']?(v?[0-9][\w.]*)[\"']?[ \t]*(?:$|[#\\])"
 _VARIABLE = r"\$\{?([A-Za-z_]\w*)(?::?-[^}]*)?\}?"
+_COUNT = r"\"execution_count\":[ ]?(null|[0-9]{1,9})"  # of a cell, which its source follows
 _ESCAPE = r"\\(.)"
 _NEXT_LINE = r"\\n\",[ \t]*\r?\n[ \t]*\""
 _ESCAPED = {"n": "\n", "t": "\t", "r": ""}
@@ -56,7 +57,7 @@ def installed(text: str, kind: str = "") -> Installed:
         clone = ""
         notebook = kind == "notebook"
         names = _named(text) if "$" in text and not notebook else {}
-        for line, commented in _lines(_plain(text) if notebook else text):
+        for line, commented in _notebook_lines(text) if notebook else _lines(text):
             line = re.sub(_VARIABLE, lambda found: names.get(found[1], found[0]), line) if names else line
             told = commented or (kind == "program" and re.search(_RUN_BY_PROGRAM, line) is None)
             for command in _commands(line):
@@ -83,6 +84,17 @@ def _named(text: str) -> dict[str, str]:
     for name, value in re.findall(_GIVEN, text):
         found.setdefault(name, set()).add(value)
     return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
+
+
+def _notebook_lines(text: str) -> Iterator[tuple[str, bool]]:
+    """The lines of a notebook's cells. What a cell installs that was never run, while others were, is no more than a comment: their outputs
+    were made with something else."""
+    count, *parts = re.split(_COUNT, text)
+    yield from _lines(_plain(count))
+    ran = any(one != "null" for one in parts[::2])
+    for count, part in zip(parts[::2], parts[1::2], strict=True):
+        for line, commented in _lines(_plain(part)):
+            yield line, commented or (ran and count == "null")
 
 
 def _plain(text: str) -> str:
@@ -132,11 +144,16 @@ def _commands(line: str) -> Iterable[list[str]]:
 
 
 def _cloned(line: str) -> Iterator[str]:
-    """What is cloned at a tag, as a requirement; a clone of a branch says no release."""
+    """What is cloned at a tag, as a requirement; a clone of a branch says no release, and what is not of the library's makers is another build."""
     for found in re.finditer(_CLONE, line) if "clone" in line else ():
         tag, address = re.search(_TAG_OF_CLONE, found[1]), re.search(_ADDRESS, found[1])
-        if tag is not None and address is not None and re.match(r"v?[0-9]", tag[1]):
-            yield f"git+{address[0].removesuffix('/')}@{tag[1]}"
+        if address is None:
+            continue
+        plain = f"git+{address[0].removesuffix('/')}"
+        if tag is not None and re.match(r"v?[0-9]", tag[1]):
+            yield f"{plain}@{tag[1]}"
+        elif (wanted := requirement(plain)) is not None and wanted.specifier == UNREAD:
+            yield plain
 
 
 def _last_cloned(line: str) -> str:

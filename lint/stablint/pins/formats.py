@@ -42,6 +42,8 @@ _SOURCE = r"source = \{ (?:git|url) = \"([^\"\n]+)\""
 _EDITABLE = r"(?:-e|--editable)[ =](\S{1,300})\Z"
 _BY_LIST = r"\bpip3?[ ]{1,9}install[ ](?:-[Uq][ ]{1,9}|--upgrade[ ]{1,9}|--no-cache-dir[ ]{1,9}){0,3}(?:-r|--requirement)[ =]{0,9}([\w./-]{1,200})"
 _OTHER_NAMES = {"pytorch": "torch"}
+_EXTRA = " ; extra"
+_EXTRAS = r"[\"'][ ]?:[ ]?\[[^\]\[]{0,4000}"  # a list behind a key in quotes
 
 
 def locked(text: str) -> Iterator[str]:
@@ -82,6 +84,22 @@ def _of_folder(place: str) -> str:
     return f"{library} @ file:///{name}" if library else ""
 
 
+def configuration(text: str) -> Iterator[str]:
+    """setup.cfg: the lists of setuptools' own sections; those of other tools name libraries as well, `known_third_party` of isort."""
+    section, key = "", ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            section, key = line.strip().strip("[]"), ""
+        elif line[:1].isspace() or not line.strip():
+            listed = section == "options.extras_require" or (section == "options" and key == "install_requires")
+            if listed and key and line.strip():
+                yield next(required(line)) + (_EXTRA if section != "options" else "")
+        else:
+            key, _, first = (part.strip() for part in line.partition("="))
+            if section == "options" and key == "install_requires" and first:
+                yield first
+
+
 def project(text: str) -> Iterator[str]:
     """pyproject.toml: what the project itself depends on, by its own table or Poetry's; then its extras and groups, for what the table leaves out."""
     section, at = "", 0
@@ -110,7 +128,7 @@ def project(text: str) -> Iterator[str]:
             named.add(library_of(found[1]))
             yield found[1] + _pep440(found[2])
         at += len(line)
-    yield from (wanted for wanted in extra if _library(wanted) not in named)
+    yield from (wanted + _EXTRA for wanted in extra if _library(wanted) not in named)
 
 
 def _library(wanted: str) -> str:
@@ -176,11 +194,17 @@ def included(text: str) -> Iterator[str]:
 
 
 def texts(text: str) -> Iterator[str]:
-    """setup.py: every text in it that is a requirement."""
+    """setup.py: every text in it that is a requirement; those of a dictionary's lists are extras (`"npu": ["torch==2.1.0"]`)."""
+    extras = [(found.start(), found.end()) for found in re.finditer(_EXTRAS, text)]
     for found in re.finditer(_QUOTED, text):
         words = found[1] or found[2] or ""
         if any(mark in words for mark in ("==", ">=", "<=", "~=", "<", ">", " @ ")):
-            yield words
+            yield words + (_EXTRA if any(first < found.start() < end for first, end in extras) else "")
+
+
+def is_extra(requirement: str) -> bool:
+    """Whether only somebody who asks for an extra gets it."""
+    return requirement.endswith(_EXTRA)
 
 
 def environment(text: str) -> Iterator[str]:
@@ -226,7 +250,7 @@ def own_name(text: str) -> Iterator[str]:
 
 _BARE = r"[ \t]*[A-Za-z][\w.-]{0,60}[ \t]*\Z"
 _OWN_NAME = r"(?m)^[ \t]{0,40}name[ \t]{0,40}=[ \t]{0,40}[\"']?([\w.-]{1,60})[\"']?,?[ \t]{0,40}$"
-_TOML_AND_PYTHON = {"pyproject.toml": project, "setup.cfg": required, "setup.py": texts}
+_TOML_AND_PYTHON = {"pyproject.toml": project, "setup.cfg": configuration, "setup.py": texts}
 MANIFESTS = frozenset(_TOML_AND_PYTHON)
 """What describes a project of its own, with what it requires."""
 
@@ -252,6 +276,8 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
         if ending == "txt" and stem in _LISTS:
             return "aside", required
         return ("text", None) if stem in _FOR_READERS else ("", None)
+    if lower == "cog.yaml":  # Replicate's: packages of its image, and commands
+        return "command", environment
     if ending in ("yml", "yaml"):
         own = not {"env", "conda"}.isdisjoint(re.split(r"[-_.]", stem))
         if not (own or "environment" in stem or "conda" in stem):
@@ -267,7 +293,7 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
         )
     if not stem and any(word in lower for word in ("install", "bootstrap")) and "." not in lower:
         return "command", None
-    if lower in ("makefile", "justfile", "requirements"):
+    if lower in ("makefile", "justfile", "taskfile.yml", "requirements"):
         return ("wish", required) if lower == "requirements" else ("command", None)
     told = stem.startswith("readme") or stem in _FOR_READERS
     read_first = lower in _FOR_READERS or (told and ending in ("md", "rst", "org", "adoc"))

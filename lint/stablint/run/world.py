@@ -73,6 +73,9 @@ class Run(NamedTuple):
     notes: tuple[str, ...] = ()
     linked: frozenset[str] = frozenset()  # roles of the files that joined: deepspeed, accelerate …
     said: Table[str, str] = {}  # library → the option or file that says its release
+    listed: frozenset[str] = (
+        frozenset()
+    )  # libraries whose release a list beside the run says, which it need not be installed by
     edited: frozenset[str] = frozenset()  # files that a program may change before it hands them on
     by_spelling: bool = (
         False  # nothing says a release: what is presumed of them follows from the names that the run uses

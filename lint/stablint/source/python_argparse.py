@@ -19,6 +19,7 @@ _LEAVES_OPEN = frozenset(
 _PLAIN = frozenset(
     {"description", "prog", "usage", "epilog", "formatter_class", "add_help", "allow_abbrev", "exit_on_error"}
 )
+_UNCALLED = r"\.add_argument\b(?![ \t]*\()"  # handed on, or called by another name
 _OWN = frozenset({"-h", "--help"})
 # What may be asked of a parser or a group without its taking other options than those that stand there.
 _ASKED = _GROUPS | {
@@ -31,7 +32,10 @@ def option_strings(caller: Caller) -> frozenset[str]:
     """Empty where anything else may add an option: a function that gets the parser, a module, a parser of other kind, `sys.argv` itself."""
     calls = caller.values.names.calls
     made = [found for found in calls if called_name(found.node.func, found.scope).endswith("ArgumentParser")]
-    if len(made) != 1 or called_name(made[0].node.func, made[0].scope) != _MAKES or "sys.argv" in caller.values.source:
+    source = caller.values.source
+    if len(made) != 1 or called_name(made[0].node.func, made[0].scope) != _MAKES or "sys.argv" in source:
+        return frozenset()
+    if re.search(_UNCALLED, source):
         return frozenset()
     keywords = {keyword.arg for keyword in made[0].node.keywords}
     if made[0].target is None or made[0].node.args or not keywords <= _PLAIN:
