@@ -548,7 +548,11 @@ RELEASES = [
     ({"list.txt": "trl==0.9.6\n", "README.md": "the versions are in that file\n"}, {}),
     # a list for another use than training is presumed where it stands alone, and says nothing beside the project's own
     ({"requirements-inference.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6 (presumed)"}),
-    ({"requirements_eval.txt": "trl==0.9.6\n", "requirements-train.txt": "trl==0.20.0\n"}, {"trl": "==0.20.0"}),
+    (
+        {"requirements_eval.txt": "trl==0.9.6\n", "requirements-train.txt": "trl==0.20.0\n"},
+        {"trl": "==0.20.0 (presumed)"},
+    ),
+    ({"requirements_eval.txt": "trl>=0.9.6\n", "requirements-train.txt": "trl==0.20.0\n"}, {"trl": "==0.20.0"}),
     ({"environment_vllm.yml": "dependencies:\n  - pip:\n    - trl==0.9.6\n"}, {"trl": "==0.9.6 (presumed)"}),
     # what is installed anew without a word on the release
     (

@@ -99,6 +99,7 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
     by_pip = False
     left_open: set[str] = set()
     copied: dict[str, Pin] = {}
+    other_uses: list[tuple[str, Pin]] = []  # what is required for another use than training
     upgraded: set[str] = set()  # what somebody installs anew without a word on the release
     open_elsewhere: dict[str, set[str]] = {}  # the lists of requirements that name a library alone, by library
     for path, kind, read in _files(folder, names):
@@ -116,7 +117,9 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
             left_open |= {one.library for one in map(requirement, formats.named(text)) if one and one.specifier == ANY}
             copied |= {name: Pin(UNREAD, path) for name in formats.own_name(text) if name in _CARRIED}
         if kind == "aside" and read is not None:
-            said["text"] += _said(read(text), path)
+            others = list(_said(read(text), path))
+            said["text"] += others
+            other_uses += others if formats.is_of_another_use(os.path.basename(path)) else []
         if kind in ("command", "text"):
             pins = installed(text, path).items()
             said["text" if kind == "text" else "wish"] += [(name, pin) for name, pin in pins if pin.specifier != ANY]
@@ -149,6 +152,11 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
     for library, pin in _agreeing(said["text"]).items():
         if library not in found or _is_named_within(pin, found[library], library):
             found[library] = pin._replace(presumed=True)
+    for library, pin in _agreeing(other_uses).items():
+        # of two environments that differ it is not known which one a command runs in
+        both = _agreed([found[library], pin], library) if library in found else None
+        if both is not None and EITHER in both.specifier:
+            found[library] = found[library]._replace(presumed=True)
     return found, left_open
 
 

@@ -343,6 +343,11 @@ def submodules(text: str) -> Iterator[str]:
         yield found[1]
 
 
+def is_of_another_use(name: str) -> bool:
+    """Whether a list says by its name that it is for another use than training."""
+    return not _OTHER_USES.isdisjoint(re.split(r"[-_.]", name.lower()))
+
+
 def lists(text: str) -> Iterator[str]:
     """The files that install commands read their requirements from, as they are written: `pip install -r deps.txt`."""
     for found in re.finditer(_BY_LIST, text):
