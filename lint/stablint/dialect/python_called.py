@@ -53,6 +53,10 @@ def _callbacks(document: Document, module: Module, trainer: Call) -> Iterator[St
     for call in calls(module, "add_callback"):
         if is_call(call.receiver, trainer) and not call.conditional:
             found += [one for one in call.positional if isinstance(one, Call)]
+    if any(
+        is_call(call.receiver, trainer) for name in ("remove_callback", "pop_callback") for call in calls(module, name)
+    ):
+        return
     for one in found:
         if last_word(one.name) == "EarlyStoppingCallback" and not one.local and not one.conditional:
             yield of_call(document, "launch.done.early_stopping", True, one)
