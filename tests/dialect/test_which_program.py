@@ -101,3 +101,20 @@ THIS_ONE = {
 def test_an_option_of_the_program_that_is_started_is_unknown(name: str, tmp_path: Path) -> None:
     program, script = THIS_ONE[name]
     assert told(tmp_path, program, script, inner__train=WITH) == {"error"}
+
+
+def test_a_parser_makes_a_number_of_a_file_s_text(tmp_path: Path) -> None:
+    """`add_argument(type=float, default=config.get(…))`: argparse casts a default that is text."""
+    program = (
+        "import argparse\nimport yaml\n\npre = argparse.ArgumentParser(add_help=False)\npre.add_argument('--config')\nknown, rest = pre.parse_known_args()\n"
+        "cfg = yaml.safe_load(open(known.config))\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--learning_rate', type=float, default=cfg.get('learning_rate'))\n"
+        "parser.add_argument('--num_epochs', type=int, default=cfg.get('num_epochs'))\n"
+        "parser.add_argument('--train_micro_batch_size_per_gpu', type=int, default=cfg.get('train_micro_batch_size_per_gpu'))\n"
+        "args = parser.parse_args(rest)\n"
+    )
+    settings = "learning_rate: 5e-5\nnum_epochs: 3\ntrain_micro_batch_size_per_gpu: 4\ngradient_accumulation_steps: 2\nfinetuning_type: lora\n"
+    found = inspected(
+        tmp_path, {"train.py": program, "sft.yaml": settings, "run.sh": "python train.py --config sft.yaml\n"}
+    )
+    assert not [one for one in found.findings if one.hazard.code == "L122" and one.severity != "info"]

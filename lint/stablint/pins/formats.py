@@ -324,7 +324,7 @@ _LISTS = frozenset(
         "req",
     ]
 )
-_FOR_READERS = frozenset(["readme", "install", "installation", "installing", "setup", "quickstart", "getting_started"])
+_FOR_READERS = frozenset(["readme", "install", "installation", "installing"])
 
 
 def mentioned(text: str) -> Iterator[str]:

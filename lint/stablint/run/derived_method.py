@@ -429,6 +429,9 @@ def unknown_arguments_pass(w: World) -> Answer:
 
 def casts_text(w: World) -> Answer:
     """Does who reads the files make a number of text that reads as one?"""
+    reader = w.value("derived.framework")
+    if isinstance(reader, Unknown):
+        return Answer(reader, ("derived.framework",))
     return Answer(w.framework.casts_text)
 
 
