@@ -410,7 +410,8 @@ def weights_gathered(w: World) -> Answer:
 
 
 def _does(w: World, name: str) -> Answer:
-    return Answer(w.stated(name) is True, (name,))
+    """What no program at hand does is not done. Nobody could say it elsewhere, so that nothing is presumed where a launcher's flags leave more open."""
+    return Answer(w.value(name) is True, (name,)) if name in w.run.explicit else Answer(False)
 
 
 def encoder_decoder(w: World) -> Answer:
