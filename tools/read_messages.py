@@ -123,23 +123,49 @@ def _same(message: Message, others: list[Message]) -> list[Message]:
     return [best[1]] if best is not None and alike else []
 
 
-def rows(found: dict[tuple[str, str], Told]) -> list[dict[str, object]]:
+def rows(found: dict[tuple[str, str], Told], frameworks: Mapping[str, str]) -> list[dict[str, object]]:
+    """`frameworks`: of the hazards that only runs of one framework can have, which one that is."""
     out: list[dict[str, object]] = []
     for (library, text), told in sorted(found.items()):
         by_age = sorted(told.releases, key=release_key)
         out.append(
             {
                 "text": text, "kind": told.message.kind, "raises": told.message.raises, "library": library, "path": told.place.path,
-                "first": by_age[0], "last": by_age[-1], "hazards": likeliest(text, told.hazards),
+                "first": by_age[0], "last": by_age[-1], "hazards": likeliest(text, library, told.hazards, frameworks),
             }
         )  # fmt: skip
     return out
 
 
-def likeliest(text: str, hazards: dict[str, frozenset[str]]) -> list[str]:
-    """Those first whose own words the message has most of: a place is cited for what is beside it as well."""
+def likeliest(
+    text: str, library: str, hazards: Mapping[str, frozenset[str]], frameworks: Mapping[str, str]
+) -> list[str]:
+    """Those last that are of one framework where the message is another's, since all runs may print it; then those first whose own words the
+    message has most of: a place is cited for what is beside it as well."""
     words = set(re.findall(r"[A-Za-z_]\w{2,}", text))
-    return sorted(hazards, key=lambda hazard: (-len(words & hazards[hazard]) / max(1, len(hazards[hazard])), hazard))
+
+    def place(hazard: str) -> tuple[bool, float, str]:
+        return (
+            frameworks.get(hazard, library) != library,
+            -len(words & hazards[hazard]) / max(1, len(hazards[hazard])),
+            hazard,
+        )
+
+    return sorted(hazards, key=place)
+
+
+_OF_ONE = re.compile(r"derived\.framework is ([\w-]+)\Z|derived\.(trl)_trainer is true\Z")
+
+
+def frameworks_of(texts: Iterable[sayings.HazardText]) -> dict[str, str]:
+    """By hazard, the framework without which it says nothing."""
+    found = {}
+    for one in texts:
+        for condition in one.data["when"]:
+            named = _OF_ONE.match(condition) if isinstance(condition, str) else None
+            if named is not None:
+                found[one.data["id"]] = named[1] or named[2]
+    return found
 
 
 def written(found: list[dict[str, object]]) -> str:
@@ -158,7 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
     neighbours = Neighbours(read_yaml(NEIGHBOURS))
     spots = {source: Spot(*spot) for source, spot in record.items()}
     texts = sayings.hazard_texts(ROOT / "knowledge" / "hazards", ROOT / "knowledge")
-    found = rows(read(texts, Shelf(given.archives), spots, neighbours))
+    found = rows(read(texts, Shelf(given.archives), spots, neighbours), frameworks_of(texts))
     for hazard, text in sorted(neighbours.unmet):
         print(f"{NEIGHBOURS.name}: {hazard}: nothing beside its places begins so any more: {text}", file=sys.stderr)
     if given.check:
