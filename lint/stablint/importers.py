@@ -18,7 +18,7 @@ from stablint.assemble.files import Files
 from stablint.referrers import content
 from stablint.repository import programs_of
 from stablint.source.python_guard import too_deep
-from stablint.source.python_names import ends
+from stablint.source.python_names import goes_on
 from stablint.source.python_parse import parse
 from stablint.source.python_scope import dotted
 
@@ -90,7 +90,7 @@ def _tries(text: str, importer: str, path: str, root: str, beside: bool) -> bool
     if not isinstance(tree, ast.Module):
         return False
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Try) or not any(map(_passes_over, node.handlers)):
+        if not isinstance(node, ast.Try) or not any(goes_on(handler, _FAILURES) for handler in node.handlers):
             continue
         for one in (inner for statement in node.body for inner in ast.walk(statement)):
             if isinstance(one, ast.Call) and beside and (dotted(one.func) or [""])[-1] in _BY_NAME:
@@ -110,13 +110,6 @@ def _tries(text: str, importer: str, path: str, root: str, beside: bool) -> bool
 _BY_NAME = frozenset(["exec", "import_module", "__import__"])
 # A name that a library lacks is an ImportError; a ModuleNotFoundError is of a library that is not there.
 _FAILURES = frozenset(["ImportError", "Exception", "BaseException"])
-
-
-def _passes_over(handler: ast.ExceptHandler) -> bool:
-    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(one is None or (dotted(one) or [""])[-1] in _FAILURES for one in caught) and not any(
-        map(ends, handler.body)
-    )
 
 
 class _Imports:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stablint.compiling.reading import read_yaml
-from stablint.run.framework import Files, Framework, Launch, Rollout
+from stablint.run.framework import Framework, KeyedFiles, Launch, Rollout
 
 READS = ("frameworks",)
 
@@ -79,9 +79,11 @@ def _rollout(name: str, row: dict[str, Any]) -> dict[str, Any]:
 def _files(name: str, row: dict[str, Any]) -> dict[str, Any]:
     """The part of a record that says what its files' keys are; a key alone is one fact that is read as it stands."""
     needed = {"told_by", "beside", "keys", "closed"}
-    if not needed <= row.keys() <= {*Files._fields, "at"} or not row.get("at"):
-        raise ValueError(f"{name}, files: it has {', '.join(sorted(needed))} and `at`, and beside them {Files._fields}")
-    found = {key: row[key] for key in Files._fields if key in row}
+    if not needed <= row.keys() <= {*KeyedFiles._fields, "at"} or not row.get("at"):
+        raise ValueError(
+            f"{name}, files: it has {', '.join(sorted(needed))} and `at`, and beside them {KeyedFiles._fields}"
+        )
+    found = {key: row[key] for key in KeyedFiles._fields if key in row}
     found["sections"] = row.get("sections", {})
     for part in ("keys", "flags"):
         found[part] = {key: _facts(name, key, said) for key, said in row.get(part, {}).items()}

@@ -65,7 +65,7 @@ def _commands() -> dict[str, tuple[str, tuple[str, ...]]]:
     return {
         first: (name, tuple(training))
         for name, record in records().items()
-        if record.module or record.files
+        if record.has_reader
         for first, training in (record.commands or {}).items()
     }
 

@@ -138,7 +138,7 @@ _OF_SETTINGS = frozenset({"training", "trainer", "fsdp", "lora", "quantization"}
 
 def _unchecked_apart(fragment: Fragment, call: Call) -> Iterator[Fragment]:
     """What is set when the object is made is presumed: its constructor has held the values before against each other, and asks nothing again."""
-    if not python_late.unchecked(fragment.block, call):
+    if not python_late.is_unchecked(fragment.block, call):
         yield fragment
         return
     later = [

@@ -528,7 +528,6 @@ def _evaluates_apart(document: Document, module: Module, trainer: Call) -> Itera
             return
 
 
-# Of each trainer, in this order.
 def _pairs(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """Pairs as a library loads them, which nobody in the program has tokenized for a trainer of reward models."""
     rows = trainer.arguments.get("train_dataset")
@@ -541,6 +540,7 @@ def _pairs(document: Document, module: Module, trainer: Call) -> Iterator[Statem
         yield _called(document, "pairs_untokenized", unless(unseen(document, module, (rows,), trainer), True), trainer)
 
 
+# Of each trainer, in this order.
 _OBSERVED = (
     _evaluates_apart,
     _overridden,

@@ -44,10 +44,10 @@ def without(block: Block, call: Call) -> tuple[Block, tuple[Statement, ...]]:
     return block._replace(mapping=block.mapping._replace(entries=tuple(kept))), tuple(said)
 
 
-def unchecked(block: Block, call: Call) -> frozenset[str]:
-    """Names of attributes that are set later and count, but that the constructor has not seen, which alone asks most of what is asked of them:
-    it holds them against each other, and DeepSpeed's file against some."""
-    return frozenset() if _made_again(block) else call.late - {"*"}
+def is_unchecked(block: Block, call: Call) -> bool:
+    """Whether attributes are set later that count, but that the constructor has not seen, which alone asks most of what is asked of them: it
+    holds them against each other, and DeepSpeed's file against some."""
+    return not _made_again(block) and bool(call.late - {"*"})
 
 
 def _is_late(entry: Entry, call: Call) -> bool:

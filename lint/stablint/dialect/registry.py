@@ -19,7 +19,7 @@ from stablint.dialect import (
 from stablint.dialect.fragment import Block, Fragment, keys_of
 from stablint.dialect.unnamed_secrets import with_secrets
 from stablint.record import NamedTuple
-from stablint.run.framework import Files, framework, records
+from stablint.run.framework import KeyedFiles, framework, records
 from stablint.source.tree import Document, Mapping, Module
 from stablint.typed import Any
 
@@ -46,7 +46,7 @@ def _late(module: str, may: Callable[[frozenset[str], Block], bool], framework: 
     return Dialect(recognise, lower)
 
 
-def _by_record(name: str, files: Files) -> Dialect:
+def _by_record(name: str, files: KeyedFiles) -> Dialect:
     return _late("keyed", lambda keys, _: keys.issuperset(files.told_by), name)
 
 

@@ -67,8 +67,8 @@ _LAUNCHER = Words({}, accelerate.flag_row, None)
 
 def words_of(dialect: str) -> Words | None:
     """Frameworks without an entry take nothing that their table does not say; their modules are loaded where such a text was met."""
-    found, record = WORDS.get(dialect), framework(dialect)
-    return Words(module_of(dialect).ROWS) if found is None and (record.module or record.files) else found
+    found = WORDS.get(dialect)
+    return Words(module_of(dialect).ROWS) if found is None and framework(dialect).has_reader else found
 
 
 def words(document: Document, layer: str, number: int, dialects: tuple[str, ...]) -> Words | None:

@@ -270,19 +270,18 @@ def reader_of(name: str, folder: str) -> tuple[str, Callable[[str], Iterator[str
         return "wish", _TOML_AND_PYTHON[lower]
     if ending in ("txt", "in", "lock"):
         if "requirement" in stem or stem.startswith("constraints") or folder.lower() == "requirements":
-            parts = stem.replace("_", "-").replace(".", "-").split("-")
-            frozen = ending == "lock" or not _FROZEN.isdisjoint(parts)
-            return "lock" if frozen else "wish" if _OTHER_USES.isdisjoint(parts) else "aside", required
+            frozen = not _FROZEN.isdisjoint(_words_of(lower))
+            return "lock" if frozen else "aside" if is_of_another_use(lower) else "wish", required
         if ending == "txt" and stem in _LISTS:
             return "aside", required
         return ("text", None) if stem in _FOR_READERS else ("", None)
     if lower == "cog.yaml":  # Replicate's: packages of its image, and commands
         return "command", environment
     if ending in ("yml", "yaml"):
-        own = not {"env", "conda"}.isdisjoint(re.split(r"[-_.]", stem))
+        own = not {"env", "conda"}.isdisjoint(_words_of(stem))
         if not (own or "environment" in stem or "conda" in stem):
             return "", None
-        return "wish" if _OTHER_USES.isdisjoint(re.split(r"[-_.]", stem)) else "aside", environment
+        return "aside" if is_of_another_use(lower) else "wish", environment
     if "dockerfile" in lower or lower == "containerfile":
         return "command", images
     if ending == "def":  # Apptainer's, whose sections hold commands
@@ -345,7 +344,11 @@ def submodules(text: str) -> Iterator[str]:
 
 def is_of_another_use(name: str) -> bool:
     """Whether a list says by its name that it is for another use than training."""
-    return not _OTHER_USES.isdisjoint(re.split(r"[-_.]", name.lower()))
+    return not _OTHER_USES.isdisjoint(_words_of(name.lower()))
+
+
+def _words_of(name: str) -> list[str]:
+    return re.split(r"[-_.]", name)
 
 
 def lists(text: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ import re
 
 from stablint.run.fact import ABSENT, CLOSED, LIVE, OPEN, PRESUMED, Explicit, is_unknown
 from stablint.run.objective import ENCODERS, OBJECTIVES
-from stablint.run.world import Answer, World
+from stablint.run.world import Answer, Rule, World
 from stablint.source.tree import Unknown
 from stablint.typed import Any
 
@@ -394,24 +394,20 @@ def model_loaded_first(w: World) -> Answer:
     return Answer(w.stated(name) is True or switched_off, (switch if switched_off else name,))
 
 
-def attention_set(w: World) -> Answer:
-    """Does the program give the model another attention when it is loaded?"""
-    return _does(w, "launch.done.attention_set")
+def _done(what: str) -> Rule:
+    """Whether the program does it. What no program at hand does is not done: nobody could say it elsewhere, so that nothing is presumed where a
+    launcher's flags leave more open."""
+    name = f"launch.done.{what}"
+
+    def rule(w: World) -> Answer:
+        return Answer(w.value(name) is True, (name,)) if name in w.run.explicit else Answer(False)
+
+    return rule
 
 
-def adapter_claimed(w: World) -> Answer:
-    """Does the program tell a quantised model that it has an adapter, or is not quantised?"""
-    return _does(w, "launch.done.adapter_claimed")
-
-
-def weights_gathered(w: World) -> Answer:
-    """Does the program gather weights that ZeRO-3 splits?"""
-    return _does(w, "launch.done.weights_gathered")
-
-
-def _does(w: World, name: str) -> Answer:
-    """What no program at hand does is not done. Nobody could say it elsewhere, so that nothing is presumed where a launcher's flags leave more open."""
-    return Answer(w.value(name) is True, (name,)) if name in w.run.explicit else Answer(False)
+attention_set = _done("attention_set")  # gives the model another attention when it is loaded
+adapter_claimed = _done("adapter_claimed")  # tells a quantised model that it has an adapter, or is not quantised
+weights_gathered = _done("weights_gathered")  # gathers weights that ZeRO-3 splits
 
 
 def encoder_decoder(w: World) -> Answer:

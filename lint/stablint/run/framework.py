@@ -43,7 +43,7 @@ class Rollout(NamedTuple):
     loads: str = ""  # the dtype that it loads them in: float32 where nobody says so
 
 
-class Files(NamedTuple):
+class KeyedFiles(NamedTuple):
     """How its files are read where each key of them is one fact or several, so that it needs no module of its own (dialect/keyed.py)."""
 
     told_by: tuple[str, ...]  # sections that all of its files have
@@ -62,7 +62,7 @@ class Framework(NamedTuple):
     library: bool = False  # programs of anybody's import it: settings in its words need not be read by it
     patches: tuple[str, ...] = ()  # frameworks whose classes are its own once it is imported
     module: str = ""  # of `dialect/`, which reads its files and flags
-    files: Files | None = None  # instead of a module
+    files: KeyedFiles | None = None  # instead of a module
     commands: dict[str, list[str]] | None = (
         None  # its own by the first word, with the second words that train; none where all do
     )
@@ -134,6 +134,11 @@ class Framework(NamedTuple):
     as_adapter: dict[str, Any] | None = None
     as_four_bits: dict[str, Any] | None = None
 
+    @property
+    def has_reader(self) -> bool:
+        """Whether its files and flags are told and read as its own, by a module or by its record."""
+        return bool(self.module) or self.files is not None
+
 
 def framework(name: str) -> Framework:
     """The record of a framework; a run of which none is known goes by that of transformers. What is no framework has no property."""
@@ -148,7 +153,7 @@ def framework(name: str) -> Framework:
     return found
 
 
-_PARTS: dict[str, Any] = {"launch": Launch, "rollout": Rollout, "files": Files}
+_PARTS: dict[str, Any] = {"launch": Launch, "rollout": Rollout, "files": KeyedFiles}
 
 
 def records() -> dict[str, Framework]:

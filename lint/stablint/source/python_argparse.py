@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 
 from stablint.source.python_caller import Caller
-from stablint.source.python_parse import parse
 from stablint.source.python_scope import FoundCall, called_name, dotted
 
 _MAKES = "argparse.ArgumentParser"
@@ -19,7 +18,6 @@ _LEAVES_OPEN = frozenset(
 _PLAIN = frozenset(
     {"description", "prog", "usage", "epilog", "formatter_class", "add_help", "allow_abbrev", "exit_on_error"}
 )
-_UNCALLED = r"\.add_argument\b(?![ \t]*\()"  # handed on, or called by another name
 _OWN = frozenset({"-h", "--help"})
 # What may be asked of a parser or a group without its taking other options than those that stand there.
 _ASKED = _GROUPS | {
@@ -35,8 +33,6 @@ def option_strings(caller: Caller) -> frozenset[str]:
     source = caller.values.source
     if len(made) != 1 or called_name(made[0].node.func, made[0].scope) != _MAKES or "sys.argv" in source:
         return frozenset()
-    if re.search(_UNCALLED, source):
-        return frozenset()
     keywords = {keyword.arg for keyword in made[0].node.keywords}
     if made[0].target is None or made[0].node.args or not keywords <= _PLAIN:
         return frozenset()
@@ -49,7 +45,7 @@ def option_strings(caller: Caller) -> frozenset[str]:
     maker = function.name if isinstance(function, ast.FunctionDef) else ""
     if any(_is_handed_on(found, holders, maker) for found in calls):
         return frozenset()
-    if _HELD.search(caller.values.source) or _is_used_otherwise(caller.values.source, holders):
+    if _HELD.search(source) or _is_used_otherwise(caller.values.names.tree, holders):
         return frozenset()
     found = list(_declared(methods))
     return frozenset() if any(one is None for one in found) else _OWN.union(one for one in found if one is not None)
@@ -68,7 +64,7 @@ def _is_parsed(caller: Caller, methods: list[tuple[FoundCall, ast.Attribute]]) -
 
 
 # `add = parser.add_argument`, `getattr(parser, "add_argument")`: what it is called with later is not looked for.
-_HELD = re.compile(r"\badd_argument\b(?!\s*\()")
+_HELD = re.compile(r"\badd_argument\b(?![ \t]*\()")
 
 
 def _is_handed_on(found: FoundCall, holders: frozenset[str | None], maker: str) -> bool:
@@ -87,11 +83,8 @@ def _is_handed_on(found: FoundCall, holders: frozenset[str | None], maker: str) 
     return False
 
 
-def _is_used_otherwise(source: str, holders: frozenset[str | None]) -> bool:
+def _is_used_otherwise(tree: ast.Module, holders: frozenset[str | None]) -> bool:
     """`add = parser.add_argument`, `map(parser.add_argument, names)`, `parser.error = print`, `parser._add_action(...)`: it may take more then."""
-    tree = parse(source)
-    if not isinstance(tree, ast.Module):
-        return True
     asked = {
         node.func
         for node in ast.walk(tree)

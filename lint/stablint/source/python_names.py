@@ -78,12 +78,12 @@ class Names:
         self.tries: list[tuple[Position, Position]] = []  # `try` statements with all that belongs to them
         self.scopes: list[Scope] = [self.module]
         self._by_name: dict[str, list[FoundCall]] = {}
-        self._tree = tree
+        self.tree = tree
         self._assigned = assigned_constants(tree)
         self._constants: Once | None = None  # those of them that are bound once, looked for when a test asks for one
         self._waiting: list[tuple[ast.AST, Scope, bool, str | None]] = []
         # A cell that ends with `raise` or `exit()` keeps nobody from running the next one.
-        self._later(tree.body if cells else until_itends(tree.body), self.module, False)
+        self._later(tree.body if cells else until_it_ends(tree.body), self.module, False)
         while self._waiting:
             node, scope, conditional, target = self._waiting.pop()
             kind = type(node).__name__
@@ -245,7 +245,7 @@ class Names:
         self.scopes.append(inner)
         self._bind(node.name, scope, Binding("function", node, end_of(node), conditional, scope=inner))
         self._later((*node.decorator_list, *node.args.defaults, *node.args.kw_defaults), scope, conditional)
-        self._later(until_itends(node.body), inner, False)
+        self._later(until_it_ends(node.body), inner, False)
 
     def lambda_(self, node: ast.Lambda, scope: Scope, conditional: bool, _: str | None) -> None:
         inner = self._parameters(node.args, scope)
@@ -284,12 +284,12 @@ class Names:
         self._later((node.test,), scope, conditional)
         truth = self._constant_truth(node.test)
         if truth is not None:
-            self._later(until_itends(node.body if truth else node.orelse), scope, conditional)
+            self._later(until_it_ends(node.body if truth else node.orelse), scope, conditional)
         else:
             self._branches(node.test, node.body, node.orelse, scope)
             if asks_release(node.test):
                 self.attempts.append((position_of(node), end_of(node)))
-            self._later((*until_itends(node.body), *until_itends(node.orelse)), scope, True)
+            self._later((*until_it_ends(node.body), *until_it_ends(node.orelse)), scope, True)
 
     def _constant_truth(self, test: ast.expr) -> bool | None:
         """`if False:` is never run, nor is `if SHARDED == True:` behind the only `SHARDED = False`, and `if __name__ == "__main__"` is where the
@@ -303,7 +303,7 @@ class Names:
         if name.id not in self._assigned:
             return None
         if self._constants is None:
-            self._constants = once_assigned(self._tree)
+            self._constants = once_assigned(self.tree)
         found = self._constants.assigned.get(name.id) if name.lineno < self._constants.until else None
         before = found is not None and position_of(found) < position_of(name)
         return found.value if before and found is not None and isinstance(found.value, ast.Constant) else None
@@ -473,20 +473,20 @@ _REFUSALS = frozenset(
 _ENDS = frozenset(["exit", "quit", "_exit", "abort"])
 
 
-def until_itends(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+def until_it_ends(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
     """The statements of a block that may be run: nothing behind a `return`, a `raise` or an exit is."""
     for place, statement in enumerate(body):
-        if isinstance(statement, (ast.Return, ast.Continue, ast.Break)) or ends(statement):
+        if isinstance(statement, (ast.Return, ast.Continue, ast.Break)) or _ends(statement):
             return body[: place + 1]
     return body
 
 
-def goes_on(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler catches a refusal and the program runs on behind it: it neither raises nor leaves."""
+def goes_on(handler: ast.ExceptHandler, refusals: frozenset[str] = _REFUSALS) -> bool:
+    """Whether a handler catches a refusal, by the names of its exceptions, and the program runs on behind it: it neither raises nor leaves."""
     named = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    if not any(one is None or (dotted(one) or [""])[-1] in _REFUSALS for one in named):
+    if not any(one is None or (dotted(one) or [""])[-1] in refusals for one in named):
         return False
-    return not any(map(ends, handler.body))
+    return not any(map(_ends, handler.body))
 
 
 def tries_again(handler: ast.ExceptHandler) -> bool:
@@ -509,8 +509,7 @@ def _attributes_of(node: ast.expr) -> str | None:
     return inner.id if isinstance(inner, ast.Name) else None
 
 
-def ends(statement: ast.stmt) -> bool:
-    """Whether a program goes no further than this statement."""
+def _ends(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Raise):
         return True
     if isinstance(statement, ast.Assert):
