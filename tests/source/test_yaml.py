@@ -203,7 +203,7 @@ PROBLEMS = [
     ("{a: 1, 'a': 2}", "duplicate-key", 1, 8, True),
     ("a: &a [*a]", "alias-bomb", 1, 8, False),
     ("a: &a [x]\n" + "".join(f"{b}: &{b} [{f'*{a},' * 9}]\n" for a, b in pairwise("abcdefgh")), "alias-bomb", 6, 26, False),
-    ("[" * 5000, "too-deep", 1, 201, False),
+    ("[" * 500, "too-deep", 1, 201, False),
     ("a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}]\n" for n in range(300)), "too-deep", 200, 14, False),
     ("#" * 5_000_001, "too-large", 1, 1, False),
     ("---\n" * 2000, "over-budget", 2001, 1, False),
@@ -221,6 +221,13 @@ def test_problems_have_their_kind_and_place(content: str, kind: str, line: int, 
     assert problem.kind == kind
     assert Lines(content).position(problem.start) == (line, column)
     assert (document.root is not None) is tree
+
+
+@pytest.mark.parametrize("content", ["[" * 5000, "{a: " * 5000, "- " * 5000])
+def test_levels_beyond_those_that_libyaml_reads_are_the_same_problem(content: str) -> None:
+    *_, document = documents(text_of(content))
+    (problem,) = document.problems
+    assert (problem.kind, problem.message) == ("too-deep", "nested deeper than 200 levels")
 
 
 def test_documents_before_a_faulty_one_are_read() -> None:

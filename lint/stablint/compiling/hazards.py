@@ -10,8 +10,9 @@ from typing import Any
 
 import yaml
 
-from stablint.compiling.reading import DEEPEST, LOADER, plain, text_of, unwanted
+from stablint.compiling.reading import DEEPEST, LOADER, TOO_DEEP, plain, text_of, unwanted
 from stablint.hazard.automaton import Automaton
+from stablint.source.yaml_error import is_nesting
 
 READS = ("hazards",)
 RECALLS = True
@@ -232,8 +233,9 @@ def _operand(text: str, loader: Any = LOADER) -> tuple[int, Any]:
     if text.startswith(("^", "(?")):
         return 1, text
     try:
-        if len(text) > DEEPEST and unwanted(text):
-            raise ValueError(f"`{text[:40]} …` is nested too deep")
-        return 1, yaml.load(text, Loader=loader)
-    except yaml.YAMLError:
-        return 1, text
+        if len(text) <= DEEPEST or unwanted(text) is None:
+            return 1, yaml.load(text, Loader=loader)
+    except yaml.YAMLError as error:
+        if not is_nesting(error):
+            return 1, text
+    raise ValueError(f"`{text[:40]} …` is {TOO_DEEP}")

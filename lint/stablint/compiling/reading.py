@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from stablint.source import text as source_text
+from stablint.source.yaml_error import is_nesting
 
 LARGEST = 200_000
 """Bytes of the largest file of a hazard or an advice that is read; ours have a tenth of it."""
@@ -43,6 +44,8 @@ def plain(text: str, name: str) -> Any:
         if wrong is None:
             return yaml.load(text, LOADER)
     except yaml.MarkedYAMLError as error:
+        if is_nesting(error):
+            raise ValueError(f"{name}: {TOO_DEEP}") from error
         raise ValueError(f"{name}{_place(error.problem_mark)}: no YAML: {error.problem}") from error
     except (yaml.YAMLError, ValueError) as error:  # a character that YAML does not take, a date that is none
         raise ValueError(f"{name}: no YAML that can be read") from error
@@ -50,6 +53,7 @@ def plain(text: str, name: str) -> Any:
 
 
 DEEPEST = 100  # libyaml's tree is built by recursion in C, which ends the process where Python's would raise
+TOO_DEEP = "nested too deep"
 
 
 def unwanted(text: str) -> str | None:
@@ -59,7 +63,7 @@ def unwanted(text: str) -> str | None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > DEEPEST:
-                return ": nested too deep"
+                return f": {TOO_DEEP}"
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         elif isinstance(event, yaml.AliasEvent):

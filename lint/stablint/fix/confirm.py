@@ -14,9 +14,8 @@ from functools import lru_cache
 from io import StringIO
 from typing import Any
 
-from stablint.source.limits import CONFIRMED
+from stablint.source.limits import CONFIRMED, DEEPEST
 from stablint.source.tree import MARK, Edit, Text
-from stablint.source.yaml_events import DEEPEST
 
 Path = tuple[Any, ...]
 

@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable
 from typing import Union
 
-from stablint.source.limits import KEYS
+from stablint.source.limits import DEEPEST, KEYS, TOO_DEEP
 from stablint.source.text import LARGEST, Lines
 from stablint.source.tree import Document, Entry, Mapping, Node, Problem, Scalar, Sequence, Text, Unknown
 
-DEEPEST = 200
 _LARGE = 300_000
 """Characters of a file that may be data. A list as long is rows, of which a repository may hold hundreds of megabytes; within a file as long a list of
 many items is rows as well, and a table of many keys a vocabulary. They are not built: a tree takes thirty times the memory of its text."""
@@ -98,7 +97,7 @@ class _Scanner:
         if character not in ("{", "["):
             return Scalar(self.constant(), start, self.at)
         if depth == DEEPEST:
-            raise _Refused("too-deep", f"nested deeper than {DEEPEST} levels", start, start + 1)
+            raise _Refused(*TOO_DEEP, start, start + 1)
         if self.is_large and depth < _DATA_DEPTH:
             data = self.data()
             if data is not None:

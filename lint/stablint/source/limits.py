@@ -16,6 +16,12 @@ LEFT_OUT = "read-in-part"
 """The problem of a file of which a part that holds no settings is left out: a large notebook's outputs and data."""
 
 
+DEEPEST = 200
+"""Levels of nesting that are read of YAML and JSON; real configurations have fewer than ten."""
+TOO_DEEP = ("too-deep", f"nested deeper than {DEEPEST} levels")
+"""Kind and message of the problem of a text with more."""
+
+
 class Limit(NamedTuple):
     """`most` of `of`; `then` says what happens to the rest."""
 

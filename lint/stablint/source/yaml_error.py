@@ -6,6 +6,7 @@ import re
 
 from yaml.error import MarkedYAMLError, YAMLError
 
+from stablint.source.limits import TOO_DEEP
 from stablint.source.tree import Problem
 
 _CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -28,6 +29,11 @@ _IN_OUR_WORDS = {
 }
 
 
+def is_nesting(error: YAMLError) -> bool:
+    """Whether libyaml gave up at a thousand levels, as 0.2.6 and later do. They look ahead, so that the levels before these are never told."""
+    return getattr(error, "problem", None) == "exceeded maximum nesting depth"
+
+
 def syntax_error(source: str, error: YAMLError) -> Problem:
     """What libyaml said, at the place where the reader should look: for what is not closed, where it was opened."""
     if not isinstance(error, MarkedYAMLError):
@@ -39,4 +45,5 @@ def syntax_error(source: str, error: YAMLError) -> Problem:
     opened = error.context_mark if "not closed" in message else None
     mark = opened or error.problem_mark or error.context_mark
     at = min(mark.index, len(source)) if mark else 0
-    return Problem("syntax-error", message, at, min(at + 1, len(source)))
+    end = min(at + 1, len(source))
+    return Problem(*TOO_DEEP, at, end) if is_nesting(error) else Problem("syntax-error", message, at, end)

@@ -22,7 +22,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from stablint.source.limits import DOCUMENTS
+from stablint.source.limits import DEEPEST, DOCUMENTS, TOO_DEEP
 from stablint.source.text import LARGEST, Lines
 from stablint.source.tree import Document, Entry, Mapping, Node, Problem, Scalar, Sequence, Text, Unknown
 from stablint.source.yaml_scalar import LONGEST_NUMBER, construct, is_name, key_text, remembered, resolve
@@ -34,8 +34,6 @@ except ImportError:  # PyYAML built without libyaml: slower, the same events
 
 _new = tuple.__new__  # a named tuple without its Python frame: there is one for every key and value
 _SHORT = 64  # code points of a scalar whose value is remembered
-DEEPEST = 200
-"""Levels of nesting that are read; real configurations have fewer than ten."""
 _Data = Union[Mapping, Sequence, Scalar]
 _MOST_EXPANDED = 100_000  # nodes that aliases and merges may stand for in one document
 _DIGITS = re.compile(r"[-+]?[0-9_]+\Z")
@@ -170,7 +168,7 @@ class _Builder:
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 start = event.start_mark.index + shift
                 if len(stack) >= DEEPEST:
-                    raise _Refused("too-deep", f"nested deeper than {DEEPEST} levels", start, start)
+                    raise _Refused(*TOO_DEEP, start, start)
                 if frame is not None:
                     frame.key = key
                 frame = _Frame(event, start, kind is MappingStartEvent, frame is None or frame.editable)
@@ -275,7 +273,7 @@ class _Builder:
         node, size, height = self.anchors[name]
         self.expand(size, start, end)
         if len(self.stack) + height > DEEPEST:
-            raise _Refused("too-deep", f"nested deeper than {DEEPEST} levels", start, end)
+            raise _Refused(*TOO_DEEP, start, end)
         return node._replace(start=start, end=end, editable=False), size, height
 
     def expand(self, size: int, start: int, end: int) -> None:
