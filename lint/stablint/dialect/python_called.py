@@ -77,11 +77,12 @@ def _optimizers(document: Document, trainer: Call) -> Iterator[Statement]:
 
 
 def _made(document: Document, made: Call) -> Iterator[Statement]:
-    """The class of an optimizer, and what it is told."""
+    """The class of an optimizer, the library that it is imported from, and what it is told: of one name several have classes, with other arguments."""
     word = last_word(made.name)
     if made.local or not _OPTIMIZER.fullmatch(word):
         return
     yield of_call(document, "launch.optimizer.made", word, made)
+    yield of_call(document, "launch.optimizer.library", made.name.partition(".")[0], made)
     names = _ARGUMENTS_OF.get(word, ())
     if made.arguments.open or len(made.positional) > 1:
         return

@@ -186,9 +186,14 @@ def _made_by(document: Document, module: Module, trainer: Call) -> Iterator[Stat
 
 
 def _reference(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
-    """`reference_is_model`: one object is trained and held against."""
+    """`reference_is_model`: one object is trained and held against; a copy is another one."""
     model, reference = _model(trainer), trainer.arguments.get("ref_model")
-    if isinstance(reference, Call) and is_call(model, reference):
+    if (
+        isinstance(reference, Call)
+        and isinstance(model, Call)
+        and is_call(model, reference)
+        and model.instance == reference.instance
+    ):
         yield _called(document, "reference_is_model", True, reference)
 
 

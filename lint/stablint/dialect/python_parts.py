@@ -275,6 +275,9 @@ def _handed_over(block: Block) -> tuple[Statement, ...]:
         if entry.key == "model" and isinstance(entry.value, Scalar) and isinstance(entry.value.value, str):
             continue
         said = statement(block, entry, (entry.key,), Row(entry.key, "trainer." + entry.key), "call")
+        if isinstance(entry.value, Call) and entry.key == "args" and (entry.value.own or "*" in entry.value.late):
+            found.append(said._replace(value=Unknown("the program gives the object further attributes")))
+            continue
         made = last_word(entry.value.name) if isinstance(entry.value, Call) else None
         if (
             isinstance(entry.value, Call) and entry.value.local and entry.key == "args"

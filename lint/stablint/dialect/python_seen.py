@@ -24,8 +24,10 @@ def of_call(document: Document, fact: str, value: object, call: Call) -> Stateme
 
 
 def is_call(node: Node | None, call: Node | None) -> bool:
-    """Whether a receiver or an argument is what this call makes."""
-    return isinstance(node, Call) and isinstance(call, Call) and node.start == call.start
+    """Whether a receiver or an argument is what this call makes; of two that come through a function, whether it was called once."""
+    if not isinstance(node, Call) or not isinstance(call, Call) or node.start != call.start:
+        return False
+    return node.instance == call.instance or -1 in (node.instance, call.instance)
 
 
 def calls(module: Module, word: str) -> list[Call]:

@@ -16,7 +16,7 @@ from stablint.source.python_names import Names
 from stablint.source.python_places import Places
 from stablint.source.python_scope import Binding, FoundCall, Scope, called_name, dotted, position_of, stands_for
 from stablint.source.python_switch import alternative, in_a_branch, switch
-from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Unknown
+from stablint.source.tree import Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 if TYPE_CHECKING:
     from stablint.source.python_caller import Caller
@@ -296,7 +296,7 @@ class Calls(Constants):
     def _given(self, node: ast.Call, name: str, scope: Scope) -> Node | None:
         """What a call comes to, where that is known: `float("1e-4")`, a copy, a path that is joined, a function of the file."""
         if name in _PASSES_ON and len(node.args) == 1:
-            return self.value(node.args[0], scope)
+            return _another(self.value(node.args[0], scope), self.places.start(node), 0, self.places.end(node))
         if name in _REPLACES and len(node.args) == 1:
             return self._replaced(node, scope)
         if name == "os.path.join" and node.args and not node.keywords:
@@ -354,7 +354,9 @@ class Calls(Constants):
         if len(returns) != 1 or returns[0].value is None:
             return None
         value = self.value(returns[0].value, inner)
-        return None if isinstance(value, Scalar) and isinstance(value.value, Unknown) else value
+        if isinstance(value, Scalar):
+            return None if isinstance(value.value, Unknown) else value
+        return _another(value, self.places.start(node), self.places.start(inner.node), self.places.end(inner.node))
 
     def _folded(self, node: ast.Call, scope: Scope) -> Scalar | None:
         """`float("1e-4")`, `getattr(torch, "bfloat16")`."""
@@ -379,6 +381,15 @@ _KNOWN_MODULES = LIBRARIES | frozenset(
     ["os", "sys", "json", "yaml", "logging", "pprint", "pathlib", "wandb", "mlflow", "random", "time", "dataclasses", "copy", "rich", "torchvision",
      "evaluate", "huggingface_hub", "sentence_transformers", "optimum", "pickle", "shutil", "warnings", "atexit", "loguru", "absl", "ray"]
 )  # fmt: skip
+
+
+def _another(value: Node, instance: int, first: int, last: int) -> Node:
+    """The objects that calls between these places make, as those of this instance."""
+    if isinstance(value, Call) and first <= value.start < last:
+        return value._replace(instance=instance)
+    if isinstance(value, Sequence):
+        return value._replace(items=tuple(_another(item, instance, first, last) for item in value.items))
+    return value
 
 
 def _binds_anew(binding: Binding) -> bool:

@@ -108,6 +108,8 @@ class Call(NamedTuple):
     attempt: bool = False  # a refusal is caught, or another release takes another branch
     doubtful: bool = False  # the same of any call by a dotted name, or it stands in what the file does not use
     methods: frozenset[str] = frozenset()  # those of the program's own classes that it is of
+    # The same call can make several objects, which say the same: where the function that contains it is called, or a copy is made of what it made.
+    instance: int = -1
 
 
 Node = Union[Scalar, Sequence, Mapping, Call]
