@@ -255,9 +255,16 @@ EDITS = {
     "a dict is laid over it": 'config = json.load(open("ds.json"))\ndeepspeed.initialize(config={**config, **more})',
     "the reader's function alone is imported": 'from hjson import load\nconfig = load(open("ds.json"))\nconfig.pop("zero_optimization")',
     "the caller names the file": "config = json.load(open(args.ds))\nconfig.update(more)\ndeepspeed.initialize(config=config)",
+    "a function makes another of it": 'config = json.load(open("ds.json"))\nconfig = cleaned(config)\ndeepspeed.initialize(config=config)',
+    "a function of a module is given it": 'config = json.load(open("ds.json"))\nconfig = ours.cleaned(config, stage=2)\ndeepspeed.initialize(config=config)',
+    "its text is changed": 'config = json.load(open("ds.json"))\nconfig = json.loads(json.dumps(config).replace("5", "2"))\ndeepspeed.initialize(config=config)',
+    "another module may change it": 'from ours import clean\nconfig = json.load(open("ds.json"))\nclean(config)\ndeepspeed.initialize(config=config)',
 }
 LEFT_ALONE = {
     "nothing is changed": 'config = json.load(open("ds.json"))\ndeepspeed.initialize(config=config)',
+    "a copy of it": 'import copy\nconfig = json.load(open("ds.json"))\nconfig = copy.deepcopy(config)\ndeepspeed.initialize(config=config)',
+    "its text makes the same": 'config = json.load(open("ds.json"))\nconfig = json.loads(json.dumps(config))\ndeepspeed.initialize(config=config)',
+    "it is shown": 'from pprint import pprint\nconfig = json.load(open("ds.json"))\nprint(config)\ndeepspeed.initialize(config=config)',
     "another file is changed": 'rows = json.load(open("rows.json"))\nrows["x"] = 2\ndeepspeed.initialize(config="ds.json")',
     "a function of another library": 'from torch import load\nstate = load("ds.json")\nstate["x"] = 2\ndeepspeed.initialize(config="ds.json")',
     "rows are changed": 'rows = json.load(open(args.rows))\nrows[0]["x"] = 2\nTrainer(model)',

@@ -335,6 +335,13 @@ _METHOD = pattern(r"\b(\w+)(?:\[[^\]\n]+\])*\.(?:update|setdefault|pop|popitem|c
 _DELETED = pattern(r"\bdel\s+(\w+)\s*\[")
 _SPREAD = pattern(r"[{,]\s*\*\*\s*(\w+)|\(\s*\*\*\s*(\w+)\s*,\s*\w|\bdict\(\s*(\w+)\s*,|\bsetattr\(\s*(\w+)")
 _MERGED = pattern(r"\bOmegaConf\.(?:merge|update|set\w*)\(([^)\n]*)")
+# What a function makes of it, under the same name: `config = cleaned(config)`. A copy holds what the original does, and a parser reads words.
+_REMADE = pattern(
+    r"^[ \t]*(\w+)[ \t]*=[ \t]*(?!(?:dict|(?:copy\.)?(?:deep)?copy|[\w.]*\bparse\w*)\()[a-z_][\w.]*\([ \t]*(?:[\w.]+\()?\1[ \t]*[,)](?!\)\s*$)",
+    re.MULTILINE,
+)
+# What a function is given that does not say what it makes of it: `clean(config)`.
+_GIVEN = pattern(r"^[ \t]*([a-z_]\w*)\([ \t]*(\w+)[ \t]*\)[ \t]*$", re.MULTILINE)
 _ATTRIBUTE = pattern(r"(?<![\w.])((?:\w+\.)+)\w+\s*=(?!=)")
 
 
@@ -347,6 +354,20 @@ def _edits(text: str, names: list[str], attributes: bool) -> bool:
         return True
     if any(name in known for found in _SPREAD.findall(text) for name in found):
         return True
+    if any(name in known for name in _REMADE.findall(text)) or _given_away(text, known):
+        return True
     if any(not known.isdisjoint(re.findall(r"\w+", words)) for words in _MERGED.findall(text)):
         return True
     return attributes and any(not known.isdisjoint(path.split(".")) for path in _ATTRIBUTE.findall(text))
+
+
+def _given_away(text: str, known: frozenset[str]) -> bool:
+    """Whether a loaded dict is given to a function of another module, and used again behind it: the function may have changed it."""
+    loaded = {name for one in _LOADED.findall(text) for name in one if name in known}
+    return bool(loaded) and any(
+        one[2] in loaded
+        and re.search(rf"\b{one[2]}\b", text[one.end() :]) is not None
+        and re.search(rf"^[ \t]*from[ \t]+(?!{_KNOWN})[\w.]+[ \t]+import\b[^\n]*\b{one[1]}\b", text, re.MULTILINE)
+        is not None
+        for one in islice(_GIVEN.finditer(text), _MOST_CALLS)
+    )
