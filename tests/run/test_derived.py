@@ -60,6 +60,8 @@ CASES: dict[str, tuple[Files, str, object]] = {
     "max_steps": (recipe(max_steps=300), "derived.total_steps", 300),
     "epochs depend on the data": (recipe(num_train_epochs=3), "derived.total_steps", UNKNOWN),
     "a share of the steps": ({"t.py": SCRIPT.format(arguments=", max_steps=250, warmup_ratio=0.03")}, "derived.warmup_steps", 8),
+    "axolotl's own share": ({"a.yaml": AXOLOTL.format(more="max_steps: 20000\n")}, "derived.warmup_steps", 100),
+    "a share in axolotl": ({"a.yaml": AXOLOTL.format(more="max_steps: 20000\nwarmup_ratio: 0.03\n")}, "derived.warmup_steps", 600),
     "steps before the ratio": ({"t.py": SCRIPT.format(arguments=", max_steps=250, warmup_ratio=0.03, warmup_steps=5")}, "derived.warmup_steps", 5),
     # adapters
     "alpha over r": (recipe(use_peft=True, lora_r=16, lora_alpha=32), "derived.lora_scale", 2.0),

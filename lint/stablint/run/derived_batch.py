@@ -161,7 +161,9 @@ def warmup_steps(w: World) -> Answer:
         return Answer(share, ("training.warmup_ratio",))
     total = w.value("derived.total_steps")
     if isinstance(share, (int, float)) and math.isfinite(share) and isinstance(total, int):
-        return Answer(math.ceil(share * total), ("training.warmup_ratio", "derived.total_steps"))
+        most = 0 if w.is_stated("training.warmup_ratio") else w.framework.warmup_at_most
+        taken = min(int(share * total), most) if most else math.ceil(share * total)
+        return Answer(taken, ("training.warmup_ratio", "derived.total_steps"))
     return Answer(Unknown("it is a share of a number of steps that depends on the data"), ("training.warmup_ratio",))
 
 

@@ -120,6 +120,7 @@ class Framework(NamedTuple):
     launch: Launch | None = None
     rollout: Rollout | None = None
     shards_processes: bool = False  # several processes are FSDP
+    warmup_at_most: int = 0  # steps: where no warm-up is stated, its share of all steps ends there
     fsdp_by_options: str = ""  # the release since which FSDP's options alone switch it on
     shards_four_bits: bool = False  # weights in 4 bits can be spread over the cards
     checkpoints_since: str = ""  # the release since which gradient checkpointing is on by itself
