@@ -33,6 +33,9 @@ SENTENCES = "sentence_transformers."
 _LIBRARIES = ("transformers.", "trl.", "unsloth.", "optimum.", SENTENCES)  # other libraries have a Trainer of their own
 # They load by their own rules, with `load_in_4bit` of their own kernels among them.
 _OTHER_LOADERS = ("ipex_llm.", "bigdl.", "intel_extension_for_transformers.", "auto_gptq.", "awq.", "gptqmodel.")
+# Their quantisation classes have the names of transformers' and other arguments: diffusers 0.35 quantizers/quantization_config.py takes
+# `TorchAoConfig("int8wo")`, and what it quantises is no language model.
+_OTHER_QUANTISERS = ("diffusers.", "auto_round.", "optimum.quanto.", "torchao.", "vllm.", "sglang.", *_OTHER_LOADERS)
 # Positional arguments as the classes take them: transformers 5.23.0 trainer.py:379, trl 1.16.0 trainer/*_trainer.py, peft 0.21.2
 # mapping_func.py:105. The ones of preference trainers come after a reference model, those of online ones after reward functions.
 _SECOND = {
@@ -173,7 +176,7 @@ def kind(call: Call) -> str:
     if call.parsed:
         return "program" if trains(_plain(call)) else "program-part" if _is_part(call) else ""
     if word in QUANTISERS:
-        return "quantiser"
+        return "quantiser" if not call.name.startswith(_OTHER_QUANTISERS) else ""
     if word in ("Trainer", "Fabric") and call.name.startswith(LIGHTNING):
         return "lightning"
     if word in TRAINERS:
