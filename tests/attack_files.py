@@ -296,6 +296,7 @@ SAME_KEYS: dict[str, Attack] = {
     "shell flags": lambda size: {"run.sh": LAUNCH + "o" + until(size, "", lambda n: " --learning_rate 1e-5") + "\n"},
     "shell flags, another value each": lambda size: {"run.sh": LAUNCH + "o" + until(size, "", lambda n: f" --seed {n}") + "\n"},
     "shell environment": shell("", lambda n: f"export WANDB_PROJECT=a{n}\n", LAUNCH + "o\n"),
+    "words of rules": lambda size: {"train.yaml": RECIPE, "stablint.toml": "ignore = [" + "'P1', " * (size // 6) + "]\n"},
     "toml": lambda size: {"ok.yaml": RECIPE, "pyproject.toml": until(size, "[project]\nname = 'x'\n", lambda n: "dependencies = ['trl']\n")},
 }  # fmt: skip
 

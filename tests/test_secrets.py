@@ -378,7 +378,7 @@ PLACEHOLDERS = words("""
     TO_BE_FILLED YOUR_TOKEN your-sdk-token <token> <your_token_here> xxx xxxxxxxx XXXX-XXXX hf_xxxxxxxxxxxxxxxx sk-... *** ${HF_TOKEN}
     $HF_TOKEN {{token}} {token} %HF_TOKEN% None null true false os.environ["HF_TOKEN"] os.getenv("HF_TOKEN") WANDB_API_KEY HF_TOKEN
     my_api_key YOUR-API-KEY-HERE changeme replace_me [PAD] /run/secrets/token ~/.cache/token ./token.txt $(cat_token) hf_token - ...
-    placeholder read_token something whatever ollama lm-studio token-abc123 token-abc YourHFToken
+    placeholder read_token something whatever ollama lm-studio token-abc123 token-abc YourHFToken YOURKEY YOURAPIKEY mytoken yoursecretkey
 """)
 
 
@@ -547,6 +547,27 @@ def test_what_a_log_tells_with_its_key_is_hidden_in_its_other_lines(tmp_path, ca
     main(["diagnose", str(log)])
     output = "".join(capsys.readouterr())
     assert "FlashAttention" in output and secret not in output
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train.py: error: unrecognized arguments: --hub_tokn {}",
+        "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--hub_tokn', '{}']",
+        "{{'loss': nan, 'api_kye': '{}'}}",
+        "OddError: comet_ml.init('{}')",
+        "OddError: args: [--hub_token, '{}']",
+        "OddError: tokens=('{}')",
+    ],
+)
+@pytest.mark.parametrize("format", ["full", "json", "markdown"])
+def test_what_looks_generated_is_hidden_in_every_line_of_a_log(line, format, tmp_path, capsys):
+    log = tmp_path / "train.log"
+    log.write_text(
+        f'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n{line.format(GENERATED)}\n'
+    )
+    main(["diagnose", str(log), "--output-format", format])
+    assert GENERATED not in "".join(capsys.readouterr())
 
 
 ESCAPES = (r"\n", r"\t", r"\r", r"\x0a", r"\u000a", r"\\n", r"\033[31m", "%20")

@@ -27,6 +27,7 @@ from stablint.outputs import tell_faults, wants_color, write_picture
 from stablint.report.plain import to_json
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.secrets import exit
+from stablint.secrets.masking import generated_in
 from stablint.secrets.masking import known as secrets_of
 from stablint.source.text import bytes_of
 from stablint.source.tree import Text
@@ -125,6 +126,8 @@ def _one(log: str, files: list[str], options: Options, known: Known, pictured: b
 
 def of_reading(log: str, reading: Reading, files: list[str], options: Options, known: Known) -> Diagnosis:
     """What was read of a log, beside the settings."""
+    for line in _quoted(reading):
+        exit.learn(generated_in(line))
     rules = wanted(reading, known)
     stated = _with_stated(options, reading)
     found = _inspected(log, files, reading, stated, rules) if rules or files else None
@@ -134,6 +137,13 @@ def of_reading(log: str, reading: Reading, files: list[str], options: Options, k
         found = _inspected(log, files, reading, stated, rules)
     causes = Join(log, reading, known, settings_of(found)).causes()
     return Diagnosis(log, reading, tuple(_nameless(cause) for cause in causes), found, stated, tuple(files))
+
+
+def _quoted(reading: Reading) -> Iterator[str]:
+    """The lines that are shown of a log. Whatever key may stand before it, or none that is known: what looks generated is hidden in them."""
+    yield from (one.text for one in (*reading.matches, *reading.harmless))
+    if reading.exception is not None:
+        yield reading.exception.said
 
 
 _MOST_LEARNT = 8_000_000  # bytes of a log whose secrets are looked for everywhere in what is told of it

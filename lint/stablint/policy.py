@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cache
 
 from stablint.record import NamedTuple
 from stablint.source.globs import matches
@@ -79,7 +80,10 @@ class Policies:
 
 def means(word: str, code: str, rule: str) -> bool:
     """Whether a rule's code begins with the word, or its id is the word. Letters are those of a category or of a house, whole: `P` is not `PLAN001`."""
-    if word == rule:
-        return True
-    begins = word.upper()
-    return code.startswith(begins) and (code == begins or code[len(begins)].isdigit())
+    return word == rule or word.upper() in beginnings(code)
+
+
+@cache
+def beginnings(code: str) -> frozenset[str]:
+    """`P101` → P, P1, P10, P101."""
+    return frozenset(code[:end] for end in range(1, len(code) + 1) if end == len(code) or code[end].isdigit())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from stablint.hazard.model import Hazard
 from stablint.language import gettext
 from stablint.options import Wrong
-from stablint.policy import means
+from stablint.policy import beginnings, means
 from stablint.record import NamedTuple
 from stablint.secrets import exit
 
@@ -29,42 +29,42 @@ class Selection(NamedTuple):
 
 def chosen(known: Iterable[Hazard], wanted: Selection) -> tuple[Hazard, ...]:
     lowest = GRADES.index(wanted.grade)
+    selected, ignored = _meaning(wanted.select), _meaning(wanted.ignore)
+    exactly = frozenset(wanted.select)
+    by_name = exactly.union(wanted.severity)
     return tuple(
         hazard
         if not (wanted.select or wanted.severity or hazard.quiet or hazard.guesses)
         else (weighed(hazard, wanted.severity) if wanted.severity else hazard)._replace(
-            quiet=False, guesses=_named(hazard, wanted)
+            quiet=False, guesses=_is_named(hazard, by_name)
         )
         for hazard in known
-        if (not wanted.select or any(_means(word, hazard) for word in wanted.select))
-        and not any(_means(word, hazard) for word in wanted.ignore)
-        and (not hazard.quiet or _named(hazard, wanted))
-        and (GRADES.index(hazard.grade) >= lowest or any(word in (hazard.code, hazard.id) for word in wanted.select))
+        if (not wanted.select or selected(hazard))
+        and not ignored(hazard)
+        and (not hazard.quiet or _is_named(hazard, by_name))
+        and (GRADES.index(hazard.grade) >= lowest or _is_named(hazard, exactly))
     )
 
 
 def trusted(known: Iterable[Hazard], promote: Iterable[str], demote: Iterable[str]) -> tuple[Hazard, ...]:
     """The rules with what the settings say of their repairs; who is in both lists is demoted."""
-    up, down = tuple(promote), tuple(demote)
+    up, down = _meaning(promote), _meaning(demote)
     return tuple(
-        hazard._replace(trust="demote")
-        if any(_means(word, hazard) for word in down)
-        else hazard._replace(trust="promote")
-        if any(_means(word, hazard) for word in up)
-        else hazard
+        hazard._replace(trust="demote") if down(hazard) else hazard._replace(trust="promote") if up(hazard) else hazard
         for hazard in known
     )
 
 
-def _named(hazard: Hazard, wanted: Selection) -> bool:
+def _is_named(hazard: Hazard, words: frozenset[str]) -> bool:
     """Whether it is asked for by its own name."""
-    return any(word in (hazard.code, hazard.id) for word in (*wanted.select, *wanted.severity))
+    return hazard.code in words or hazard.id in words
 
 
 def weighed(hazard: Hazard, severities: Mapping[str, str]) -> Hazard:
     """The most exact word about a rule counts: its id or code before a beginning of codes."""
     words = sorted(
-        (word for word in severities if _means(word, hazard)), key=lambda word: len(word) if word != hazard.id else 1000
+        (word for word in severities if means(word, hazard.code, hazard.id)),
+        key=lambda word: len(word) if word != hazard.id else 1000,
     )
     return hazard._replace(severity=severities[words[-1]]) if words else hazard
 
@@ -72,8 +72,10 @@ def weighed(hazard: Hazard, severities: Mapping[str, str]) -> Hazard:
 def all_known(words: Iterable[str], known: Iterable[Hazard], where: str = "") -> None:
     """Raises Wrong for a word that means no rule. `where`: the settings that say it."""
     rules = tuple(known)
+    names_of_all = {hazard.id for hazard in rules}
+    begins = {begin for hazard in rules for begin in beginnings(hazard.code)}
     for word in words:
-        if not any(_means(word, hazard) for hazard in rules):
+        if word not in names_of_all and word.upper() not in begins:
             names = [name for hazard in rules for name in (hazard.id, hazard.code)]
             said = exit.quoted(word, names) if where else f"`{word}`"
             raise Wrong(
@@ -95,8 +97,11 @@ def meant(word: str, known: Iterable[Hazard]) -> str:
     )
 
 
-def _means(word: str, hazard: Hazard) -> bool:
-    return means(word, hazard.code, hazard.id)
+def _meaning(words: Iterable[str]) -> Callable[[Hazard], bool]:
+    """Whether any of the words means a rule. A list may say the same a thousand times: each rule is looked for in it, and not the list gone through."""
+    names = frozenset(words)
+    begins = frozenset(word.upper() for word in names)
+    return lambda hazard: hazard.id in names or not begins.isdisjoint(beginnings(hazard.code))
 
 
 def listed(text: str) -> tuple[str, ...]:

@@ -288,6 +288,12 @@ def _stands_for_one(text: str) -> bool:
         return any(word in VOCABULARY or word in VENDORS or word in FILLERS or word in ALWAYS for word in words)
     if all(word in VOCABULARY for word in words):
         return True
+    if text.isalpha() and (rest := text.lower()).startswith(("your", "my")):  # `YOURKEY`, `yourapikey`
+        rest = rest.removeprefix("your").removeprefix("my")
+        if any(
+            rest[:at] in VOCABULARY and (at == len(rest) or rest[at:] in VOCABULARY) for at in range(3, len(rest) + 1)
+        ):
+            return True
     if text.isalpha() and (parts := [word.lower() for word in re.findall(_WORD, text)])[1:]:  # `YourHFToken`
         return all(word in VOCABULARY or word in FILLERS for word in parts)
     others = [word for word in words if word not in FILLERS and word not in VOCABULARY]

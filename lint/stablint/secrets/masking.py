@@ -62,6 +62,11 @@ def known(text: str, language: str = LINE) -> frozenset[str]:
     return frozenset(line for start, end in _cached(text, language).told for line in lines_of(text[start:end]))
 
 
+def generated_in(text: str) -> frozenset[str]:
+    """What looks generated in a text of which nobody knows what language it is, as a line of a log."""
+    return frozenset(text[start:end] for start, end in generated(text))
+
+
 _NAMED = re.compile(r"-{0,2}([^\W\d][\w.-]{0,80}?)(?:={1,2}|:)(.+)", re.DOTALL)
 
 
