@@ -44,7 +44,7 @@ def recognise(document: Document, split_launch: SplitLaunch) -> int:
 def _is_training(launcher: Command, script: Command | None) -> bool:
     target = script or launcher
     keys = {spelled(entry.key) for entry in target.flags.entries}
-    if launcher.words[:1] in _SAY or not programs.trains(target) or _asks_for_help(target):
+    if launcher.words[:1] in _SAY or not programs.trains(target) or _only_prints(target):
         return False
     known = _known_flags(target)
     return (
@@ -59,9 +59,22 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
     )
 
 
-def _asks_for_help(target: Command) -> bool:
-    """`--help`: argparse prints it and ends, whatever else stands there."""
-    return any(entry.key.lstrip("-") in ("help", "h") and _is_bare(entry.value) for entry in target.flags.entries)
+# With them argparse, jsonargparse (litgpt, Lightning) and Hydra print something and end, whatever else stands there.
+_PRINTS = frozenset({"help", "h", "version", "print_config", "hydra_help"})
+_PRINTS_WITH = {
+    "cfg": ("job", "hydra", "all"),
+    "info": ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath"),
+}
+
+
+def _only_prints(target: Command) -> bool:
+    """Whether the command tells of itself and starts nothing: `--help`, `--print_config`, `--cfg job`."""
+    return any(
+        (key in _PRINTS and _is_bare(entry.value))
+        or (isinstance(entry.value, Scalar) and entry.value.value in _PRINTS_WITH.get(key, ()))
+        for entry in target.flags.entries
+        for key in (entry.key.lstrip("-").replace("-", "_"),)
+    )
 
 
 def _is_bare(node: Node) -> bool:
