@@ -378,7 +378,7 @@ PLACEHOLDERS = words("""
     TO_BE_FILLED YOUR_TOKEN your-sdk-token <token> <your_token_here> xxx xxxxxxxx XXXX-XXXX hf_xxxxxxxxxxxxxxxx sk-... *** ${HF_TOKEN}
     $HF_TOKEN {{token}} {token} %HF_TOKEN% None null true false os.environ["HF_TOKEN"] os.getenv("HF_TOKEN") WANDB_API_KEY HF_TOKEN
     my_api_key YOUR-API-KEY-HERE changeme replace_me [PAD] /run/secrets/token ~/.cache/token ./token.txt $(cat_token) hf_token - ...
-    placeholder read_token something whatever ollama lm-studio token-abc123 token-abc YourHFToken YOURKEY YOURAPIKEY mytoken yoursecretkey
+    placeholder read_token something whatever ollama lm-studio token-abc123 token-abc YourHFToken YOURKEY YOURAPIKEY yoursecretkey
 """)
 
 

@@ -258,11 +258,7 @@ def _takes_apart(text: str, name: str) -> bool:
         return True
     for call in islice(re.finditer(rf"(?<![.\w])([a-z_]\w{{0,80}})\(\s*{file}", text), _MOST_CALLS):
         function = call[1]
-        if function not in _PLAIN_CALLS and re.search(
-            rf"\bdef {function}\(|^[ \t]*from[ \t]+(?!{_KNOWN})[\w.]+[ \t]+import\b[^\n]*\b{function}\b",
-            text,
-            re.MULTILINE,
-        ):
+        if function not in _PLAIN_CALLS and re.search(rf"\bdef {function}\(|{_imported(function)}", text, re.MULTILINE):
             return True
     loads = r"(?:[\w.]+\(\s*){0,3}(?:json|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\("
     if re.search(rf"\{{\s*\*\*\s*{loads}[^\n]{{0,80}}{file}", text):
@@ -285,6 +281,11 @@ _KNOWN = (
     r"(?:json|yaml|toml|tomllib|hjson|omegaconf|shutil|os|pathlib|transformers|trl|peft|accelerate|deepspeed|torch|datasets|llamafactory|swift|axolotl"
     r"|unsloth|lightning|pytorch_lightning)\b"
 )
+
+
+def _imported(function: str) -> str:
+    """The line that imports a function from a module which may do anything with what it is given."""
+    return rf"^[ \t]*from[ \t]+(?!{_KNOWN})[\w.]+[ \t]+import\b[^\n]*\b{function}\b"
 
 
 def _editors(root: str, files: Files) -> Iterable[tuple[str, bool]]:
@@ -364,10 +365,9 @@ def _edits(text: str, names: list[str], attributes: bool) -> bool:
 def _given_away(text: str, known: frozenset[str]) -> bool:
     """Whether a loaded dict is given to a function of another module, and used again behind it: the function may have changed it."""
     loaded = {name for one in _LOADED.findall(text) for name in one if name in known}
-    return bool(loaded) and any(
-        one[2] in loaded
-        and re.search(rf"\b{one[2]}\b", text[one.end() :]) is not None
-        and re.search(rf"^[ \t]*from[ \t]+(?!{_KNOWN})[\w.]+[ \t]+import\b[^\n]*\b{one[1]}\b", text, re.MULTILINE)
-        is not None
-        for one in islice(_GIVEN.finditer(text), _MOST_CALLS)
+    given = (one for one in _GIVEN.finditer(text) if one[2] in loaded) if loaded else iter(())
+    return any(
+        re.search(rf"\b{one[2]}\b", text[one.end() :]) is not None
+        and re.search(_imported(one[1]), text, re.MULTILINE) is not None
+        for one in islice(given, _MOST_CALLS)
     )

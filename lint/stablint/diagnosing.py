@@ -126,8 +126,7 @@ def _one(log: str, files: list[str], options: Options, known: Known, pictured: b
 
 def of_reading(log: str, reading: Reading, files: list[str], options: Options, known: Known) -> Diagnosis:
     """What was read of a log, beside the settings."""
-    for line in _quoted(reading):
-        exit.learn(generated_in(line))
+    exit.learn(generated_in("\n".join(_quoted(reading))))
     rules = wanted(reading, known)
     stated = _with_stated(options, reading)
     found = _inspected(log, files, reading, stated, rules) if rules or files else None

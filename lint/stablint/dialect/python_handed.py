@@ -188,12 +188,9 @@ def _made_by(document: Document, module: Module, trainer: Call) -> Iterator[Stat
 def _reference(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """`reference_is_model`: one object is trained and held against; a copy is another one."""
     model, reference = _model(trainer), trainer.arguments.get("ref_model")
-    if (
-        isinstance(reference, Call)
-        and isinstance(model, Call)
-        and is_call(model, reference)
-        and model.instance == reference.instance
-    ):
+    if not isinstance(model, Call) or not isinstance(reference, Call):
+        return
+    if (model.start, model.instance) == (reference.start, reference.instance):
         yield _called(document, "reference_is_model", True, reference)
 
 

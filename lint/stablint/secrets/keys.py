@@ -288,8 +288,8 @@ def _stands_for_one(text: str) -> bool:
         return any(word in VOCABULARY or word in VENDORS or word in FILLERS or word in ALWAYS for word in words)
     if all(word in VOCABULARY for word in words):
         return True
-    if text.isalpha() and (rest := text.lower()).startswith(("your", "my")):  # `YOURKEY`, `yourapikey`
-        rest = rest.removeprefix("your").removeprefix("my")
+    if text.isalpha() and text.lower().startswith("your"):  # `YOURKEY`, `yourapikey`; `mysecret` is what people do take
+        rest = text.lower()[len("your") :]
         if any(
             rest[:at] in VOCABULARY and (at == len(rest) or rest[at:] in VOCABULARY) for at in range(3, len(rest) + 1)
         ):

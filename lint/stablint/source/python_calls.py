@@ -296,7 +296,7 @@ class Calls(Constants):
     def _given(self, node: ast.Call, name: str, scope: Scope) -> Node | None:
         """What a call comes to, where that is known: `float("1e-4")`, a copy, a path that is joined, a function of the file."""
         if name in _PASSES_ON and len(node.args) == 1:
-            return _another(self.value(node.args[0], scope), self.places.start(node), 0, self.places.end(node))
+            return _another(self.value(node.args[0], scope), self.places.start(node), 0, len(self.source))
         if name in _REPLACES and len(node.args) == 1:
             return self._replaced(node, scope)
         if name == "os.path.join" and node.args and not node.keywords:
@@ -384,8 +384,8 @@ _KNOWN_MODULES = LIBRARIES | frozenset(
 
 
 def _another(value: Node, instance: int, first: int, last: int) -> Node:
-    """The objects that calls between these places make, as those of this instance."""
-    if isinstance(value, Call) and first <= value.start < last:
+    """The objects that calls between these places make, or that come through one there, as those of this instance."""
+    if isinstance(value, Call) and first <= (value.start if value.instance < 0 else value.instance) < last:
         return value._replace(instance=instance)
     if isinstance(value, Sequence):
         return value._replace(items=tuple(_another(item, instance, first, last) for item in value.items))
