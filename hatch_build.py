@@ -18,7 +18,7 @@ class KnowledgeHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         root = Path(self.root)
         sys.path.insert(0, str(root / "lint"))
-        from stablint.compile import compile_all
+        from stablint.compiling.compile import compile_all
 
         self._folder = tempfile.TemporaryDirectory(prefix="stablint-compiled-")
         compiled = str(Path(self._folder.name, "_compiled"))

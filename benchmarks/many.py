@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from stablint import knowledge
+from stablint.base import knowledge
 from stablint.integrate.texts import asked_of, columns
 
 GPU = "A100-80GB x8"

@@ -18,12 +18,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from stablint.discover import NoSuchPath
-from stablint.inspect import inspect
-from stablint.migrating import migrate, migrations
-from stablint.options import Wrong, options
+from stablint.commands.migrate import migrate, migrations
+from stablint.config.options import Wrong, options
+from stablint.engine.inspect import inspect
+from stablint.files.discover import NoSuchPath
 from stablint.run.fact import Explicit, is_unknown
-from stablint.run.fields import field
+from stablint.run.releases.fields import field
 from stablint.run.world import Run
 from tests.differential.judge import Judge, NoOracle
 
@@ -94,7 +94,7 @@ def _files(folders: list[Path]) -> Iterator[Path]:
 
 def _changes_again(path: str, new: Any, texts: Any) -> bool:
     """Whether the text that came out of a first pass would be changed by a second."""
-    from stablint.fix.apply import repair
+    from stablint.engine.repair import repair
 
     again = repair([path], new, unsafe=True, base=os.getcwd(), known=tuple(migrations()), texts=texts)
     return any(texts.get(name) != text for name, text in again.texts.items())

@@ -12,8 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from stablint import knowledge
 from stablint.audit.mutants import dies, looks, mutants
+from stablint.base import knowledge
 from stablint.hazard import model
 
 WANTED = 0.98

@@ -23,9 +23,9 @@ from pathlib import Path
 import yaml
 
 from stablint import cli
-from stablint.cli import FORMATS
+from stablint.commands.server import run_server
+from stablint.config.spec import FORMATS
 from stablint.server import protocol  # noqa: F401  (loaded before the children begin)
-from stablint.server.command import run_server
 
 SECRETS = {
     "first": {"word": "jambalaya", "phrase": "velvet-orchid-kestrel", "made": "q7Lw2Zt9Xk4Rv8Nb3Hs6Yd1P"},

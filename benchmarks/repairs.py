@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from stablint import knowledge
-from stablint.house import legal, write
+from stablint.base import knowledge
+from stablint.engine.examples import legal, write
 from tests.differential.arguments import SUBJECTS, Subject, arguments
 from tests.differential.judge import Judge, NoOracle, as_files
 from tests.differential.repaired import HARMED, Made, judged, repaired

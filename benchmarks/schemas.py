@@ -26,9 +26,9 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lint"))
 
-from stablint.keyschema import schema
-from stablint.options import Wrong, options
-from stablint.run.pep440 import release_key
+from stablint.commands.schema import schema
+from stablint.config.options import Wrong, options
+from stablint.run.releases.pep440 import release_key
 
 DATES = Path(__file__).resolve().parent.parent / "knowledge" / "releases" / "dates.yaml"
 FORMS = {"deepspeed": "deepspeed", "accelerate": "accelerate", "fsdp": "fsdp", "peft-adapter": "peft", "hf-args": "training-arguments",

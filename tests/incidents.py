@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from stablint.house import look, told, write
+from stablint.engine.examples import example_options, look, write
 from stablint.report.model import Diagnostic
 
 CASES = Path(__file__).parent / "cases" / "incidents"
@@ -79,9 +79,9 @@ def judge(incident: Incident, folder: Path) -> Verdict:
 
 def _clears(incident: Incident, rules: set[str], folder: Path) -> bool:
     """Whether the repairs leave none of these findings, and no error that was not there before."""
-    from stablint.fix.apply import repair
+    from stablint.engine.repair import repair
 
     write(incident.files, str(folder))
-    done = repair([str(folder)], told(incident.options), unsafe=True, base=str(folder), named=rules)
+    done = repair([str(folder)], example_options(incident.options), unsafe=True, base=str(folder), named=rules)
     left = {d.rule for d in done.inspection.report.diagnostics if d.severity in _LOUD}
     return bool(done.texts) and not left & rules

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from stablint.config.options import options
+from stablint.engine.inspect import Inspection, inspect
 from stablint.hazard.checked import Checked
-from stablint.inspect import Inspection, inspect
-from stablint.options import options
 from stablint.run.world import Run, World
 
 Files = dict[str, str]

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 import stablint
-from stablint.target.gpu import parse_gpu
+from stablint.hardware.gpu import parse_gpu
 
 
 class Strategy(str, Enum):

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stablint import repairing
 from stablint.cli import main
+from stablint.commands import repairs as repairing
 from stablint.fix import exchange
 from tests.fitting.test_fit import LLAMAFACTORY
 from tests.runs import written

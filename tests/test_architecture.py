@@ -1,4 +1,4 @@
-"""Imports point one way: source ← dialect, run, target ← hazard ← fix ← report and the doors (DESIGN §1)."""
+"""Imports point one way: syntax ← run, frameworks ← hazard ← fix ← engine ← the doors."""
 
 from __future__ import annotations
 
@@ -12,109 +12,42 @@ from tests.grouped import by, each
 PACKAGE = Path(__file__).parents[1] / "lint" / "stablint"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
-# What the modules of a room may import of stablint, besides their own room. `knowledge` is the compiled data. `source.tree`, `run.fact` and
-# `report.model` are vocabularies: tuples without behaviour; `record` is what they are made of, `pattern` a
-# re.compile that waits, `typed` what annotations are written with.
-ALLOWED = {
-    "record": set(),
-    "pattern": set(),
-    "typed": set(),
-    "secrets": {"knowledge"},  # the words of the libraries
-    "source": {"knowledge"},  # the words that start a training run
-    "knowledge": {"compile"},
-    "language": {"knowledge"},
+# What the modules of a room may import of stablint besides `base` and their own room, from the bottom up: a room never imports one that stands
+# below it in this list. A name with a dot is the one module of a room that may be. `syntax.tree`, `run.fact` and `report.model` are vocabularies.
+ALLOWED: dict[str, set[str]] = {
+    "base": set(),
+    "secrets": set(),
+    "syntax": set(),
     "memory": set(),
-    "run": {"source", "target", "memory", "knowledge"},
-    "target": {"source", "run", "knowledge"},
-    "dialect": {"source", "run", "knowledge", "secrets"},
-    "discover": {"language", "source"},
-    "pins": {"run"},
-    "locks": {"run", "pins"},
-    "faults": {"source.tree", "secrets"},
-    "assemble": {"source", "faults", "discover", "dialect", "run", "target", "locks", "pins", "policy", "knowledge"},
-    "hazard": {"source.tree", "source.limits", "run", "target", "knowledge", "language", "secrets"},
-    "fix": {
-        "source",
-        "faults",
-        "discover",
-        "dialect",
-        "run",
-        "assemble",
-        "hazard",
-        "inspect",
-        "report.model",
-        "target.gpu",
-        "knowledge",
-        "language",
-    },
-    "report": {"source.tree", "run.fact", "stablint", "secrets", "language"},
-    "rooted": {"discover", "source", "report"},
-    "grouping": {"source", "faults", "run", "hazard", "fix", "report", "secrets", "language"},
-    "referrers": {"discover"},
-    "repository": {"discover", "assemble", "run"},
-    "computed": set(),
-    "readers": {"computed", "referrers", "repository", "assemble", "dialect", "run", "source"},
-    "changers": {"referrers", "repository", "assemble", "source"},
-    "importers": {"discover", "referrers", "repository", "assemble", "run", "source"},
-    "worth": {"discover", "source.tree"},
-    # Accepted findings: in comments, in settings, in a baseline.
-    "policy": {"source", "hazard.model", "target.gpu"},
-    "rulebook": {"policy", "hazard.model", "run"},
-    "comments": {"source"},
-    "directives": {"source", "comments", "report"},
-    "baseline": {"report", "secrets"},
-    "unused": {"language", "source", "directives", "policy", "hazard", "report"},
-    "suppress": {"source", "comments", "directives", "policy", "baseline", "unused", "hazard", "report"},
-    "judging": {"source", "faults", "assemble", "hazard", "run", "rulebook"},
-    "dividing": {
-        "discover",
-        "assemble",
-        "faults",
-        "hazard",
-        "report.model",
-        "secrets",
-        "source.limits",
-        "grouping",
-        "inspect",
-    },
-    "inspect": {
-        "faults",
-        "judging",
-        "dividing",
-        "source",
-        "discover",
-        "referrers",
-        "readers",
-        "changers",
-        "importers",
-        "worth",
-        "dialect",
-        "run",
-        "assemble",
-        "hazard",
-        "grouping",
-        "report",
-        "policy",
-        "suppress",
-        "secrets",
-    },
-    "stablint": {"api"},
-    # Authors' side: never on the path of a check.
     "schema": set(),
-    "fitting": {"source.tree", "language", "run", "memory", "fix", "report", "knowledge"},
-    "proposing": {"language", "fitting", "memory", "run", "target", "inspect", "knowledge"},
-    "advising": {"source", "language", "run", "fitting", "fix", "hazard", "report", "knowledge"},
-    "log": {"knowledge", "language", "source", "run", "hazard", "fitting", "report", "inspect"},
-    "compile": {"compiling", "report", "secrets"},
-    "compiling": {"schema", "source", "dialect", "run", "target", "hazard"},
-}
-# The command line, the library and its live objects: they import what they need, and nothing imports them.
-DOORS = {
-    "cli", "arguments", "commands", "checking", "showing", "in_words", "options", "launching", "comparing", "migrating", "forecasting", "diagnosing",
-    "counselling", "creating", "keyschema", "completion", "configured", "log_repairing", "watching", "server",
-    "doctoring", "outputs", "project", "selection",
-    "accepting", "repairing", "settings", "conform", "house", "initialise", "audit", "api", "integrate", "__main__", "starting", "trust",
+    "hardware": {"syntax.tree"},
+    "models": set(),
+    "files": {"secrets", "syntax"},
+    "run": {"syntax.tree", "memory"},
+    "pins": {"run"},
+    "frameworks": {"secrets", "syntax", "run"},
+    "hazard": {"secrets", "syntax.tree", "syntax.limits", "run"},
+    "policy": {"syntax.tree", "files.globs", "hardware", "run", "hazard.model"},
+    "assemble": {"syntax", "files", "hardware", "models", "run", "pins", "frameworks", "policy"},
+    "report": {"secrets", "syntax.tree", "run.fact", "stablint"},
+    "fix": {"syntax", "files", "hardware.gpu", "run", "frameworks", "hazard", "report.model"},
+    "suppressions": {"secrets", "syntax", "files.globs", "hazard.model", "policy", "report"},
+    "repository": {"syntax", "files", "run", "frameworks", "assemble"},
+    "compiling": {"secrets", "syntax", "hardware", "models", "run", "schema", "hazard", "report.progress"},
+    "config": {
+        "secrets", "syntax", "files", "hardware", "run", "frameworks", "hazard", "policy", "assemble.asked", "report.plain", "suppressions", "compiling",
+    },
+    "engine": {"secrets", "syntax", "files", "run", "frameworks", "hazard", "policy", "assemble", "report", "fix", "suppressions", "repository", "config"},
+    "fitting": {"syntax.tree", "memory", "run", "report", "fix"},
+    "proposing": {"hardware", "memory", "run", "engine", "fitting"},
+    "advising": {"syntax", "run", "hazard", "report", "fix", "fitting"},
+    "log": {"syntax", "run", "hazard", "report", "engine", "fitting"},
 }  # fmt: skip
+# Where a check comes in, and what only authors of knowledge use: they import what they need, and nothing else imports them.
+DOORS = {"stablint", "cli", "starting", "__main__", "api", "commands", "integrate", "server", "audit"}
+# Imports inside functions that lead back: a checkout compiles its knowledge, the script's first module starts the command line, and the guard asks
+# the library which settings bring a symptom about.
+BACK = {("base", "compiling"), ("cli", "starting"), ("starting", "cli"), ("integrate", "api"), ("stablint", "api")}
 
 
 def room(module: str) -> str:
@@ -158,26 +91,35 @@ def test_imports_point_one_way(path):
         return
     assert here in ALLOWED, f"{here} is a new room: say in ALLOWED what it may import"
     for other in imported(path):
-        allowed = (
-            room(other) in {here, "record", "pattern", "typed"} | ALLOWED[here]
-            or other.removeprefix("stablint.") in ALLOWED[here]
-        )
-        assert allowed, f"{name_of(path)} imports {other}"
+        allowed = room(other) in {here, "base"} | ALLOWED[here] or other.removeprefix("stablint.") in ALLOWED[here]
+        assert allowed or (here, room(other)) in BACK, f"{name_of(path)} imports {other}"
+
+
+def test_no_room_may_import_one_above_it():
+    order = ["stablint", *ALLOWED]
+    for place, (here, others) in enumerate(ALLOWED.items(), 1):
+        assert not {one.partition(".")[0] for one in others} - set(order[:place]), here
+
+
+def test_the_doors_import_each_other_one_way():
+    """`integrate` and `audit` are asked by the commands and the library, these by the command line."""
+    order = ["integrate", "audit", "server", "commands", "api", "stablint", "cli", "starting", "__main__"]
+    for path in MODULES:
+        here = room(name_of(path))
+        for other in map(room, imported(path)) if here in DOORS else ():
+            if other in DOORS and other != here and (here, other) not in BACK:
+                before = order.index(other) < order.index(here) or other == "stablint"
+                assert before, f"{name_of(path)} imports {other}"
 
 
 @each(ROOMS)
 def test_nothing_imports_the_doors(path):
-    if room(name_of(path)) not in DOORS | {"stablint"}:
-        assert not {room(other) for other in imported(path)} & DOORS
+    here = room(name_of(path))
+    if here not in DOORS:
+        assert not {room(other) for other in imported(path)} & (DOORS - {"stablint"}), here
 
 
-AUTHORS = {
-    "compile",
-    "compiling",
-    "audit",
-    "knowledge",
-    "initialise",
-}  # knowledge, and a settings file of stablint's own words
+AUTHORS = {"compiling", "audit"}
 WRITES = {"print", "print_exc", "print_exception", "print_stack", "warn", "breakpoint"}
 
 
@@ -208,9 +150,10 @@ def test_words_leave_by_one_exit(path):
 
 FILES_WRITTEN_BY = {
     "stablint.secrets.exit": "reports and baselines",
-    "stablint.creating": "the files of a new configuration, and those of its candidates in a folder for the time being",
-    "stablint.house": "the files of an example, in a folder for the time being",
-    "stablint.source.text": "the user's own files, repaired",
+    "stablint.commands.new": "the files of a new configuration, and those of its candidates in a folder for the time being",
+    "stablint.commands.init": "a settings file of stablint's own words",
+    "stablint.engine.examples": "the files of an example, in a folder for the time being",
+    "stablint.syntax.text": "the user's own files, repaired",
 }
 
 

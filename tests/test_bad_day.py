@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stablint.cli import FOUND, WRONG, main
+from stablint.cli import main
+from stablint.config.spec import FOUND, WRONG
 from stablint.fix.exchange import closed
 from stablint.fix.patch import _name
 

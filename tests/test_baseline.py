@@ -8,10 +8,10 @@ import traceback
 
 import pytest
 
-from stablint import baseline
 from stablint.cli import main
-from stablint.inspect import inspect
-from stablint.options import options
+from stablint.config.options import options
+from stablint.engine.inspect import inspect
+from stablint.suppressions import baseline
 
 BAD = "output_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n"
 

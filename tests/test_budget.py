@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from stablint import knowledge
+from stablint.base import knowledge
 from stablint.cli import main
-from stablint.source import limits
+from stablint.syntax import limits
 from tests.attack_files import CLASSES
 from tests.runs import inspected
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from stablint import cli, language
+from stablint import cli
+from stablint.base import language
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = {

@@ -11,8 +11,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from stablint import outputs
 from stablint.cli import main
+from stablint.commands import outputs
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "schemas" / "report.schema.json").read_text(encoding="utf-8"))
 CLEAN = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\n"

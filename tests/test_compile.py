@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from stablint import knowledge
-from stablint.compile import compile_all
+from stablint.base import knowledge
+from stablint.compiling.compile import compile_all
 
 HERE = Path(knowledge.SOURCES)
 
@@ -202,7 +202,7 @@ def test_a_wheel_holds_only_what_a_check_reads(sources, target):
 
 
 def test_processes_that_compile_at_once_find_the_work_of_the_first(sources, target):
-    program = f"from stablint.compile import compile_all; compile_all({str(sources)!r}, {str(target)!r})"
+    program = f"from stablint.compiling.compile import compile_all; compile_all({str(sources)!r}, {str(target)!r})"
     many = [subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE) for _ in range(3)]
     said = [one.communicate()[1].decode() for one in many]
     assert [(one.returncode, text) for one, text in zip(many, said, strict=True)] == [(0, "")] * 3

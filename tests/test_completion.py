@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from stablint.cli import COMMANDS, main
+from stablint.cli import main
+from stablint.config.spec import COMMANDS
 
 # What is typed, and what is offered among others.
 TYPED = {

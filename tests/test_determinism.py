@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import stablint
-from stablint import knowledge
+from stablint.base import knowledge
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = 12

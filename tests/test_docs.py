@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 import stablint
-from stablint import discover, settings, trust
-from stablint.cli import COMMANDS, main
-from stablint.conform import faults
-from stablint.directives import directives
+from stablint.cli import main
+from stablint.config import settings, trust
+from stablint.config.schema_check import faults
+from stablint.config.spec import COMMANDS
+from stablint.files import discover
 from stablint.schema import Settings
+from stablint.suppressions.directives import directives
 
 ROOT = Path(__file__).parents[1]
 SETTINGS, LIBRARY = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("settings.md", "library.md"))

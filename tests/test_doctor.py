@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from stablint import doctoring
 from stablint.cli import main
-from tests.target import answers
-from tests.target.test_live import A100, HANGS, MIXED, machine_that
+from stablint.commands import doctor as doctoring
+from tests.hardware import answers
+from tests.hardware.test_live import A100, HANGS, MIXED, machine_that
 
 
 def doctor(monkeypatch, capsys, machine, *words: str) -> str:

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from stablint import faults
 from stablint.assemble.files import Files
 from stablint.cli import main
-from stablint.inspect import inspect
-from stablint.options import options
-from stablint.source.tree import Text
+from stablint.config.options import options
+from stablint.engine.inspect import inspect
+from stablint.files import faults
+from stablint.syntax.tree import Text
 from tests.runs import written
 from tests.sampling import sampled
 
@@ -52,16 +52,16 @@ def is_bad(argument: Any) -> bool:
 
 # Where each stage begins, by the module that calls it: what is replaced by something that raises on one file.
 STAGES = {
-    "reading": "stablint.discover.read",
-    "making out the settings": "stablint.dialect.registry.lower",
+    "reading": "stablint.files.discover.read",
+    "making out the settings": "stablint.frameworks.registry.lower",
     "gathering": "stablint.assemble.runs.seeds_of",
     "joining": "stablint.assemble.runs.join",
     "settling": "stablint.assemble.runs._runs",
-    "judging": "stablint.judging.check stablint.judging._sifted",  # one run by itself, and several
-    "looking for readers": "stablint.readers._keys",
-    "grouping findings": "stablint.grouping._key",
-    "wording a finding": "stablint.grouping._diagnostic",
-    "repairing a finding": "stablint.grouping._fix",
+    "judging": "stablint.engine.judging.check stablint.engine.judging._sifted",  # one run by itself, and several
+    "looking for readers": "stablint.repository.readers._keys",
+    "grouping findings": "stablint.engine.diagnostics._key",
+    "wording a finding": "stablint.engine.diagnostics._diagnostic",
+    "repairing a finding": "stablint.engine.diagnostics._fix",
 }  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def test_every_format_and_every_way_stays_whole(
 def test_a_format_that_raises_on_one_finding(
     kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from stablint import outputs
+    from stablint.commands import outputs
 
     original = outputs._render
 
@@ -153,7 +153,7 @@ def test_a_format_that_raises_on_one_finding(
 def test_a_confirmer_that_raises_on_one_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from stablint.fix import apply
+    from stablint.engine import repair as apply
 
     monkeypatch.setattr(apply, "objection", failing(apply.objection, TypeError("unhashable")))
     assert main(["check", ".", "--isolated", "--fix", "--unsafe-fixes"]) == 2
@@ -198,7 +198,7 @@ def test_a_secret_in_an_exception_is_masked(
 def test_a_fault_outside_of_all_files_is_one_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("stablint.checking.inspect", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("stablint.commands.check.inspect", lambda *a, **k: 1 / 0)
     assert main(["check", "."]) == 2
     output = capsys.readouterr().err
     assert output.count("\n") == 1 and "ZeroDivisionError" in output and "report" in output and "--debug" in output
@@ -283,7 +283,7 @@ def test_the_causes_are_told_apart(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A file that is there and kept back was asked for and not checked: 2, as for a fault. A name without a file behind it is told."""
-    from stablint.source import text
+    from stablint.syntax import text
 
     original = text.bytes_of
 

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stablint import house, knowledge
+from stablint.base import knowledge
 from stablint.compiling.hazards import CONSTRUCTED, LOOPS, PHASES, condition, trainer_of
-from stablint.fix.apply import repair
+from stablint.engine import examples
+from stablint.engine.examples import example_options, false_alarms, legal, write
+from stablint.engine.repair import repair
 from stablint.hazard import model
-from stablint.house import false_alarms, legal, told, write
 from tests.grouped import by, each
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
@@ -46,7 +47,7 @@ all_hazards = each(by(lambda hazard: hazard.severity, lambda hazard: hazard.id, 
 def look(
     files: dict[str, str], folder: Path, given: dict[str, Any] | None, hazards: tuple[model.Hazard, ...] | None = None
 ) -> list[Any]:
-    return house.look(files, str(folder), given, hazards)
+    return examples.look(files, str(folder), given, hazards)
 
 
 @each_case
@@ -61,7 +62,11 @@ def test_the_bad_text_is_found_and_draws_nothing_else(case: Case, tmp_path: Path
 def test_the_fix_gives_the_fixed_text(case: Case, tmp_path: Path) -> None:
     write(case.example["files"], str(tmp_path))
     done = repair(
-        [str(tmp_path)], told(case.example.get("options")), unsafe=True, base=str(tmp_path), known=(case.hazard,)
+        [str(tmp_path)],
+        example_options(case.example.get("options")),
+        unsafe=True,
+        base=str(tmp_path),
+        known=(case.hazard,),
     )
     assert not done.refused
     after = case.example["files"] | {

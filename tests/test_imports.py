@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from stablint import knowledge
+from stablint.base import knowledge
 
 HEAVY = (
     "dataclasses", "importlib.metadata", "importlib.resources", "inspect", "jsonschema", "packaging", "pydantic",
-    "rich", "ruamel", "ruamel.yaml", "stablint.schema", "stablint.compile", "stablint.forecasting", "stablint.fitting", "stablint.memory.predict",
-    "stablint.creating", "stablint.proposing", "stablint.dividing", "tomllib", "tomli", "torch", "typing", "typing_extensions", "difflib", "unittest",
+    "rich", "ruamel", "ruamel.yaml", "tomllib", "tomli", "torch", "typing", "typing_extensions", "difflib", "unittest",
+    "stablint.schema", "stablint.compiling.compile", "stablint.commands.fit", "stablint.commands.new",
+    "stablint.engine.processes", "stablint.fitting", "stablint.memory.predict", "stablint.proposing",
 )  # fmt: skip
 
 PROGRAM = """

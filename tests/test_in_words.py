@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from stablint.commands.run_summary import in_words
 from stablint.hazard.checked import Checked
-from stablint.in_words import in_words
 from tests.runs import Files, inspected, rules, runs
 
 _RUN = "--model_name_or_path meta-llama/Llama-2-7b-hf --output_dir o --bf16 True --num_train_epochs 2 --per_device_train_batch_size 4"

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from stablint import settings
 from stablint.cli import main
+from stablint.config import settings
 from stablint.schema import Settings
 
 TRAIN = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\n"

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from stablint import dividing, inspect, knowledge
 from stablint.assemble.asked import Options
+from stablint.base import knowledge
 from stablint.cli import main
+from stablint.engine import inspect
+from stablint.engine import processes as dividing
 from stablint.hazard import condition
-from stablint.source.limits import SEARCHED
+from stablint.syntax.limits import SEARCHED
 from tests.sampling import sampled
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forks")
@@ -186,7 +188,7 @@ def test_descriptors_and_children_are_given_back(fleet, monkeypatch):
 
 SLOW = """
 import signal, sys, time
-from stablint import inspect
+from stablint.engine import inspect
 from stablint.starting import script
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what was started in the background
 inspected = inspect.inspected

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 
 from stablint.cli import main
-from stablint.keyschema import FORMS, schema
-from stablint.options import Wrong, options
+from stablint.commands.schema import FORMS, schema
+from stablint.config.options import Wrong, options
 
 
 def refused(name: str, document: dict[str, Any], *releases: str) -> list[str]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from stablint import knowledge
-from stablint.compile import rows as written
+from stablint.base import knowledge
+from stablint.base.knowledge import Rows
+from stablint.compiling.compile import rows as written
 from stablint.hazard import model
-from stablint.knowledge import Rows
 
 TABLE: dict[str, Any] = {"a": [1], "b/c.d": {"x": "two\nlines\tand a tab"}, "é": "ü", "e": False}
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from stablint import cli, knowledge, language
+from stablint import cli
+from stablint.base import knowledge, language
+from stablint.config import spec
 from stablint.report.words import columns, first_sentences, wrapped
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
@@ -101,7 +103,7 @@ def test_lang_stands_before_the_command_as_well(run):
     assert run("--lang=zh", "train.yaml")[1] == run("train.yaml", "--lang=zh")[1]
 
 
-@pytest.mark.parametrize("command", cli.COMMANDS)
+@pytest.mark.parametrize("command", spec.COMMANDS)
 def test_help_in_chinese(run, capsys, command):
     with pytest.raises(SystemExit):
         cli.main([command, "--lang", "zh", "--help"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stablint.cli import main
-from stablint.source import notebook_large
+from stablint.syntax.notebook import large as notebook_large
 from tests.notebooks import notebook
 from tests.runs import inspected, rules, runs, written
 

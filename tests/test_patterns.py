@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from stablint.base.pattern import _Late
 from stablint.hazard.model import load
-from stablint.pattern import _Late
 from stablint.secrets.patterns import Pattern
-from stablint.source.limits import MATCHED
+from stablint.syntax.limits import MATCHED
 from tests.built_patterns import METHODS, OURS, Made, built
 from tests.pace import cost
 from tests.sampling import is_sampled

@@ -71,8 +71,8 @@ def test_dataclasses_of_the_repository_own_the_keys_that_they_declare(tmp_path, 
 def test_the_program_is_found_when_its_file_alone_is_checked(tmp_path):
     files = {"recipes/sft.yaml": OWN_KEYS, ".git/HEAD": "", "own/arguments.py": DATACLASSES}
     inspected(tmp_path, files)
-    from stablint.inspect import inspect
-    from stablint.options import options
+    from stablint.config.options import options
+    from stablint.engine.inspect import inspect
 
     alone = inspect([str(tmp_path / "recipes" / "sft.yaml")], options(), base=str(tmp_path))
     assert not rules(alone, "error")

@@ -8,7 +8,7 @@ import typing
 
 import pytest
 
-from stablint.record import NamedTuple
+from stablint.base.record import NamedTuple
 
 
 class Ours(NamedTuple):

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from stablint.assemble.asked import Options
-from stablint.inspect import inspect
-from stablint.referrers import referrers
+from stablint.engine.inspect import inspect
+from stablint.repository.referrers import referrers
 
 ZERO = '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, "train_micro_batch_size_per_gpu": 4}\n'
 TRAIN = (

@@ -11,7 +11,7 @@ import yaml
 from packaging.version import Version
 
 from stablint.compiling.releases import compile_releases
-from stablint.run.releases import taken_for
+from stablint.run.releases.allowed import taken_for
 
 KNOWLEDGE = Path(__file__).parent.parent / "knowledge"
 FILES = sorted((KNOWLEDGE / "releases").glob("*.json"))

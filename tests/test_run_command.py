@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from stablint.launching import as_text
+from stablint.commands.run import as_text
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and exec of POSIX")
 GOOD = "model_name_or_path: facebook/opt-1.3b\noutput_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 2\nbf16: true\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from stablint.settings import NAMES
+from stablint.config.settings import NAMES
 
 if sys.version_info >= (3, 11):
     import tomllib

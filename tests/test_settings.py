@@ -10,11 +10,13 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
-from stablint import check, locks, settings, trust
+from stablint import check
 from stablint.cli import main
-from stablint.conform import faults
+from stablint.config import settings, trust
+from stablint.config.schema_check import faults
+from stablint.files.globs import matches
+from stablint.pins import locks
 from stablint.schema import Settings
-from stablint.source.globs import matches
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "schemas" / "settings.schema.json").read_text(encoding="utf-8"))
 BAD = "output_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n"
@@ -398,7 +400,7 @@ def test_a_repository_does_not_trust_itself(here, beside, monkeypatch):
 
 def test_the_library_is_warned_and_asks_for_nothing(here, beside, monkeypatch):
     put(here, stablint__toml='[[target]]\ngpu = "auto"\n')
-    monkeypatch.setattr("stablint.target.live.machine", lambda **_: pytest.fail("this machine was asked"))
+    monkeypatch.setattr("stablint.hardware.live.machine", lambda **_: pytest.fail("this machine was asked"))
     with pytest.warns(UserWarning, match=r'stablint.toml:2: `gpu = "auto"`: not obeyed'):
         report = check("train.yaml")
     assert [finding.code for finding in report.diagnostics if finding.severity == "error"] == ["P143"]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from stablint.cli import main
-from stablint.inspect import inspect
-from stablint.options import options
-from stablint.policy import Accepted, Policies, Policy
-from stablint.source.tree import Text
+from stablint.config.options import options
+from stablint.engine.inspect import inspect
+from stablint.policy.per_file import Accepted, Policies, Policy
+from stablint.syntax.tree import Text
 from tests.notebooks import notebook
 
 HEAD = "output_dir: out\nlearning_rate: 1.0e-5\n"

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stablint import knowledge
+from stablint.base import knowledge
 from stablint.fix import strays
 from tests.sampling import sampled
 from tests.test_house import RULE
@@ -78,7 +78,7 @@ execv = os.execv
 def become(program, command):
     seen.append(["os.exec", program]); tell(); execv("/bin/true", ["true"])
 os.execv = become
-from stablint import knowledge
+from stablint.base import knowledge
 from stablint.cli import main
 knowledge.lines("core")  # in a checkout of ours whose knowledge has changed, this compiles it; no command does
 sys.addaudithook(watch)

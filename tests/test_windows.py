@@ -13,11 +13,13 @@ from types import SimpleNamespace
 import pytest
 
 import stablint
-from stablint import baseline, outputs, settings
 from stablint.assemble import files
 from stablint.cli import main
+from stablint.commands import outputs
+from stablint.config import settings
+from stablint.files import globs
 from stablint.report.sarif import _artifact
-from stablint.source import globs
+from stablint.suppressions import baseline
 from tests.sampling import sampled
 
 YAML = "model_name_or_path: Qwen/Qwen2-7B-Instruct\noutput_dir: größe-名-😀  # größe 名 😀\nlearning_rate: 1.0e-5\nfp16: true\nattn_implementation: eager\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stablint import discover
-from stablint.house import write
+from stablint.engine.examples import write
+from stablint.files import discover
 
 
 @pytest.fixture

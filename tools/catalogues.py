@@ -19,9 +19,9 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import write_po
 
+from stablint.base.language import ENGLISH, LANGUAGES
 from stablint.compiling.locale import read
 from stablint.compiling.reading import read_yaml
-from stablint.language import ENGLISH, LANGUAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "knowledge/locale"
@@ -34,28 +34,28 @@ MADE = frozenset(
 """Calls of the rooms below that make a sentence where nobody asks for a language; `language.told` knows it again by its form."""
 
 ROOMS = (
-    "source",
-    "dialect",
+    "syntax",
+    "frameworks",
+    "hardware/probes.py",
     "run",
     "assemble",
-    "unused.py",
-    "directives.py",
-    "conform.py",
-    "baseline.py",
-    "inspect.py",
-    "target/roads.py",
+    "suppressions/unused.py",
+    "suppressions/directives.py",
+    "suppressions/baseline.py",
+    "config/schema_check.py",
+    "engine/inspect.py",
 )
 WHOLE = (
-    "source/yaml_error.py",
-    "source/python_parse.py",
-    "directives.py",
-    "conform.py",
-    "inspect.py",
+    "syntax/yaml/error.py",
+    "syntax/python/parse.py",
+    "suppressions/directives.py",
+    "config/schema_check.py",
+    "engine/inspect.py",
 )  # all that they say is of that kind
 
 TABLES = {
-    "doctoring": ("_STATES",),
-    "configured": ("NOBODY",),
+    "commands.doctor": ("_STATES",),
+    "commands.config": ("NOBODY",),
     "report.explain": ("BITES", "_SAFETY", "_GRADES", "_OPERATORS", "_GROUPS", "_LOOPS"),
     "report.summary": ("_SUPPLIERS", "_COUNTED"),
     "report.origin": ("_SAID",),
@@ -63,7 +63,7 @@ TABLES = {
     "report.block": ("_LABELS",),
     "hazard.finding": ("_TAKEN_FOR_GRANTED",),
     "fix.grade": ("_TRAINING", "_OWN_NAME", "_PRESUMED", "_OLDER"),
-    "grouping": ("_BY_HAND",),
+    "engine.diagnostics": ("_BY_HAND",),
     "report.show": ("_LABELS",),
     "log.told": ("_LABELS",),
     "fitting.text": ("VERDICTS", "_NAMES", "_REASONS"),
@@ -109,7 +109,9 @@ def of_the_command_line() -> Iterator[str]:
     """What the parsers of all commands say in their help, and what argparse says by itself."""
     import argparse
 
-    from stablint import arguments, cli, commands
+    from stablint import cli
+    from stablint.commands import parsers as commands
+    from stablint.config import arguments
 
     for _, words in arguments._REFUSALS:
         yield words
@@ -208,7 +210,7 @@ def sources() -> dict[str, Catalog]:
     for row in proposals["sharding"].values():
         program.add(row["says"], auto_comments=["proposing/search.py"])
     for words in of_the_command_line():
-        program.add(words, auto_comments=["commands.py"])
+        program.add(words, auto_comments=["commands/parsers.py"])
     site = Catalog()
     for name in SITE:
         for message in said_in(ROOT / "tools" / name):

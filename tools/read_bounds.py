@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lint"))
 
 from releases import archive
 
-from stablint.run.pep440 import minor_of, release_key
+from stablint.run.releases.pep440 import minor_of, release_key
 
 FOLDER = Path(__file__).resolve().parent.parent / "knowledge" / "releases"
 FRAMEWORKS = ("llamafactory", "axolotl", "ms-swift", "openrlhf", "unsloth", "trl")

@@ -24,7 +24,7 @@ from stablint.audit.citation import Cited, cited
 from stablint.audit.places import Spot, find
 from stablint.audit.statements import Message, literals, messages
 from stablint.compiling.reading import read_yaml
-from stablint.run.pep440 import release_key
+from stablint.run.releases.pep440 import release_key
 
 ROOT = Path(__file__).resolve().parent.parent
 STORED = ROOT / "knowledge" / "messages" / "raised.json"

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lint"))
 
 from releases import words
 
-from stablint.run.pep440 import release_key
+from stablint.run.releases.pep440 import release_key
 
 TABLE = Path(__file__).resolve().parent.parent / "knowledge" / "words.json"
 

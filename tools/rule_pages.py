@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from stablint.language import gettext, translated
+from stablint.base.language import gettext, translated
 from stablint.log.template import printed_by
 from stablint.report.explain import bites, sections
 from stablint.schema.hazard import CATEGORIES

@@ -23,15 +23,17 @@ import yaml
 from mkdocs.exceptions import ConfigurationError
 from mkdocs.structure.files import File
 
-from stablint import house, knowledge, language
-from stablint.cli import COMMANDS, FORMATS, main
-from stablint.fix.apply import repair
+from stablint.base import knowledge, language
+from stablint.base.language import gettext
+from stablint.cli import main
+from stablint.commands.schema import FORMS
+from stablint.config.options import options
+from stablint.config.spec import COMMANDS, FORMATS
+from stablint.engine.examples import example_options, write
+from stablint.engine.inspect import inspect
+from stablint.engine.repair import repair
 from stablint.fix.patch import patch
 from stablint.hazard.model import Hazard, load
-from stablint.inspect import inspect
-from stablint.keyschema import FORMS
-from stablint.language import gettext
-from stablint.options import options
 from stablint.report import full
 from stablint.report.model import Report
 from stablint.report.words import message
@@ -229,8 +231,8 @@ def seen(hazard: Hazard, example: dict[str, Any]) -> tuple[str, str, str, str] |
     """
     with tempfile.TemporaryDirectory(prefix="stablint-site-") as scratch:
         folder = str(Path(scratch).resolve())
-        house.write(example["files"], folder)
-        asked = house.told(example.get("options"))
+        write(example["files"], folder)
+        asked = example_options(example.get("options"))
         every = (
             one
             for known in ((hazard,), None)  # what is wrong with suppressions shows among all rules only

@@ -13,19 +13,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from stablint.assemble.asked import Live, Options
-from stablint.inspect import inspect
+from stablint.config.options import options
+from stablint.engine.inspect import inspect
 from stablint.integrate.guard import TrainingGuard, TrainingStopped
 from stablint.log.cause import Cause
-from stablint.options import options
 from stablint.report.model import Diagnostic, Report
 from stablint.secrets import exit
 
 if TYPE_CHECKING:
     from stablint.advising.data import Advised
     from stablint.fitting.data import Fit
+    from stablint.hardware.gpu import Gpu
     from stablint.proposing.asked import Made
     from stablint.schema.report import ReportDocument
-    from stablint.target.gpu import Gpu
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -92,9 +92,9 @@ class _Objects(NamedTuple):
 @contextmanager
 def _refusals() -> Iterator[None]:
     """What the command line refuses, as exceptions that a program expects."""
-    from stablint.discover import NoSuchPath
+    from stablint.config.options import Wrong
+    from stablint.files.discover import NoSuchPath
     from stablint.log.source import Unreadable
-    from stablint.options import Wrong
 
     try:
         yield
@@ -114,7 +114,7 @@ def _wanted(
     given: _Objects,
 ) -> tuple[list[str], Options]:
     """The paths and what is asked for beside them. Raises TypeError for an object that is none of these, Wrong."""
-    from stablint.project import Asked, Resolver
+    from stablint.config.project import Asked, Resolver
 
     named = [_path(path) for path in paths]
     if isinstance(given.deepspeed, (str, os.PathLike)):
@@ -182,8 +182,8 @@ def fit(
     Raises FileNotFoundError for a path that does not exist, ValueError for a card or specifier that is not known, and where there is no
     training configuration or no card, TypeError for an object that is none of these.
     """
+    from stablint.commands.fit import forecast
     from stablint.fitting.data import as_fit
-    from stablint.forecasting import forecast
 
     with _refusals():
         named, wanted = _wanted(
@@ -218,7 +218,7 @@ def advise(
     training configuration, TypeError for an object that is none of these.
     """
     from stablint.advising.data import Advised
-    from stablint.counselling import advise as counsel
+    from stablint.commands.advise import advise as counsel
 
     with _refusals():
         named, wanted = _wanted(
@@ -243,7 +243,7 @@ def new(
     The arguments are those of `stablint new`. Where nothing is safe and fits, `files` is empty and `would_do` says what would do. Raises ValueError for
     a model, card, framework or format that is not known.
     """
-    from stablint.creating import made, requested
+    from stablint.commands.new import made, requested
 
     with _refusals():
         return made(*requested(os.fspath(model), gpu, framework, method, objective, length, data))
@@ -263,8 +263,8 @@ def diagnose(
     The list is empty where nothing known matches. The other arguments are those of `check`; nothing is written. Raises FileNotFoundError for a path
     that does not exist, ValueError where no log is named or one cannot be read, and for a card or specifier that is not known.
     """
-    from stablint.diagnosing import diagnose as diagnoses
-    from stablint.project import Asked, Resolver
+    from stablint.commands.diagnose import diagnose as diagnoses
+    from stablint.config.project import Asked, Resolver
 
     named = [_path(path) for path in paths]
     with _refusals():
@@ -303,7 +303,7 @@ def _live(
 @lru_cache(maxsize=1)
 def _of_this_machine() -> tuple[tuple[str, Gpu], ...]:
     """Asked once a process: it may take two seconds."""
-    from stablint.target.live import machine, targets
+    from stablint.hardware.live import machine, targets
 
     return targets(machine())
 
@@ -361,7 +361,7 @@ def _errors(report: Report) -> list[Diagnostic]:
 
 def to_text(report: Report) -> str:
     """The report as the command line prints it, for people: `print(stablint.to_text(report))`."""
-    from stablint import language
+    from stablint.base import language
     from stablint.report import full
     from stablint.report.hidden import secrets_of
     from stablint.secrets.masking import mask

@@ -8,25 +8,14 @@ import os
 import sys
 from contextlib import suppress
 
-from stablint import __version__, language, starting
-from stablint.faults import attempt, debug, said
-from stablint.language import gettext
+from stablint import __version__, starting
+from stablint.base import language
+from stablint.base.language import gettext
+from stablint.config.spec import CLEAN, COMMANDS, WRONG
+from stablint.files.faults import attempt, debug, said
 from stablint.secrets import exit
 
-TYPE_CHECKING = False  # `typing` is not worth its price here
-if TYPE_CHECKING:
-    from typing import Any
-
-    Table = tuple[tuple[str, dict[str, Any]], ...]
-
-CLEAN, FOUND, WRONG = 0, 1, 2
 PIPE_CLOSED = 141  # as a shell says it of a program that the signal ended
-COMMANDS = (
-    "check", "show", "fit", "advise", "new", "diagnose", "watch", "explain", "rules", "config", "run", "diff", "migrate", "doctor", "init", "schema",
-    "server", "completion", "test-hazards", "knowledge",
-)  # fmt: skip
-SEVERITIES = ("info", "warning", "error")
-FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 
 
 def script() -> None:
@@ -148,13 +137,15 @@ def _name_of_a_file(words: list[str]) -> str | None:
 
 
 def _command(command: str, words: list[str], extra: list[str]) -> int:
-    from stablint.knowledge import BrokenKnowledge
-    from stablint.options import Wrong
+    from stablint.base.knowledge import BrokenKnowledge
+    from stablint.config.options import Wrong
 
     try:
         if command == "check":
-            return _check(words, extra)
-        from stablint.commands import run_command
+            from stablint.commands.check import check_command
+
+            return check_command(words, extra)
+        from stablint.commands.parsers import run_command
 
         return run_command(command, words, extra)
     except (Wrong, BrokenKnowledge) as error:
@@ -223,175 +214,6 @@ def _refuse(message: str) -> int:
 
     exit.tell(plain(exit.masked(message)))
     return WRONG
-
-
-_GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")
-# Options as argparse takes them; `said` is an action of ours (arguments.py).
-RUN_OPTIONS: Table = (
-    (
-        "--gpu",
-        {
-            "action": "append",
-            "default": [],
-            "metavar": "NAME[ xN]",
-            "help": "the GPU the run will have; repeat it to check several targets",
-        },
-    ),
-    ("--model", {"metavar": "ID_OR_DIR", "help": "the model, where the files do not name it"}),
-    (
-        "--with",
-        {
-            "dest": "releases",
-            "action": "append",
-            "default": [],
-            "metavar": "PKG==VERSION",
-            "help": "the release of a library, any PEP 440 specifier",
-        },
-    ),
-    (
-        "--set",
-        {
-            "dest": "sets",
-            "action": "append",
-            "default": [],
-            "metavar": "FACT=VALUE",
-            "help": "override a fact, such as training.learning_rate=1e-5",
-        },
-    ),
-    ("--dialect", {"metavar": "NAME", "help": "read keyed files as this dialect"}),
-    ("--color", {"choices": ("auto", "always", "never"), "default": "auto"}),
-    (
-        "--allow-outside",
-        {"action": "store_true", "help": "follow links to files outside the repository or the named folder"},
-    ),
-)
-SETTINGS_OPTIONS: Table = (
-    (
-        "--config",
-        {
-            "metavar": "FILE",
-            "help": "the settings file for all, instead of the stablint.toml or pyproject.toml nearest to each file",
-        },
-    ),
-    ("--isolated", {"action": "store_true", "help": "read no settings file"}),
-)
-CHECK_OPTIONS: Table = (
-    (
-        "--stdin-filename",
-        {"metavar": "NAME", "help": "the name, and with its suffix the format, of what comes on standard input"},
-    ),
-    ("--fix", {"action": "store_true", "help": "write the safe fixes"}),
-    ("--unsafe-fixes", {"action": "store_true", "help": "with --fix or --diff: the unsafe ones as well"}),
-    ("--diff", {"action": "store_true", "help": "print the fixes as a patch and write nothing"}),
-    (
-        "--select",
-        {"default": "", "metavar": "CODES", "help": "only these rules: codes, their beginnings, or ids, with commas"},
-    ),
-    ("--ignore", {"default": "", "metavar": "CODES", "help": "not these rules"}),
-    ("--fail-on", {"choices": SEVERITIES, "help": "exit with 1 from this severity on (default: error)"}),
-    (
-        "--min-evidence",
-        {"choices": _GRADES, "metavar": "GRADE", "help": f"weakest evidence that is shown: {', '.join(_GRADES)}"},
-    ),
-    (
-        "--output-format",
-        {
-            "dest": "outputs",
-            "action": "said",
-            "default": [],
-            "metavar": "FORMATS",
-            "help": f"one or several of {', '.join(FORMATS)}",
-        },
-    ),
-    (
-        "--output-file",
-        {
-            "dest": "outputs",
-            "action": "said",
-            "metavar": "FILE",
-            "help": "where the format before it goes; repeat both for several",
-        },
-    ),
-    ("--statistics", {"action": "store_true", "help": "how often each rule is found, instead of the findings"}),
-    (
-        "--hide-suppressed",
-        {
-            "action": "store_true",
-            "help": "leave what comments, settings and baselines accept out of the formats for programs as well",
-        },
-    ),
-    ("--show-facts", {"action": "store_true", "help": "also every effective setting of each run"}),
-    ("--baseline", {"metavar": "FILE", "help": "findings in this file are accepted"}),
-    (
-        "--write-baseline",
-        {"action": "store_true", "help": "accept all that is found now: write the file of --baseline"},
-    ),
-    (
-        "--jobs",
-        {
-            "type": int,
-            "default": 0,
-            "metavar": "N",
-            "help": "processes; the report is the same (default: by the size of the work)",
-        },
-    ),
-    (
-        "--skip-unrecognised",
-        {"action": "store_true", "help": "no error if nothing that was named is a training configuration"},
-    ),
-    ("--exit-zero", {"action": "store_true", "help": "exit with 0 whatever is found"}),
-    ("--quiet", {"action": "store_true", "help": "print findings only"}),
-    (
-        "--verbose",
-        {"action": "store_true", "help": "also say which files were skipped, and why, and which checks wait for what"},
-    ),
-)
-_SWITCHES = frozenset(name for name, settings in CHECK_OPTIONS if settings.get("action") == "store_true")
-
-
-class Given:
-    """What a command line says, as argparse would say it."""
-
-    def __init__(self, said: dict[str, Any]) -> None:
-        self.__dict__.update(said)
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
-
-
-def _plainly(words: list[str]) -> Given | None:
-    """A command line of nothing but names that stand together and switches, as hooks write it; argparse, whose import costs more than
-    reading a file, is asked of all others."""
-    paths = [place for place, word in enumerate(words) if not word.startswith("-") or word == "-"]
-    if not paths or paths[-1] - paths[0] != len(paths) - 1:
-        return None
-    said: dict[str, Any] = {}
-    for name, settings in (*RUN_OPTIONS, *SETTINGS_OPTIONS, *CHECK_OPTIONS):
-        default = settings.get("default", False if settings.get("action") == "store_true" else None)
-        said.setdefault(
-            settings.get("dest") or name[2:].replace("-", "_"), list(default) if isinstance(default, list) else default
-        )
-    for place, word in enumerate(words):
-        if not paths[0] <= place <= paths[-1]:
-            if word not in _SWITCHES:
-                return None
-            said[word[2:].replace("-", "_")] = True
-    return Given(said | {"paths": words[paths[0] : paths[-1] + 1]})
-
-
-def _check(words: list[str], extra: list[str]) -> int:
-    given, flags = (None if extra else _plainly(words)), extra
-    if given is None:
-        from stablint.arguments import check_parser
-
-        read, flags = check_parser().read(words, extra)
-        given = Given(vars(read))
-    from stablint.checking import run_check
-    from stablint.project import options_of
-
-    words_of = [given.stdin_filename or "stdin" if path == "-" else path for path in given.paths]
-    return run_check(given, options_of(given, flags, words_of))
 
 
 if __name__ == "__main__":

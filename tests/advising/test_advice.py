@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import jsonschema
 import pytest
 
-from stablint import knowledge
 from stablint.advising.model import GAINS, MOST, Proposal, load
+from stablint.base import knowledge
 from stablint.cli import main
-from stablint.counselling import advise
+from stablint.commands.advise import advise
+from stablint.engine.examples import example_options, legal, write
+from stablint.engine.inspect import inspect
 from stablint.hazard.checker import check
-from stablint.house import legal, told, write
-from stablint.inspect import inspect
-from stablint.source.edit import apply
+from stablint.syntax.edit import apply
 
 EXAMPLES: dict[str, dict[str, list[dict[str, Any]]]] = knowledge.load("advice-examples")
 ADVICE = {one.hazard.id: one for one in load()}
@@ -39,7 +39,7 @@ each_case = pytest.mark.parametrize("case", CASES, ids=str)
 def proposals(files: dict[str, str], folder: Path, given: dict[str, Any] | None) -> list[Proposal]:
     """What is advised on the only run of these files, on one card at most."""
     write(files, str(folder))
-    _, counsels = advise([str(folder)], told(given))
+    _, counsels = advise([str(folder)], example_options(given))
     (one,) = counsels
     return list(one.proposals)
 
@@ -121,7 +121,7 @@ def test_every_condition_is_pinned_by_a_look_alike(name: str, tmp_path: Path) ->
     runs = []
     for number, (files, given) in enumerate(texts):
         write(files, str(tmp_path / str(number)))
-        runs += inspect([str(tmp_path / str(number))], told(given)).runs
+        runs += inspect([str(tmp_path / str(number))], example_options(given)).runs
     for number, asked in enumerate(advice.hazard.when):
         rest = [other for place, other in enumerate(advice.hazard.when) if place != number]
         mutant = advice.hazard._replace(when=rest, reads=[])

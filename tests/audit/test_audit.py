@@ -17,9 +17,9 @@ from stablint.audit.models import of_cards, of_models
 from stablint.audit.ranges import of_ranges
 from stablint.audit.sayings import HazardText, Saying, hazard_texts, of_data, of_hazards
 from stablint.audit.sources import of_sources
+from stablint.base.knowledge import SOURCES
 from stablint.cli import main
-from stablint.knowledge import SOURCES
-from stablint.run.releases import Releases
+from stablint.run.releases.allowed import Releases
 
 RULE = """\
 id: house-seed

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from stablint import knowledge
+from stablint.base import knowledge
+from stablint.engine.examples import legal
 from stablint.hazard import model
-from stablint.house import legal
 
 LIBRARIES = ("transformers", "trl", "peft")
 Given = dict[str, Any]

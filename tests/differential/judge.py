@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from stablint import house, knowledge
+from stablint.base import knowledge
+from stablint.engine import examples
 from stablint.hazard import model
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -141,12 +142,12 @@ def _options(kind: str, versions: dict[str, str], gpu: str = "A100-80GB") -> dic
 
 def told_by(hazard: model.Hazard, files: dict[str, str], kind: str, versions: dict[str, str], folder: str) -> bool:
     """Does this hazard alone call the files an error, with these releases?"""
-    found = house.look(files, folder, _options(kind, versions), (hazard,))
+    found = examples.look(files, folder, _options(kind, versions), (hazard,))
     return any(d.severity == "error" for d in found)
 
 
 def stablint_says(kind: str, given: dict[str, Any], versions: dict[str, str], folder: str) -> Verdict:
-    found = house.look(as_files(kind, given), folder, _options(kind, versions, given.get("_gpu", "A100-80GB")))
+    found = examples.look(as_files(kind, given), folder, _options(kind, versions, given.get("_gpu", "A100-80GB")))
     errors = {d.rule for d in found if d.severity == "error"}
     return Verdict(
         tuple(sorted(r for r in errors if not says_more(r))), tuple(sorted(r for r in errors if says_more(r)))

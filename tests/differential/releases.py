@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from stablint.hazard import model
-from stablint.run.pep440 import release_key
+from stablint.run.releases.pep440 import release_key
 from tests.differential.judge import Judge, NoOracle
 
 _DATES: dict[str, dict[str, object]] = yaml.safe_load(

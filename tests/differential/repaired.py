@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from stablint.fix.apply import repair
-from stablint.house import told
-from stablint.inspect import Inspection, inspect
+from stablint.engine.examples import example_options
+from stablint.engine.inspect import Inspection, inspect
+from stablint.engine.repair import repair
 from stablint.run.fact import Explicit, Fact, Secret
 from stablint.run.world import Run
-from stablint.source.tree import Unknown
+from stablint.syntax.tree import Unknown
 from tests.differential.judge import Judge
 from tests.differential.subjects import OUTSIDE, Given
 
@@ -99,7 +99,7 @@ def _fields(judge: Judge, kind: str) -> frozenset[str] | None:
 
 def repaired(base: str, options: dict[str, Any] | None, paths: list[str] | None = None) -> Iterator[Made]:
     """Every call that a run of these files comes to and that `--fix --unsafe-fixes` changes."""
-    given, paths = told(options), paths or [base]
+    given, paths = example_options(options), paths or [base]
     found = inspect(paths, given, base=base)
     done = repair(paths, given, unsafe=True, base=base)
     if not done.texts:

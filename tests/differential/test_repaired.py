@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from stablint import knowledge
-from stablint.house import write
+from stablint.base import knowledge
+from stablint.engine.examples import write
 from tests.differential.judge import Judge, NoOracle, as_files
 from tests.differential.repaired import HARMED, Made, judged, repaired
 from tests.differential.tally import put_model

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import stablint
-from stablint import knowledge
+from stablint.base import knowledge
 from stablint.cli import main
 from stablint.fitting.answer import Told, answer, decides
 from stablint.memory.plan import NO_SHARE

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from stablint import knowledge
 from stablint.advising.model import Proposal
 from stablint.assemble.asked import Options
-from stablint.counselling import advise
+from stablint.base import knowledge
+from stablint.commands.advise import advise
+from stablint.commands.fit import forecast
+from stablint.config.options import Wrong, options
+from stablint.engine.inspect import Inspection, effective, inspect
 from stablint.fitting.answer import answer
 from stablint.fitting.remedies import Remedy
-from stablint.forecasting import forecast
-from stablint.inspect import Inspection, effective, inspect
-from stablint.options import Wrong, options
 from stablint.run.world import Run
-from stablint.source.edit import apply
+from stablint.syntax.edit import apply
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir())

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from stablint import judging
-from stablint.fix import apply
-from stablint.fix.apply import Repaired, repair
-from stablint.options import options
+from stablint.config.options import options
+from stablint.engine import judging
+from stablint.engine import repair as apply
+from stablint.engine.repair import Repaired, repair
 from tests.runs import Files, rules, world, written
 
 YAML = (

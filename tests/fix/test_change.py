@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from stablint.fix.change import edits
-from stablint.fix.writing import Change, Impossible
+from stablint.fix.editors import Change, Impossible
 from stablint.run.fact import ABSENT
-from stablint.source.edit import apply
+from stablint.syntax.edit import apply
 from tests.runs import Files, runs
 
 YAML = {

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from stablint.fix.confirm import objection
-from stablint.source.tree import Edit, Text
+from stablint.syntax.tree import Edit, Text
 
 YAML = "a: 1  # why\nb: [1, 2]\nc: x\nd: y\ne: z\n"
 JSON = '{"a": 1, "b": [1, 2], "c": {"d": "x", "e": "y", "f": "z"}}'

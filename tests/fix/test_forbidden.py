@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from stablint.fix.apply import repair
-from stablint.options import options
+from stablint.config.options import options
+from stablint.engine.repair import repair
 from tests.notebooks import notebook
 from tests.runs import Files, written
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stablint.fix.apply import repair
-from stablint.fix.writing import Impossible, plain
-from stablint.inspect import inspect
-from stablint.options import options
+from stablint.config.options import options
+from stablint.engine.inspect import inspect
+from stablint.engine.repair import repair
+from stablint.fix.editors import Impossible, plain
 from stablint.run.fact import ABSENT, HIDDEN
-from stablint.source.tree import Unknown, Verbatim
+from stablint.syntax.tree import Unknown, Verbatim
 from tests.runs import Files, written
 
 HEAD = "model_name_or_path: Qwen/Qwen2.5-7B\ndataset_name: org/data\noutput_dir: out\n"

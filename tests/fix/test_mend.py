@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stablint.fix.apply import repair
-from stablint.options import options
+from stablint.config.options import options
+from stablint.engine.repair import repair
 from tests.runs import rules, written
 
 RUN = "torchrun train.py \\\n  --model_name_or_path a/b --output_dir out \\\n"

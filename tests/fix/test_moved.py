@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from stablint.fix.apply import Repaired, repair
-from stablint.options import options
+from stablint.config.options import options
+from stablint.engine.repair import Repaired, repair
 from tests.runs import rules, written
 
 OTHER = "from transformers import TrainingArguments as Args\nfrom trl import SFTTrainer\n\nargs = Args(output_dir='out', bf16=True)\n"

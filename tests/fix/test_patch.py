@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stablint.fix.patch import Patch, patch
-from stablint.source.text import Unreadable, decode, encode
-from stablint.source.tree import Text
+from stablint.syntax.text import Unreadable, decode, encode
+from stablint.syntax.tree import Text
 
 SECRET = "hub_token: the-secret"
 

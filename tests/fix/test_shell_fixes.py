@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stablint.fix.apply import repair
-from stablint.options import options
+from stablint.config.options import options
+from stablint.engine.repair import repair
 from tests.runs import written
 
 FLAGS = (

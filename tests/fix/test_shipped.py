@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stablint.fix.apply import repair
+from stablint.config.options import options
+from stablint.engine.repair import repair
 from stablint.fix.change import edits
-from stablint.fix.writing import Change, Impossible
-from stablint.options import options
+from stablint.fix.editors import Change, Impossible
 from tests.runs import runs, written
 
 LLAMAFACTORY = "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\ntemplate: default\ndeepspeed: {}\n"

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stablint import knowledge
-from stablint.fix.apply import repair
+from stablint.base import knowledge
+from stablint.engine.examples import example_options, legal, write
+from stablint.engine.inspect import Inspection, inspect
+from stablint.engine.repair import repair
 from stablint.hazard.checked import Checked
-from stablint.house import legal, told, write
-from stablint.inspect import Inspection, inspect
-from stablint.run.derived import RULES
+from stablint.run.derived.registry import RULES
 from stablint.run.fact import ABSENT, Derived, is_unknown
 from stablint.run.world import World
 from tests.incidents import incidents
@@ -81,7 +81,7 @@ def _sources(world: World, fact: str) -> set[str]:
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in cases()])
 def test_bulk_repair_leaves_the_training_as_it_was(case: Case, tmp_path: Path) -> None:
-    base, given = str(tmp_path), told(case.options)
+    base, given = str(tmp_path), example_options(case.options)
     write(case.files, base)
     before = inspect([base], given, base=base)
     done = repair([base], given, unsafe=True, base=base)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from stablint.fix.editors import Impossible
 from stablint.fix.values import resolved
-from stablint.fix.writing import Impossible
 from stablint.run.fact import ABSENT
 
 

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablint import discover
-from stablint.fix.within import Within
-from stablint.source import json_edit, python_edit, shell_edit, yaml_edit
-from stablint.source.edit import apply
-from stablint.source.tree import Document, Edit, Entry, Mapping, Module, Script, Text
+from stablint.files import discover
+from stablint.fix.embedded import Within
+from stablint.syntax.edit import apply
+from stablint.syntax.json import editor as json_edit
+from stablint.syntax.python import editor as python_edit
+from stablint.syntax.shell import editor as shell_edit
+from stablint.syntax.tree import Document, Edit, Entry, Mapping, Module, Script, Text
+from stablint.syntax.yaml import editor as yaml_edit
 from tests.notebooks import notebook, sources
 
 VERBS = {

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from stablint.dialect import vocabulary
 from stablint.fix.wording import insertion, row_of, said
+from stablint.frameworks import vocabulary
 from stablint.run.fact import Explicit
 from tests.runs import Files, runs
 
@@ -109,7 +109,7 @@ def test_a_value_is_said_in_the_words_of_its_text(
 
 def test_every_dialect_with_a_table_has_its_words_known() -> None:
     """Whoever adds a dialect that is fixed says here which of the library's own names it takes."""
-    from stablint.dialect.registry import DOCUMENTS
+    from stablint.frameworks.registry import DOCUMENTS
 
     missing = [name for name in DOCUMENTS if vocabulary.words_of(name) is None]
     # What a checkpoint is by nature is never set, entries of a table of data sets are no settings, and a program's own names are nobody's table.

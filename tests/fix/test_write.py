@@ -17,7 +17,7 @@ from stablint.cli import main
 from stablint.fix import exchange, strays
 from stablint.fix.exchange import CHANGED, Repair, closed, prepared
 from stablint.fix.write import write_all
-from stablint.source.tree import Text
+from stablint.syntax.tree import Text
 from tests.runs import written
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="signals, modes and links are others there")
@@ -220,7 +220,7 @@ def killed(folder: Path, *names: str, after: int) -> None:
         "import os, sys\n"
         "from stablint.fix import exchange\n"
         "from stablint.fix.write import write_all\n"
-        "from stablint.source.tree import Text\n"
+        "from stablint.syntax.tree import Text\n"
         f"take, left = exchange._take_place, [{after}]\n"
         "def slow(part, old):\n"
         "    if not left[0]: os._exit(9)\n"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from stablint.hazard.condition import deciding, evaluate, facts_read, reads_files, turns
 from stablint.run.fact import ABSENT, CLOSED, OPEN, Explicit, Fact, Secret, Statement, Supplied
-from stablint.run.pep440 import release_key
-from stablint.source.tree import Unknown
+from stablint.run.releases.pep440 import release_key
+from stablint.syntax.tree import Unknown
 from tests.runs import world
 
 NAMES = ["training.a", "training.b", "training.c"]

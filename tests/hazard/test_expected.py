@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from stablint import house, knowledge
+from stablint.base import knowledge
+from stablint.engine import examples
 from stablint.hazard import model
 from tests.grouped import by, each
 
@@ -40,5 +41,5 @@ ASKS = {
 def test_a_refusal_that_is_expected_is_no_error(hazard: model.Hazard, number: int, asks: str, tmp_path: Path) -> None:
     example = EXAMPLES[hazard.id][number]
     text = asks + textwrap.indent(example["files"]["train.py"], "    ")
-    found = house.look({"train.py": text}, str(tmp_path), example.get("options"), (hazard,))
+    found = examples.look({"train.py": text}, str(tmp_path), example.get("options"), (hazard,))
     assert [one.message for one in found if one.code == hazard.code and one.severity == "error"] == []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stablint.hazard.checked import Checked
-from stablint.hazard.item import ItemWorld
+from stablint.hazard.setting_subject import ItemWorld
 from tests.runs import Files, runs
 
 TRAINING = "from transformers import TrainingArguments\nargs = TrainingArguments('out', {})\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stablint.hazard.checked import Checked
-from stablint.hazard.key import KeyWorld
+from stablint.hazard.key_subject import KeyWorld
 from tests.runs import runs
 
 LLAMAFACTORY = "model_name_or_path: m\nstage: sft\nfinetuning_type: lora\ntemplate: t\noutput_dir: out\n"

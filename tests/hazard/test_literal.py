@@ -12,10 +12,10 @@ from stablint.hazard import literal
 from stablint.hazard.condition import evaluate
 from stablint.hazard.model import load
 from stablint.hazard.plan import only_fact
-from stablint.run.derived import RULES
+from stablint.run.derived.registry import RULES
 from stablint.run.fact import ABSENT, HIDDEN, Fact, Statement
 from stablint.run.world import World
-from stablint.source.tree import Unknown
+from stablint.syntax.tree import Unknown
 from tests.runs import runs
 
 VALUES: list[Any] = [

@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stablint import knowledge
+from stablint.base import knowledge
+from stablint.engine.examples import example_options, write
+from stablint.engine.inspect import inspect
 from stablint.fix.change import propose
 from stablint.hazard import model
 from stablint.hazard.checker import check
 from stablint.hazard.condition import deciding
 from stablint.hazard.model import Finding
-from stablint.house import told, write
-from stablint.inspect import inspect
 from stablint.run.fact import Derived, Explicit
 from stablint.run.provenance import leaves
 from stablint.run.world import Run
-from stablint.source.limits import REREAD, Purse
+from stablint.syntax.limits import REREAD, Purse
 from tests.grouped import by, each
 from tests.runs import world
 
@@ -62,7 +62,7 @@ def as_presumed(run: Run, name: str) -> Run:
 def test_what_is_presumed_makes_no_error_and_no_safe_repair(case: Case, tmp_path: Path) -> None:
     example = EXAMPLES[case.hazard.id][case.number]
     write(example["files"], str(tmp_path))
-    runs = inspect([str(tmp_path)], told(example.get("options")), base=str(tmp_path)).runs
+    runs = inspect([str(tmp_path)], example_options(example.get("options")), base=str(tmp_path)).runs
     tried = 0
     for run in runs:
         for finding in check(run, (case.hazard,))[0]:

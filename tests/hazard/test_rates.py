@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from stablint.fix.apply import repair
-from stablint.inspect import inspect
-from stablint.options import options
+from stablint.config.options import options
+from stablint.engine.inspect import inspect
+from stablint.engine.repair import repair
 from tests.runs import Files, written
 
 RATES = (

@@ -13,15 +13,16 @@ from typing import Any
 
 import pytest
 
-from stablint import house, knowledge
+from stablint.base import knowledge
+from stablint.engine.examples import example_options, legal, write
+from stablint.engine.inspect import inspect
 from stablint.hazard.checker import check
 from stablint.hazard.model import Finding, Open, load
 from stablint.hazard.rules import Rules
 from stablint.hazard.sieve import Sieve
 from stablint.hazard.sifted import check_sifted
-from stablint.inspect import inspect
 from stablint.run.world import Run
-from stablint.source.tree import Unknown
+from stablint.syntax.tree import Unknown
 from tests.fuzz import grammar
 from tests.fuzz.choices import seeded
 from tests.runs import Files, runs
@@ -120,12 +121,12 @@ def example_runs(folder: Path, share: int) -> Iterator[Run]:
         (files, given)
         for examples in knowledge.load("examples").values()
         for example in examples
-        for files, given in [(example["files"], example.get("options")), *house.legal(example)]
+        for files, given in [(example["files"], example.get("options")), *legal(example)]
     ]
     for number, (files, given) in enumerate(texts[::share]):
         base = folder / str(number)
-        house.write(files, str(base))
-        yield from inspect([str(base)], house.told(given), base=str(base), known=()).runs
+        write(files, str(base))
+        yield from inspect([str(base)], example_options(given), base=str(base), known=()).runs
 
 
 VALUES = [

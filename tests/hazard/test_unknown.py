@@ -16,18 +16,19 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stablint import knowledge
+from stablint.base import knowledge
+from stablint.engine.examples import example_options, write
+from stablint.engine.inspect import Inspection, inspect
 from stablint.hazard import model
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import GROUPS, facts_read
 from stablint.hazard.verdict import asks_news
-from stablint.house import told, write
-from stablint.inspect import Inspection, inspect
 from stablint.run.fact import Explicit, Place
 from stablint.run.world import World
-from stablint.source import json_edit, yaml_edit
-from stablint.source.edit import apply
-from stablint.source.tree import Entry, Mapping, Scalar, Sequence
+from stablint.syntax.edit import apply
+from stablint.syntax.json import editor as json_edit
+from stablint.syntax.tree import Entry, Mapping, Scalar, Sequence
+from stablint.syntax.yaml import editor as yaml_edit
 from tests.grouped import by, each
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
@@ -90,7 +91,7 @@ def codes(found: Inspection) -> set[str]:
 
 def looked(files: Files, given: dict[str, Any] | None, folder: Path) -> Inspection:
     write(files, str(folder))
-    return inspect([str(folder)], told(given), base=str(folder))
+    return inspect([str(folder)], example_options(given), base=str(folder))
 
 
 def settings(found: Inspection, hazard: model.Hazard, files: Files, folder: Path) -> Iterator[tuple[World, Setting]]:

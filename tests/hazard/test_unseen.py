@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from stablint import knowledge
+from stablint.base import knowledge
+from stablint.engine.examples import example_options, write
+from stablint.engine.inspect import inspect
 from stablint.hazard import model
-from stablint.house import told, write
-from stablint.inspect import inspect
 from tests.runs import inspected
 from tests.sampling import sampled
 
@@ -35,7 +35,7 @@ CASES = [
 
 def errors(files: dict[str, str], options: Any, folder: Path) -> set[str]:
     write({**files, ".git/HEAD": ""}, str(folder))
-    found = inspect([str(folder)], told(options), base=str(folder)).findings
+    found = inspect([str(folder)], example_options(options), base=str(folder)).findings
     return {one.hazard.code for one in found if one.severity == "error" and OF_A_LIBRARY.isdisjoint(one.run.dialects)}
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stablint import knowledge
+from stablint.base import knowledge
+from stablint.engine.examples import example_options, write
+from stablint.engine.inspect import inspect
 from stablint.hazard import model
-from stablint.house import told, write
-from stablint.inspect import inspect
-from stablint.source.tree import Unknown
+from stablint.syntax.tree import Unknown
 from tests.grouped import by, each
 from tests.hazard.withdrawn import CHANGES, TABLE, Change
 
@@ -45,7 +45,7 @@ CASES = [
 def errors(files: dict[str, str], given: dict[str, Any] | None, folder: Path, holes: bool = False) -> set[str]:
     """Their codes. `holes`: only of those that rest on a value that nobody knows; what rests on others has kept its ground."""
     write({".git/HEAD": "", **files}, str(folder))
-    found = inspect([str(folder)], told(given), base=str(folder)).findings
+    found = inspect([str(folder)], example_options(given), base=str(folder)).findings
     loud = [one for one in found if one.severity == "error"]
     return {one.hazard.code for one in loud if not holes or any(isinstance(fact.value, Unknown) for fact in one.facts)}
 

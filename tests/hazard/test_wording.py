@@ -9,7 +9,7 @@ import pytest
 
 from stablint.hazard.wording import fill, value_text
 from stablint.run.fact import ABSENT, Secret
-from stablint.source.tree import Unknown
+from stablint.syntax.tree import Unknown
 from tests.runs import world
 
 VALUES: list[tuple[Any, str]] = [

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stablint import knowledge
+from stablint.base import knowledge
 from stablint.cli import main
 from stablint.integrate.texts import Checked, asked_of, check_text, check_texts, columns
 

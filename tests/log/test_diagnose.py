@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 import stablint
-from stablint.cli import CLEAN, FOUND, WRONG, main
+from stablint.cli import main
+from stablint.config.spec import CLEAN, FOUND, WRONG
 from stablint.schema import DiagnosisDocument
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))

@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from stablint.cli import FOUND, WRONG, main
+from stablint.cli import main
+from stablint.config.spec import FOUND, WRONG
 from stablint.log.metrics import Row
 from stablint.log.series import MOST, Series
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stablint.cli import CLEAN, FOUND, WRONG, main
+from stablint.cli import main
+from stablint.config.spec import CLEAN, FOUND, WRONG
 from stablint.log.follow import Buffer, Tail
 
 HEALTHY = "".join(f"{{'loss': {2 - n / 10}, 'grad_norm': 1.{n}, 'learning_rate': 1e-05}}\n" for n in range(6))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from stablint.config.options import options
+from stablint.engine.inspect import inspect
+from stablint.hardware.gpu import parse_gpu
 from stablint.hazard.model import load
-from stablint.inspect import inspect
-from stablint.options import options
-from stablint.target.gpu import parse_gpu
 from tests.runs import rules, world, written
 
 MEMORY = {

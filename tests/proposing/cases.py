@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import yaml
 
-from stablint import knowledge
+from stablint.base import knowledge
 from stablint.cli import main
 
 FRAMEWORKS = tuple(knowledge.load("proposals")["frameworks"])

@@ -276,7 +276,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, capsys, monkeypatch: 
         if str(folder) in path:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("stablint.creating.os.chmod", full)
+    monkeypatch.setattr("stablint.commands.new.os.chmod", full)
     words = ["new", "--model", case.model, "--gpu", case.gpu, "--framework", "trl", "--output", str(folder), "--force"]
     assert main(words) == 2
     assert "No space left on device: nothing was written" in capsys.readouterr().err

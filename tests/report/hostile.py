@@ -15,7 +15,7 @@ from stablint.report.model import (
 )
 from stablint.report.place import locate
 from stablint.report.show import RunShow
-from stablint.source.tree import Edit, Text, Unknown
+from stablint.syntax.tree import Edit, Text, Unknown
 
 # Not of any known shape: known only because the key says so. And one that is known by its shape alone.
 PLANTED = "correct-horse-battery"

@@ -6,7 +6,7 @@ import json
 
 from stablint.report import rdjson
 from stablint.report.model import FileEdits, Fix
-from stablint.source.tree import Edit, Text
+from stablint.syntax.tree import Edit, Text
 from tests.report.hostile import EMPTY, PLANTED, SECRETS, SHAPED, diagnostic, hostile
 
 WIDE = Text("/w/a.yaml", "a.yaml", "名: 𐐀x\nfp16: true\nbf16: false\n")

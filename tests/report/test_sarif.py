@@ -14,7 +14,7 @@ import pytest
 
 from stablint.report import sarif
 from stablint.report.model import FileEdits, Fix
-from stablint.source.tree import Edit
+from stablint.syntax.tree import Edit
 from tests.report.hostile import CLEAN, EMPTY, PLANTED, SECRETS, SHAPED, TEXTS, YAML, diagnostic, hostile
 
 REPORTS = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stablint.knowledge import load
-from stablint.run.accepted import Reader, reader, synonyms
-from stablint.run.pep440 import release_key
+from stablint.base.knowledge import load
+from stablint.run.releases.pep440 import release_key
+from stablint.run.releases.reader_keys import Reader, reader, synonyms
 
 # a section whose keys the first release took unseen, a key of a plugin, one that only the next release will have
 MADE = Reader(

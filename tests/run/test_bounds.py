@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stablint.hazard.checked import Checked
-from stablint.run.pep440 import release_key
+from stablint.run.releases.pep440 import release_key
 from tests.runs import inspected
 
 LLAMAFACTORY = (

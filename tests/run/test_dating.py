@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from stablint import check
-from stablint.run.dating import WINDOW, dated, day
-from stablint.run.pep440 import release_key
-from stablint.run.releases import Releases, known_keys, meant_keys
+from stablint.run.releases.allowed import Releases, known_keys, meant_keys
+from stablint.run.releases.dating import WINDOW, dated, day
+from stablint.run.releases.pep440 import release_key
 
 KNOWN = Releases.known()
 
@@ -126,8 +126,8 @@ def test_what_holds_in_every_release_is_no_presumption(tmp_path) -> None:
 
 def releases_of(text: str) -> tuple[Releases, bool]:
     from stablint.assemble.asked import Options
-    from stablint.inspect import inspect
-    from stablint.source.tree import Text
+    from stablint.engine.inspect import inspect
+    from stablint.syntax.tree import Text
 
     text_of = Text("/nowhere/train.py", "train.py", text)
     (run,) = inspect([], Options(), base="/nowhere", texts={"/nowhere/train.py": text_of}).runs

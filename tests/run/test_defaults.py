@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from stablint.run.defaults import profile
 from stablint.run.fact import ABSENT
-from stablint.run.pep440 import release_key
-from stablint.run.releases import known_keys
+from stablint.run.releases.allowed import known_keys
+from stablint.run.releases.defaults import profile
+from stablint.run.releases.pep440 import release_key
 
 BASE = "transformers.TrainingArguments"
 

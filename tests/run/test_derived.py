@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stablint.inspect import inspect
-from stablint.options import options
+from stablint.config.options import options
+from stablint.engine.inspect import inspect
 from stablint.run.fact import Derived, is_unknown
 from tests.runs import Files, runs, world
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from stablint import knowledge
-from stablint.house import told, write
-from stablint.inspect import inspect
-from stablint.run.derived import RULES
+from stablint.base import knowledge
+from stablint.engine.examples import example_options, write
+from stablint.engine.inspect import inspect
+from stablint.run.derived.registry import RULES
 from stablint.run.fact import is_unknown
 from stablint.run.world import World
 from tests import grouped
@@ -41,7 +41,7 @@ def test_no_fact_is_worked_out_from_itself(
     hazard: str, files: dict[str, str], options: Any, name: str, tmp_path: Path
 ) -> None:
     write(files, str(tmp_path))
-    for run in inspect([str(tmp_path)], told(options), base=str(tmp_path)).runs[:3]:
+    for run in inspect([str(tmp_path)], example_options(options), base=str(tmp_path)).runs[:3]:
         newest = run.releases.newest_of_all()
         oldest = {library: min(run.releases.allowed(library), default=newest[library]) for library in newest}
         for choice in (newest, oldest):

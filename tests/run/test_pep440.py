@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from stablint.run.pep440 import matcher, minor_of, release_key, text_of
+from stablint.run.releases.pep440 import matcher, minor_of, release_key, text_of
 
 numbers = st.integers(0, 12)
 releases = st.lists(numbers, min_size=1, max_size=4).map(lambda parts: ".".join(map(str, parts)))

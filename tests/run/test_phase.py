@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stablint import house
+from stablint.engine import examples
 from stablint.hazard import model
 
 FP16_OF_GLM4 = next(hazard for hazard in model.load() if hazard.id == "fp16-glm4-nan")
@@ -41,4 +41,4 @@ RUNS: list[tuple[str, dict[str, str], bool]] = [
 def test_only_what_trains_draws_a_hazard_of_training(
     what: str, files: dict[str, Any], trains: bool, tmp_path: Path
 ) -> None:
-    assert bool(house.look(files, str(tmp_path), None, (FP16_OF_GLM4,))) is trains
+    assert bool(examples.look(files, str(tmp_path), None, (FP16_OF_GLM4,))) is trains

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from stablint.run.fact import ABSENT, is_unknown
-from stablint.run.fields import FieldSpans, bases_at, class_exists_at, field, field_names
-from stablint.run.names import canonical, known_key, renamed
-from stablint.run.pep440 import release_key
-from stablint.run.releases import Releases, known_keys, meant_keys, place
-from stablint.source.tree import Unknown
+from stablint.run.releases.allowed import Releases, known_keys, meant_keys, place
+from stablint.run.releases.fields import FieldSpans, bases_at, class_exists_at, field, field_names
+from stablint.run.releases.names import canonical, known_key, renamed
+from stablint.run.releases.pep440 import release_key
+from stablint.syntax.tree import Unknown
 
 KNOWN = Releases.known()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stablint import knowledge
+from stablint.base import knowledge
 from stablint.run.fact import Default
 from tests.runs import world
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stablint.run.pep440 import release_key
-from stablint.run.signatures import Handed, callable_of, misfit, parsed
+from stablint.run.releases.pep440 import release_key
+from stablint.run.releases.signatures import Handed, callable_of, misfit, parsed
 
 STORED = Path(__file__).resolve().parents[2] / "knowledge" / "signatures"
 TEXTS = ("", "a", "a, b=", "a, /, b", "a, *, b", "a, *, b=, **", "a, *rest, b=", "*rest, **", "a, b=, /, c=, *, d, e=")

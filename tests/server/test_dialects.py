@@ -15,7 +15,7 @@ pytest_lsp = pytest.importorskip("pytest_lsp")
 from lsprotocol import types as lsp  # noqa: E402
 from pytest_lsp import ClientServerConfig, LanguageClient  # noqa: E402
 
-from stablint.dialect import registry  # noqa: E402
+from stablint.frameworks import registry  # noqa: E402
 from stablint.server.places import offset, position  # noqa: E402
 
 CASES: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("dialects.yaml").read_text(encoding="utf-8"))

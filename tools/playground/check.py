@@ -3,12 +3,12 @@
 import json
 import os
 
-from stablint import knowledge
-from stablint.fix.apply import repair
+from stablint.base import knowledge
+from stablint.config.options import Wrong
+from stablint.engine.inspect import inspect
+from stablint.engine.repair import repair
 from stablint.fix.patch import patch
-from stablint.inspect import inspect
 from stablint.integrate.texts import Asked, settled
-from stablint.options import Wrong
 from stablint.report import full
 from stablint.secrets import exit
 

@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 
 from stablint.advising.model import Advice, Effect, load
 from stablint.advising.recipes import counted, with_count
+from stablint.base.language import gettext, of_hazard
 from stablint.fitting.answer import FITS, Told
 from stablint.fix.change import changes_of, propose
-from stablint.fix.writing import Impossible
+from stablint.fix.editors import Impossible
 from stablint.hazard.checker import check
 from stablint.hazard.condition import facts_read
 from stablint.hazard.model import Finding, Hazard, Remedy
 from stablint.hazard.model import load as hazards
 from stablint.hazard.plan import DEAR
-from stablint.language import gettext, of_hazard
 from stablint.report.model import FileEdits
 from stablint.run.fact import ABSENT
 from stablint.run.world import Run, World
-from stablint.source import limits
+from stablint.syntax import limits
 
 _GAINS = {
     "M": "memory",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from stablint import knowledge
+from stablint.base import knowledge
 from stablint.hazard.model import Hazard, from_row
 from stablint.report.model import FileEdits
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from statistics import median
 from typing import Any, NamedTuple
 
-from stablint import knowledge
 from stablint.advising.model import Advice
+from stablint.base import knowledge
 from stablint.run.world import World
 
 _SHARE = 0.8  # of the recipes; and most of theirs in more than half of the projects: one with many files is no majority

@@ -7,14 +7,14 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from stablint.advising.model import Proposal
+from stablint.base.language import gettext
 from stablint.hazard.wording import value_text
-from stablint.language import gettext
 from stablint.report.model import FileEdits
 from stablint.report.plain import named, plain
 from stablint.report.style import Style
 from stablint.report.words import columns, screen, wrapped
 from stablint.run.fact import ABSENT
-from stablint.source.edit import apply
+from stablint.syntax.edit import apply
 
 _WIDTH = 112
 NOTHING = "nothing to improve that we can prove"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from stablint.record import NamedTuple
+from stablint.base.record import NamedTuple
+from stablint.base.typed import TYPE_CHECKING, Any
 from stablint.run.fact import Fact
-from stablint.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # only loaded where there is something to suppress, or a GPU to know
-    from stablint.dialect.fragment import Fragment
-    from stablint.policy import Policies
-    from stablint.target.gpu import Gpu
+    from stablint.frameworks.fragment import Fragment
+    from stablint.hardware.gpu import Gpu
+    from stablint.policy.per_file import Policies
 
 
 class Live(NamedTuple):

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from stablint import discover
+from stablint.files import discover
 from stablint.run.framework import framework as record_of
-from stablint.source.text import read
-from stablint.source.tree import Text
+from stablint.syntax.text import read
+from stablint.syntax.tree import Text
 
 # How a framework's own classes and parsers declare an argument.
 _DECLARES = re.compile(r"^[ \t]+(\w+)[ \t]*:|[\"']--([\w-]+)[\"']", re.MULTILINE)

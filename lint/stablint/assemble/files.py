@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Set
 
-from stablint import discover, locks
-from stablint.assemble.kept import Kept
-from stablint.dialect import registry
-from stablint.dialect.fragment import Fragment
-from stablint.faults import Faults
+from stablint.assemble.cache import Kept
+from stablint.base.typed import TYPE_CHECKING
+from stablint.files import discover
+from stablint.files.faults import Faults
+from stablint.frameworks import registry
+from stablint.frameworks.fragment import Fragment
+from stablint.models import nature as models
+from stablint.pins import locks
 from stablint.run.fact import Derived, Fact, Place, facts_of
 from stablint.run.framework import UNSLOTH, framework
-from stablint.source import limits
-from stablint.source import text as source_text
-from stablint.source.text import UNOPENED
-from stablint.source.tree import Document, Problem, Script, Text
-from stablint.target import model as models
-from stablint.typed import TYPE_CHECKING
+from stablint.syntax import limits
+from stablint.syntax import text as source_text
+from stablint.syntax.text import UNOPENED
+from stablint.syntax.tree import Document, Problem, Script, Text
 
 if TYPE_CHECKING:  # only where a repository has such a program
-    from stablint.dialect.at_hand import Program
+    from stablint.frameworks.launch.at_hand import Program
 
 READING, LOWERING = "reading the file", "making out its settings"
 
@@ -294,8 +295,8 @@ class Files:
 
 def _first_look(path: str, name: str, speaks: Callable[[str], bool]) -> tuple[Text, bool] | None:
     """The text of a program, and whether no reader would find anything in it; None for what cannot be read."""
-    from stablint.dialect.python_words import may_speak  # only where there is a program
-    from stablint.source import python
+    from stablint.frameworks.programs.words import may_speak  # only where there is a program
+    from stablint.syntax.python import reader as python
 
     text = source_text.read(path, name)
     if isinstance(text, source_text.Unreadable):

@@ -5,18 +5,18 @@ from __future__ import annotations
 import itertools
 import os
 
-from stablint import discover
 from stablint.assemble.files import Files
-from stablint.dialect.fragment import Fragment, Link
-from stablint.pattern import pattern
-from stablint.record import NamedTuple
+from stablint.base.pattern import pattern
+from stablint.base.record import NamedTuple
+from stablint.base.typed import TYPE_CHECKING
+from stablint.files import discover
+from stablint.frameworks.fragment import Fragment, Link
 from stablint.run.fact import CLOSED, PRESUMED, Place
 from stablint.run.framework import framework
-from stablint.source.tree import NO_FOLDER
-from stablint.typed import TYPE_CHECKING
+from stablint.syntax.tree import NO_FOLDER
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
-    from stablint.dialect.at_hand import Program
+    from stablint.frameworks.launch.at_hand import Program
 
 
 class Part(NamedTuple):
@@ -52,7 +52,7 @@ def seeds_of(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
 def _of_document(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
     format = fragments[0].block.document.format
     if format == "python":
-        from stablint.dialect.python_runs import groups
+        from stablint.frameworks.programs.runs import groups
 
         return [[Part(f, f.presumed) for f in group] for group in groups(fragments)]
     if format == "shell":
@@ -92,7 +92,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         if link.role == "model" or _is_overruled(link, parts[0].fragment):
             continue
         if link.role == "group":
-            from stablint.dialect import hydra
+            from stablint.frameworks import hydra
 
             link = hydra.chosen(link, [part.fragment for part in parts])
         document = link.place.document
@@ -123,7 +123,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             parts = [_as_read(part, program) for part in parts]
             pending = [one for one in pending if one.role not in program.vain or one.place.document is not document]
             if "hydra" in program.document.text.text:
-                from stablint.dialect import hydra
+                from stablint.frameworks import hydra
 
                 pending += hydra.of_program(program.document, parts[0].fragment)
             if framework(parts[0].fragment.framework).engine_by_program:
@@ -135,14 +135,14 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             and (f.dialect == "llamafactory-data") == (link.role == "rows")
         ]
         if link.role == "group":
-            from stablint.dialect import hydra
+            from stablint.frameworks import hydra
 
             known = [part.fragment for part in parts]
             found = [
                 one for document in files.documents(path)[:1] for one in hydra.grouped(link, document, found, known)
             ]
         if link.role == "helper":
-            from stablint.dialect.python_helpers import made
+            from stablint.frameworks.programs.helpers import made
 
             parts = [*parts, *(Part(f, True) for f in made(link, found, [part.fragment for part in parts]))]
             continue
@@ -153,7 +153,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             if link.role == "config" and not link.reader:
                 named.add(path)
         if link.role == "script" and found[0].block.kind == "call":
-            from stablint.dialect.python_runs import groups, launched
+            from stablint.frameworks.programs.runs import groups, launched
 
             several = list(itertools.islice(groups(tuple(found)), 2))
             found = launched(several[0], [part.fragment for part in parts], sure)
@@ -161,7 +161,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
                 found = [fragment._replace(presumed=True) for fragment in found]
         if link.reader:
             read = True
-            from stablint.dialect.unread import read_by
+            from stablint.frameworks.unknown_keys import read_by
 
             found = [read_by(f, link.reader) for f in found]
         if link.role in ("deepspeed", "accelerate") or found[0].dialect in ("deepspeed", "accelerate"):
@@ -254,7 +254,7 @@ def _led_by_program(part: Part) -> tuple[Part, ...]:
 
 def _with_its_engine(part: Part, program: Program, path: str, files: Files) -> Part:
     """A copy of DeepSpeed-Chat with what the function beside it gives DeepSpeed; flags of the command say the rest."""
-    from stablint.dialect import chat_copy
+    from stablint.frameworks import chat_copy
 
     name = chat_copy.module_of(program.document.text.text)
     own = discover.locate(name, path, files.root(path)) if name else None
@@ -275,7 +275,7 @@ def at_hand(files: Files, path: str) -> Program | None:
 
 
 def _at_hand(files: Files, path: str) -> Program | None:
-    from stablint.dialect.at_hand import imported, joined, read
+    from stablint.frameworks.launch.at_hand import imported, joined, read
 
     program = read(files.documents(path))
     for name, loop_only in imported(program) if program is not None else ():

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from stablint.assemble.asked import Options
-from stablint.assemble.files import Files
-from stablint.assemble.joining import ROLE_DIALECT, Part, join, seeds_of, with_live, with_neighbours
-from stablint.assemble.kept import Joined, identity
-from stablint.assemble.supply import (
+from stablint.assemble.cache import Joined, identity
+from stablint.assemble.context import (
     extra_flags_of,
     governed,
     model_facts,
@@ -17,14 +15,16 @@ from stablint.assemble.supply import (
     shipped_with,
     stated_target,
 )
-from stablint.dialect.fragment import Block, Fragment
-from stablint.run.dating import bounded, spelled
+from stablint.assemble.files import Files
+from stablint.assemble.joining import ROLE_DIALECT, Part, join, seeds_of, with_live, with_neighbours
+from stablint.frameworks.fragment import Block, Fragment
 from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Explicit, Fact, Place, Statement, Supplied, is_unknown
 from stablint.run.framework import framework as record_of
+from stablint.run.releases.dating import bounded, spelled
 from stablint.run.settle import settle
 from stablint.run.world import Run
-from stablint.source import limits
-from stablint.source.tree import Call, Text
+from stablint.syntax import limits
+from stablint.syntax.tree import Call, Text
 
 JOINING, SETTLING = "following what it names", "settling its settings"
 
@@ -188,7 +188,7 @@ def _id(block: Block) -> str:
     """`train.py:12`, `tune.ipynb:cell 4:2`"""
     text, start, cell = block.document.text.text, block.start, ""
     if block.document.view is not None:
-        from stablint.source.view import seen
+        from stablint.syntax.embedded import seen
 
         place = seen(block.document, start, start)
         if place is not None:

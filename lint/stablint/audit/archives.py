@@ -10,8 +10,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from stablint.run.pep440 import release_key
-from stablint.target.child import FOLDER, Outside
+from stablint.hardware.isolated import FOLDER, Outside
+from stablint.run.releases.pep440 import release_key
 
 _LAID_OVER = re.compile(r"[^/]+\.data/(?:purelib|platlib)/")
 _READ = (".py", ".yaml")

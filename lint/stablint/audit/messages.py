@@ -10,8 +10,8 @@ from typing import Any
 from stablint.audit.archives import Shelf
 from stablint.audit.doubt import ERROR, Doubt
 from stablint.audit.statements import literals, messages
-from stablint.run.pep440 import release_key
-from stablint.run.releases import Releases
+from stablint.run.releases.allowed import Releases
+from stablint.run.releases.pep440 import release_key
 
 STORED = "messages/raised.json"
 _WORD = 12  # letters that a file must have to be read for a message: more may be broken over lines

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stablint import house
+from stablint.engine.examples import example_options, legal, write
+from stablint.engine.inspect import inspect
 from stablint.hazard import model
 from stablint.hazard.checker import check
-from stablint.inspect import inspect
 from stablint.run.world import Run
 
 _OPPOSITE = {
@@ -77,11 +77,11 @@ def _text(condition: list[Any]) -> str:
 def looks(hazard: model.Hazard, examples: list[dict[str, Any]], folder: Path) -> Iterator[Look]:
     for number, example in enumerate(examples):
         texts = [(example["files"], example.get("options"), True)]
-        texts += [(files, given, False) for files, given in house.legal(example)]
+        texts += [(files, given, False) for files, given in legal(example)]
         for place, (files, given, bad) in enumerate(texts):
             here = folder / f"{number}-{place}"
-            house.write(files, str(here))
-            yield list(inspect([str(here)], house.told(given), base=str(here), known=()).runs), bad
+            write(files, str(here))
+            yield list(inspect([str(here)], example_options(given), base=str(here), known=()).runs), bad
 
 
 def dies(hazard: model.Hazard, conditions: Conditions, texts: list[Look]) -> bool:

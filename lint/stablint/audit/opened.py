@@ -16,7 +16,7 @@ from stablint.audit.doubt import ERROR, INFO, WARNING, Doubt
 from stablint.audit.places import Spot, around, find, has_scope, spot
 from stablint.audit.sayings import Saying
 from stablint.audit.sources import said_of
-from stablint.run.pep440 import Key, release_key
+from stablint.run.releases.pep440 import Key, release_key
 
 RECORD = "citations.json"
 

@@ -8,7 +8,7 @@ from stablint.audit.doubt import ERROR, INFO, WARNING, Doubt
 from stablint.audit.sayings import HazardText
 from stablint.audit.sources import listed, minors_between
 from stablint.compiling.hazards import condition
-from stablint.run.pep440 import matcher, text_of
+from stablint.run.releases.pep440 import matcher, text_of
 
 ENDED = 24
 """Minor releases, two years of monthly ones, after which hardly anybody trains with what a range ended at."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from stablint import knowledge
 from stablint.audit.citation import Cited, cited, is_well_formed
 from stablint.audit.doubt import ERROR, WARNING, Doubt
 from stablint.audit.sayings import Saying
-from stablint.run.pep440 import Key, matcher, minor_of, release_key, text_of
+from stablint.base import knowledge
+from stablint.run.releases.pep440 import Key, matcher, minor_of, release_key, text_of
 
 BEHIND = 6
 """Minor releases that the newest source of a statement may lie behind the newest release that it is said of."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stablint.compiling.reading import read_yaml
-from stablint.run.pep440 import release_key
+from stablint.run.releases.pep440 import release_key
 
 READS = ("keys", "releases", "values.json")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from stablint.compiling.reading import read_yaml
-from stablint.target.gpu import FIELDS
-from stablint.target.gpu_name import instance_key, squeeze, take_apart
+from stablint.hardware.gpu import FIELDS
+from stablint.hardware.names import instance_key, squeeze, take_apart
 
 READS = ("gpus",)
 

@@ -12,7 +12,7 @@ import yaml
 
 from stablint.compiling.reading import DEEPEST, LOADER, TOO_DEEP, plain, text_of, unwanted
 from stablint.hazard.automaton import Automaton
-from stablint.source.yaml_error import is_nesting
+from stablint.syntax.yaml.error import is_nesting
 
 READS = ("hazards",)
 RECALLS = True

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from stablint.compiling.reading import read_yaml
-from stablint.target.model import OWN, SIZE, worked_out
-from stablint.target.model_name import tokens
+from stablint.models.names import tokens
+from stablint.models.nature import OWN, SIZE, worked_out
 
 READS = ("models",)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from stablint.source import text as source_text
-from stablint.source.yaml_error import is_nesting
+from stablint.syntax import text as source_text
+from stablint.syntax.yaml.error import is_nesting
 
 LARGEST = 200_000
 """Bytes of the largest file of a hazard or an advice that is read; ours have a tenth of it."""

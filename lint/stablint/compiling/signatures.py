@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from stablint.run.pep440 import release_key
+from stablint.run.releases.pep440 import release_key
 
 READS = ("signatures",)
 

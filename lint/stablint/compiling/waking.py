@@ -133,5 +133,5 @@ class _Unstated:
 
 
 def _is_computed(default: Any) -> bool:
-    """Whether the table gives an expression instead of a value; such a default is never known (run/fields.py)."""
+    """Whether the table gives an expression instead of a value; such a default is never known (run/releases/fields.py)."""
     return type(default) is dict and len(default) == 1 and ("expr" in default or "one_of" in default)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stablint import knowledge
+from stablint.base import knowledge
+from stablint.base.language import gettext
 from stablint.fitting.reading import GIB, Reading, Unanswerable, is_divided, least_usable, read, usable
-from stablint.language import gettext
 from stablint.memory.plan import Range
 from stablint.memory.predict import Estimate, predict
-from stablint.run.derived_memory import offloads
+from stablint.run.derived.memory import offloads
 from stablint.run.world import World
 
 FITS, TIGHT, NOT, UNKNOWN = "fits", "tight", "does-not-fit", "unknown"

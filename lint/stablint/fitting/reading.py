@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from stablint import knowledge
+from stablint.base import knowledge
+from stablint.base.language import gettext, ngettext
 from stablint.fitting import rollout
-from stablint.language import gettext, ngettext
 from stablint.memory.plan import Optimizer, Plan, Range, Sharding, sure
 from stablint.memory.shape import Shape
-from stablint.run.derived_memory import offloads
+from stablint.run.derived.memory import offloads
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.framework import Rollout
-from stablint.run.pep440 import release_key
+from stablint.run.releases.pep440 import release_key
 from stablint.run.world import World
-from stablint.source.tree import Unknown
+from stablint.syntax.tree import Unknown
 
 GIB = 2**30
 _LARGEST = 10**15

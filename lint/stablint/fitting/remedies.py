@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from stablint.base.language import gettext, ngettext
 from stablint.fitting.answer import FITS, TIGHT, Told, answer, judged
-from stablint.language import gettext, ngettext
 from stablint.memory.plan import Sharding
 from stablint.report.model import FileEdits
-from stablint.run.derived import RULES
+from stablint.run.derived.registry import RULES
 from stablint.run.fact import ABSENT, Explicit, Fact
 from stablint.run.world import Run, World
 
@@ -205,7 +205,7 @@ def _written(run: Run, one: Remedy) -> Remedy:
     if "deepspeed.zero_optimization.stage" in one.facts:
         return one  # it takes a file of its own
     from stablint.fix.change import edits  # only where something is offered
-    from stablint.fix.writing import Change, Impossible
+    from stablint.fix.editors import Change, Impossible
 
     changes = [Change(name, value) for name, value in one.facts.items()]
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from stablint.language import gettext
+from stablint.base.language import gettext
 from stablint.memory.plan import NO_SHARE, Range
 from stablint.memory.shape import Shape
 from stablint.run.fact import ABSENT, is_unknown

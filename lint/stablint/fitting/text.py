@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from stablint.base.language import gettext
 from stablint.fitting.answer import BECAUSE, FITS, NOT, TIGHT, UNKNOWN, Told, decides
 from stablint.fitting.reading import GIB
 from stablint.fitting.remedies import Remedy
-from stablint.language import gettext
 from stablint.report.plain import named, plain
 from stablint.report.style import Style
 from stablint.report.words import columns

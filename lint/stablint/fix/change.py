@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stablint import knowledge
-from stablint.dialect.codec import Unwritable
+from stablint.base import knowledge
+from stablint.base.language import gettext
+from stablint.base.typed import Any
+from stablint.fix.editors import Change, Impossible, Made, required, writer
 from stablint.fix.grade import Changed, graded, is_of_saved_adapter, is_passed_on, of_other_releases, wants_a_value
 from stablint.fix.shipped import exchanged
 from stablint.fix.values import resolved
 from stablint.fix.wording import Insertion, insertion, row_of, said
-from stablint.fix.writing import Change, Impossible, Made, required, writer
+from stablint.frameworks.codec import Unwritable
 from stablint.hazard.model import Finding, Remedy
-from stablint.language import gettext
 from stablint.report.model import FileEdits, Fix
 from stablint.run.fact import ABSENT, CLOSED, Default, Explicit, Fact, Place, Statement, Supplied, is_unknown
 from stablint.run.framework import framework
 from stablint.run.world import Run
-from stablint.source import limits
-from stablint.source.tree import Document, Edit, Entry, Mapping, Text, Verbatim
-from stablint.typed import Any
+from stablint.syntax import limits
+from stablint.syntax.tree import Document, Edit, Entry, Mapping, Text, Verbatim
 
 _GUESSED = ("item.suggestion", "item.correction")  # names that a misspelled one may have meant
 
@@ -72,13 +72,13 @@ def _written(finding: Finding, remedy: Remedy, purse: limits.Purse) -> tuple[Cha
     """What of the run changes, and the edits."""
     _require_room(finding.place.document, purse)
     if remedy.mend:
-        from stablint.fix.mend import mended
+        from stablint.fix.syntax_repairs import mended
 
         return Changed(), mended(finding.place, finding.hazard.id)
     if not remedy.move:
         changes = list(changes_of(finding, remedy))
         return Changed(changes), edits(finding.run, finding.fact, changes, purse)
-    from stablint.fix.moved import moved, new_class, sectioned
+    from stablint.fix.relocate import moved, new_class, sectioned
 
     names = [finding.item if name == "item" else name for name in remedy.move]
     changes = [change for name in names for change in sectioned(finding, name)]
@@ -175,7 +175,7 @@ def _require_room(document: Document, purse: limits.Purse) -> None:
 def _require_faithful(document: Document, edits: list[Edit], purse: limits.Purse) -> None:
     """Raises Impossible where the file, after the edits of one of its views, would not read as that view after them. Asked once for all of them: the
     file is read anew for it."""
-    from stablint.fix.within import is_faithful
+    from stablint.fix.embedded import is_faithful
 
     assert document.view is not None
     _require_room(document, purse)

@@ -14,8 +14,8 @@ from functools import lru_cache
 from io import StringIO
 from typing import Any
 
-from stablint.source.limits import CONFIRMED, DEEPEST
-from stablint.source.tree import MARK, Edit, Text
+from stablint.syntax.limits import CONFIRMED, DEEPEST
+from stablint.syntax.tree import MARK, Edit, Text
 
 Path = tuple[Any, ...]
 

@@ -15,7 +15,7 @@ import sys
 from typing import NamedTuple
 
 from stablint.fix import strays
-from stablint.source.text import is_inside
+from stablint.syntax.text import is_inside
 
 CHANGED = "it was changed while stablint worked on it: nothing of this repair was written; run stablint again"
 _BINARY = getattr(os, "O_BINARY", 0)

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from stablint.fix.writing import Change, Impossible
+from stablint.fix.editors import Change, Impossible
 from stablint.hazard.model import Finding
-from stablint.run.dating import dated
 from stablint.run.fact import ABSENT, Explicit, Fact
-from stablint.run.pep440 import Key, release_key
-from stablint.run.releases import Releases
-from stablint.source.tree import Call, Module, Text
+from stablint.run.releases.allowed import Releases
+from stablint.run.releases.dating import dated
+from stablint.run.releases.pep440 import Key, release_key
+from stablint.syntax.tree import Call, Module, Text
 
 # Cards by the names that texts have for them; which of them has bf16 is asked of knowledge/gpus. A bare number is a card's behind its brand only.
 _CARDS = re.compile(
@@ -82,7 +82,7 @@ def _cards(text: str) -> tuple[str, ...]:
 
 
 def _no_bf16(name: str) -> bool:
-    from stablint.target.gpu import parse_gpu  # only where bf16 is to be written
+    from stablint.hardware.gpu import parse_gpu  # only where bf16 is to be written
 
     gpu = parse_gpu(name.replace("_", " "))
     return gpu is not None and gpu.native_bf16 is False

@@ -9,25 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from stablint.dialect.huggingface import TRL_ONLY
-from stablint.fix.writing import Change
+from stablint.base.language import gettext
+from stablint.base.record import NamedTuple
+from stablint.base.typed import Any
+from stablint.fix.editors import Change
+from stablint.frameworks.huggingface import TRL_ONLY
 from stablint.hazard.condition import facts_read
 from stablint.hazard.hints import A_SLIP
 from stablint.hazard.model import Finding, Remedy
 from stablint.hazard.nearest import nearest
 from stablint.hazard.news import asks_news
-from stablint.language import gettext
-from stablint.record import NamedTuple
 from stablint.report.model import FileEdits, Fix
-from stablint.run.dating import bounded
-from stablint.run.derived import RULES
+from stablint.run.derived.registry import RULES
 from stablint.run.fact import ABSENT, PRESUMED, Explicit, Fact, is_unknown
-from stablint.run.fields import field
-from stablint.run.names import renamed
-from stablint.run.releases import Releases
+from stablint.run.releases.allowed import Releases
+from stablint.run.releases.dating import bounded
+from stablint.run.releases.fields import field
+from stablint.run.releases.names import renamed
 from stablint.run.world import World
-from stablint.source.tree import Scalar
-from stablint.typed import Any
+from stablint.syntax.tree import Scalar
 
 # What a training is: whoever repairs something else must leave it as it is.
 _TRAINING = {

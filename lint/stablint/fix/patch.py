@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from stablint.language import gettext
-from stablint.source.tree import Text
+from stablint.base.language import gettext
+from stablint.syntax.tree import Text
 
 _CONTEXT = 3
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from stablint.fix.change import edits
-from stablint.fix.writing import Change, Impossible
+from stablint.fix.editors import Change, Impossible
 from stablint.report.model import FileEdits
 from stablint.run.world import Run
-from stablint.source import limits
-from stablint.source.tree import Edit, Text
+from stablint.syntax import limits
+from stablint.syntax.tree import Edit, Text
 
 
 class Default(NamedTuple):

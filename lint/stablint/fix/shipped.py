@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stablint import knowledge
-from stablint.fix.writing import Change, Impossible
+from stablint.base import knowledge
+from stablint.base.typed import Any
+from stablint.fix.editors import Change, Impossible
 from stablint.run.fact import ABSENT, Default
 from stablint.run.world import Run
-from stablint.typed import Any
 
 _NAMED = "training.deepspeed"
 # What only one stage has, and what a stage that lacks it does not miss.

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import NamedTuple
 
-from stablint.source import gitignore
-from stablint.source.text import bytes_of, is_inside
+from stablint.files import gitignore
+from stablint.syntax.text import bytes_of, is_inside
 
 _NAME = re.compile(r"\.stablint-(?P<process>\d+)-(?P<host>[0-9a-f]{8})-\d+\.(?P<kind>tmp|old|journal)")
 _LONGEST = 24 * 3600  # seconds after which no process is at work any more, whoever has its number now

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Callable
 
-from stablint.fix.writing import Impossible
+from stablint.base.typed import Any
+from stablint.fix.editors import Impossible
 from stablint.run.fact import ABSENT, is_unknown
-from stablint.typed import Any
 
 _FIELD = re.compile(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z]+))?\}")
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 
-from stablint.dialect import vocabulary
-from stablint.dialect.codec import Unwritable, write
-from stablint.dialect.fragment import Row
-from stablint.record import NamedTuple
+from stablint.base.record import NamedTuple
+from stablint.base.typed import Any
+from stablint.frameworks import vocabulary
+from stablint.frameworks.codec import Unwritable, write
+from stablint.frameworks.fragment import Row
 from stablint.run.fact import Explicit
-from stablint.run.fields import field
+from stablint.run.releases.fields import field
 from stablint.run.world import Run
-from stablint.source.tree import Entry, Mapping
-from stablint.typed import Any
+from stablint.syntax.tree import Entry, Mapping
 
 # Arguments whose flag takes a dictionary as JSON (transformers 5.23.0 training_args.py, _VALID_DICT_FIELDS).
 _JSON = (

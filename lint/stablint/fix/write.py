@@ -11,8 +11,8 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from stablint.fix.exchange import CHANGED, Changed, Part, Repair, closed, prepared
-from stablint.source.text import encode
-from stablint.source.tree import Text
+from stablint.syntax.text import encode
+from stablint.syntax.tree import Text
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 

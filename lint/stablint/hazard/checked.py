@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from stablint.hazard.item import ItemWorld
-from stablint.run.derived import RULES
+from stablint.base.typed import Any
+from stablint.hazard.setting_subject import ItemWorld
+from stablint.run.derived.registry import RULES
 from stablint.run.world import Run, Turns, World
-from stablint.typed import Any
 
 ROUNDS = 4  # another world may turn at releases that the newest one never asked about
 WORLDS = 64  # at most so many combinations of releases are looked at
@@ -106,13 +106,13 @@ class Checked:
 
 def _key_world(world: World, item: str) -> ItemWorld:
     """What frameworks read of their keys is loaded only where some may be unread."""
-    from stablint.hazard.key import KeyWorld
+    from stablint.hazard.key_subject import KeyWorld
 
     return KeyWorld(world, item)
 
 
 def _call_world(world: World, item: str) -> ItemWorld:
     """Signatures are loaded only where some call may not fit one."""
-    from stablint.hazard.called import CallWorld
+    from stablint.hazard.call_subject import CallWorld
 
     return CallWorld(world, item)

@@ -8,7 +8,7 @@ from stablint.hazard.news import asks_news, kinds
 from stablint.hazard.verdict import examine
 from stablint.run.fact import OPEN
 from stablint.run.world import Run
-from stablint.source.limits import TOLD
+from stablint.syntax.limits import TOLD
 
 
 class Told:

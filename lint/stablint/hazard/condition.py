@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 
+from stablint.base.typed import Any
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, Secret, is_unknown
-from stablint.run.pep440 import release_key
+from stablint.run.releases.pep440 import release_key
 from stablint.run.world import Turns, World
-from stablint.source.limits import MATCHED, SEARCHED
-from stablint.typed import Any
+from stablint.syntax.limits import MATCHED, SEARCHED
 
 Verdict = bool | None
 Condition = list[Any]

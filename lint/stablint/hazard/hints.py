@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from stablint.base.typed import TYPE_CHECKING
 from stablint.hazard.nearest import clearly_nearest, nearest
 from stablint.run.fact import Explicit
-from stablint.run.names import renamed
-from stablint.typed import TYPE_CHECKING
+from stablint.run.releases.names import renamed
 
 if TYPE_CHECKING:
-    from stablint.hazard.item import ItemWorld
+    from stablint.hazard.setting_subject import ItemWorld
 
 
 _ALIKE = 0.8  # of 1.0: worth a question; `max_seq_len` and `max_seq_length` are 0.88 alike

@@ -13,7 +13,7 @@ from typing import Any
 from stablint.hazard.condition import GROUPS, OPERATORS, TESTS, Condition, Verdict
 from stablint.run.fact import ABSENT, Fact
 from stablint.run.world import World
-from stablint.source.tree import Unknown
+from stablint.syntax.tree import Unknown
 
 Test = Callable[[Fact, World], Verdict]
 

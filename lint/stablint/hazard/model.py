@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from stablint import knowledge, language
-from stablint.record import NamedTuple
+from stablint.base import knowledge, language
+from stablint.base.record import NamedTuple
+from stablint.base.typed import Any
 from stablint.run.fact import Fact, Place
 from stablint.run.world import Run, World
-from stablint.typed import Any
 
 
 class Remedy(NamedTuple):

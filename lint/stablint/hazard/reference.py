@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from stablint.base.record import NamedTuple
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import GROUPS, Condition, facts_read, reads_files
 from stablint.hazard.model import Finding, Hazard, Open
-from stablint.record import NamedTuple
 from stablint.run.fact import Derived, Explicit, Fact
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Outcome = Finding | Open | None
 Statement = tuple[Any, ...]
-# Words about a framework's key that depend on the settings beside it (hazard/key.py).
+# Words about a framework's key that depend on the settings beside it (hazard/key_subject.py).
 _NEIGHBOURS = frozenset(f"item.{word}" for word in ["suggestion", "belongs", "company", "others", "hint", "meant"])
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from stablint import knowledge
+from stablint.base import knowledge
+from stablint.base.typed import Any
 from stablint.hazard.model import Hazard, load, load_some
 from stablint.hazard.news import kinds
 from stablint.run.world import Run
-from stablint.typed import Any
 
 Choice = Callable[[Iterable[Hazard]], tuple[Hazard, ...]]
 

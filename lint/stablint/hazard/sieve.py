@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from stablint.base.record import NamedTuple
 from stablint.hazard import literal
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import GROUPS, Condition, Verdict, facts_read
@@ -21,11 +22,10 @@ from stablint.hazard.news import asks_news, kinds
 from stablint.hazard.plan import DEAR, Plan, only_fact
 from stablint.hazard.reference import Look, Reference, bits
 from stablint.hazard.rules import needs_of
-from stablint.record import NamedTuple
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, is_unknown
-from stablint.run.pep440 import matcher
+from stablint.run.releases.pep440 import matcher
 from stablint.run.world import NO_TURNS, Run, World
-from stablint.source.tree import Unknown
+from stablint.syntax.tree import Unknown
 
 Conditions = list[tuple[Condition, int]]  # each with the hazards that end where it is false
 Tests = list[tuple[literal.Test, int]]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from stablint.base.typed import Any
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import Verdict, evaluate, every, facts_read, turns
 from stablint.hazard.finding import finding
 from stablint.hazard.model import Finding, Hazard, Open
 from stablint.hazard.news import asks_news
 from stablint.run.fact import is_unknown
-from stablint.run.pep440 import matcher
 from stablint.run.provenance import leaves
+from stablint.run.releases.pep440 import matcher
 from stablint.run.world import NO_TURNS, Turns, World
-from stablint.typed import Any
 
 
 def examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | None:

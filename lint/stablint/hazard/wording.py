@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from stablint.pattern import pattern
+from stablint.base.pattern import pattern
+from stablint.base.typed import Any
 from stablint.run.fact import ABSENT, Explicit, Fact, Secret, is_unknown
 from stablint.run.provenance import leaves
 from stablint.run.world import World
 from stablint.secrets.exit import STARS, cut
-from stablint.typed import Any
 
 _FIELD = pattern(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z_]+))?\}")
 

@@ -432,7 +432,7 @@ class TrainingGuard:
         """The first bad module, agreed by all processes: the batch of one of them is the bad one."""
         if self._recorder is None or not self._recorder.batches:
             return None
-        from stablint.faults import attempt
+        from stablint.files.faults import attempt
         from stablint.integrate import repeating
 
         found, _ = attempt(
@@ -445,9 +445,9 @@ class TrainingGuard:
         """The settings of this run that are known to bring it about."""
         if self._args is None:
             return ()
-        from stablint import knowledge
         from stablint.api import check
-        from stablint.faults import attempt
+        from stablint.base import knowledge
+        from stablint.files.faults import attempt
 
         rows = knowledge.load("messages")["symptoms"]
         rules = rows[symptom]["hazards"] if symptom in rows else ()

@@ -33,7 +33,7 @@ def installed(libraries: Iterable[str] = LIBRARIES) -> dict[str, str]:
 
 def specifiers() -> Iterator[tuple[str, str]]:
     """The same as library and specifier: `transformers`, `==5.23.0`. A version that is none (a build's own mark) is left out."""
-    from stablint.run.releases import Releases
+    from stablint.run.releases.allowed import Releases
 
     for library, version in installed().items():
         try:

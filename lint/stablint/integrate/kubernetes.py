@@ -16,9 +16,9 @@ from typing import Any
 
 from stablint.integrate.texts import Asked, asked_of, check_text
 from stablint.secrets import exit
-from stablint.source import json as as_json
-from stablint.source.tree import Mapping, Text
-from stablint.source.workload import files, started
+from stablint.syntax.json import reader as as_json
+from stablint.syntax.recipes.workload import files, started
+from stablint.syntax.tree import Mapping, Text
 
 LARGEST = 3_145_728  # bytes: what the API server takes of one object
 _AT_ONCE, _PATIENCE = 8, 10  # requests; seconds for a handshake, a request and an answer each

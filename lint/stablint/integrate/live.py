@@ -8,15 +8,18 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stablint.assemble.asked import Live
-from stablint.dialect import deepspeed as deepspeed_json
-from stablint.dialect import peft, python, python_kinds, python_parts
-from stablint.dialect.fragment import Block, Fragment, Row
+from stablint.frameworks import deepspeed as deepspeed_json
+from stablint.frameworks import peft
+from stablint.frameworks.fragment import Block, Fragment, Row
+from stablint.frameworks.programs import kinds as python_kinds
+from stablint.frameworks.programs import parts as python_parts
+from stablint.frameworks.programs import reader as python
 from stablint.integrate.model import Described
 from stablint.integrate.values import Field, fields, plain, signature_fields
 from stablint.run.fact import CLOSED, LIVE, PRESUMED, Default, Explicit, Fact, Statement, Supplied
 from stablint.run.framework import UNSLOTH
 from stablint.secrets.keys import is_secret
-from stablint.source.tree import Call, Document, Entry, Mapping, Module, Node, Notes, Scalar, Sequence, Text
+from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Node, Notes, Scalar, Sequence, Text
 
 NAME = "live objects"
 

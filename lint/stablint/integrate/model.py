@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from stablint.integrate.values import Opaque, plain
-from stablint.target import model as models
+from stablint.models import nature as models
 
 
 class Described(NamedTuple):

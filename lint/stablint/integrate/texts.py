@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
+from stablint.config.options import options
+from stablint.config.selection import Selection, chosen
+from stablint.engine.inspect import Inspection, inspected
 from stablint.hazard.model import load
-from stablint.inspect import Inspection, inspected
-from stablint.options import options
-from stablint.policy import Policies, Policy
+from stablint.policy.per_file import Policies, Policy
 from stablint.report import json as as_json
 from stablint.report.model import Diagnostic
 from stablint.report.once import joined
 from stablint.secrets.masking import mask
-from stablint.selection import Selection, chosen
-from stablint.source import text as source_text
-from stablint.source.tree import Text
+from stablint.syntax import text as source_text
+from stablint.syntax.tree import Text
 
 _NOWHERE = os.path.join(os.sep, "nowhere", "of", "stablint")  # no folder of this machine is part of what is checked
 
@@ -49,7 +49,7 @@ def asked_of(
     gpu: str | Iterable[str] | None, model: str | None, releases: Iterable[str], select: Iterable[str] = ()
 ) -> Asked:
     """Raises ValueError for a GPU or release that is not known, before any worker starts."""
-    from stablint.options import Wrong
+    from stablint.config.options import Wrong
 
     gpus = (gpu,) if isinstance(gpu, str) else tuple(gpu or ())
     if "auto" in gpus:

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from stablint import knowledge, language
+from stablint.base import knowledge, language
+from stablint.base.language import gettext
+from stablint.engine.inspect import Inspection, effective
 from stablint.hazard import model as hazards
 from stablint.hazard.condition import facts_read
-from stablint.inspect import Inspection, effective
-from stablint.language import gettext
 from stablint.log.cause import CERTAIN, LIKELY, ORDER, POSSIBLE, Cause
 from stablint.log.reading import Match, Reading
 from stablint.log.template import Known, Symptom, Template
@@ -22,7 +22,7 @@ from stablint.report.model import Diagnostic, Fix
 from stablint.report.place import locate
 from stablint.run.fact import Explicit, Place
 from stablint.run.world import Run
-from stablint.source.view import seen
+from stablint.syntax.embedded import seen
 
 SURE = 3  # causes above `possible` at most: whoever names more names none
 _ECHO = 40  # lines behind the first exception's message from which on another is its echo

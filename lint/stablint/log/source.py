@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, cast
 
-from stablint.language import gettext
+from stablint.base.language import gettext
 
 BLOCK = 1 << 20  # bytes that are looked at together
 _LARGEST_JSON = 200 << 20  # bytes of a JSON document, which must be read whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from stablint import knowledge, language
+from stablint.base import knowledge, language
 from stablint.log.unwrap import closed
 
 _SHARED = 4  # rules that one message may serve, and yet tell a reader something

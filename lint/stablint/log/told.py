@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from stablint.language import gettext
+from stablint.base.language import gettext
 from stablint.log.cause import Cause
 from stablint.log.reading import Reading
 from stablint.log.template import Template

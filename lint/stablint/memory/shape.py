@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stablint.record import NamedTuple
+from stablint.base.record import NamedTuple
 
 
 class Shape(NamedTuple):

@@ -6,8 +6,8 @@ ZeRO-1 divides the states, 2 also the gradients, 3 and FSDP all of it.
 
 from __future__ import annotations
 
+from stablint.base.record import NamedTuple
 from stablint.memory.shape import Shape
-from stablint.record import NamedTuple
 
 # Bytes a parameter by stored width; 4 bits with a float32 scale a block of 64, or with scales that are quantised again (QLoRA, section 3).
 WEIGHT = {"float32": 4.0, "float16": 2.0, "bfloat16": 2.0, "8bit": 1.0, "4bit": 0.5}

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from stablint.base.record import NamedTuple
 from stablint.pins.requirement import ANY, UNREAD, Requirement, library_of, requirement
-from stablint.record import NamedTuple
 
 _COMMAND = r"(?:\bpip3?[\"', ]+install|\buv[ ]+add)(?=[\"', ])"
 _WORD = r"\"([^\"]*)\"|'([^']*)'|(&&|\|\||[;|&]|#)|([^\s\"';&|()#\[\],<>=!~@]+(?:\[[^\]\s]*\])?[^\s\"';&|()]*)"

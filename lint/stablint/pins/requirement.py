@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from stablint.record import NamedTuple
-from stablint.run.pep440 import matcher
-from stablint.run.releases import Releases
+from stablint.base.record import NamedTuple
+from stablint.run.releases.allowed import Releases
+from stablint.run.releases.pep440 import matcher
 
 # Texts, not compiled: most projects ask for none of them. Every one is tried at one place, so that no text takes more than its length.
 _NAME = r"([A-Za-z0-9][A-Za-z0-9._-]*) ?(?:\[[^\]]*\])?"

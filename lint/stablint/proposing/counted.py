@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from stablint import knowledge
-from stablint.target.learning_rate import Band, band
+from stablint.base import knowledge
+from stablint.run.derived.recipe_rates import Band, band
 
 _LEAST = 3  # projects: of fewer nothing is said, and a wider circle is asked
 _NONE = "no counted recipe says it"

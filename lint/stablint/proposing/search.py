@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from stablint import knowledge
+from stablint.base import knowledge
+from stablint.base.language import gettext
+from stablint.engine.inspect import Inspection, effective
 from stablint.fitting.answer import FITS, UNKNOWN, Told, answer
 from stablint.fitting.reading import GIB
 from stablint.fitting.remedies import Move, changed
-from stablint.inspect import Inspection, effective
-from stablint.language import gettext
+from stablint.hardware.gpu import Gpu
 from stablint.memory.plan import Plan
 from stablint.proposing.asked import METHODS, Choice, Nothing, Request
 from stablint.proposing.counted import Recipes
@@ -21,7 +22,6 @@ from stablint.proposing.pages import pages
 from stablint.proposing.values import labelled, reasons_of, values_of
 from stablint.run.framework import framework as record_of
 from stablint.run.world import World
-from stablint.target.gpu import Gpu
 
 Look = Callable[
     [Mapping[str, str], Gpu, bool], Inspection

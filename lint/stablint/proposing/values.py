@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stablint.hardware.gpu import Gpu
 from stablint.proposing.asked import Choice, Request
 from stablint.proposing.counted import Counted, Recipes
-from stablint.target.gpu import Gpu
 
 PLACEHOLDER = "PUT-YOUR-DATASET-HERE"
 NO_TEMPLATE = "PUT-THE-TEMPLATE-OF-YOUR-MODEL-HERE"

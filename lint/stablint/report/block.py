@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from stablint.language import gettext
+from stablint.base.language import gettext
+from stablint.base.typed import Any
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact
 from stablint.report.origin import releases, sentence
 from stablint.report.place import header, locate
@@ -14,7 +15,6 @@ from stablint.report.snippet import EXCERPT, snippet
 from stablint.report.style import Style
 from stablint.report.words import WIDTH, columns, first_sentences, message, wrapped
 from stablint.secrets.languages import language_of, language_of_cell
-from stablint.typed import Any
 
 _BESIDE = 10  # columns that the number of the line, its bar and the ellipses take
 _LABELS = [

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from stablint.language import gettext
+from stablint.base.language import gettext
 from stablint.report.plain import plain, shown
 from stablint.report.style import Style
 from stablint.report.words import screen, wrapped

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stablint.base.typed import Any
 from stablint.report.model import Report
 from stablint.report.style import Style
 from stablint.report.summary import active, closing
 from stablint.report.words import WIDTH
-from stablint.typed import Any
 
 
 def render(

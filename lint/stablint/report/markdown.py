@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from stablint.language import gettext
+from stablint.base.language import gettext
 from stablint.report.model import Diagnostic, Report
 from stablint.report.place import header
 from stablint.report.said import clean, finding, repair

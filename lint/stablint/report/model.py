@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stablint.record import NamedTuple
-from stablint.source.tree import Edit, Seen, Text
-from stablint.typed import Any
+from stablint.base.record import NamedTuple
+from stablint.base.typed import Any
+from stablint.syntax.tree import Edit, Seen, Text
 
 SEVERITIES = ("info", "warning", "error")
 

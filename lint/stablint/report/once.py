@@ -5,7 +5,7 @@ Only for what is printed: baselines, comments and repairs know every place.
 
 from __future__ import annotations
 
-from stablint.language import gettext
+from stablint.base.language import gettext
 from stablint.report.model import Diagnostic, Location, Related, Report
 from stablint.report.place import locate
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from stablint.language import gettext, told
+from stablint.base.language import gettext, told
+from stablint.base.typed import Any
 from stablint.report.model import ReportedFact
 from stablint.report.plain import plain, shown
-from stablint.typed import Any
 
 _SINCE = re.compile(r">=([\w.]+)")
 _UNTIL = re.compile(r"<([\w.]+)")

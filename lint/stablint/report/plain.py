@@ -6,10 +6,10 @@ import json
 import math
 import re
 
+from stablint.base.typed import Any
 from stablint.run.fact import ABSENT
 from stablint.secrets.exit import cut
-from stablint.source.tree import Unknown
-from stablint.typed import Any
+from stablint.syntax.tree import Unknown
 
 _NODES = 500  # of one value: an anchor used a thousand times over need not be written out a thousand times
 _LONGEST = 100

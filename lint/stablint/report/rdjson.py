@@ -11,7 +11,7 @@ from stablint.report.plain import to_json
 from stablint.report.said import finding
 from stablint.report.summary import active
 from stablint.secrets.masking import mask
-from stablint.source.tree import Text
+from stablint.syntax.tree import Text
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "info": "INFO"}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stablint.language import gettext
+from stablint.base.language import gettext
+from stablint.base.typed import Any
 from stablint.report.model import Diagnostic
 from stablint.report.plain import plain
 from stablint.report.words import first_sentences, message
 from stablint.secrets.masking import mask
-from stablint.typed import Any
 
 _FLAGS = {"safe": "--fix", "unsafe": "--fix --unsafe-fixes", "manual": "by hand"}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from stablint.language import gettext
+from stablint.base.language import gettext
 from stablint.report.model import ReportedFact
 from stablint.report.origin import reference
 from stablint.report.plain import jsonable, named, plain, shown, to_json
@@ -15,7 +15,7 @@ from stablint.report.words import columns
 from stablint.secrets.masking import mask
 
 _SETTING_COLUMNS = 64
-# What a run comes to (in_words.py), in its order.
+# What a run comes to (commands/run_summary.py), in its order.
 _LABELS = (
     "framework", "releases", "training", "method", "objective", "precision", "learning rate", "steps", "effective batch", "warm-up steps", "sharding",
     "checkpoints", "GPU",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from stablint.language import gettext, ngettext, told
+from stablint.base.language import gettext, ngettext, told
 from stablint.report.model import SEVERITIES, Diagnostic, Report
 from stablint.report.plain import named, plain
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stablint.language import told
+from stablint.base.language import told
 from stablint.report.model import Diagnostic
 from stablint.secrets import exit
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stablint.record import NamedTuple
-from stablint.source.tree import Document, Entry, Unknown
-from stablint.typed import Any, Union
+from stablint.base.record import NamedTuple
+from stablint.base.typed import Any, Union
+from stablint.syntax.tree import Document, Entry, Unknown
 
 Value = Any  # bool, int, float, str, None, list, dict, or Unknown
 

@@ -3,12 +3,12 @@ comes before the defaults of the library that it drives. Nothing else compares a
 
 from __future__ import annotations
 
-from stablint import knowledge
-from stablint.record import NamedTuple
+from stablint.base import knowledge
+from stablint.base.record import NamedTuple
+from stablint.base.typed import Any
 from stablint.run.fact import PRESUMED, Default, Fact, is_unknown
-from stablint.run.pep440 import release_key
-from stablint.source.tree import Unknown
-from stablint.typed import Any
+from stablint.run.releases.pep440 import release_key
+from stablint.syntax.tree import Unknown
 
 
 class Launch(NamedTuple):
@@ -44,7 +44,7 @@ class Rollout(NamedTuple):
 
 
 class KeyedFiles(NamedTuple):
-    """How its files are read where each key of them is one fact or several, so that it needs no module of its own (dialect/keyed.py)."""
+    """How its files are read where each key of them is one fact or several, so that it needs no module of its own (frameworks/keyed.py)."""
 
     told_by: tuple[str, ...]  # sections that all of its files have
     beside: tuple[str, ...]  # any of these stands beside them
@@ -61,7 +61,7 @@ class Framework(NamedTuple):
     # whose words they are
     library: bool = False  # programs of anybody's import it: settings in its words need not be read by it
     patches: tuple[str, ...] = ()  # frameworks whose classes are its own once it is imported
-    module: str = ""  # of `dialect/`, which reads its files and flags
+    module: str = ""  # of `frameworks/`, which reads its files and flags
     files: KeyedFiles | None = None  # instead of a module
     commands: dict[str, list[str]] | None = (
         None  # its own by the first word, with the second words that train; none where all do
@@ -81,7 +81,7 @@ class Framework(NamedTuple):
     one_text: bool = False  # adapter and quantisation stand in the same text as everything else
     readers: tuple[
         str, ...
-    ] = ()  # which keys it takes (run/accepted.py): a key that any of them takes; `by command`: the one that is named
+    ] = ()  # which keys it takes (run/releases/reader_keys.py): a key that any of them takes; `by command`: the one that is named
     arguments: str = ""  # the reader of its subclass of TrainingArguments
     takes: tuple[str, ...] = ()  # arguments that its copies of the libraries' classes take beside theirs
     hands_on_trainer_arguments: bool = (

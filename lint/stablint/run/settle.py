@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stablint import knowledge
+from stablint.base import knowledge
 from stablint.run.fact import Explicit, Fact, Statement
 
 NO_TURNS: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
@@ -21,7 +21,7 @@ def settle(groups: Iterable[tuple[Iterable[Statement], bool]]) -> dict[str, Fact
         for statement in statements:
             name = statement[0]
             first = facts.get(name)
-            if first is None:  # by number, not by name: see dialect/fragment.py
+            if first is None:  # by number, not by name: see frameworks/fragment.py
                 facts[name] = _new(Fact, (name, statement[1], statement[3], (statement,), NO_TURNS, presumed))
             else:
                 several.setdefault(name, [(first.sources[0], first.presumed)]).append((statement, presumed))

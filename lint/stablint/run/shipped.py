@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stablint import knowledge
+from stablint.base import knowledge
 from stablint.run.fact import Default, Fact
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
 
-from stablint.record import NamedTuple
-from stablint.run.defaults import profile
+from stablint.base.record import NamedTuple
+from stablint.base.typed import Any
 from stablint.run.fact import ABSENT, OPEN, PRESUMED, Default, Derived, Fact, Place, Supplied, is_unknown
-from stablint.run.fields import FieldSpans
 from stablint.run.framework import Framework, fills_in
 from stablint.run.framework import framework as record_of
-from stablint.run.pep440 import Key, release_key
-from stablint.run.releases import Releases
-from stablint.source.tree import Unknown
-from stablint.typed import Any
+from stablint.run.releases.allowed import Releases
+from stablint.run.releases.defaults import profile
+from stablint.run.releases.fields import FieldSpans
+from stablint.run.releases.pep440 import Key, release_key
+from stablint.syntax.tree import Unknown
 
 Turns = frozenset[tuple[str, tuple[int, ...]]]
 NO_TURNS: Turns = frozenset()
@@ -288,7 +288,7 @@ class World:
         return None
 
     def item_turns(self) -> Turns:
-        """Asked of a hazard's `item`; a world by itself has none (see hazard/item.py)."""
+        """Asked of a hazard's `item`; a world by itself has none (see hazard/setting_subject.py)."""
         return NO_TURNS
 
     def item_unknown(self) -> bool | None:

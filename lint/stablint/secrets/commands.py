@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stablint.record import NamedTuple
+from stablint.base.record import NamedTuple
 from stablint.secrets.keys import SURE, holds_secret
 from stablint.secrets.patterns import Pattern, words_of
 

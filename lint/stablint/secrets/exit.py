@@ -14,8 +14,8 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from stablint.pattern import pattern
-from stablint.typed import Any, BinaryIO, TextIO
+from stablint.base.pattern import pattern
+from stablint.base.typed import Any, BinaryIO, TextIO
 
 STARS = "*" * 8
 _MOST_HELD = 1_000_000  # characters of a line without an end that wait for it

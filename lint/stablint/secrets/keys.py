@@ -6,6 +6,7 @@ import re
 from functools import cache, lru_cache
 from itertools import pairwise
 
+from stablint.base.typed import Any
 from stablint.secrets.hints import IN_OTHER_LANGUAGES, TOKENS_ELSEWHERE, may_hold_key
 from stablint.secrets.words import (
     ABOUT,
@@ -28,7 +29,6 @@ from stablint.secrets.words import (
     VENDORS,
     VOCABULARY,
 )
-from stablint.typed import Any
 
 NO, LIKELY, SURE = 0, 1, 2
 """Whether a key names a secret. Behind a likely one only a value that looks generated is one."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from stablint.typed import Any
+from stablint.base.typed import Any
 
 Match = re.Match[str]
 

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from stablint.base.typed import Any
 from stablint.secrets.keys import looks_generated, names_secret
 from stablint.secrets.languages import JSON, PYTHON, RECIPE, SHELL, TOML, YAML, language_of
-from stablint.typed import Any
 
 Span = tuple[int, int]
 NOTEBOOK = "notebook"
@@ -77,7 +77,7 @@ _SAID = re.compile(r"#\s*(?:stablint|noqa|type|fmt|ruff|pylint|!|SBATCH|PBS|%%|-
 @lru_cache(maxsize=1)
 def _vocabulary() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """The libraries' words, their settings, and the words in which this program speaks of them."""
-    from stablint.knowledge import load
+    from stablint.base.knowledge import load
 
     found = load("vocabulary")
     return (
@@ -99,7 +99,7 @@ def is_setting(key: str) -> bool:
 @lru_cache(maxsize=1)
 def _environment() -> tuple[str, ...]:
     """What variables of the environment begin with that everybody may see."""
-    from stablint.knowledge import load
+    from stablint.base.knowledge import load
 
     found: str = load("vocabulary")["environment"]
     return tuple(found.split())
@@ -120,7 +120,7 @@ def _is_value(key: str, literal: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _closed() -> dict[str, str]:
-    from stablint.knowledge import load
+    from stablint.base.knowledge import load
 
     found: dict[str, str] = load("vocabulary")["closed"]
     return found

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from lsprotocol.types import CompletionItem, CompletionItemKind, TextEdit
 
-from stablint.dialect.fragment import Fragment, spelled
+from stablint.frameworks.fragment import Fragment, spelled
 from stablint.report.place import line_starts, line_text, locate
 from stablint.report.plain import shown
 from stablint.run.framework import framework
-from stablint.run.releases import Releases
-from stablint.run.taken import Taken
+from stablint.run.releases.allowed import Releases
+from stablint.run.releases.taken import Taken
 from stablint.server.offering import choices, detail, names, of_owner
 from stablint.server.places import span
 from stablint.server.session import Checked

@@ -27,10 +27,10 @@ from lsprotocol.types import (
 )
 from pygls.uris import from_fs_path
 
-from stablint.comments import comments
-from stablint.faults import attempt
-from stablint.inspect import Inspection
-from stablint.language import gettext
+from stablint.base.language import gettext
+from stablint.config.settings import NAMES, nearest, read
+from stablint.engine.inspect import Inspection
+from stablint.files.faults import attempt
 from stablint.report.model import Diagnostic as Finding
 from stablint.report.model import Fix
 from stablint.report.place import line_starts, line_text, locate
@@ -38,8 +38,8 @@ from stablint.report.said import clean, finding, repair
 from stablint.secrets.masking import mask
 from stablint.server.places import span
 from stablint.server.session import Checked
-from stablint.settings import NAMES, nearest, read
-from stablint.source.tree import Edit, Text
+from stablint.suppressions.comments import comments
+from stablint.syntax.tree import Edit, Text
 
 SOURCE = "stablint"
 _SEVERITIES = {

@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 from lsprotocol.types import DocumentLink
 
-from stablint.dialect.fragment import Fragment
+from stablint.frameworks.fragment import Fragment
 from stablint.run.fact import Explicit, Place
 from stablint.server.findings import uri_of
 from stablint.server.places import span
 from stablint.server.session import Checked, statements
-from stablint.source.text import is_inside
+from stablint.syntax.text import is_inside
 
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*\Z")
 _ON_THE_HUB = ("model.name_or_path", "data.dataset")
@@ -25,7 +25,7 @@ def _named(fragment: Fragment) -> Iterator[tuple[str, str, Place]]:
     for link in fragment.links:
         yield link.folder, link.path, link.place
     if fragment.dialect == "llamafactory-data":
-        from stablint.dialect.llamafactory_data import files
+        from stablint.frameworks.llamafactory_data import files
 
         yield from (("", name, place) for name, place in files(fragment.block))
 

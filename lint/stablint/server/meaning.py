@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 from lsprotocol.types import Hover, InlayHint, MarkupContent, MarkupKind
 
+from stablint.base.knowledge import load
+from stablint.base.language import gettext, told, translated
+from stablint.engine.diagnostics import reported
 from stablint.fitting.answer import answer
 from stablint.fitting.text import VERDICTS
-from stablint.grouping import reported
-from stablint.knowledge import load
-from stablint.language import gettext, told, translated
 from stablint.report.markdown import for_editor, span_of
 from stablint.report.origin import reference, releases
 from stablint.report.plain import shown
 from stablint.report.said import clean, finding, reason
 from stablint.run.fact import ABSENT, Derived, Explicit, Fact, Statement, is_unknown
-from stablint.run.pep440 import text_of
-from stablint.run.taken import release_of
+from stablint.run.releases.pep440 import text_of
+from stablint.run.releases.taken import release_of
 from stablint.run.world import Run, World
 from stablint.server.offering import names
 from stablint.server.places import position, span

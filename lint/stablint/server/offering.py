@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from stablint.dialect.fragment import Fragment
-from stablint.dialect.unread import LAUNCH, PREFIXES, readers_of
-from stablint.knowledge import load
-from stablint.language import gettext
+from stablint.base.knowledge import load
+from stablint.base.language import gettext
+from stablint.frameworks.fragment import Fragment
+from stablint.frameworks.unknown_keys import LAUNCH, PREFIXES, readers_of
 from stablint.report.plain import shown
-from stablint.run.accepted import Reader, reader
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.framework import framework
-from stablint.run.releases import Releases
-from stablint.run.taken import Taken, of_class, of_reader, release_of
-from stablint.source.tree import Mapping, Scalar
+from stablint.run.releases.allowed import Releases
+from stablint.run.releases.reader_keys import Reader, reader
+from stablint.run.releases.taken import Taken, of_class, of_reader, release_of
+from stablint.syntax.tree import Mapping, Scalar
 
 # Of files whose keys are those of one class or reader, whatever the run.
 _CLASSES = {"deepspeed": ("deepspeed.json",)}
@@ -61,7 +61,7 @@ def _of_place(fragment: Fragment, releases: Releases | None, section: tuple[str,
     """What only this section of such a file takes."""
     dotted = "".join(f"{part}." for part in section)
     if fragment.dialect == "llamafactory-data":
-        from stablint.dialect.llamafactory_data import keys_below
+        from stablint.frameworks.llamafactory_data import keys_below
 
         return (Taken(f"{dotted}{key}", "llamafactory", None) for key in keys_below(section[1:]) if section)
     if fragment.dialect == "torchtune" and (component := _component(fragment, section)) is not None:

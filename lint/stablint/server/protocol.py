@@ -17,9 +17,9 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from stablint import __version__
-from stablint.faults import attempt, said
-from stablint.language import gettext
-from stablint.options import Wrong
+from stablint.base.language import gettext
+from stablint.config.options import Wrong
+from stablint.files.faults import attempt, said
 from stablint.secrets import exit
 from stablint.server import completing, findings, linking, meaning
 from stablint.server.places import offset

@@ -6,18 +6,18 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from stablint.arguments import check_parser
 from stablint.assemble.asked import Options
-from stablint.dialect.fragment import Fragment
-from stablint.discover import NoSuchPath
-from stablint.inspect import Inspection, effective, inspect
-from stablint.language import gettext
-from stablint.options import Wrong
-from stablint.project import options_of
+from stablint.base.language import gettext
+from stablint.config.arguments import check_parser
+from stablint.config.options import Wrong
+from stablint.config.project import options_of
+from stablint.engine.inspect import Inspection, effective, inspect
+from stablint.files.discover import NoSuchPath
+from stablint.frameworks.fragment import Fragment
 from stablint.run.fact import Explicit, Statement
 from stablint.run.world import Run, World
-from stablint.source.text import LARGEST, Unreadable, decode
-from stablint.source.tree import Text
+from stablint.syntax.text import LARGEST, Unreadable, decode
+from stablint.syntax.tree import Text
 
 # Settings of the workspace, as editors send them, and the options of `check` that they are.
 OPTIONS = {"gpu": "--gpu", "model": "--model", "with": "--with", "set": "--set", "select": "--select", "ignore": "--ignore", "config": "--config"}  # fmt: skip

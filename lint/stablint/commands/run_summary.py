@@ -1,0 +1,215 @@
+"""What a run will do, in a few words: what runs it, what it trains, how fast, how long, on what; and what of it nobody can say from the files."""
+
+from __future__ import annotations
+
+from stablint.base.language import gettext, told
+from stablint.frameworks import peft
+from stablint.frameworks.fragment import PURPOSE
+from stablint.hazard.wording import value_text
+from stablint.run.fact import ABSENT, Fact, is_unknown
+from stablint.run.releases.allowed import Releases
+from stablint.run.world import World
+
+_LIBRARIES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "unsloth", "bitsandbytes", "torch")
+
+
+def in_words(world: World) -> dict[str, str]:
+    """A line by its label, in the order in which they are read; labels of which there is nothing to say are left out."""
+    trains = world.fact("derived.trains")
+    found = {"framework": _framework(world), "releases": _releases(world)}
+    if trains.value is False:
+        found["training"] = gettext("none: it evaluates or predicts only")
+    elif is_unknown(trains.value):
+        found["training"] = _unknown(trains)
+    else:
+        found |= {
+            "method": _method(world),
+            "objective": _objective(world),
+            "precision": _said(world, "derived.compute_dtype"),
+            "learning rate": _number(world, "training.learning_rate"),
+            "steps": _steps(world),
+            "effective batch": _batch(world),
+            "warm-up steps": _warmup(world),
+            "sharding": _sharding(world),
+            "checkpoints": _checkpoints(world),
+        }
+    gpu = world.value("target.gpu.name")
+    return {
+        **{label: text for label, text in found.items() if text},
+        **({"GPU": str(gpu)} if isinstance(gpu, str) else {}),
+    }
+
+
+def _framework(world: World) -> str:
+    """Whose program it is, and what runs its steps where the framework does not say that."""
+    framework, loop = world.value("derived.framework"), world.fact("derived.trainer")
+    if "own" in world.run.dialects and is_unknown(framework) and is_unknown(loop.value):
+        return gettext("a program's own settings")
+    own = world.is_stated("launch.loop") and not (isinstance(loop.value, str) and "." in loop.value)
+    if is_unknown(loop.value):
+        steps = _unknown(loop) if world.is_stated("launch.loop") or is_unknown(framework) else ""
+    else:
+        steps = (
+            gettext("a loop of its own ({name})").format(name=loop.value)
+            if own
+            else f"{loop.value}{gettext(' (presumed)') if loop.presumed else ''}"
+        )
+    named = framework if isinstance(framework, str) and not steps.startswith(framework) else ""
+    return ", ".join(text for text in (named, steps) if text)
+
+
+def _releases(world: World) -> str:
+    """Those that are stated; what is presumed only where none is."""
+    releases: Releases = world.run.releases
+    stated = [library for library in _LIBRARIES if releases.stated(library) and releases.allowed(library)]
+    presumed = [library for library in _LIBRARIES if releases.presumed(library) and releases.allowed(library)]
+    text = ", ".join(f"{library} {_range(releases, library)}" for library in stated or presumed)
+    return text + gettext(" (presumed)") if text and not stated else text
+
+
+def _range(releases: Releases, library: str) -> str:
+    allowed = releases.allowed(library)
+    first, last = (releases.text(key, library) for key in (allowed[0], allowed[-1]))
+    if first == last:
+        return first
+    if releases.closed(library):
+        return gettext("{low} to {high}").format(low=first, high=last)
+    return gettext("{release} or later").format(release=first)
+
+
+_PROMPTS = {
+    "PREFIX_ENCODER": "prefix tuning",
+    "PREFIX_TUNING": "prefix tuning",
+    "PROMPT_TUNING": "prompt tuning",
+    "P_TUNING": "P-tuning",
+    "IA3": "(IA)³",
+    "LN_TUNING": "layer norms",
+}
+
+
+def _method(world: World) -> str:
+    """PEFT's other methods by their names: no check needs to tell AdaLoRA from LoRA, a reader does."""
+    said, kind = _said(world, "derived.method"), world.stated("lora.peft_type")
+    method = world.value("derived.method")
+    if method == "unknown":
+        return said.removesuffix(gettext(" (presumed)"))
+    if (
+        method not in ("lora", "qlora", "prompt")
+        or not isinstance(kind, str)
+        or kind not in peft.CLASSES
+        or kind == "LORA"
+    ):
+        return said
+    name = _PROMPTS.get(kind) or peft.CLASSES[kind].removeprefix("peft.").removesuffix("Config")
+    return said.replace(method, f"{name} on 4-bit weights" if method == "qlora" else name, 1)
+
+
+# `pretraining`, `pretrain_qlora`
+_PURPOSES = {
+    "pretrain": "pretrain",
+    "cpt": "pretrain",
+    "rm": "reward",
+    "distil": "distillation",
+    "distill": "distillation",
+    "distilla": "distillation",  # eight letters of a word that goes on: `distillation_config`
+}
+
+
+def _objective(world: World) -> str:
+    """A program that is called after an objective most likely has it, which no check takes for a fact."""
+    purpose = world.stated("launch.purpose")
+    fact = world.fact("derived.objective")
+    if is_unknown(fact.value) or fact.presumed:
+        if isinstance(purpose, str):
+            return f"{_PURPOSES.get(purpose[:8], purpose)}" + gettext(" (presumed from the program's name)")
+        named = PURPOSE.search(world.run.files[0].rpartition("/")[2].lower()) if world.run.files else None
+        if named is not None:
+            return f"{_PURPOSES.get(named[1][:8], named[1])}" + gettext(" (presumed from the file's name)")
+    return _said(world, "derived.objective")
+
+
+def _said(world: World, name: str) -> str:
+    fact = world.fact(name)
+    if is_unknown(fact.value):
+        return _unknown(fact)
+    return "" if fact.value is ABSENT else value_text(fact.value) + (gettext(" (presumed)") if fact.presumed else "")
+
+
+def _unknown(fact: Fact) -> str:
+    return gettext("not known: {reason}").format(reason=told(fact.value.reason))
+
+
+def _number(world: World, name: str) -> str:
+    """A setting by its value; what is left out has the default of its class, if that is certain."""
+    fact = world.fact(name)
+    if world.is_stated(name):
+        return _said(world, name)
+    return value_text(fact.value) + gettext(" (default)") if isinstance(fact.value, (int, float)) else ""
+
+
+def _steps(world: World) -> str:
+    total = world.fact("derived.total_steps")
+    if not is_unknown(total.value) and total.value is not ABSENT:
+        return _said(world, "derived.total_steps")
+    episodes = world.stated("training.total_episodes")
+    if isinstance(episodes, int):  # of TRL's PPO and RLOO, which work out the epochs from it
+        return gettext("{number} episodes").format(number=value_text(episodes))
+    most = world.fact("training.max_steps")
+    if world.is_stated("training.max_steps") and is_unknown(most.value):
+        return _unknown(most)
+    length = world.fact("training.num_train_epochs")
+    epochs = length.value
+    if world.is_stated("training.num_train_epochs") and is_unknown(epochs):
+        return _unknown(length)
+    if isinstance(epochs, (int, float)):
+        return gettext("{number} epochs").format(number=value_text(epochs)) + (
+            "" if world.is_stated("training.num_train_epochs") else gettext(" (default)")
+        )
+    return _said(world, "derived.total_steps")
+
+
+def _batch(world: World) -> str:
+    fact = world.fact("derived.effective_batch")
+    if not is_unknown(fact.value):
+        return _said(world, "derived.effective_batch")
+    names = ("training.per_device_train_batch_size", "training.gradient_accumulation_steps", "derived.world_size")
+    parts = [
+        word.format(number=value_text(value))
+        for name, word in zip(
+            names,
+            (gettext("{number} a device"), gettext("{number} accumulated"), gettext("{number} processes")),
+            strict=True,
+        )
+        if isinstance(value := world.value(name), int) and not isinstance(value, bool)
+    ]
+    return _unknown(fact) + (f" ({', '.join(parts)})" if parts else "")
+
+
+def _warmup(world: World) -> str:
+    if world.value("training.lr_scheduler_type") == "constant":
+        return gettext("none: the rate is constant")
+    share = world.value("training.warmup_ratio")
+    if is_unknown(world.value("derived.warmup_steps")) and isinstance(share, (int, float)) and share > 0:
+        return gettext("{share} of all steps").format(share=value_text(share))
+    return _said(world, "derived.warmup_steps")
+
+
+def _sharding(world: World) -> str:
+    stage, sharded = world.fact("derived.zero_stage"), world.fact("derived.fsdp")
+    if stage.value in (1, 2, 3):
+        return f"ZeRO-{stage.value}{gettext(' (presumed)') if stage.presumed else ''}"
+    if sharded.value is True:
+        return f"FSDP{gettext(' (presumed)') if sharded.presumed else ''}"
+    return _unknown(stage) if is_unknown(stage.value) and world.value("derived.deepspeed") is True else ""
+
+
+def _checkpoints(world: World) -> str:
+    kind = world.value("training.save_strategy")
+    if kind != "steps":
+        return _said(world, "training.save_strategy")
+    every = world.fact("training.save_steps")
+    if is_unknown(every.value):
+        return _unknown(every)
+    share = isinstance(every.value, float) and every.value < 1
+    words = gettext("every {share} of all steps") if share else gettext("every {share} steps")
+    return words.format(share=value_text(every.value))

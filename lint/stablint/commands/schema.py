@@ -1,0 +1,369 @@
+"""`stablint schema`: the JSON Schema of a framework's configuration in one release, made from what is known of its reader and its classes.
+
+For editors (`# yaml-language-server: $schema=…`) and for check-jsonschema. Draft 7, which all of them read. What the knowledge does not say is not
+restricted: a key whose type nobody has read takes anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+from stablint.assemble.asked import Options
+from stablint.base.knowledge import load
+from stablint.base.language import gettext
+from stablint.config.options import Wrong, options
+from stablint.config.spec import CLEAN
+from stablint.engine.inspect import inspect
+from stablint.frameworks.torchtune_keys import COMPONENT, OF_A_RECIPE, OWN
+from stablint.frameworks.unknown_keys import LAUNCH, PREFIXES, readers
+from stablint.report.plain import shown
+from stablint.run.fact import ABSENT, is_unknown
+from stablint.run.releases.allowed import Releases, known_keys
+from stablint.run.releases.fields import FieldSpans
+from stablint.run.releases.names import renamed
+from stablint.run.releases.pep440 import Key, text_of
+from stablint.run.releases.reader_keys import Reader, reader
+from stablint.run.releases.taken import of_class, of_reader, release_of
+from stablint.secrets import exit
+from stablint.syntax.tree import Text
+
+DRAFT = "http://json-schema.org/draft-07/schema#"
+
+
+class Form(NamedTuple):
+    """One kind of file. `readers` take the keys, or `classes` have them as fields; `more`: others read keys of their own from the same file.
+    `facts` is the namespace that our rules have for the fields."""
+
+    dialect: str
+    title: str
+    readers: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    more: bool = False
+    facts: str = "training"
+    auto: bool = False  # `auto` may stand for a number or a truth value
+    sections: tuple[str, ...] = ()  # of other forms that the same command reads
+    components: str = ""  # the reader of what sections name as their `_component_`
+    remarks: bool = False  # keys that begin with an underscore are nobody's
+    flags: str = ""  # the reader whose flags the sections in PREFIXES stand for
+
+
+_TRL = ("trl.ModelConfig", "trl.ScriptArguments")
+FORMS: dict[str, Form] = {
+    "training-arguments": Form("hf-args", "transformers.TrainingArguments", (), ("transformers.Seq2SeqTrainingArguments",), True),
+    "trl-sft": Form("trl", "trl sft", (), ("trl.SFTConfig", *_TRL), True),
+    "trl-dpo": Form("trl", "trl dpo", (), ("trl.DPOConfig", *_TRL), True),
+    "trl-grpo": Form("trl", "trl grpo", (), ("trl.GRPOConfig", *_TRL), True),
+    "trl-kto": Form("trl", "trl kto", (), ("trl.KTOConfig", *_TRL), True),
+    "trl-reward": Form("trl", "trl reward", (), ("trl.RewardConfig", *_TRL), True),
+    "deepspeed": Form("deepspeed", "DeepSpeed", (), ("deepspeed.json",), True, "deepspeed", True),
+    # dynamo_backend is read in its old place too
+    "accelerate": Form("accelerate", "accelerate", readers("accelerate"), facts="accelerate", sections=("dynamo_backend",), flags=LAUNCH),
+    # ms-swift's own file holds both sections
+    "fsdp": Form("fsdp", "fsdp_config of transformers", ("transformers.fsdp_config",), facts="fsdp", sections=("fsdp", "fsdp_config"), remarks=True),
+    "peft": Form("peft", "adapter_config.json", (), ("peft.LoraConfig",), True, "lora"),
+    "llamafactory": Form("llamafactory", "LLaMA-Factory", ("llamafactory.train",)),
+    "llamafactory-v1": Form("own", "LLaMA-Factory v1", ("llamafactory.v1",)),
+    "axolotl": Form("axolotl", "axolotl", readers("axolotl"), sections=("debug",)),  # common/datasets.py asks the file for it
+    "ms-swift": Form("ms-swift", "ms-swift", readers("ms-swift"), sections=("args", "cmd", "colocate_groups", "rollout", "teacher", "train")),
+    "litgpt": Form("litgpt", "litgpt finetune", readers("litgpt")),
+    "torchtune": Form("torchtune", "torchtune", ("torchtune.recipe",), more=True, components="torchtune.components"),
+}  # fmt: skip
+
+_NUMBER = {"type": "string", "pattern": r"^[-+]?[0-9][0-9_]*(\.[0-9]*)?([eE][-+]?[0-9]+)?$"}
+# YAML 1.1 reads `1e-5` as a word, of which every reader makes the number.
+_PLAIN: dict[str, list[dict[str, Any]]] = {
+    "bool": [{"type": "boolean"}],
+    "int": [{"type": "integer"}],
+    "float": [{"type": "number"}, _NUMBER],
+    "str": [{"type": "string"}],
+    "Path": [{"type": "string"}],
+    "None": [],
+}
+_TRUTH = {
+    "type": "string",
+    "pattern": "^([Yy]([Ee][Ss])?|[Tt]([Rr][Uu][Ee])?|[Oo][Nn]|1|[Nn][Oo]?|[Ff]([Aa][Ll][Ss][Ee])?|[Oo][Ff][Ff]|0)$",
+}
+# The kinds of knowledge/keys/kinds.yaml.
+_VALUES: dict[str, dict[str, Any]] = {
+    "flag": {"anyOf": [{"type": "boolean"}, {"enum": [0, 1]}, _TRUTH]},
+    "number": {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^[0-9]+$"}]},
+    "words": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
+}
+_LIST = re.compile(r"(?:list|tuple|List|Tuple|Sequence)\b")
+_DICT = re.compile(r"(?:dict|Dict|Mapping)\b")
+
+
+def run_schema(given: argparse.Namespace) -> int:
+    """Prints the schema, or the names that there are. Raises Wrong."""
+    if given.name is None:
+        exit.say("".join(f"{name:20}{form.title}\n" for name, form in FORMS.items()))
+        return CLEAN
+    exit.hand_over(
+        json.dumps(schema(given.name, options(releases=given.releases)), indent=2, ensure_ascii=False) + "\n"
+    )
+    return CLEAN
+
+
+def schema(name: str, asked: Options) -> dict[str, Any]:
+    """Raises Wrong for a name that is none, and for a release that is not known."""
+    form = FORMS.get(name)
+    if form is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, FORMS, 1)
+        meant = gettext(": did you mean {names}?").format(names=f"`{near[0]}`") if near else ""
+        known = gettext("known are {names}").format(names=", ".join(FORMS))
+        raise Wrong(gettext("no configuration is called `{name}`{meant}").format(name=name, meant=meant) + f"; {known}")
+    releases = _releases(form, asked)
+    words = _words(form, releases)
+    if not words:
+        library = (form.readers or form.classes)[0].partition(".")[0]
+        raise Wrong(
+            gettext("what {library} took in that release is not known; the oldest known is {oldest}").format(
+                library=library, oldest=_oldest(library)
+            )
+        )
+    told = sorted({library for library, _ in _asked(form, releases)})
+    which = ", ".join(f"{library} {_text(releases, library)}" for library in told)
+    tree = _nested(words, form, releases)
+    if form.components and (components := reader(form.components)) is not None:
+        tree = _with_components(tree, components, releases)
+    if form.flags and (flags := reader(form.flags)) is not None:
+        tree["properties"] |= _of_flags(form.flags, flags, releases)
+    return {
+        "$schema": DRAFT,
+        "$id": f"urn:stablint:schema:{name}:{':'.join(f'{library}-{_text(releases, library)}' for library in told)}",
+        "title": f"{form.title} ({which})",
+        **tree,
+    }
+
+
+def _releases(form: Form, asked: Options) -> Releases:
+    """What is asked for; where several libraries have a say, what goes together with it, as a file of this kind is judged."""
+    releases = Releases.known()
+    if len({library for library, _ in _asked(form, releases)}) > 1:
+        top = os.path.abspath(os.sep)  # where no project says which releases it has
+        path = os.path.join(top, "schema.json")
+        texts = {path: Text(path, "schema.json", '{"learning_rate": 0.00001}')}
+        runs = inspect([], asked._replace(dialect=form.dialect, policies=None), base=top, texts=texts).runs
+        if runs:
+            return runs[0].releases
+    for library, specifier in asked.releases:
+        try:
+            releases = releases.restrict(library, specifier)
+        except ValueError as error:
+            raise Wrong(str(error)) from error
+    return releases
+
+
+def _text(releases: Releases, library: str) -> str:
+    key = release_of(releases, library)
+    return text_of(key) if key is not None else "?"
+
+
+def _oldest(library: str) -> str:
+    return next((text_of(key) for key in known_keys(library)), "none")
+
+
+def _asked(form: Form, releases: Releases) -> Iterator[tuple[str, str]]:
+    """The libraries that have a say, each with a reader or class."""
+    for name in form.readers:
+        one = reader(name)
+        if one is not None:
+            yield one.library, name
+            yield from ((base.partition(".")[0], base) for base in one.bases)
+    for name in form.classes:
+        yield name.partition(".")[0], name
+
+
+def _words(form: Form, releases: Releases) -> dict[str, FieldSpans | None]:
+    """Every name with its declaration; the first form of a name is the one that is read."""
+    readers = [one for name in form.readers if (one := reader(name)) is not None]
+    words: dict[str, FieldSpans | None] = {}
+    for word in chain(
+        *(of_class(name, releases) for name in form.classes),
+        *(of_reader(one, releases, plugins=True) for one in readers),
+    ):
+        words.setdefault(word.name, word.declared)
+    return words
+
+
+def _nested(words: dict[str, FieldSpans | None], form: Form, releases: Releases) -> dict[str, Any]:
+    """Dotted names as objects within objects."""
+    top: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": form.more}
+    top["properties"] |= {section: {} for section in form.sections}
+    if form.remarks:
+        top["patternProperties"] = {"^_": {}}
+    concerned = _rules(form.facts)
+    for name in sorted(words):
+        at = top
+        *above, last = name.split(".")
+        for part in above:
+            inner = at["properties"].setdefault(part, {})
+            if "properties" not in inner:  # known by its own name too, as a plain section
+                inner.update({"properties": {}, "additionalProperties": True})
+                inner.pop("anyOf", None)
+            at = inner
+        inner = at["properties"].get(last, {}).get("properties")
+        at["properties"][last] = _key(name, words[name], form, releases, concerned)
+        if inner is not None:
+            at["properties"][last]["properties"] = inner
+    return top
+
+
+def _with_components(tree: dict[str, Any], components: Reader, releases: Releases) -> dict[str, Any]:
+    """A section that names a component of torchtune's own has the component's arguments and no others; a component of somebody else's has any."""
+    arguments: dict[str, list[str]] = {}
+    for word in of_reader(components, releases):
+        component, _, argument = word.name.rpartition(".")
+        arguments.setdefault(component, []).append(argument)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for component, names in sorted(arguments.items()):
+        alike.setdefault(tuple(sorted({*names, COMPONENT, *OF_A_RECIPE})), []).append(f"{OWN}{component}")
+    rules = [
+        {
+            "if": {"properties": {COMPONENT: {"enum": several}}, "required": [COMPONENT]},
+            "then": {"properties": {name: {} for name in names}, "additionalProperties": False},
+        }
+        for names, several in alike.items()
+    ]
+    inner = {"$ref": "#/definitions/value"}
+    value = {"items": inner, "additionalProperties": inner, "allOf": rules}
+    properties = {key: {**told, **inner} for key, told in tree["properties"].items()}
+    return {
+        **tree,
+        "properties": {key: {"allOf": [told]} if len(told) > 1 else told for key, told in properties.items()},
+        "additionalProperties": inner,
+        "definitions": {"value": value},
+    }
+
+
+def _of_flags(name: str, flags: Reader, releases: Releases) -> dict[str, Any]:
+    """The sections whose keys stand for flags of the launcher: with the section's prefix or without."""
+    known = {word.name for word in of_reader(flags, releases)}
+    found = {}
+    for section, prefix in PREFIXES.items():
+        start = f"{prefix.rstrip('_')}_"
+        named = sorted(flag for flag in known if flag.startswith(start))
+        concerned = _rules(section.removesuffix("_config"))
+        keys = {
+            key: {
+                "description": "\n".join([f"accelerate launch --{flag}", *concerned.get(flag.removeprefix(start), ())])
+            }
+            for flag in named
+            for key in (flag, flag.removeprefix(start))
+        }
+        found[section] = {"type": ["object", "null"], "properties": keys, "additionalProperties": False}
+    return found
+
+
+def _key(
+    name: str, declared: FieldSpans | None, form: Form, releases: Releases, concerned: dict[str, list[str]]
+) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    lines: list[str] = []
+    release = release_of(releases, declared.library) if declared is not None else None
+    if declared is not None and release is not None:
+        exists, default = declared.default_at(release)
+        kinds = list(_kinds(declared, release, form.auto))
+        if kinds:
+            told["anyOf"] = kinds
+        kind = declared.type_at(release)
+        lines.append(f"{declared.library_class}.{declared.name}" + (f": {kind}" if kind else ""))
+        if exists and default is not ABSENT and not is_unknown(default):
+            told["default"] = default
+        elif is_unknown(default):
+            lines.append(f"default: {default.reason}")
+        if declared.since is not None:
+            lines.append(f"since {declared.library} {text_of(declared.since)}")
+        old = renamed(declared.library_class, declared.name)
+        if old is not None and old.deprecated_in is not None and old.deprecated_in <= release:
+            told["deprecated"] = True
+            lines.append(f"deprecated: {f'`{old.new}` takes its place' if old.new else 'nothing takes its place'}")
+    bare = name.removeprefix(f"{form.facts}_")  # an option may be written with its namespace in front
+    for one in form.readers if declared is None else ():
+        if (kind_of := load("kinds").get(one, {}).get(bare)) is not None:
+            told |= _of_kind(kind_of)
+    lines += concerned.get(bare, ())
+    if lines:
+        told["description"] = "\n".join(lines)
+    return told
+
+
+def _of_kind(kind: str | list[Any] | dict[str, list[Any]]) -> dict[str, Any]:
+    """An entry of knowledge/keys/kinds.yaml."""
+    if isinstance(kind, list):
+        return {"enum": kind}
+    if isinstance(kind, dict):
+        words = kind["any-case"]
+        return {"anyOf": [{"enum": words}, *({"type": "string", "pattern": _any_case(word)} for word in words if word)]}
+    return _VALUES[kind]
+
+
+def _any_case(word: str) -> str:
+    """JSON Schema has no flag for capitals."""
+    return "^" + "".join(f"[{c.upper()}{c.lower()}]" if c.isalpha() else re.escape(c) for c in word) + "$"
+
+
+def _kinds(declared: FieldSpans, release: Key, auto: bool) -> Iterator[dict[str, Any]]:
+    """The alternatives of a type; none where it says nothing, or something that a file cannot hold."""
+    kind, choices, more = declared.type_at(release), declared.choices_at(release), declared.extra_at(release)
+    if more.get("words"):
+        yield {"type": "string"}
+        yield {"type": "null"}
+        return
+    found: list[dict[str, Any]] = []
+    parts = [part.strip() for part in _split(kind or "")]
+    if choices is not None:
+        found.append({"enum": list(choices)})
+        parts = [part for part in parts if part in ("bool", "int", "float") or _LIST.match(part) or _DICT.match(part)]
+    bounds = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
+    limits = {bounds[word]: value for word, value in more.items() if word in bounds}
+    for part in parts:
+        if part in _PLAIN:
+            found += [{**one, **limits} if one.get("type") in ("integer", "number") else one for one in _PLAIN[part]]
+        elif _LIST.match(part):
+            found += [
+                {"type": "array"},
+                {"type": "string"},
+            ]  # a word for a list of one, as parsers of command lines take it
+        elif _DICT.match(part):
+            found.append({"type": "object"})
+        else:
+            return  # a class of the library's own: what a file may say for it is not known
+    if not found:
+        return
+    yield from found
+    if auto:
+        yield {"const": "auto"}
+    yield {"type": "null"}
+
+
+def _split(kind: str) -> Iterable[str]:
+    """`dict[str, int] | None` at its outer bars."""
+    depth, start = 0, 0
+    for place, character in enumerate(kind):
+        depth += {"[": 1, "]": -1}.get(character, 0)
+        if character == "|" and depth == 0:
+            yield kind[start:place]
+            start = place + 1
+    if kind[start:]:
+        yield kind[start:]
+
+
+def _rules(facts: str) -> dict[str, list[str]]:
+    """The titles of the errors and warnings that are shown at each fact of a namespace, by the fact's name in it."""
+    found: dict[str, list[str]] = {}
+    for text in sorted(load("texts").values(), key=lambda one: str(one["code"])):
+        at = text.get("at")
+        if isinstance(at, str) and at.startswith(f"{facts}.") and text["severity"] != "info":
+            found.setdefault(at.partition(".")[2], []).append(
+                f"{text['code']} {text['severity']}: {shown(text['title']).strip(chr(34))}"
+            )
+    return found

@@ -1,0 +1,176 @@
+"""What the user says about every run — GPU, model, releases, facts — from words to values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+
+from stablint.assemble.asked import Options
+from stablint.base import knowledge
+from stablint.base.language import gettext
+from stablint.base.typed import TYPE_CHECKING, Any
+from stablint.frameworks.codec import read_plain
+from stablint.hazard.condition import facts_read
+from stablint.hazard.model import load
+from stablint.run.releases.allowed import Releases, known_keys, library_names, taken_for
+from stablint.run.releases.names import known_key
+
+
+class Wrong(Exception):
+    """A wrong use of an option: told in one line, with what to do; exit code 2."""
+
+
+class Given:
+    """What a command line says, as argparse would say it."""
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        self.__dict__.update(said)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+def options(
+    gpus: Iterable[str] = (),
+    model: str | None = None,
+    releases: Iterable[str] = (),
+    sets: Iterable[str] = (),
+    extra_flags: Iterable[str] = (),
+    dialect: str | None = None,
+    root: str | None = None,
+    folders: Iterable[str] = (),
+    quote: Callable[[str], str] = "`{}`".format,
+) -> Options:
+    """`folders` are those that are checked: no program of theirs is started. `quote`: how an error quotes what was said.
+
+    Raises Wrong for an unknown GPU, a specifier that is none, a --set without `=`, an unknown dialect."""
+    if dialect is not None:
+        _known_dialect(dialect)
+    targets = tuple(target for name in gpus for target in _targets(name, tuple(folders), quote))
+    return Options(
+        targets, model, tuple(_release(text, quote) for text in releases), tuple(_fact(text) for text in sets),
+        tuple(extra_flags), dialect, root,
+    )  # fmt: skip
+
+
+def _targets(name: str, folders: tuple[str, ...], quote: Callable[[str], str]) -> tuple[tuple[str, Any], ...]:
+    if name != "auto":
+        return ((name, _gpu(name, quote)),)
+    from stablint.hardware.live import NoTarget, auto
+
+    try:
+        return auto(folders)
+    except NoTarget as error:
+        raise Wrong(gettext("--gpu auto: {error}").format(error=error)) from error
+
+
+def _gpu(name: str, quote: Callable[[str], str]) -> Any:
+    from stablint.hardware.gpu import parse_gpu, suggestions
+
+    found = parse_gpu(name)
+    if found is None:
+        near = suggestions(name)
+        raise Wrong(
+            gettext("unknown GPU {name}").format(name=quote(name))
+            + (
+                gettext(": did you mean {names}?").format(names=gettext(" or ").join(f"`{one}`" for one in near))
+                if near
+                else gettext("; `stablint rules` and the documentation list none like it")
+            )
+        )
+    return found
+
+
+def _release(text: str, quote: Callable[[str], str]) -> tuple[str, str]:
+    cut = next((i for i, c in enumerate(text) if not (c.isalnum() or c in "-_.")), len(text))
+    package, specifier = text[:cut].strip().lower().replace("_", "-"), text[cut:].strip()
+    if not package or not specifier:
+        raise Wrong(
+            gettext("--with {text}: write it as PACKAGE==VERSION or with another specifier, such as trl>=0.20").format(
+                text=quote(text)
+            )
+        )
+    if not known_keys(package) and (near := _near(package, library_names())):
+        raise Wrong(
+            gettext("--with {text}: no library is called `{package}`: did you mean `{near}`?").format(
+                text=quote(text), package=package, near=near
+            )
+        )
+    try:
+        Releases.known().restrict(package, specifier)
+    except ValueError as error:
+        raise Wrong(gettext("--with {text}: {error}").format(text=quote(text), error=error)) from error
+    return package, specifier
+
+
+def unlisted(releases: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A sentence for every release that is asked for and that nobody knows, and for every library that no rule asks about."""
+    for package, specifier in releases:
+        if not known_keys(package) and package not in library_names():
+            yield f"--with `{package}{specifier}`: no release of `{package}` is known: it changes nothing"
+        found = taken_for(package, specifier)
+        if found is None:
+            continue
+        version, stands = found
+        newest = Releases.known().text(known_keys(package)[-1], package)
+        asked = f"--with `{package}{specifier}`"
+        if stands:
+            yield (
+                f"{asked}: no release {version} of {package} is known, the newest known one is {newest}; what is said is true of {stands}"
+            )
+            continue
+        oldest = Releases.known().text(known_keys(package)[0], package)
+        yield (
+            f"{asked}: {version} is older than all releases of {package} that are known, from {oldest} on; "
+            "what is said holds of any that old"
+        )
+
+
+def _fact(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or "." not in name:
+        raise Wrong(
+            gettext("--set `{text}`: write it as FACT=VALUE, such as training.learning_rate=1e-5").format(text=text)
+        )
+    name = name.strip()
+    if not _is_fact(name) and (near := _near(name, _facts())):
+        raise Wrong(
+            gettext("--set `{text}`: no fact is called `{name}`: did you mean `{near}`?").format(
+                text=text, name=name, near=near
+            )
+        )
+    if name.partition(".")[0] not in _NAMESPACES:
+        raise Wrong(gettext("--set `{text}`: facts begin with {names}").format(text=text, names=", ".join(_NAMESPACES)))
+    words = {"true": True, "false": False, "null": None, "none": None}
+    return name, words.get(value.strip().lower(), read_plain(value.strip()))
+
+
+_NAMESPACES = (
+    "training", "trainer", "lora", "quantization", "model", "tokenizer", "data", "deepspeed", "fsdp", "accelerate", "launch", "target", "versions", "derived",
+)  # fmt: skip
+
+
+def _is_fact(name: str) -> bool:
+    return bool(known_key(name.rpartition(".")[2])) or name in _facts()
+
+
+@cache
+def _facts() -> frozenset[str]:
+    """The names that rules ask for, and those of the libraries' own fields."""
+    asked = {name for hazard in load() for name in facts_read(hazard.when)}
+    fields: dict[str, object] = knowledge.load("keys")["keys"]
+    return frozenset(asked | {f"training.{field}" for field in fields})
+
+
+def _near(word: str, names: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, sorted(names), 1, 0.8)), "")
+
+
+def _known_dialect(name: str) -> None:
+    from stablint.frameworks.registry import NAMES
+
+    if name not in NAMES:
+        raise Wrong(gettext("unknown dialect `{name}`: one of {names}").format(name=name, names=", ".join(NAMES)))

@@ -1,0 +1,249 @@
+"""Findings → diagnostics: one for each (code, place, decisive values), however many runs and targets draw it."""
+
+from __future__ import annotations
+
+from stablint.base.language import gettext
+from stablint.base.typed import Any
+from stablint.files.faults import Fault, Faults
+from stablint.hazard.model import Finding, Hazard, Open
+from stablint.hazard.news import asks_news
+from stablint.hazard.wording import value_text
+from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
+from stablint.report.place import locate
+from stablint.run.fact import ABSENT, HIDDEN, LIVE, Default, Derived, Explicit, Fact, Place, Supplied, is_unknown
+from stablint.secrets.keys import conceal
+from stablint.syntax import limits
+from stablint.syntax.tree import Seen, Text
+
+_BITES = {"parse": 0, "start": 1, "save": 2, "hours": 3, "never-visibly": 4}
+_RANK = {"error": 0, "warning": 1, "info": 2}
+
+
+REPORTING, REPAIRING = "the words of its finding", "the repair of its finding"
+
+
+Told = dict[tuple[int, ...], tuple[list[Finding], Diagnostic]]
+
+
+def diagnostics(
+    findings: list[Finding], faults: Faults, kept: Told | None = None, purse: limits.Purse | None = None
+) -> tuple[Diagnostic, ...]:
+    groups: dict[tuple[Any, ...], list[Finding]] = {}
+    for finding in findings:
+        key = faults.guard(f"{REPORTING} {finding.hazard.code}", finding.place.document.text, None, _key, finding)
+        if key is not None:
+            groups.setdefault(key, []).append(finding)
+    kept = {} if kept is None else kept
+    purse = limits.Purse(limits.REREAD) if purse is None else purse
+    merged = [(group[0], made) for group in groups.values() if (made := _once(group, faults, kept, purse)) is not None]
+    return tuple(sorted(_whole(merged), key=order))
+
+
+_BY_HAND = "other names in this text have to be brought to the same release by hand"
+
+
+def _whole(told: list[tuple[Finding, Diagnostic]]) -> list[Diagnostic]:
+    """Where several releases may run, a text is brought to the newest one as a whole or not at all: with some of its names only it fits none."""
+    outgoing = {id(made) for finding, made in told if finding.releases and asks_news(finding.hazard)}
+    half = {
+        made.text.path
+        for _, made in told
+        if id(made) in outgoing and made.severity != "info" and made.text and not _is_written(made.fix)
+    }
+    return [
+        made._replace(fix=Fix("manual", made.fix.title, (), gettext(_BY_HAND)))
+        if id(made) in outgoing and made.fix and _is_written(made.fix) and made.text and made.text.path in half
+        else made
+        for _, made in told
+    ]
+
+
+def _is_written(fix: Fix | None) -> bool:
+    return fix is not None and fix.applicability != "manual"
+
+
+def _once(group: list[Finding], faults: Faults, kept: Told, purse: limits.Purse) -> Diagnostic | None:
+    """`kept` are the diagnostics of the very same findings."""
+    key = tuple(id(finding) for finding in group)
+    if key in kept:
+        return kept[key][1]
+    faults_before = len(faults.found)
+    text, code = group[0].place.document.text, group[0].hazard.code
+    made = faults.guard(f"{REPORTING} {code}", text, None, _diagnostic, group, faults, purse)
+    if made is not None and len(faults.found) == faults_before:
+        kept[key] = (group, made)
+    return made
+
+
+def _key(finding: Finding) -> tuple[Any, ...] | None:
+    """Findings that have it in common are one diagnostic."""
+    place = finding.place
+    decisive = tuple((fact.name, repr(fact.value)) for fact in finding.facts if fact.sources)
+    return (
+        finding.hazard.code,
+        place.document.text.path,
+        place.start,
+        place.end,
+        finding.absent,
+        finding.item,
+        decisive,
+    )
+
+
+def order(diagnostic: Diagnostic) -> tuple[Any, ...]:
+    name = diagnostic.text.name if diagnostic.text is not None else ""
+    return (
+        _RANK[diagnostic.severity],
+        _BITES[diagnostic.bites_at],
+        name,
+        diagnostic.start,
+        diagnostic.code,
+        diagnostic.fingerprint,
+    )
+
+
+def _diagnostic(group: list[Finding], faults: Faults, purse: limits.Purse) -> Diagnostic | None:
+    """The loudest of the group speaks; the others add their runs and targets."""
+    head = min(group, key=lambda finding: _RANK[finding.severity])
+    place, hazard = head.place, head.hazard
+    facts = tuple(reported(fact) for fact in head.facts)
+    related = _related(group, head)
+    return Diagnostic(
+        code=hazard.code,
+        rule=hazard.id,
+        severity=head.severity,
+        message=head.message,
+        bites_at=hazard.bites_at,
+        text=place.document.text if place.document.format != LIVE else None,
+        start=place.start,
+        end=place.end,
+        setting=place.setting,
+        fact=head.fact,
+        absent=head.absent,
+        facts=facts,
+        runs=tuple(dict.fromkeys(f.run.id for f in group)),
+        targets=tuple(dict.fromkeys(f.run.target for f in group if f.run.target)),
+        releases=head.releases,
+        related=related,
+        fix=faults.guard(f"{REPAIRING} {hazard.code}", place.document.text, None, _fix, group, purse),
+        evidence=_evidence(head),
+        fingerprint=_fingerprint(head),
+        notes=head.notes,
+        once=hazard.once,
+        seen=_seen(place, place.end),
+    )
+
+
+def _evidence(finding: Finding) -> dict[str, Any]:
+    """What is known of it, with the sources in the library whose setting it is about before the others."""
+    evidence = dict(finding.hazard.evidence)
+    library = finding.world.value("item.library") if finding.item else None
+    if isinstance(library, str):
+        sources = sorted(evidence["sources"], key=lambda source: not str(source).startswith(library + " "))
+        evidence["sources"] = type(evidence["sources"])(sources)
+    return evidence
+
+
+def of_fault(fault: Fault, words: str, hazard: Hazard) -> Diagnostic:
+    """What stablint failed at, at the head of its file. It comes past the rules, which may be what failed."""
+    import hashlib
+
+    text = Text(fault.path, fault.name, "")
+    said = f"{hazard.id}\0{fault.name}\0{fault.stage}".encode("utf-8", "surrogatepass")
+    advice = Fix("manual", hazard.remedies[0].title, ())
+    return Diagnostic(
+        hazard.code, hazard.id, hazard.severity, hazard.message.replace("{file.problem_text:value}", words), hazard.bites_at,
+        text, 0, 0, hazard.id, hazard.at, False, (), (), (), {}, (), advice, dict(hazard.evidence), hashlib.sha256(said).hexdigest()[:16],
+    )  # fmt: skip
+
+
+def _related(group: list[Finding], head: Finding) -> tuple[Related, ...]:
+    found: dict[tuple[str, int], Related] = {}
+    for finding in group:
+        for fact in finding.facts:
+            for statement in fact.sources:
+                origin = statement.origin
+                if not isinstance(origin, Explicit):
+                    continue
+                place = origin.place
+                if place.document.text.path == head.place.document.text.path and place.start == head.place.start:
+                    continue
+                where = locate(place.document.text.text, place.start) if place.document.format != LIVE else None
+                found[(place.document.text.path, place.start)] = Related(
+                    place.document.text.name, where, place.setting, _seen(place, place.start)
+                )
+    return tuple(found.values())
+
+
+def _seen(place: Place, end: int) -> Seen | None:
+    if place.document.view is None:
+        return None
+    from stablint.syntax.embedded import seen
+
+    return seen(place.document, place.start, end)
+
+
+def _fix(group: list[Finding], purse: limits.Purse) -> Fix | None:
+    """One fix for all runs and targets, or advice where they would need different ones."""
+    from stablint.fix.change import propose  # only with a finding
+
+    fixes = [propose(finding, purse) for finding in group]
+    first = fixes[0]
+    if first is None or any(fix is None for fix in fixes):
+        return None
+    if any((fix.title, fix.files) != (first.title, first.files) for fix in fixes if fix is not None):
+        return Fix("manual", first.title, (), gettext("the targets need different repairs"))
+    strictest = max(
+        (fix for fix in fixes if fix is not None), key=lambda fix: (fix.applicability == "unsafe", fix.by_name)
+    )
+    return strictest._replace(by_name=any(fix is not None and fix.by_name for fix in fixes))
+
+
+def reported(fact: Fact) -> ReportedFact:
+    value = None if is_unknown(fact.value) or fact.value is ABSENT else fact.value
+    return ReportedFact(fact.name, _without_words(fact, conceal(fact.name, value, HIDDEN)), origin(fact))
+
+
+def _without_words(fact: Fact, value: Any) -> Any:
+    """What a text says behind a key of its own may be anything: `hub_entry="…"`."""
+    where = fact.origin
+    if not isinstance(where, Explicit) or not isinstance(value, (str, int, list, dict)):
+        return value
+    from stablint.secrets.veil import stated_without_words  # only where something is told
+
+    return stated_without_words(fact.name, where.place.setting, value, HIDDEN)
+
+
+def origin(fact: Fact) -> dict[str, Any]:
+    if is_unknown(fact.value):
+        return {"kind": "unknown", "reason": fact.value.reason}
+    where = fact.origin
+    if isinstance(where, Explicit):
+        place = where.place
+        if place.document.format == LIVE:
+            return {"kind": "supplied", "option": place.setting}
+        seen = _seen(place, place.start)
+        line = locate(seen.source if seen else place.document.text.text, seen.start if seen else place.start).line
+        cell = {"cell": seen.cell} if seen else {}
+        return {"kind": "explicit", "file": place.document.text.name, **cell, "line": line, "setting": place.setting}
+    if isinstance(where, Default):
+        return {"kind": "default", "library": where.library, "releases": where.releases, "field": where.field}
+    if isinstance(where, Derived):
+        return {"kind": "derived", "facts": list(where.facts)}
+    if isinstance(where, Supplied):
+        return {"kind": "supplied", "option": where.option}
+    return {"kind": "unknown", "reason": "it is not set"}
+
+
+def _fingerprint(finding: Finding) -> str:
+    """Rule, file, setting and decisive values: it survives moved lines, other quoting and comments."""
+    import hashlib  # only with a finding
+
+    values = ";".join(f"{fact.name}={value_text(fact.value)}" for fact in finding.facts if fact.sources)
+    text = "\0".join((finding.hazard.id, finding.place.document.text.name, finding.item or finding.fact, values))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def undetermined(open_ones: list[Open]) -> tuple[Undetermined, ...]:
+    found = {(o.hazard.id, o.run.anchor.document.text.name, o.needs): None for o in open_ones}
+    return tuple(Undetermined(*row) for row in sorted(found))

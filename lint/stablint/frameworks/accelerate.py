@@ -1,0 +1,103 @@
+"""accelerate's YAML, with its DeepSpeed and FSDP parts, and the flags of `accelerate launch` (which win over the file)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Table
+
+from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping, spelled
+from stablint.run.fact import CLOSED, OPEN, Explicit
+
+_ROWS = (
+    ("mixed_precision", "accelerate.mixed_precision", "dtype"),
+    ("num_processes", "launch.processes", "plain"),
+    ("num_machines", "launch.nodes", "plain"),
+    ("deepspeed_config.zero_stage", "deepspeed.zero_optimization.stage", "plain"),
+    ("deepspeed_config.gradient_accumulation_steps", "deepspeed.gradient_accumulation_steps", "plain"),
+    ("deepspeed_config.gradient_clipping", "deepspeed.gradient_clipping", "plain"),
+    ("deepspeed_config.offload_optimizer_device", "deepspeed.zero_optimization.offload_optimizer.device", "plain"),
+    ("deepspeed_config.offload_param_device", "deepspeed.zero_optimization.offload_param.device", "plain"),
+    ("deepspeed_config.zero3_save_16bit_model", "deepspeed.zero_optimization.stage3_gather_16bit_weights_on_model_save", "flag"),
+)  # fmt: skip
+_FLAG_ROWS: dict[str, Row] = {key: Row(key, fact, codec) for key, fact, codec in _ROWS}
+# accelerate refuses the file's precision beside a DeepSpeed file, and takes that of a flag (commands/launch.py, mp_from_config_flag).
+PRECISION_IN_FILE = "accelerate.mixed_precision_in_file"
+DYNAMO_IN_FILE = "accelerate.dynamo_config.dynamo_backend"
+ROWS: dict[str, Row | tuple[Row, ...]] = {
+    **_FLAG_ROWS,
+    "mixed_precision": (_FLAG_ROWS["mixed_precision"], Row("mixed_precision", PRECISION_IN_FILE, "dtype")),
+}
+
+# `accelerate launch --zero_stage 3` is the file's `deepspeed_config: {zero_stage: 3}` (accelerate commands/launch.py).
+_FLAG_SECTIONS = {
+    "zero_stage": "deepspeed_config", "offload_optimizer_device": "deepspeed_config", "offload_param_device": "deepspeed_config",
+    "gradient_accumulation_steps": "deepspeed_config", "gradient_clipping": "deepspeed_config", "zero3_init_flag": "deepspeed_config",
+    "zero3_save_16bit_model": "deepspeed_config", "deepspeed_moe_layer_cls_names": "deepspeed_config",
+}  # fmt: skip
+_TELLING = frozenset(
+    [
+        "compute_environment",
+        "distributed_type",
+        "mixed_precision",
+        "num_machines",
+        "num_processes",
+        "machine_rank",
+        "deepspeed_config",
+        "fsdp_config",
+        "main_training_function",
+        "rdzv_backend",
+        "same_network",
+        "downcast_bf16",
+        "use_cpu",
+        "dynamo_config",
+        "megatron_lm_config",
+    ]
+)
+
+
+def recognise(keys: frozenset[str], block: Block) -> int:
+    found = keys & _TELLING
+    if "compute_environment" in keys and found - {"compute_environment"}:
+        return 96
+    return (
+        92
+        if len(found) >= 2
+        and len(found) * 2 >= len(keys)
+        and keys & {"distributed_type", "num_processes", "deepspeed_config", "fsdp_config"}
+        else 0
+    )
+
+
+def row(key: str) -> Row | None:
+    head, dot, rest = key.partition(".")
+    if head == "fsdp_config" and dot:
+        return Row(key, "fsdp." + rest.removeprefix("fsdp_"))
+    return Row(key, "accelerate." + key)
+
+
+def lower(block: Block, layer: str = "accelerate-file") -> Fragment:
+    """The file says everything about sharding: what it does not switch on is off, unless the trainer's own arguments do."""
+    statements = tuple(lower_mapping(block, ROWS, layer, row))
+    stated = {s.fact: s for s in statements}
+    kind = str(stated["accelerate.distributed_type"].value).upper() if "accelerate.distributed_type" in stated else ""
+    scopes: Table[str, str] = {
+        "accelerate": CLOSED, "launch": CLOSED,
+        "deepspeed": OPEN if kind == "DEEPSPEED" and "accelerate.deepspeed_config.deepspeed_config_file" in stated else CLOSED,
+        "fsdp": CLOSED,
+    }  # fmt: skip
+    path = stated.get("accelerate.deepspeed_config.deepspeed_config_file")
+    links: tuple[Link, ...] = ()
+    if path is not None and isinstance(path.value, str) and isinstance(path.origin, Explicit):
+        links = (Link("deepspeed", path.value, path.origin.place),)
+    return Fragment("accelerate", block, layer, statements, scopes, {}, links)
+
+
+def flag_row(key: str) -> Row | None:
+    key = spelled(key)
+    if key.startswith("fsdp_"):
+        return Row(key, "fsdp." + key.removeprefix("fsdp_"))
+    section = "parallelism_config" if key.startswith("parallelism_config_") else _FLAG_SECTIONS.get(key)
+    return (
+        _FLAG_ROWS.get(f"{section}.{key}")
+        or _FLAG_ROWS.get(key)
+        or Row(key, f"accelerate.{section}.{key}" if section else f"accelerate.{key}")
+    )

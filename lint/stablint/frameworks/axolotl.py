@@ -1,0 +1,185 @@
+"""axolotl's YAML, and flags that override it. It casts what pydantic can cast (`1e-4` is a number there) and fills its own defaults into
+TrainingArguments."""
+
+from __future__ import annotations
+
+from stablint.base.typed import Any
+from stablint.frameworks import huggingface
+from stablint.frameworks.fragment import Block, Fragment, Row, lower_mapping
+from stablint.run.fact import CLOSED, OPEN, is_unknown
+from stablint.run.releases.reader_keys import reader
+from stablint.syntax.tree import Entry, Scalar
+
+_OWN = (
+    ("base_model", "model.name_or_path", "text"),
+    ("adapter", "training.adapter", "plain"),
+    ("micro_batch_size", "training.per_device_train_batch_size", "plain"),
+    ("eval_batch_size", "training.per_device_eval_batch_size", "plain"),
+    ("num_epochs", "training.num_train_epochs", "plain"),
+    ("optimizer", "training.optim", "plain"),
+    ("lr_scheduler", "training.lr_scheduler_type", "plain"),
+    ("sequence_len", "training.max_length", "plain"),
+    ("sample_packing", "training.packing", "flag"),
+    ("val_set_size", "data.val_size", "plain"),
+    ("test_datasets", "data.eval_dataset", "plain"),
+    ("rl", "training.rl", "plain"),
+    ("rl_beta", "training.beta", "plain"),
+    ("flash_attention", "training.flash_attention", "flag"),
+    ("sdp_attention", "training.sdp_attention", "flag"),
+    ("xformers_attention", "training.xformers_attention", "flag"),
+    ("gptq", "quantization.gptq", "flag"),
+    ("peft_use_dora", "lora.use_dora", "flag"),
+    ("peft_use_rslora", "lora.use_rslora", "flag"),
+    ("lora_target_linear", "lora.target_linear", "flag"),
+    ("early_stopping_patience", "training.early_stopping_patience", "plain"),
+    ("torch_dtype", "model.dtype", "dtype"),
+    ("bnb_config_kwargs.bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
+    ("unfrozen_parameters", "training.unfrozen_parameters", "plain"),
+    ("bf16", "training.bf16", "flag"),
+    ("fp16", "training.fp16", "flag"),
+    ("revision_of_model", "model.revision", "text"),
+    ("peft_init_lora_weights", "lora.init_lora_weights", "plain"),
+    ("peft_layers_to_transform", "lora.layers_to_transform", "plain"),
+    ("peft_layers_pattern", "lora.layers_pattern", "plain"),
+    ("lora_target_modules", "lora.target_modules", "words"),
+    ("lora_target_parameters", "lora.target_parameters", "words"),
+    ("lora_modules_to_save", "lora.modules_to_save", "words"),
+    ("lora_model_dir", "lora.adapter_name_or_path", "text"),
+    ("lora_fan_in_fan_out", "lora.fan_in_fan_out", "flag"),
+    ("dpo_loss_type", "training.loss_type", "plain"),
+    ("dpo_loss_weights", "training.loss_weights", "plain"),
+    ("dpo_beta", "training.beta", "plain"),
+    ("kto_desirable_weight", "training.desirable_weight", "plain"),
+    ("kto_undesirable_weight", "training.undesirable_weight", "plain"),
+    ("trl.beta", "training.beta", "plain"),
+    ("trl.num_generations", "training.num_generations", "plain"),
+    ("trl.generation_batch_size", "training.generation_batch_size", "plain"),
+    ("trl.max_completion_length", "training.max_completion_length", "plain"),
+    ("trl.loss_type", "training.loss_type", "plain"),
+    ("trl.use_vllm", "training.use_vllm", "flag"),
+    ("trl.use_liger_loss", "training.use_liger_kernel", "flag"),
+    ("trl.sync_ref_model", "training.sync_ref_model", "flag"),
+    ("streaming", "data.is_iterable", "flag"),
+    ("pretraining_dataset", "data.pretraining_dataset", "plain"),
+    ("chat_template", "data.template", "plain"),
+)  # fmt: skip
+ROWS: dict[str, Row | tuple[Row, ...]] = {
+    **huggingface.ROWS,
+    **{key: Row(key, fact, codec) for key, fact, codec in _OWN},
+    # Some of its checks look for the key at the top alone, before the one of `fsdp_config` is moved there.
+    "fsdp_version": (Row("fsdp_version", "fsdp.version"), Row("fsdp_version", "training.fsdp_version")),
+    "datasets": (
+        Row("datasets", "data.dataset"),
+        Row("datasets", "data.dataset_types", "types"),
+        Row("datasets", "data.fields_without_format", "unformatted"),
+    ),
+}
+
+_TELLING = frozenset(
+    [
+        "base_model",
+        "sequence_len",
+        "micro_batch_size",
+        "sample_packing",
+        "val_set_size",
+        "datasets",
+        "adapter",
+        "num_epochs",
+        "lr_scheduler",
+        "dataset_prepared_path",
+        "pad_to_sequence_len",
+        "train_on_inputs",
+        "special_tokens",
+        "wandb_project",
+        "flash_attention",
+        "lora_target_linear",
+        "tokenizer_type",
+        "model_type",
+        "rl",
+    ]
+)
+
+
+def recognise(keys: frozenset[str], block: Block) -> int:
+    score = _score(keys)
+    return 0 if score and _is_another_s(keys) else score
+
+
+def _score(keys: frozenset[str]) -> int:
+    found = keys & _TELLING
+    if "base_model" in keys and len(found) >= 3:
+        return 95
+    if {"base_model", "datasets", "learning_rate"} <= keys:
+        return 91
+    return (
+        91 if "micro_batch_size" in keys and "rl" in keys else 60 if {"micro_batch_size", "sequence_len"} <= keys else 0
+    )
+
+
+_FOREIGN = 4  # keys that axolotl never had: of 86 files for it, those of its own releases among them, none has as many as a fifth of such keys
+
+
+def _is_another_s(keys: frozenset[str]) -> bool:
+    """Whether many of the keys are no release's: a file for a program of one's own may have axolotl's names beside others. A plugin brings keys."""
+    known = reader("axolotl.config")
+    if known is None or "plugins" in keys:
+        return False
+    told = [key for key in keys if key[:1] not in "_."]
+    foreign = sum(not known.ever(key) for key in told)
+    return foreign >= _FOREIGN and foreign * 5 >= len(told)
+
+
+def row(key: str) -> Row:
+    """Its own keys are facts by their names, those of plugins too: it hands none of them on that it does not know."""
+    return huggingface.training_row(key) or Row(key, "training." + key)
+
+
+# Arguments of its command line that are no keys of the file (axolotl 0.18.0, cli/args.py and cli/main.py), and the launcher's.
+_OF_THE_COMMAND = frozenset(
+    {"launcher", "cloud", "sweep", "debug", "debug_text_only", "debug_num_examples", "prompter", "shard", "num_processes", "main_process_port"}
+)  # fmt: skip
+
+
+def _flag(key: str) -> Row | None:
+    return None if key in _OF_THE_COMMAND or key.startswith("no_") else row(key)
+
+
+def _switched_off(entry: Entry) -> Entry:
+    """`--no-load-in-4bit`: each truth value has such a flag beside its own (axolotl 0.19.0, cli/generate_config_options.py:41)."""
+    value = entry.value
+    if not entry.key.replace("-", "_").startswith("no_") or not isinstance(value, Scalar) or value.value is not True:
+        return entry
+    return entry._replace(key=entry.key[3:], value=value._replace(value=False, editable=False))
+
+
+def _left_out(said: dict[str, Any]) -> frozenset[str]:
+    """Switches that it leaves out beside others: fp16 beside bf16 (0.19.0 core/builders/base.py:271), four bits of an `adapter: lora` beside eight
+    (loaders/model.py:829)."""
+    found = {"training.fp16"} if said.get("training.bf16") is True and said.get("training.fp16") is True else set()
+    if said.get("training.adapter") == "lora" and said.get("quantization.load_in_8bit") is True:
+        found.add("quantization.load_in_4bit")
+    return frozenset(found)
+
+
+def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
+    """A file, or the flags of `axolotl train FILE --learning-rate 1e-4`: `load_cfg` puts them over the file's keys (cli/config.py)."""
+    flags = block.kind == "flags"
+    if flags and any(entry.key == "sweep" for entry in block.mapping.entries):  # each run takes other keys of that file
+        block = block._replace(mapping=block.mapping._replace(open=True))
+    if flags:
+        block = block._replace(mapping=block.mapping._replace(entries=tuple(map(_switched_off, block.mapping.entries))))
+    statements = tuple(lower_mapping(block, ROWS, layer, _flag if flags else row, flags=flags))
+    said = {one.fact: one.value for one in statements}
+    left_out = _left_out(said)
+    statements = tuple(one._replace(value=False) if one.fact in left_out else one for one in statements)
+    classes: dict[str, tuple[str, ...]] = {}
+    adapter = said.get("training.adapter")
+    if not is_unknown(adapter) and adapter:
+        classes["lora"] = ("peft.LoraConfig",)
+    if said.get("quantization.load_in_4bit") is True or said.get("quantization.load_in_8bit") is True:
+        classes["quantization"] = ("transformers.BitsAndBytesConfig",)
+    return Fragment(
+        "axolotl", block, layer, statements,
+        {"training": CLOSED, "lora": CLOSED, "quantization": CLOSED, "model": CLOSED, "data": CLOSED, "fsdp": CLOSED, "trainer": CLOSED, "tokenizer": OPEN},
+        classes, huggingface.links(statements), entry=True, framework="axolotl",
+    )  # fmt: skip

@@ -1,0 +1,86 @@
+"""DeepSpeed-Chat (DeepSpeedExamples): flags of its `main.py`, read by parsers of its own. They build a DeepSpeed configuration, no TrainingArguments."""
+
+from __future__ import annotations
+
+from stablint.frameworks import huggingface
+from stablint.frameworks.fragment import Block, Fragment, Row, lower_mapping
+from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Place, Statement
+from stablint.syntax.tree import Command
+
+_ROWS = (
+    ("model_name_or_path", "model.name_or_path", "text"),
+    ("actor_model_name_or_path", "model.name_or_path", "text"),
+    ("per_device_train_batch_size", "training.per_device_train_batch_size", "plain"),
+    ("per_device_training_batch_size", "training.per_device_train_batch_size", "plain"),
+    ("per_device_mini_train_batch_size", "training.per_device_train_batch_size", "plain"),
+    ("per_device_eval_batch_size", "training.per_device_eval_batch_size", "plain"),
+    ("gradient_accumulation_steps", "training.gradient_accumulation_steps", "plain"),
+    ("learning_rate", "training.learning_rate", "plain"),
+    ("actor_learning_rate", "training.learning_rate", "plain"),
+    ("weight_decay", "training.weight_decay", "plain"),
+    ("actor_weight_decay", "training.weight_decay", "plain"),
+    ("num_train_epochs", "training.num_train_epochs", "plain"),
+    ("lr_scheduler_type", "training.lr_scheduler_type", "plain"),
+    ("num_warmup_steps", "training.warmup_steps", "plain"),
+    ("max_seq_len", "training.max_length", "plain"),
+    ("max_prompt_seq_len", "training.max_prompt_length", "plain"),
+    ("max_answer_seq_len", "training.max_completion_length", "plain"),
+    ("beta", "training.beta", "plain"),
+    ("label_smoothing", "training.label_smoothing", "plain"),
+    ("seed", "training.seed", "plain"),
+    ("output_dir", "training.output_dir", "text"),
+    ("gradient_checkpointing", "training.gradient_checkpointing", "flag"),
+    ("actor_gradient_checkpointing", "training.gradient_checkpointing", "flag"),
+    ("zero_stage", "deepspeed.zero_optimization.stage", "plain"),
+    ("actor_zero_stage", "deepspeed.zero_optimization.stage", "plain"),
+    ("lora_dim", "lora.r", "plain"),
+    ("actor_lora_dim", "lora.r", "plain"),
+    ("lora_learning_rate", "lora.learning_rate", "plain"),
+    ("actor_lora_learning_rate", "lora.learning_rate", "plain"),
+    ("data_path", "data.dataset", "plain"),
+)  # fmt: skip
+ROWS: dict[str, Row | tuple[Row, ...]] = {
+    **{key: Row(key, fact, codec) for key, fact, codec in _ROWS},
+    "dtype": (Row("dtype", "deepspeed.bf16.enabled", "is-bf16"), Row("dtype", "deepspeed.fp16.enabled", "is-fp16")),
+    "offload": (
+        Row("offload", "deepspeed.zero_optimization.offload_optimizer.device", "offload"),
+        Row("offload", "deepspeed.zero_optimization.offload_param.device", "offload"),
+    ),
+}
+# Flags that together no other program has.
+_TELLING = frozenset({
+    "data_split", "sft_only_data_path", "zero_stage", "lora_dim", "only_optimize_lora", "actor_zero_stage", "critic_zero_stage",
+    "actor_lora_dim", "critic_lora_dim", "actor_model_name_or_path", "critic_model_name_or_path", "num_padding_at_beginning",
+    "enable_hybrid_engine",
+})  # fmt: skip
+# What only the parser of a later step knows.
+_STAGES = (("actor_model_name_or_path", "ppo"), ("num_padding_at_beginning", "reward"), ("beta", "dpo"))
+
+
+def recognise_flags(keys: frozenset[str], command: Command) -> bool:
+    return len(keys & _TELLING) >= 2
+
+
+def lower(block: Block, layer: str = "flags", command: str = "") -> Fragment:
+    statements = tuple(lower_mapping(block, ROWS, layer, _nothing, flags=True))
+    statements += _stage(block, layer)
+    state = OPEN if block.mapping.open else PRESUMED  # told by its flags alone: a copy of the script may set more
+    rank = next((s.value for s in statements if s.fact == "lora.r"), 0)
+    owned = ("training", "deepspeed", "lora", "quantization", "model", "data", "fsdp")
+    return Fragment(
+        "deepspeed-chat", block, layer, statements, {**dict.fromkeys(owned, state), "trainer": CLOSED, "tokenizer": OPEN},
+        {} if rank == 0 else {"lora": ()}, huggingface.links(statements), entry=True, framework="deepspeed-chat",
+    )  # fmt: skip
+
+
+def _stage(block: Block, layer: str) -> tuple[Statement, ...]:
+    for key, stage in _STAGES:
+        entry = next((e for e in block.mapping.entries if e.key == key), None)
+        if entry is not None:
+            place = Place(block.document, key, entry.key_start, entry.key_end, None, (key,))
+            return (Statement("training.stage", stage, key, Explicit(place, layer, block.number)),)
+    return ()
+
+
+def _nothing(key: str) -> Row | None:
+    return None

@@ -1,0 +1,466 @@
+"""A program that is at hand decides what a command's flags are: its own declarations, its loop, and whether it is the framework that the
+flags look like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from stablint.base.record import NamedTuple
+from stablint.frameworks import huggingface, own
+from stablint.frameworks.fragment import Fragment, Row, last_word, spelled, statement
+from stablint.frameworks.misspelled import resembles
+from stablint.frameworks.programs import kinds as python_kinds
+from stablint.frameworks.programs import late as python_late
+from stablint.frameworks.programs import loop
+from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Place, Statement
+from stablint.run.framework import framework as record_of
+from stablint.run.framework import package_names
+from stablint.run.releases.fields import field
+from stablint.run.releases.names import canonical
+from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Unknown
+
+# Programs that everybody copies; the copy declares what the original does.
+_COPIED = frozenset({"llava", "qwen-finetune", "fastchat", "qlora"})
+_LIGHTNING = "lightning"
+
+
+class Program(NamedTuple):
+    """`declared`: the names of its own arguments, with the parser or class that has them. `library`: it makes or parses a library's arguments."""
+
+    document: Document
+    declared: dict[str, str]
+    library: bool
+    parser: bool  # it has an `argparse` parser
+    loop: str
+    driver: Call | None
+    adapts: bool = False  # it handles adapters, or its trainer is a class of its own, which may
+    trainer: bool = True  # it calls a trainer, be it which
+    trains: bool = True  # something that it calls may train
+    counts: bool = False  # its trainer and the name of its epochs are its own
+    options: frozenset[str] = frozenset()  # the option strings of its parser, if that stops at any other
+    late: frozenset[str] = frozenset()  # what it sets on a library's arguments when they are made already
+    # What it gives the library's arguments, where it names each of them; None where more may come: `**`, a parser, another module.
+    given: frozenset[str] | None = None
+    words: frozenset[str] = frozenset()  # attributes and keys that its text reads
+    # A file becomes defaults of its parser, which makes numbers of texts (trl 0.9.6 to 1.16.0 scripts/utils.py, `TrlParser`), or OmegaConf reads
+    # it, for which `1e-4` is a number (omegaconf 2.3.0 _utils.py, `get_yaml_loader`).
+    casts: bool = False
+    again: frozenset[str] = frozenset()  # options that it sets anew after it was given them
+    accelerates: bool = False  # its text speaks of accelerate
+    plugins: bool = False  # it makes accelerate's plugins itself, which are taken before what the launcher's file says
+
+    def reads(self, fragment: Fragment) -> Fragment:
+        """The flags of a command, or the file that it names, as this program reads them."""
+        if record_of(fragment.framework).engine_by_program:  # this copy says what DeepSpeed is given
+            fragment = fragment._replace(scopes={**fragment.scopes, "deepspeed": OPEN})
+        if fragment.dialect == "verl":  # a copy of the package has keys of its own
+            kept = tuple(one for one in fragment.statements if not one.fact.startswith("keys."))
+            fragment = fragment._replace(statements=kept)
+        if fragment.framework and self._contradicts(fragment):
+            fragment = _plain(fragment)
+        fragment = self._without_late(fragment)
+        if self.given is not None and record_of(fragment.framework).library:
+            kept = tuple(one for one in fragment.statements if self._hands_on(one))
+            fragment = fragment._replace(statements=kept)
+        if self.casts and fragment.layer == "file":
+            fragment = fragment._replace(statements=tuple(map(_as_number, fragment.statements)))
+        if fragment.layer == "flags":
+            fragment = fragment._replace(statements=tuple(filter(self._may_lack, fragment.statements)))
+            fragment = self._written_out(fragment)
+        fragment = fragment._replace(statements=tuple(map(self._as_set, map(self._declares, fragment.statements))))
+        if self.adapts and "lora" in fragment.scopes and record_of(fragment.framework).library:
+            fragment = fragment._replace(scopes={**fragment.scopes, "lora": OPEN})
+        if self.options and fragment.entry and fragment.layer == "flags":
+            fragment = self._held_against(fragment)
+        itself = (self.loop and not loop.is_trainer(self.loop)) or self.counts
+        if not record_of(fragment.framework).library or not (itself or (self.parser and not self.library)):
+            return fragment
+        classes = {head: names for head, names in fragment.classes.items() if head not in ("training", "trainer")}
+        scopes = dict.fromkeys(fragment.scopes, OPEN)
+        if isinstance(fragment.block.mapping.get("deepspeed"), Mapping):
+            scopes["deepspeed"] = (
+                OPEN  # a section is the program's to complete: it may add the batch before it hands it on
+            )
+        return fragment._replace(framework="", classes=classes, scopes=scopes)
+
+    def _without_late(self, fragment: Fragment) -> Fragment:
+        """Without options of its own that it hands to the arguments when these are made already, where nothing reads them."""
+        vain = self.vain
+        if not vain:
+            return fragment
+        kept = tuple(one for one in fragment.statements if one.fact.removeprefix("training.") not in vain)
+        return fragment._replace(statements=kept, links=tuple(link for link in fragment.links if link.role not in vain))
+
+    def _written_out(self, fragment: Fragment) -> Fragment:
+        """With what the beginning of one of its options says: argparse takes `--accum-step` for `--accum-steps`."""
+        block = fragment.block
+        text = block.document.text.text
+        found: dict[str, Statement] = {}
+        for entry in block.mapping.entries if self.options else ():
+            flag = text[entry.key_start - 2 : entry.key_start + len(entry.key)]
+            meant = [option for option in self.options if option.startswith(flag)] if flag[:2] == "--" else []
+            if flag in meant or len(meant) != 1:
+                continue
+            row = own.row(spelled(meant[0].lstrip("-")))
+            if row is not None:
+                found[entry.key] = statement(block, entry, (entry.key,), row, "flags")
+        if not found:
+            return fragment
+        read = {one.fact for one in found.values()}
+        kept = [
+            one
+            for one in fragment.statements
+            if one.fact not in read
+            and not (
+                isinstance(one.origin, Explicit) and one.origin.place.path[:1] and one.origin.place.path[0] in found
+            )
+        ]
+        return fragment._replace(statements=(*kept, *found.values()))
+
+    def _hands_on(self, one: Statement) -> bool:
+        """False for a setting of the library's arguments that it reads nowhere, and does not give them: they keep the library's default."""
+        head, _, name = one.fact.partition(".")
+        if self.given is None or head != "training" or name in self.given or not isinstance(one.origin, Explicit):
+            return True
+        path = one.origin.place.path
+        return (
+            not path or spelled(path[-1]) != path[-1] or path[-1] in self.words or field(huggingface.BASE, name) is None
+        )
+
+    @property
+    def vain(self) -> frozenset[str]:
+        """Options of its own that have no effect."""
+        return self.late & self.declared.keys()
+
+    def _held_against(self, fragment: Fragment) -> Fragment:
+        """With a statement for every flag that the parser does not have; argparse takes the beginning of an option for it."""
+        block = fragment.block
+        known = frozenset(one.fact for one in fragment.statements)
+        text = block.document.text.text
+        found = []
+        for entry in block.mapping.entries:
+            fact = f"keys.program.{entry.key}"
+            flag = f"--{entry.key}"
+            exact = text[entry.key_start - 2 : entry.key_end] == flag
+            if fact in known or not exact or any(option.startswith(flag) for option in self.options):
+                continue
+            one = statement(block, entry, (entry.key,), Row(entry.key, fact), "flags")
+            near = next((option for option in sorted(self.options) if resembles(entry.key, option.lstrip("-"))), "")
+            said = f"`{self.document.text.name}`{f', which has `{near}`' if near else ''}"
+            found.append(one._replace(value=said, raw=entry.key))
+        return fragment._replace(statements=(*fragment.statements, *found)) if found else fragment
+
+    def owns(self, fragment: Fragment) -> Fragment:
+        """A configuration that nothing names, and that this program of its repository reads: it is no framework's."""
+        if not record_of(fragment.framework).library:
+            return self.reads(_plain(fragment))
+        # a name that it takes is no slip of a library's
+        kept = tuple(one for one in fragment.statements if self._may_lack(one))
+        found = self.reads(fragment._replace(statements=kept))
+        # it takes what it wants of a dict, and may choose between the settings before a library has them
+        return found if self.library or found.framework else found._replace(presumed=True)
+
+    @property
+    def leads_itself(self) -> bool:
+        """Whether what the launcher's file says of sharding reaches nobody, or is replaced by objects of the program's own."""
+        return self.plugins or (self.loop in _WITHOUT_ACCELERATE and not (self.accelerates or self.library))
+
+    def said(self) -> Statement:
+        """What runs its steps; unknown where that stands elsewhere."""
+        call = self.driver
+        at, end = (call.name_start, call.name_end) if call is not None else (0, 0)
+        word = last_word(call.name) if call is not None else ""
+        why = "the program's loop stands in another file" if self.trains else "the program calls nothing that trains"
+        value = self.loop or Unknown(why)
+        return Statement("launch.loop", value, value, Explicit(Place(self.document, word, at, end), "call", 0))
+
+    def purpose(self) -> tuple[Statement, ...]:
+        """That nothing it calls trains."""
+        if self.trains:
+            return ()
+        place = Place(self.document, "", 0, 0)
+        return (Statement("launch.trains", False, False, Explicit(place, "call", 0)),)
+
+    @property
+    def tells(self) -> bool:
+        """Whether anything is known that a library's own trainer would contradict."""
+        return (
+            bool(self.loop) or (self.parser and not self.library) or self.counts or not (self.trainer and self.trains)
+        )
+
+    def _may_lack(self, one: Statement) -> bool:
+        """False for a flag that no release of a framework may have, and that this copy of it declares."""
+        origin = one.origin
+        if not one.fact.startswith("keys.") or not isinstance(origin, Explicit) or not origin.place.path:
+            return True
+        return spelled(origin.place.path[0]) not in self.declared
+
+    def _declares(self, one: Statement) -> Statement:
+        origin = one.origin
+        if not isinstance(origin, Explicit) or len(origin.place.path) != 1 or origin.reader == OWN:
+            return one
+        owner = self.declared.get(spelled(origin.place.path[0]))
+        return one if owner is None else one._replace(origin=origin._replace(reader=f":{owner}"))
+
+    def _as_set(self, one: Statement) -> Statement:
+        """What an option of its own is when the program has set it anew: only the program knows."""
+        origin = one.origin
+        if one.fact.startswith(("keys.", "launch.")) or not isinstance(origin, Explicit) or len(origin.place.path) != 1:
+            return one
+        name = spelled(origin.place.path[0])
+        if name not in self.again or name not in self.declared:
+            return one
+        return one._replace(value=Unknown(f"the program sets `{name}` again before it uses it"))
+
+    @property
+    def names_a_framework(self) -> bool:
+        """Whether it imports one of the frameworks, or starts it."""
+        return _names(self.document, package_names())
+
+    def _contradicts(self, fragment: Fragment) -> bool:
+        if fragment.framework == "trl":  # told by names that a program may have as well
+            known = self.library or (bool(self.loop) and not self.loop.startswith("trl."))
+            return known and _imports(self.document, (r"[\w.]+",)) and not _names(self.document, ("trl", "unsloth"))
+        if own := record_of(fragment.framework).packages:
+            # settings alone are no program: they may be an excerpt of the framework's own
+            return _imports(self.document, (r"[\w.]+",)) and not _names(self.document, own)
+        if fragment.framework == _LIGHTNING:
+            return bool(self.loop) and self.loop != "lightning"
+        if fragment.framework in _COPIED and self.counts:
+            return True
+        if fragment.framework in _COPIED and self.declared:
+            from stablint.frameworks.launch.scripts import TELLING
+
+            given = {spelled(entry.key) for entry in fragment.block.mapping.entries}
+            return self.declared.keys().isdisjoint(given & TELLING[fragment.framework])
+        return False
+
+
+def read(documents: Iterable[Document]) -> Program | None:
+    """The program of a Python file; None for what is none."""
+    document = next(iter(documents), None)
+    module = document.root if document is not None else None
+    if document is None or not isinstance(module, Module):
+        return None
+    declared: dict[str, str] = {}
+    kinds = python_kinds.kinds(module)
+    for call, _ in kinds:
+        if call.name in ("argparse.options", "dataclass.options", "function.options"):
+            declared |= {entry.key: call.target or "parser.add_argument" for entry in _own(call)}
+    options = [call.own for call, _ in kinds if call.name == "argparse.options"]
+    found = loop.of(module)
+    filled = [call for call, _ in kinds if call.parsed and call.name != "argparse.options"]
+    given = _given([call for call, kind in kinds if kind == "arguments"], module) if found and found[1] else None
+    return Program(
+        document,
+        declared,
+        any(kind == "arguments" for _, kind in kinds),
+        any(call.name == "argparse.options" for call, _ in kinds) or bool(filled and all(map(_of_this_file, filled))),
+        found[0] if found else "",
+        found[1] if found else None,
+        any(map(_adapts, module.calls)),
+        loop.calls_trainer(module) or loop.states_training(module),
+        loop.may_train(module),
+        not found and not declared.keys().isdisjoint(_EPOCHS) and any(map(_of_another_file, module.calls)),
+        options=options[0] if options else frozenset(),
+        late=python_late.sets_in_vain(
+            call for call, kind in kinds if kind == "arguments" or "__post_init__" in call.name
+        ),
+        given=given,
+        casts=any(word in document.text.text for word in ("TrlParser", "OmegaConf.load(", "hydra.main(")),
+        words=frozenset() if given is None else _read_words(document.text.text),
+        again=_set_again(document.text.text),
+        accelerates="accelerat" in document.text.text,
+        plugins=_PLUGINS.search(document.text.text) is not None,
+    )
+
+
+# Loops that make no Accelerator, and so read nothing that its launcher hands to the processes.
+_WITHOUT_ACCELERATE = frozenset({"deepspeed", "torch", "jax", "lightning"})
+_PLUGINS = re.compile(
+    r"\b(?:FullyShardedDataParallelPlugin|DeepSpeedPlugin|MegatronLMPlugin|ParallelismConfig)\("
+    r"|\b(?:fsdp_plugin|deepspeed_plugins?|megatron_lm_plugin|parallelism_config)[ \t]*=(?!=)"
+)
+
+
+_WITH_EXPONENT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+\Z")
+
+
+def _as_number(one: Statement) -> Statement:
+    """`2e-5`, which YAML reads as text."""
+    raw = one.raw
+    is_number = isinstance(raw, str) and _WITH_EXPONENT.match(raw)
+    return one._replace(value=float(raw), raw=float(raw)) if is_number else one
+
+
+_STORE = re.compile(
+    r"^([ \t]*)(\w{0,40}(?:arg|opt|conf|cfg|param|flag|setting)\w{0,40})\.(\w+)[ \t]*=(?!=)[ \t]*([^\n]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TEST = re.compile(r"[ \t]*(?:el)?if\b([^\n]*)")
+# Of the option itself: whether it was left out.
+_LEFT_OUT = r"\bnot\s+(?:\w+\.)*{0}\b|\.{0}\s*(?:is|==)\s*None\b|\.{0}\s+in\s*[\[(][^\])]*\bnone\b|\.{0}\s*==\s*(?:[\"']{{2}}|-\s*1)|\.{0}\s*<\s*0"
+_WORKED_OUT = re.compile(r"\b(?:min|max)\(|[*/+%]")
+
+
+def _set_again(text: str) -> frozenset[str]:
+    """Attributes of options that something else becomes, in a branch or not: `if ddp: args.device_map = …`. A default that is filled in where
+    the option was left out, and another form of what was given (`float(args.lr)`), are not meant."""
+    return frozenset(
+        found[3] for found in _STORE.finditer(text) if not _is_the_same(found) and not _fills_in(text, found)
+    )
+
+
+def _is_the_same(found: re.Match[str]) -> bool:
+    return re.search(rf"\.{found[3]}\b", found[4]) is not None and not _WORKED_OUT.search(found[4])
+
+
+def _fills_in(text: str, found: re.Match[str]) -> bool:
+    """Whether one of the branches that the line stands in asks for the option's absence."""
+    depth = len(found[1].expandtabs())
+    for line in reversed(text[max(0, found.start() - _ABOVE) : found.start()].splitlines()):
+        indent = len(line.expandtabs()) - len(line.expandtabs().lstrip())
+        if not line.strip() or indent >= depth:
+            continue
+        depth, test = indent, _TEST.match(line)
+        if test is not None and re.search(_LEFT_OUT.format(found[3]), test[1], re.IGNORECASE):
+            return True
+        if not depth:
+            break
+    return False
+
+
+_ABOVE = 4000  # characters in which the branches of a line are looked for
+
+
+_READ = re.compile(r"""\.([A-Za-z_]\w*)|[\[(]\s*["']([A-Za-z_]\w*)["']""")
+
+
+def _read_words(text: str) -> frozenset[str]:
+    return frozenset(one or other for one, other in _READ.findall(text))
+
+
+def _given(calls: list[Call], module: Module) -> frozenset[str] | None:
+    """The names that all calls of a library's arguments together give them; None where something may give more."""
+    if not calls or any(
+        call.parsed or call.arguments.open or call.own or call.local or "*" in call.late or len(call.positional) > 1
+        for call in calls
+    ):
+        return None
+    if any(call.name.endswith("__post_init__") for call in module.calls):
+        return None
+    return frozenset(
+        canonical(name) for call in calls for name in (*(entry.key for entry in call.arguments.entries), *call.late)
+    )
+
+
+_EPOCHS = frozenset(key for key, row in own.ALIASES.items() if row.fact == "training.num_train_epochs")
+
+
+def _of_this_file(call: Call) -> bool:
+    """A class that this file defines and that extends none of another."""
+    return "." not in call.name and call.local
+
+
+def _of_another_file(call: Call) -> bool:
+    """A trainer that is imported from the program's own modules: what it extends is not seen."""
+    return last_word(call.name).endswith("Trainer") and not call.local and not _of_library(call.name)
+
+
+def _adapts(call: Call) -> bool:
+    word = last_word(call.name)
+    if word.endswith("Trainer"):
+        return call.local or not _of_library(call.name)
+    return ("peft" in call.name and word != "get_peft_config") or word in python_kinds.ADAPTER_METHODS
+
+
+def _of_library(name: str) -> bool:
+    """A trainer that is imported from a library; one that no import tells is taken for the library's as well."""
+    return "." not in name or name.startswith(("transformers.", "trl.", "unsloth.", *python_kinds.LIGHTNING))
+
+
+_IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]+)", re.MULTILINE)
+_PARSES = re.compile(r"arg|pars|option|param|conf", re.IGNORECASE)
+_STARTS = re.compile(r"\b(?:main|train|run|run_exp|finetune|trainer)\b")
+MOST_IMPORTS = 12
+
+
+def imported(program: Program) -> list[tuple[str, bool]]:
+    """Modules of the program that may declare its arguments or hold its loop, as paths from a folder above it, and whether it is the latter."""
+    found: list[tuple[str, bool]] = []
+    for module, names in _IMPORT.findall(program.document.text.text):
+        parses = _PARSES.search(names) or _PARSES.search(module.rpartition(".")[2])
+        starts = not program.loop and _STARTS.search(names)
+        if (parses or starts) and module.partition(".")[0] not in _LIBRARIES:
+            found.append((module.lstrip(".").replace(".", "/") + ".py", not parses))
+    return list(dict.fromkeys(found))[:MOST_IMPORTS]
+
+
+_LIBRARIES = frozenset(
+    ["transformers", "trl", "peft", "accelerate", "argparse", "torch", "datasets", "typing", "dataclasses", "deepspeed"]
+)
+
+
+def joined(program: Program, other: Program, loop_only: bool) -> Program:
+    """The program with what a module of its own adds."""
+    if not program.loop:
+        words = program.words if other.given is None else other.words | _read_words(program.document.text.text)
+        program = program._replace(loop=other.loop, driver=None, given=other.given, words=words)
+    program = program._replace(
+        trainer=program.trainer or other.trainer,
+        trains=program.trains or other.trains,
+        counts=program.counts and not program.loop,
+    )
+    program = program._replace(
+        casts=program.casts or other.casts,
+        accelerates=program.accelerates or other.accelerates,
+        plugins=program.plugins or other.plugins,
+    )
+    if loop_only:
+        return program._replace(library=program.library or other.library)
+    if program.given is not None:
+        program = program._replace(words=program.words | _read_words(other.document.text.text))
+    return program._replace(
+        declared={**other.declared, **program.declared},
+        library=program.library or other.library,
+        parser=program.parser or other.parser,
+        adapts=program.adapts or other.adapts,
+        options=frozenset() if other.parser or other.library else program.options,
+        again=program.again | other.again,
+    )
+
+
+def _own(call: Call) -> list[Entry]:
+    """Without the fields that a class only gives another default: they are the library's as before."""
+    bases = [f"trl.{last_word(name)}" if last_word(name) in python_kinds.ARGUMENTS else "" for name in call.own]
+    known = [base for base in (*bases, huggingface.BASE) if base] if any(map(_arguments, call.own)) else []
+    return [entry for entry in call.arguments.entries if not any(field(base, entry.key) for base in known)]
+
+
+def _arguments(name: str) -> bool:
+    return last_word(name) in python_kinds.ARGUMENTS
+
+
+def _imports(document: Document, packages: tuple[str, ...]) -> bool:
+    words = "|".join(packages)
+    return re.search(rf"^[ \t]*(?:from|import)[ \t]+(?:{words})\b", document.text.text, re.MULTILINE) is not None
+
+
+def _names(document: Document, packages: tuple[str, ...]) -> bool:
+    """Whether a program imports one of these, or starts it: `["accelerate", "launch", "-m", "axolotl.cli.train", path]`."""
+    notes = document.root.notes if isinstance(document.root, Module) else {}
+    key = _names, packages
+    if key not in notes:
+        words = "|".join(packages)
+        pattern = rf"""["'](?:[^"'\n]*[ ])?(?:{words})(?:[.][\w.]+|-cli|[ ][^"'\n]*)?["']"""
+        notes[key] = re.search(pattern, document.text.text) is not None or _imports(document, packages)
+    return bool(notes[key])
+
+
+def _plain(fragment: Fragment) -> Fragment:
+    """The same settings under the same names, as anybody's: no framework's defaults hold, and none refuses a key."""
+    kept = tuple(one for one in fragment.statements if not one.fact.startswith("keys."))
+    scopes = {head: PRESUMED if head == "training" else OPEN for head in fragment.scopes}
+    base: dict[str, tuple[str, ...]] = {"training": (huggingface.BASE,)}
+    return fragment._replace(dialect="hf-args", framework="transformers", statements=kept, scopes=scopes, classes=base)

@@ -1,0 +1,107 @@
+"""Which program reads the flags of a command: by its words where they are a framework's documented entry point, else by the flags themselves."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from stablint.base.record import NamedTuple
+from stablint.frameworks import huggingface
+from stablint.frameworks.fragment import Block, Fragment, spelled
+from stablint.frameworks.keyed import module_of
+from stablint.run.framework import records
+from stablint.syntax.tree import Command
+
+
+class Program(NamedTuple):
+    """`entry`: the class or command that its words name (`trl.SFTConfig`, `rlhf`)."""
+
+    dialect: str
+    entry: str = ""
+
+
+# Programs and modules that serve or measure models, and share flags with trainers (`--dtype float16`, `--model`).
+_SERVE = frozenset(
+    {
+        "vllm",
+        "sglang",
+        "lmdeploy",
+        "lm_eval",
+        "text-generation-launcher",
+        "text_generation_server",
+        "tritonserver",
+        "mii",
+        "fastchat",
+    }
+)
+
+
+def trains(target: Command) -> bool:
+    """False for `swift infer`, `axolotl merge-lora`, `python -m vllm.entrypoints.openai.api_server`, whatever flags they have."""
+    name, command = (*(word.rpartition("/")[2] for word in target.words[:2]), "", "")[:2]
+    if name.partition(".")[0] in _SERVE and ".train" not in name:
+        return False
+    _, training = _commands().get(name, ("", ()))
+    return not command or not training or command in training
+
+
+def of(launcher: Command, script: Command | None) -> Program | None:
+    """The program that reads the flags; None where nothing tells it, and the flags may be anybody's."""
+    target = script or launcher
+    keys = frozenset([spelled(entry.key) for entry in target.flags.entries])
+    words = tuple(word.rpartition("/")[2] for word in target.words)
+    for first, second in ((*words, "", "")[:2], (*launcher.words, "", "")[:2]):
+        name, training = _commands().get(first, ("", ()))
+        if name:
+            return Program(name, second if training else "") if not training or second in training else None
+    entry = huggingface.entry_class(words)
+    if entry is not None:
+        return Program("trl", entry)
+    return _by_words(_all_words(target)) or _by_flags(keys, target)
+
+
+@cache
+def _commands() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """First word of a command → the framework whose module reads it, and the second words that train."""
+    return {
+        first: (name, tuple(training))
+        for name, record in records().items()
+        if record.has_reader
+        for first, training in (record.commands or {}).items()
+    }
+
+
+def _by_words(words: list[str]) -> Program | None:
+    for name, record in records().items():
+        named = next((word for word in words if record.started_as and word.startswith(record.started_as)), "")
+        if named:
+            return Program(name, named.rpartition(".")[2])
+        if any(part in word for part in record.told_by_words for word in words):
+            entry = module_of(name).entry(tuple(words))
+            if entry:
+                return Program(name, entry)
+    return None
+
+
+def _by_flags(keys: frozenset[str], target: Command) -> Program | None:
+    """First by the flags that no other program has."""
+    told = [name for name, record in records().items() if not keys.isdisjoint(record.told_by_flags)]
+    asked = [(name, getattr(module_of(name), "recognise_flags", None)) for name in told]
+    for name, recognise in sorted(asked, key=lambda one: one[1] is not None):
+        if recognise is None or recognise(keys, target):
+            return Program(name)
+    return None
+
+
+def _all_words(command: Command) -> list[str]:
+    return [*command.words, *(word.value for word in command.positionals if isinstance(word.value, str))]
+
+
+def lower(block: Block, program: Program | None) -> Fragment:
+    """The flags as their program reads them."""
+    if program is None:
+        return huggingface.lower(block, "flags")
+    if program.dialect == "trl":
+        return huggingface.lower(block, "flags", program.entry)
+    module = module_of(program.dialect)
+    found: Fragment = getattr(module, "lower_flags", module.lower)(block, "flags", program.entry)
+    return found

@@ -1,0 +1,118 @@
+"""What a program does with its model and trainer besides configuring them: an adapter that it loads frozen, a run that it does not resume,
+a model that is loaded before sharding is known, a value that a method of a list gives back, which is none.
+
+Each is a fact `launch.done.<name>`, only where the calls themselves show it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stablint.frameworks.fragment import last_word
+from stablint.frameworks.programs import kinds as python_kinds
+from stablint.frameworks.programs.seen import calls, is_call, seen_in, stated
+from stablint.frameworks.programs.unseen import unless, unseen
+from stablint.run.fact import Statement
+from stablint.syntax.tree import Call, Document, Module, Node, Scalar, Unknown
+
+_LOADS_ADAPTER = re.compile(r"peft\.(?:\w+\.)*(?:Auto)?PeftModel\w*\.from_pretrained")
+# Whatever else makes an adapter trainable, or may: peft's set_adapter and set_requires_grad, a loop over the parameters.
+_UNFREEZES = re.compile(
+    r"requires_grad|is_trainable|\bset_adapter\b|\bload_adapter\b|\badd_adapter\b|\bunfreeze|mark_only_lora|trainable_params"
+)
+# Methods of lists, dictionaries and sets that change them and return None.
+_RETURN_NOTHING = frozenset({"append", "extend", "insert", "remove", "sort", "reverse", "update"})
+_SETTINGS = frozenset({"arguments", "adapter", "quantiser"})
+# `config.pad_token_id = …`, `from_pretrained(…, pad_token_id=…)`: anything that tells the model which token it is.
+_TELLS_PAD = re.compile(r"config\.pad_token_id|pad_token_id\s*=|[\"']pad_token_id[\"']|update_pad|setup_chat_format")
+
+# What the program does to a model that is there: `launch.done.<name>` of its loader.
+_TO_MODEL = {
+    "attention_set": re.compile(r"\._attn_implementation\w* ?=[^=]|\bset_attn_implementation\("),
+    "adapter_claimed": re.compile(r"\._hf_peft_config_loaded ?=[^=]|\.is_quantized ?=[^=]"),
+    "weights_gathered": re.compile(r"\bGatheredParameters\("),
+    "model_before_arguments": re.compile(r"\bunset_hf_deepspeed_config\("),
+}
+
+
+def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[Statement]:
+    """Of one of the program's calls. `kind`: which (python_kinds.kind)."""
+    if kind == "trainer":
+        yield from _of_trainer(document, module, call)
+    if kind in _SETTINGS:
+        for entry in call.arguments.entries:
+            value = entry.value
+            if isinstance(value, Call) and "." in value.name and last_word(value.name) in _RETURN_NOTHING:
+                yield _said(document, f"nothing.{entry.key}", last_word(value.name), value)
+    if kind in ("quantiser", "loader"):
+        for entry in call.arguments.entries:
+            word = entry.value.value if isinstance(entry.value, Scalar) else None
+            if isinstance(word, str) and word.startswith("torch.") and _is_text(document, entry.value):
+                yield _said(document, f"text.{entry.key}", word, entry.value)
+    if kind == "loader":
+        for name, spelled in _TO_MODEL.items():
+            if seen_in(spelled, document):
+                yield _done(document, name, True, call)
+        yield from _before_arguments(document, module, call)
+        for one in module.calls:
+            if last_word(one.name) == "add_adapter" and is_call(one.receiver, call):
+                yield _done(document, "adapter_added", True, one)
+                break
+
+
+def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    text = document.text.text
+    model = trainer.arguments.get("model") or next(iter(trainer.positional), None)
+    callbacks = trainer.arguments.get("callbacks")
+    if isinstance(model, Call) and _LOADS_ADAPTER.fullmatch(model.name):
+        trainable = model.arguments.get("is_trainable")
+        frozen = trainable is None or (isinstance(trainable, Scalar) and trainable.value is False)
+        frozen = frozen and not model.conditional and model.switch is None
+        others = text[: model.start] + text[model.end :]
+        if frozen and not model.arguments.open and len(model.positional) < 4 and not _UNFREEZES.search(others):
+            # whoever else is handed the model may unfreeze it
+            known = unless(unseen(document, module, (model, callbacks), trainer), True)
+            yield _done(document, "adapter_frozen", known, model)
+    if model is not None and not seen_in(_UNFREEZES, document):
+        # an adapter that was made frozen stays so, and the base with it
+        known = unless(unseen(document, module, (model, callbacks), trainer), True)
+        yield _done(document, "leaves_frozen", known, trainer)
+    if isinstance(model, Scalar) and isinstance(model.value, str) and _is_text(document, model):
+        yield _done(document, "model_by_name", True, trainer)
+    trains = [call for call in calls(module, "train") if is_call(call.receiver, trainer)]
+    if trains and not any(call.arguments.entries or call.arguments.open or call.positional for call in trains):
+        first = trains[0]
+        yield _done(document, "trains_from_start", True, first)
+    for call in trains:
+        whence = call.arguments.get("resume_from_checkpoint") or next(iter(call.positional), None)
+        if isinstance(whence, Scalar) and (whence.value is True or _is_text(document, whence)):
+            yield _done(document, "resumes", True, call)
+            break
+    if not trainer.local and not seen_in(_TELLS_PAD, document):
+        # whoever makes the model or is handed it may tell it
+        told = unless(unseen(document, module, (model, callbacks), trainer), False)
+        if model is None:
+            told = Unknown("the model comes from elsewhere")
+        yield _done(document, "pad_token_told_model", told, trainer)
+
+
+def _before_arguments(document: Document, module: Module, loader: Call) -> Iterator[Statement]:
+    """transformers splits weights as it loads them only where the arguments with DeepSpeed's file are made already."""
+    arguments = [call for call, kind in python_kinds.kinds(module) if kind == "arguments"]
+    later = [call for call in arguments if call.start > loader.end and not call.parsed]
+    if later and len(later) == len(arguments) and "HfDeepSpeedConfig" not in document.text.text:
+        yield _done(document, "model_before_arguments", True, loader)
+
+
+def _is_text(document: Document, node: Node) -> bool:
+    """Whether a literal stands there, and no expression of the same letters."""
+    return document.text.text[node.start : node.start + 1] in ("'", '"')
+
+
+def _done(document: Document, name: str, value: object, call: Call) -> Statement:
+    return stated(document, f"launch.done.{name}", value, name, call.name_start, call.name_end)
+
+
+def _said(document: Document, name: str, value: object, node: Node) -> Statement:
+    return stated(document, f"launch.done.{name}", value, name, node.start, node.end)

@@ -1,0 +1,74 @@
+"""What a program does, as statements of the call that shows it; and what is asked of a whole program for each of its trainers, and answered once."""
+
+from __future__ import annotations
+
+import re
+
+from stablint.frameworks.fragment import last_word
+from stablint.run.fact import Explicit, Place, Statement
+from stablint.syntax.embedded import end_in_file, start_in_file
+from stablint.syntax.tree import Call, Document, Entry, Module, Node, Scalar, Unknown, View
+
+
+def stated(document: Document, fact: str, value: object, name: str, start: int, end: int) -> Statement:
+    """What a program shows there. `name`: what the place is called."""
+    entry = Entry(fact, start, start, Scalar(value, start, end, "name", False))
+    said = Unknown(value.reason) if isinstance(value, Unknown) else value
+    place = Place(document, last_word(name), start, end, entry, (name,))
+    return Statement(fact, said, value, Explicit(place, "call", 0))
+
+
+def of_call(document: Document, fact: str, value: object, call: Call) -> Statement:
+    """What one of its calls shows."""
+    return stated(document, fact, value, last_word(call.name), call.name_start, call.name_end)
+
+
+def is_call(node: Node | None, call: Node | None) -> bool:
+    """Whether a receiver or an argument is what this call makes; of two that come through a function, whether it was called once."""
+    if not isinstance(node, Call) or not isinstance(call, Call) or node.start != call.start:
+        return False
+    return node.instance == call.instance or -1 in (node.instance, call.instance)
+
+
+def calls(module: Module, word: str) -> list[Call]:
+    """Those whose name ends in the word, in their order."""
+    by_word: dict[str, list[Call]] | None = module.notes.get(calls)
+    if by_word is None:
+        by_word = module.notes[calls] = {}
+        for call in module.calls:
+            by_word.setdefault(last_word(call.name), []).append(call)
+    return by_word.get(word, [])
+
+
+class Found:
+    """Where a pattern was found: in a notebook's code as it runs, placed in the file that holds it."""
+
+    __slots__ = ("_match", "_view")
+
+    def __init__(self, match: re.Match[str], view: View | None) -> None:
+        self._match, self._view = match, view
+
+    def __getitem__(self, group: int | str) -> str:
+        return str(self._match[group])
+
+    def start(self) -> int:
+        return self._match.start() if self._view is None else start_in_file(self._view, self._match.start())
+
+    def end(self) -> int:
+        return self._match.end() if self._view is None else end_in_file(self._view, self._match.end())
+
+    def span(self) -> tuple[int, int]:
+        return self.start(), self.end()
+
+
+def seen_in(expression: str | re.Pattern[str], document: Document, flags: int = 0) -> Found | None:
+    """Where a pattern is first found in the whole text of a program."""
+    module = document.root
+    assert isinstance(module, Module)
+    key = seen_in, expression, flags
+    if key not in module.notes:
+        source = document.text.text if document.view is None else document.view.source
+        match = re.search(expression, source, flags)
+        module.notes[key] = None if match is None else Found(match, document.view)
+    found: Found | None = module.notes[key]
+    return found

@@ -1,0 +1,181 @@
+"""Which dialect a document is, by its structure; and its lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from stablint.base.record import NamedTuple
+from stablint.base.typed import Any
+from stablint.frameworks import accelerate, axolotl, deepspeed, fsdp, huggingface, llamafactory, peft, swift
+from stablint.frameworks import model_config as model
+from stablint.frameworks.fragment import Block, Fragment, keys_of
+from stablint.frameworks.unnamed_secrets import with_secrets
+from stablint.run.framework import KeyedFiles, framework, records
+from stablint.syntax.tree import Document, Mapping, Module
+
+
+class Dialect(NamedTuple):
+    recognise: Callable[[frozenset[str], Block], int]
+    lower: Callable[[Block], Fragment]
+
+
+def _late(module: str, may: Callable[[frozenset[str], Block], bool], framework: str = "") -> Dialect:
+    """A rare one, whose module is loaded where a document may be its own: of a `framework`, by its record."""
+
+    def its() -> Any:
+        loaded = import_module(f"stablint.frameworks.{module}")
+        return loaded.module_of(framework) if framework else loaded
+
+    def recognise(keys: frozenset[str], block: Block) -> int:
+        return int(its().recognise(keys, block)) if may(keys, block) else 0
+
+    def lower(block: Block) -> Fragment:
+        found: Fragment = its().lower(block)
+        return found
+
+    return Dialect(recognise, lower)
+
+
+def _by_record(name: str, files: KeyedFiles) -> Dialect:
+    return _late("keyed", lambda keys, _: keys.issuperset(files.told_by), name)
+
+
+def _names_a_component(keys: frozenset[str], block: Block) -> bool:
+    entries = block.mapping.entries
+    return any(type(one.value) is Mapping and one.value.get("_component_") is not None for one in entries)
+
+
+def _is_table_of_tables(keys: frozenset[str], block: Block) -> bool:
+    return block.document.format == "json" and all(type(one.value) is Mapping for one in block.mapping.entries)
+
+
+def _has_a_rate_or_sections(keys: frozenset[str], block: Block) -> bool:
+    return not keys.isdisjoint(_RATES) or any(type(one.value) is Mapping for one in block.mapping.entries)
+
+
+_RATES = frozenset({"lr", "learning_rate", "max_lr", "base_lr", "peak_lr"})
+
+
+# Documents with keys. `trl` is lowered by huggingface.py, which tells the two apart by their keys.
+DOCUMENTS: dict[str, Dialect] = {
+    "model": Dialect(model.recognise, model.lower),
+    "peft": Dialect(peft.recognise, peft.lower),
+    "accelerate": Dialect(accelerate.recognise, accelerate.lower),
+    "deepspeed": Dialect(deepspeed.recognise, deepspeed.lower),
+    "axolotl": Dialect(axolotl.recognise, axolotl.lower),
+    "llamafactory": Dialect(llamafactory.recognise, llamafactory.lower),
+    "torchtune": _late("torchtune", _names_a_component),
+    "litgpt": _late("litgpt", lambda keys, _: "train" in keys),
+    "ms-swift": Dialect(swift.recognise, swift.lower),
+    "fsdp": Dialect(fsdp.recognise, fsdp.lower),
+    "hf-args": Dialect(huggingface.recognise, huggingface.lower),
+    "verl": _late("verl", lambda keys, _: "actor_rollout_ref" in keys or {"trainer", "optim"} <= keys),
+    **{name: _by_record(name, one.files) for name, one in records().items() if one.files is not None},
+    "llamafactory-data": _late("llamafactory_data", _is_table_of_tables),
+    "own": _late("own", _has_a_rate_or_sections),  # what no library's file is may be one for a program of its own
+}
+_HF = DOCUMENTS["hf-args"]
+NAMES = (*DOCUMENTS, "trl", "xtuner", "python", "notebook", "shell")
+_ENOUGH = 30
+
+
+def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
+    """The fragments of a document; none where it is no training configuration. `named` (--dialect) overrides recognition of keyed documents."""
+    root = document.root
+    if isinstance(root, Mapping):
+        block = Block(document, "document", "", root, root.start, root.end, document.number)
+        dialect = _best(block, named)
+        return (with_secrets(_with_unread(dialect.lower(block))),) if dialect is not None else ()
+    if document.format == "python":
+        if _is_generated(document):
+            return ()
+        from stablint.frameworks.programs import reader as python
+
+        if isinstance(root, Module) and (
+            root.names.get("model") is not None or any(c.name[:7] == "xtuner." for c in root.calls)
+        ):
+            from stablint.frameworks import xtuner
+
+            if xtuner.recognise(document):
+                return (xtuner.lower(document),)
+        found = tuple(python.lower(document)) if python.recognise(document) else _constants(document)
+        if document.view is not None and document.view.host in ("notebook", "databricks") and not document.view.name:
+            found = tuple(f._replace(dialect="notebook") if f.dialect == "python" else f for f in found)
+        return found
+    if document.format == "shell":
+        from stablint.frameworks.launch import commands as shell
+        from stablint.syntax.shell.reader import split_launch
+
+        return (
+            tuple(with_secrets(_with_unread(one)) for one in shell.lower(document, split_launch))
+            if shell.recognise(document, split_launch)
+            else ()
+        )
+    return ()
+
+
+def _constants(document: Document) -> tuple[Fragment, ...]:
+    from stablint.frameworks.programs import constants
+
+    return constants.lower(document) if constants.recognise(document) else ()
+
+
+def _with_unread(fragment: Fragment) -> Fragment:
+    if fragment.dialect in ("trl", "hf-args") and fragment.block.kind == "document":
+        from stablint.frameworks.misspelled import misspelled, of_others
+
+        keys = frozenset([entry.key for entry in fragment.block.mapping.entries])
+        if not misspelled(keys) and not (fragment.dialect == "trl" and of_others(keys)):
+            return fragment
+    elif fragment.dialect != "accelerate" and not framework(fragment.dialect).readers:
+        return fragment
+    from stablint.frameworks import unknown_keys as unread
+
+    return unread.with_unread(fragment)
+
+
+def _best(block: Block, named: str | None) -> Dialect | None:
+    if named is not None:
+        return DOCUMENTS.get("hf-args" if named == "trl" else named)
+    keys = keys_of(block.mapping)
+    flat = Mapping not in {type(entry[3]) for entry in block.mapping.entries}
+    if flat and keys in _flat:  # keys alone decide where nothing is nested
+        return _settings(_flat[keys], block)
+    if swift.is_record(keys) or _is_tracked(keys, block.mapping):
+        return None
+    best, score = None, _ENOUGH - 1
+    for dialect in DOCUMENTS.values():
+        found = dialect.recognise(keys, block)
+        if found > score:
+            best, score = dialect, found
+    if flat and best is not DOCUMENTS["own"]:
+        _flat[keys] = best
+    return _settings(best, block)
+
+
+_VALUE = frozenset({"value", "desc"})
+
+
+def _is_tracked(keys: frozenset[str], mapping: Mapping) -> bool:
+    """What Weights & Biases wrote down of a run: each key in a box of its own (wandb 0.22.0 sdk/lib/config_util.py)."""
+    if keys.isdisjoint({"_wandb", "wandb_version"}):
+        return False
+    boxes = [one.value for one in mapping.entries if one.key != "wandb_version"]
+    return bool(boxes) and all(type(box) is Mapping and "value" in keys_of(box) <= _VALUE for box in boxes)
+
+
+def _is_generated(document: Document) -> bool:
+    """A trainer that Unsloth writes when it is imported, with the releases that it was made for at its top (unsloth-zoo 2025.11.1 compiler.py)."""
+    return document.text.text.startswith('"""') and "__UNSLOTH_VERSIONING__" in document.text.text[:_TOP]
+
+
+_TOP = 400
+
+
+def _settings(best: Dialect | None, block: Block) -> Dialect | None:
+    """Nothing where the keys are those of a run, but label or describe them."""
+    return None if best is _HF and huggingface.is_prose(block.mapping) else best
+
+
+_flat: dict[frozenset[str], Dialect | None] = {}

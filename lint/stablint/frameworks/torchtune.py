@@ -1,0 +1,240 @@
+"""torchtune's YAML: components named by `_component_`, their arguments beside them; `${key}` stands for another key of the file.
+
+OmegaConf reads the file and casts every number. Recipes read nothing else, so that what is absent is off (knowledge/frameworks/torchtune.yaml).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from stablint.frameworks import huggingface
+from stablint.frameworks import words as _codecs  # noqa: F401  registers the codecs used below
+from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping, overrides, statement
+from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement, is_unknown
+from stablint.syntax import limits
+from stablint.syntax.tree import Command, Entry, Mapping, Node, Scalar, Sequence
+
+_ROWS = (
+    ("checkpointer.checkpoint_dir", "model.name_or_path", "text"),
+    ("checkpointer.output_dir", "training.checkpoint_output_dir", "text"),
+    ("dtype", "model.dtype", "dtype"),
+    ("batch_size", "training.per_device_train_batch_size", "plain"),
+    ("batch_size_val", "training.per_device_eval_batch_size", "plain"),
+    ("epochs", "training.num_train_epochs", "plain"),
+    ("gradient_accumulation_steps", "training.gradient_accumulation_steps", "plain"),
+    ("optimizer._component_", "training.optim", "optimizer"),
+    ("optimizer.lr", "training.learning_rate", "plain"),
+    ("optimizer.weight_decay", "training.weight_decay", "plain"),
+    ("lr_scheduler.num_warmup_steps", "training.warmup_steps", "plain"),
+    ("clip_grad_norm", "training.max_grad_norm", "plain"),
+    ("tokenizer.max_seq_len", "training.max_length", "plain"),
+    ("dataset.packed", "training.packing", "flag"),
+    ("dataset_val", "data.eval_dataset", "plain"),
+    ("run_val_every_n_steps", "training.eval_steps", "plain"),
+    ("enable_activation_checkpointing", "training.gradient_checkpointing", "flag"),
+    ("compile", "training.torch_compile", "flag"),
+    ("optimizer_in_bwd", "training.optimizer_in_bwd", "flag"),
+    ("resume_from_checkpoint", "training.resume_from_checkpoint", "flag"),
+    ("enable_activation_offloading", "training.enable_activation_offloading", "flag"),
+    ("tensor_parallel_dim", "training.tensor_parallel_dim", "plain"),
+    ("optimizer.fused", "training.optimizer_fused", "flag"),
+    ("seed", "training.seed", "plain"),
+    ("output_dir", "training.output_dir", "text"),
+    ("model.lora_rank", "lora.r", "plain"),
+    ("model.lora_alpha", "lora.lora_alpha", "plain"),
+    ("model.lora_dropout", "lora.lora_dropout", "plain"),
+    ("model.use_dora", "lora.use_dora", "flag"),
+    ("model.quantize_base", "quantization.load_in_4bit", "flag"),
+    ("fsdp_cpu_offload", "fsdp.offload_params", "flag"),
+    ("fsdp_reshard_after_forward", "fsdp.reshard_after_forward", "flag"),
+    ("loss._component_", "training.loss_component", "text"),
+    ("loss.beta", "training.beta", "plain"),
+    ("loss.label_smoothing", "training.label_smoothing", "plain"),
+)
+_BUILDER = (
+    Row("model._component_", "training.finetuning_type", "builder"),
+    Row("model._component_", "quantization.load_in_4bit", "builder-4bit"),
+)
+ROWS: dict[str, Row | tuple[Row, ...]] = {
+    **{key: Row(key, fact, codec) for key, fact, codec in _ROWS},
+    "model._component_": _BUILDER,
+}
+_SECTIONS = (
+    "model",
+    "tokenizer",
+    "optimizer",
+    "checkpointer",
+    "dataset",
+    "loss",
+    "metric_logger",
+    "quantizer",
+    "lr_scheduler",
+)
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
+_LOSSES = {"torchtune.rlhf.loss.DPOLoss": "dpo", "torchtune.rlhf.loss.RSOLoss": "dpo", "torchtune.rlhf.loss.IPOLoss": "dpo",
+           "torchtune.rlhf.loss.PPOLoss": "ppo", "torchtune.rlhf.loss.GRPOLoss": "grpo"}  # fmt: skip
+_SCHEDULES = {"get_cosine_schedule_with_warmup": "cosine"}
+
+
+def recognise(keys: frozenset[str], block: Block) -> int:
+    """At least one section of its own names a component of torchtune."""
+    named = [component for section in _SECTIONS if section in keys and (component := _component(block, section))]
+    return 97 if any("torchtune" in name for name in named) or len(named) >= 3 else 0
+
+
+def _component(block: Block, section: str) -> str:
+    part = block.mapping.get(section)
+    name = part.get("_component_") if isinstance(part, Mapping) else None
+    return str(name.value) if isinstance(name, Scalar) else ""
+
+
+def lower(block: Block, layer: str = "file") -> Fragment:
+    """Training without an optimizer is none: evaluation, generation and quantisation recipes leave everything open."""
+    references = _References(block.mapping)
+    block = block._replace(mapping=references.resolved(block.mapping))
+    rows = _known(block, lower_mapping(block, ROWS, layer, lambda key: None))
+    statements = (*rows, *_named(block, layer), *_components(block, layer))
+    whole = block.kind == "document" and block.mapping.get("optimizer") is not None
+    state = CLOSED if whole else OPEN
+    lora = any(one.fact == "training.finetuning_type" and one.value == "lora" for one in statements)
+    return Fragment(
+        "torchtune", block, layer, statements,
+        dict.fromkeys(("training", "lora", "quantization", "model", "deepspeed", "accelerate"), state)
+        | dict.fromkeys(("data", "trainer", "tokenizer", "fsdp"), OPEN),
+        dict.fromkeys(("lora", "quantization"), ("torchtune.builder",)) if lora else {},
+        huggingface.links(statements), entry=True, framework="torchtune", cut=references.cut,
+    )  # fmt: skip
+
+
+def lower_flags(block: Block, layer: str = "flags", command: str = "") -> Fragment:
+    """`tune run RECIPE --config FILE key=value …`: what stands behind the file overrides its keys, by dotted names."""
+    node = block.mapping.get("config")
+    words = [item for item in (node.items if isinstance(node, Sequence) else (node,)) if isinstance(item, Scalar)]
+    behind = block.origin.positionals if isinstance(block.origin, Command) else ()
+    entries, more = overrides((*words[1:], *behind), block.document.text.text)
+    over = block._replace(mapping=block.mapping._replace(entries=entries))
+    recipe = block.origin.words[0] if isinstance(block.origin, Command) and block.origin.words else ""
+    statements = (*lower_mapping(over, ROWS, layer, _replaced), *_recipe(block, recipe, layer))
+    links = list(huggingface.links(statements))
+    if words and isinstance(words[0].value, str):
+        links.append(Link("config", words[0].value, Place(block.document, "config", words[0].start, words[0].end)))
+    block = block._replace(mapping=block.mapping._replace(open=block.mapping.open or more))
+    return Fragment(
+        "torchtune", block, layer, statements, {"training": OPEN}, {}, tuple(links), entry=True, framework="torchtune"
+    )
+
+
+def _replaced(key: str) -> Row | None:
+    """`checkpointer._component_=…`"""
+    part, _, last = key.rpartition(".")
+    return Row(key, f"component.{part}", "text") if last == "_component_" else None
+
+
+def _recipe(block: Block, name: str, layer: str) -> Iterator[Statement]:
+    """`lora_finetune_distributed`: the recipe says what is trained, and recipes differ in what they do for it."""
+    kind = "lora" if name.startswith("lora_") else "full" if name.startswith("full_") else ""
+    for fact, said in (("training.finetuning_type", kind), ("launch.recipe", name)):
+        if said:
+            node = Scalar(said, block.start, block.start, "name", False)
+            entry = Entry(name, block.start, block.start, node)
+            yield statement(block, entry, (name,), Row(name, fact, "text"), layer)
+
+
+def _known(block: Block, statements: Iterable[Statement]) -> Iterator[Statement]:
+    """`qlora_` says four bits, other builders say nothing of it where `quantize_base` does."""
+    part = block.mapping.get("model")
+    said = isinstance(part, Mapping) and part.get("quantize_base") is not None
+    for one in statements:
+        builder = isinstance(one.origin, Explicit) and one.origin.place.setting == "model._component_"
+        if not (builder and said and one.fact == "quantization.load_in_4bit" and one.value is False):
+            yield one
+
+
+def _named(block: Block, layer: str) -> Iterator[Statement]:
+    """What the classes of loss and scheduler say, shown at their names."""
+    for section, words, fact in (
+        ("loss", _LOSSES, "training.stage"),
+        ("lr_scheduler", _SCHEDULES, "training.lr_scheduler_type"),
+    ):
+        name = _component(block, section)
+        last = name.rpartition(".")[2]
+        word = words.get(name) or words.get(last) or ("grpo" if section == "loss" and "GRPO" in last else None)
+        part = block.mapping.get(section)
+        if word and isinstance(part, Mapping):
+            entry = next(entry for entry in part.entries if entry.key == "_component_")
+            said = statement(block, entry, (section, "_component_"), Row("_component_", fact, "text"), layer)
+            yield said._replace(value=word)
+
+
+def _components(block: Block, layer: str) -> Iterator[Statement]:
+    """Every section's class or function, under a name of its own: they move between releases."""
+    for entry in block.mapping.entries:
+        if isinstance(entry.value, Mapping):
+            inner = next((one for one in entry.value.entries if one.key == "_component_"), None)
+            if inner is not None:
+                yield statement(
+                    block,
+                    inner,
+                    (entry.key, "_component_"),
+                    Row("_component_", f"component.{entry.key}", "text"),
+                    layer,
+                )
+
+
+class _References:
+    """Interpolations of keys of the same file, as OmegaConf fills them in; such a value is shown where it is used and not edited there."""
+
+    def __init__(self, root: Mapping) -> None:
+        self.root, self.followed = root, 0
+        self.cut: tuple[limits.Limit, ...] = ()
+
+    def resolved(self, mapping: Mapping) -> Mapping:
+        entries = tuple(entry._replace(value=self._filled(entry.value)) for entry in mapping.entries)
+        if all(new.value is old.value for new, old in zip(entries, mapping.entries, strict=True)):
+            return mapping
+        return mapping._replace(entries=entries)
+
+    def _filled(self, node: Node, depth: int = 0) -> Node:
+        if isinstance(node, Mapping):
+            return self.resolved(node)
+        if not isinstance(node, Scalar) or not isinstance(node.value, str) or "${" not in node.value or depth > 8:
+            return node
+        whole = _REFERENCE.fullmatch(node.value)
+        if whole is not None:
+            found = self._named(whole[1], depth)
+            if isinstance(found, Scalar):
+                return found._replace(editable=False)
+            return found if isinstance(found, Sequence) else node
+        parts: list[str] = []
+        at = length = 0
+        for match in _REFERENCE.finditer(node.value):
+            found = self._named(match[1], depth)
+            if not isinstance(found, Scalar) or is_unknown(found.value):
+                return node
+            parts += [node.value[at : match.start()], str(found.value)]
+            length += len(parts[-1])
+            at = match.end()
+            if length > limits.VALUE.most:
+                return self._left(node, limits.VALUE)
+        return node._replace(value="".join((*parts, node.value[at:])), editable=False)
+
+    def _named(self, path: str, depth: int) -> Node | None:
+        """What a reference stands for, where that is a value or a list."""
+        self.followed += 1
+        if self.followed > limits.REFERENCES.most:
+            self._left(self.root, limits.REFERENCES)
+            return None
+        found = _at(self.root, path)
+        return self._filled(found, depth + 1) if isinstance(found, Scalar) else found
+
+    def _left(self, node: Node, limit: limits.Limit) -> Node:
+        self.cut = self.cut if limit in self.cut else (*self.cut, limit)
+        return node
+
+
+def _at(root: Mapping, path: str) -> Node | None:
+    node: Node | None = root
+    for part in path.split("."):
+        node = node.get(part) if isinstance(node, Mapping) else None
+    return node

@@ -1,0 +1,153 @@
+"""verl: Hydra files of its trainers, and commands that override their keys (`python -m verl.trainer.main_ppo data.train_batch_size=256 …`).
+
+Its actors are no TrainingArguments: what is left out stands in its own file (trainer/config/ppo_trainer.yaml, whose values knowledge/frameworks
+lists). Every key is a fact `trainer.<key>` as well, which verl's own checks are told by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stablint.frameworks.fragment import Block, Fragment, Row, as_yaml, hydra_words, lower_mapping
+from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Statement
+from stablint.syntax.tree import Command, Mapping
+
+_ACTOR, _MODEL, _ROLLOUT = "actor_rollout_ref.actor.", "actor_rollout_ref.model.", "actor_rollout_ref.rollout."
+_ROWS = (
+    (_MODEL + "path", "model.name_or_path", "text"),
+    ("model.partial_pretrain", "model.name_or_path", "text"),
+    ("model.path", "model.name_or_path", "text"),
+    ("model.trust_remote_code", "model.trust_remote_code", "flag"),
+    ("model.enable_gradient_checkpointing", "training.gradient_checkpointing", "flag"),
+    (_MODEL + "enable_gradient_checkpointing", "training.gradient_checkpointing", "flag"),
+    (_MODEL + "use_remove_padding", "training.padding_free", "flag"),
+    (_MODEL + "lora_rank", "lora.r", "plain"),
+    (_MODEL + "lora_alpha", "lora.lora_alpha", "plain"),
+    (_MODEL + "target_modules", "lora.target_modules", "words"),
+    ("model.lora_rank", "lora.r", "plain"),
+    ("model.lora_alpha", "lora.lora_alpha", "plain"),
+    ("model.target_modules", "lora.target_modules", "words"),
+    (_ACTOR + "optim.lr", "training.learning_rate", "plain"),
+    (_ACTOR + "optim.lr_warmup_steps", "training.warmup_steps", "plain"),
+    (_ACTOR + "optim.lr_warmup_steps_ratio", "training.warmup_ratio", "plain"),
+    (_ACTOR + "optim.weight_decay", "training.weight_decay", "plain"),
+    (_ACTOR + "optim.warmup_style", "training.lr_scheduler_type", "plain"),
+    (_ACTOR + "grad_clip", "training.max_grad_norm", "plain"),
+    (_ACTOR + "ppo_mini_batch_size", "training.global_batch_size", "plain"),
+    (_ACTOR + "ppo_micro_batch_size_per_gpu", "training.per_device_train_batch_size", "plain"),
+    (_ACTOR + "ppo_epochs", "training.num_ppo_epochs", "plain"),
+    (_ACTOR + "clip_ratio", "training.cliprange", "plain"),
+    (_ACTOR + "fsdp_config.param_offload", "fsdp.offload_params", "flag"),
+    (_ROLLOUT + "n", "training.num_generations", "plain"),
+    (_ROLLOUT + "temperature", "training.temperature", "plain"),
+    ("data.max_prompt_length", "training.max_prompt_length", "plain"),
+    ("data.max_response_length", "training.max_completion_length", "plain"),
+    ("data.max_length", "training.max_length", "plain"),
+    ("data.train_files", "data.dataset", "plain"),
+    ("data.val_files", "data.eval_dataset", "plain"),
+    ("data.micro_batch_size_per_gpu", "training.per_device_train_batch_size", "plain"),
+    ("algorithm.gamma", "training.gamma", "plain"),
+    ("algorithm.lam", "training.lam", "plain"),
+    ("optim.lr", "training.learning_rate", "plain"),
+    ("optim.weight_decay", "training.weight_decay", "plain"),
+    ("optim.warmup_steps_ratio", "training.warmup_ratio", "plain"),
+    ("optim.lr_warmup_steps_ratio", "training.warmup_ratio", "plain"),
+    ("optim.clip_grad", "training.max_grad_norm", "plain"),
+    ("optim.lr_scheduler", "training.lr_scheduler_type", "plain"),
+    ("trainer.total_epochs", "training.num_train_epochs", "plain"),
+    ("trainer.total_training_steps", "training.max_steps", "plain"),
+    ("trainer.save_freq", "training.save_steps", "plain"),
+    ("trainer.test_freq", "training.eval_steps", "plain"),
+    ("trainer.default_local_dir", "training.output_dir", "text"),
+    ("trainer.logger", "training.report_to", "plain"),
+    ("trainer.experiment_name", "training.run_name", "text"),
+    ("trainer.seed", "training.seed", "plain"),
+    ("trainer.n_gpus_per_node", "launch.processes_per_node", "plain"),
+    ("trainer.nnodes", "launch.nodes", "plain"),
+)  # fmt: skip
+ROWS = {key: Row(key, fact, codec) for key, fact, codec in _ROWS}
+# Of supervised fine-tuning alone, where the key means the rows of one step.
+_SUPERVISED = {"data.train_batch_size": Row("data.train_batch_size", "training.global_batch_size")}
+# trainer/ppo/core_algos.py: each estimator of the advantage is an algorithm.
+_ESTIMATORS = {
+    "grpo": "grpo", "gae": "ppo", "rloo": "rloo", "remax": "remax", "reinforce_plus_plus": "reinforce++", "reinforce_plus_plus_baseline": "reinforce++",
+    "grpo_passk": "grpo", "opo": "opo", "gspo": "grpo",
+}  # fmt: skip
+_MODULES = ("main_ppo", "fsdp_sft_trainer", "main_dapo", "main_prime", "main_spin", "main_sppo", "sft_trainer")
+
+
+def recognise(keys: frozenset[str], block: Block) -> int:
+    """Its two trainers by the sections that nobody else has."""
+    if "actor_rollout_ref" in keys:
+        return 90
+    model = block.mapping.get("model")
+    return 80 if isinstance(model, Mapping) and model.get("partial_pretrain") is not None else 0
+
+
+def entry(words: tuple[str, ...]) -> str:
+    """The trainer that a command starts: `verl.trainer.main_ppo`, or a copy of it that is given verl's keys."""
+    module = next(
+        (word for word in words if word.rpartition(".")[2] in _MODULES and ("verl" in word or "." in word)), ""
+    )
+    return module or ("verl" if any(word.lstrip("+").startswith("actor_rollout_ref.") for word in words) else "")
+
+
+def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
+    """A file with its sections, or the overrides of a command: only what they say is known."""
+    whole = _starts_its_own(block)
+    if block.kind == "flags" and isinstance(block.origin, Command):
+        entries, more = hydra_words(block.origin, block.document.text.text)
+        entries = tuple(map(as_yaml, entries))
+        block = block._replace(mapping=block.mapping._replace(entries=entries, open=block.mapping.open or more))
+    statements = list(lower_mapping(block, ROWS, layer, lambda key: None))
+    own = lower_mapping(block, {}, layer, lambda key: Row(key, f"trainer.{key}"))
+    # What is null in a file is left to the command that starts it.
+    statements += own if block.kind == "flags" else [one for one in own if one.value is not None]
+    statements = [_read(one) for one in (*statements, *_algorithm(block, layer)) if not _is_delegated(one)]
+    reinforced = any(one.fact == "training.stage" for one in statements) or "ppo" in block.name
+    if not reinforced and not _has(block.mapping, "actor_rollout_ref"):
+        statements += map(_read, lower_mapping(block, _SUPERVISED, layer, lambda key: None))
+        statements += [
+            one._replace(fact="training.stage", value="sft")
+            for one in statements
+            if one.fact == "training.learning_rate"
+        ]
+    scopes = dict.fromkeys(("training", "quantization", "model", "fsdp", "tokenizer", "data"), OPEN)
+    # A copy of the package may carry another file, and what follows in "$@" is not known: its own values are presumed.
+    scopes["trainer"] = PRESUMED if whole else OPEN
+    return Fragment(
+        "verl", block, layer, tuple(statements), {**scopes, "lora": PRESUMED}, {}, entry=True, framework="verl"
+    )
+
+
+def _starts_its_own(block: Block) -> bool:
+    """A command of `verl.trainer.main_ppo` that names no other file."""
+    main = block.kind == "flags" and block.name.partition(" ")[0].endswith(
+        ("verl.trainer.main_ppo", "verl/trainer/main_ppo.py")
+    )
+    named = {entry.key.replace("-", "_") for entry in block.mapping.entries}
+    return main and not {"config_path", "config_name", "config_dir", "cp", "cn"} & named
+
+
+def _read(one: Statement) -> Statement:
+    """As OmegaConf reads it, for which `1e-6` is a number. Under another library's name it was not held against any check."""
+    translated = not one.fact.startswith("trainer.")
+    origin = one.origin._replace(reader=OWN) if translated and isinstance(one.origin, Explicit) else one.origin
+    raw = one.value if isinstance(one.value, (int, float)) else one.raw
+    return one._replace(raw=raw, origin=origin)
+
+
+def _is_delegated(one: Statement) -> bool:
+    """A negative number of warm-up steps leaves it to the share."""
+    return one.fact == "training.warmup_steps" and isinstance(one.value, int) and one.value < 0
+
+
+def _has(mapping: Mapping, section: str) -> bool:
+    return any(one.key.partition(".")[0] == section for one in mapping.entries)
+
+
+def _algorithm(block: Block, layer: str) -> Iterator[Statement]:
+    for one in lower_mapping(
+        block, {"algorithm.adv_estimator": Row("adv_estimator", "training.stage", "text")}, layer, lambda key: None
+    ):
+        yield one._replace(value=_ESTIMATORS.get(one.value, one.value)) if isinstance(one.value, str) else one

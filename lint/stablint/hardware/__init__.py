@@ -1,0 +1,4 @@
+"""The machine. In come names of GPUs (`A100-80GB x8`), out come facts: capacities and capabilities.
+
+Asks a driver only where the user says so.
+"""

@@ -1,0 +1,4 @@
+"""What the rest of a repository says of a file: which program reads it, who names, changes or imports it, and whether it matters to a training.
+
+Reads programs as texts; runs none.
+"""

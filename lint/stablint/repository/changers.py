@@ -1,0 +1,373 @@
+"""Who of a repository changes its configurations before they are read: a program that loads them, a script that writes them, a command that a
+guide gives.
+
+Asked only of a configuration that an error rests on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import islice
+
+from stablint.assemble.files import Files
+from stablint.base.pattern import pattern
+from stablint.repository.programs import CONFIG, LOADS, MOST_NAMES, NAMES, OBJECTS, programs_of, scripts_of
+from stablint.repository.referrers import content
+from stablint.syntax.shell.launchers import starters
+
+# Names of what a program loads, and others that are called like settings.
+_LOADED = pattern(
+    r"\b(\w+)(?::[ \t]*(\w+)(?:\[[\w., \[\]]*\])?)?[ \t]*=\s*(?:[\w.]+\(\s*){0,3}"
+    r"(?:(?:h?json5?|yaml|toml|tomllib|OmegaConf)\.)?(?:safe_|full_|unsafe_)?loads?\("
+)
+_CALLED = pattern(
+    r"\b(\w{0,60}(?:cfg|conf|param|setting|arg|option)\w{0,60})(?::[ \t]*[\w.\[\], ]{1,100}?)?[ \t]*=(?!=)",
+    re.IGNORECASE,
+)
+_PARSES_FILE = re.compile(rb"\bparse_(?:yaml|json)_file\(")
+# What hands a loaded configuration to whoever trains with it.
+_HANDS_OVER = pattern(
+    r"(?:Config|Arguments|Args)\([^()]*\*\*|\bparse_(?:yaml_file|json_file|dict)\(|\brun_exp\(|\bdeepspeed\.initialize\(|\bdeepspeed\s*=\s*\w+\s*[,)\n]"
+)
+
+
+def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
+    """Those of the configurations that somebody of their repository changes before they are read: a program that loads them, or a command
+    that hands flags over beside them.
+
+    A program that names none of its own is taken for one that loads any that its caller names.
+    """
+    by_root: dict[str, list[str]] = {}
+    for path in paths:
+        root = files.root(path)
+        if os.path.isdir(root):
+            by_root.setdefault(root, []).append(path)
+    found: set[str] = set()
+    uses: dict[str, set[bool]] = {}  # of each, whether commands that are given it may train
+    for root, several in by_root.items():
+        for text, any_file in _editors(root, files):
+            named = {os.path.basename(name) for name in NAMES.findall(text)}
+            for path in several:
+                name = os.path.basename(path)
+                by_name = name in named and not _only_others(text, name)
+                if by_name or (not named and _HANDS_OVER.search(text) and (any_file or _hands_loaded(text))):
+                    found.add(path)
+        left = [path for path in several if path not in found]
+        called = sorted({os.path.basename(path) for path in left})
+        for text, kind, folder in _texts(root, left, called, files) if left else ():
+            doubted = {name for name in called if name in text and _changes(text, name, kind)}
+            # a script means the file of that name that lies beside it, where one does
+            beside = {name for name in doubted if kind == _SCRIPT and os.path.exists(os.path.join(folder, name))}
+            found |= {
+                path
+                for path in left
+                if (name := os.path.basename(path)) in doubted
+                and (name not in beside or os.path.dirname(path) == folder)
+            }
+            for path in left:
+                name = os.path.basename(path)
+                if name in text and (
+                    kind != _SCRIPT or folder == os.path.dirname(path) or not os.path.exists(os.path.join(folder, name))
+                ):
+                    uses.setdefault(path, set()).update(_uses(text, name))
+    return frozenset(found) | {path for path, said in uses.items() if said == {False}}
+
+
+def _hands_loaded(text: str) -> bool:
+    """Whether a name that something is loaded into is what DeepSpeed or a library's arguments are given."""
+    names = "|".join(sorted({name for one in _LOADED.findall(text) for name in one if name})[:MOST_NAMES])
+    return (
+        bool(names)
+        and re.search(rf"(?:\b(?:config|config_params|deepspeed)\s*=\s*|\*\*\s*)(?:{names})\b", text) is not None
+    )
+
+
+# Commands of the frameworks that read a recipe and train nothing by it: they export, merge, serve, talk, measure, copy or check.
+_OTHER_COMMANDS = pattern(
+    r"\b(?:llamafactory-cli|lmf|llamafactory\.cli)\s+(?:export|chat|api|eval|webchat|webui|env|version)\b"
+    r"|\baxolotl\s+(?:merge[-_]lora|merge-sharded-fsdp-weights|preprocess|inference|evaluate|lm-eval|vllm-serve|quantize|fetch|config-schema|agent-docs)\b"
+    r"|\baxolotl\.cli\.(?:merge_lora|merge_sharded_fsdp_weights|preprocess|inference|evaluate|quantize|vllm_serve)\b"
+    r"|\bswift\s+(?:export|infer|app|deploy|eval|sample|merge-lora|web-ui)\b"
+    r"|\btune\s+(?:validate|ls|cp|download|cat)\b|\btune\s+run\s+(?:\S+\s+){0,3}(?:generate|eleuther_eval|quantize|dev/generate\S*)\b"
+    r"|\blitgpt\s+(?:generate|chat|serve|evaluate|merge_lora|download|convert_\w+)\b"
+    r"|\baccelerate\s+(?:env|config|estimate-memory|merge-weights|to-fsdp2)\b"
+)
+
+
+# Commands that make another file of the one that they are given: `sed "s/N/4/" c.yaml > run.yaml`. Then the other one is what is trained by.
+_FILLED = pattern(
+    r"\b(?:sed|gsed|awk|gawk|perl|envsubst|yq|jq|gomplate|jinja2?|j2|m4)\b[^>]{0,600}(?:(?<![0-9&])>{1,2}\|?\s*[^\s&>]|\|\s*tee\s)"
+)
+
+
+def _uses(text: str, name: str) -> Iterator[bool]:
+    """Of each command of the text that is given the file whether it may train by it; one that makes another file of it does not."""
+    joined = re.sub(r"""[rbf]?["'],?""", " ", text.replace("\\\n", "  "))
+    lines = [line for line in joined.splitlines() if not line.lstrip().startswith("#")]
+    here = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
+    held = sorted(
+        {
+            one
+            for line in lines
+            if here.search(line)
+            for one in re.findall(rf"\b(\w+)=\s*(?:\S*/)?{re.escape(name)}(?![\w.-])", line)
+        }
+    )
+    behind = re.compile("|".join(rf"\$\{{?{one}\b" for one in held[:MOST_NAMES])) if held else None
+    for line in lines:
+        if not (here.search(line) or (behind is not None and behind.search(line))):
+            continue
+        if _OTHER_COMMANDS.search(line) or _FILLED.search(line):
+            yield False
+        elif _starts().search(line):
+            yield True
+
+
+def _changes(text: str, name: str, kind: str) -> bool:
+    """Whether a program, a script or a guide makes something else of this file than it holds, before or while it is read."""
+    if kind == _SCRIPT:  # the commands of one are read as runs, with all that they say
+        return _rewritten(text, name)
+    if kind == _PROGRAM_TEXT:
+        return _given_beside(text, name, True) or _takes_apart(text, name)
+    return _given_beside(text, name, False) or _rewritten(text, name)
+
+
+_PROGRAM_TEXT, _SCRIPT, _GUIDE_TEXT = "program", "script", "guide"
+# Commands that change the files that they are given: `sed -i`, `perl -pi -e`, `yq -i`, `yq eval --inplace`.
+_IN_PLACE = pattern(
+    r"\b(?:sed|gsed|perl|ruby|yq|crudini|dasel|jq|sponge)\b[^;|&]{0,300}?\s(?:-[a-zA-Z]*i|--in-?place)|\b(?:sponge|crudini\s+--set|patch)\b"
+)
+
+
+def _rewritten(text: str, name: str) -> bool:
+    """Whether a command of this text writes the file, whole or in place: `sed -i … c.yaml`, `… > c.yaml`, `tee c.yaml`, `mv new c.yaml`; the
+    name may stand behind a variable."""
+    lines = [line for line in text.replace("\\\n", "  ").splitlines() if not line.lstrip().startswith("#")]
+    file = rf"""(?<![\w.-])(?:[^\s"'=<>|;&]{{0,200}}/)?{re.escape(name)}(?![\w.-])"""
+    held = sorted({found for line in lines if name in line for found in re.findall(rf"""\b(\w+)=["']?{file}""", line)})
+    word = "|".join([file, *(rf"\$\{{?{one}\b\}}?" for one in held[:MOST_NAMES])])
+    here = re.compile(word)
+    into = re.compile(
+        rf"""(?:(?<![0-9&])>{{1,2}}\|?\s*|\btee\s+(?:-a\s+)?|\b(?:mv|cp|install|rsync)\s[^;|&]{{0,300}}\s)["']?(?:{word})["']?\s*(?:[;|&<)]|\Z)"""
+    )
+    return any(
+        here.search(line) is not None and (_IN_PLACE.search(line) is not None or into.search(line) is not None)
+        for line in lines
+    )
+
+
+# Texts that say how a file is used, and are no configurations: in the folders from a configuration's up to the root.
+_GUIDE = pattern(
+    r"(?i)(?:readme.*|.*\.(?:md|rst|mk|just)|(?:gnu)?makefile|justfile|taskfile\.ya?ml|dockerfile.*|noxfile\.py|tox\.ini)\Z"
+)
+_GUIDES = 60  # of one folder are looked at
+
+
+def _texts(root: str, paths: list[str], called: list[str], files: Files) -> Iterable[tuple[str, str, str]]:
+    """The texts of a repository in which one of these names stands, whether it is a program, a script or a guide, and its folder."""
+    names = [name.encode("utf-8", "surrogatepass") for name in called]
+    programs = [(path, _PROGRAM_TEXT) for path in programs_of(root, files)]
+    scripts = [(path, _SCRIPT) for path in scripts_of(root, files)]
+    folders: dict[str, None] = {}
+    for path in paths:
+        folder = os.path.dirname(path)
+        while folder.startswith(root):
+            folders[folder] = None
+            folder, last = os.path.dirname(folder), folder
+            if folder == last:
+                break
+    guides = [
+        (os.path.join(folder, name), _GUIDE_TEXT)
+        for folder in folders
+        for name in islice((name for name in sorted(_listed(folder)) if _GUIDE.match(name)), _GUIDES)
+    ]
+    for path, kind in (*programs, *scripts, *guides):
+        raw = content(path)
+        if any(name in raw for name in names):
+            if path.endswith(".ipynb"):
+                raw = raw.replace(b'\\"', b'"').replace(b"\\n", b"\n")
+            yield raw.decode("utf-8", "replace"), kind, os.path.dirname(path)
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+# Flags, and settings but for variables of the environment.
+_SETS = pattern(
+    r"""(?<![\w-])--(?!(?:config|config[_-]file)\b)[a-z][\w.-]*|(?<![\w./=-])\+{0,2}(?![A-Z0-9_]+=)[A-Za-z_][\w.]*=(?=[^=\s]|\Z)"""
+)
+_MOST_PLACES = 200  # of a name in one text
+_COMMAND = 600  # characters of one that are looked at, before and behind the name of the file
+
+
+def _given_beside(text: str, name: str, is_program: bool) -> bool:
+    """Whether a command of this text hands flags or settings over beside the file: `--config_file acc.yaml --num_processes 8 t.py`,
+    `["llamafactory-cli", "train", "a.yaml", f"eval_dataset={name}"]`."""
+    at = text.find(name)
+    for _ in range(_MOST_PLACES):
+        if at < 0:
+            break
+        if text[at - 1 : at].isalnum() or text[at - 1 : at] in ("_", "-"):  # `data.yaml`
+            at = text.find(name, at + 1)
+            continue
+        begin, end = max(0, at - _COMMAND), min(len(text), at + len(name) + _COMMAND)
+        head, tail = text[begin:at], text[at + len(name) : end]
+        if is_program:  # the words of a list
+            first, last = head.rfind("["), tail.find("]")
+            words = f"{head[first + 1 :]} {tail[:last]}" if first >= 0 and last >= 0 and "]" not in head[first:] else ""
+            words = re.sub(r"""[rbf]?["'],?""", " ", words)
+        else:
+            head, tail = (part.replace("\\\n", "  ") for part in (head, tail))
+            words = f"{head[head.rfind(chr(10)) + 1 :]} {tail.partition(chr(10))[0]}"
+        # behind the program stand its own flags, not the launcher's
+        if _starts().search(words) and _SETS.search(_PROGRAM.split(words, maxsplit=1)[0]):
+            return True
+        at = text.find(name, at + len(name))
+    return False
+
+
+@cache
+def _starts() -> re.Pattern[str]:
+    words = "|".join(map(re.escape, sorted(starters())))
+    return re.compile(rf"\b(?:{words}|python[0-9.]*|srun|uv|launch|train)(?![\w.-])")
+
+
+_PROGRAM = pattern(r"(?<=\s)(?:-m\s|[\w./-]+\.py\b)")
+# Functions that are given a file's name and make nothing of their own of it.
+_PLAIN_CALLS = frozenset(("open", "join", "exists", "isfile", "print", "copy", "copyfile", "remove", "write"))
+_MOST_CALLS = 20
+# What makes another text of a text: of a template that is read so, the run reads what was made of it.
+_FILLS_IN = pattern(r"\.(?:replace|substitute|safe_substitute|render|format|format_map)\(|\bre\.subn?\(")
+
+
+def _takes_apart(text: str, name: str) -> bool:
+    """Whether a program loads this file and hands on something else than what it holds: values one by one, a part of it, what a function of
+    its own makes of it."""
+    file = rf"""["'](?:[\w./-]{{0,200}}/)?{re.escape(name)}["']"""
+    if _FILLS_IN.search(text) and re.search(
+        rf"\bopen\(\s*{file}[^\n]*\.read\(|\bPath\(\s*{file}\s*\)\.read_text\(|\bopen\(\s*{file}[^\n]*\bas\s+\w+[^\n]*\n[^\n]*\.read\(",
+        text,
+    ):
+        return True
+    for call in islice(re.finditer(rf"(?<![.\w])([a-z_]\w{{0,80}})\(\s*{file}", text), _MOST_CALLS):
+        function = call[1]
+        if function not in _PLAIN_CALLS and re.search(rf"\bdef {function}\(|{_imported(function)}", text, re.MULTILINE):
+            return True
+    loads = r"(?:[\w.]+\(\s*){0,3}(?:json|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\("
+    if re.search(rf"\{{\s*\*\*\s*{loads}[^\n]{{0,80}}{file}", text):
+        return True
+    direct = re.findall(rf"\b(\w+)[ \t]*=\s*{loads}[^\n]{{0,80}}{file}", text)
+    opened = re.findall(rf"\bopen\(\s*{file}[^\n]*\bas\s+(\w+)", text)
+    for handle in opened[:_MOST_CALLS]:
+        direct += re.findall(rf"\b(\w+)[ \t]*=\s*{loads}\s*{handle}\b", text)
+    for loaded in list(dict.fromkeys(direct))[:_MOST_CALLS]:
+        one = rf"\b{re.escape(loaded)}\b"
+        if re.search(rf"\bfor\s+\w+\s*,\s*\w+\s+in\s+{one}\.items\(", text):
+            return True
+        whole = re.search(rf"(?<!print)(?<!len)(?:\*\*\s*|[(,=:]\s*){one}\s*(?:[,)\n}}]|\Z)", text)
+        if whole is None and re.search(rf"{one}(?:\[|\.get\(|\.pop\(|\.\w+\b)", text):
+            return True
+    return False
+
+
+_KNOWN = (
+    r"(?:json|yaml|toml|tomllib|hjson|omegaconf|shutil|os|pathlib|transformers|trl|peft|accelerate|deepspeed|torch|datasets|llamafactory|swift|axolotl"
+    r"|unsloth|lightning|pytorch_lightning)\b"
+)
+
+
+def _imported(function: str) -> str:
+    """The line that imports a function from a module which may do anything with what it is given."""
+    return rf"^[ \t]*from[ \t]+(?!{_KNOWN})[\w.]+[ \t]+import\b[^\n]*\b{function}\b"
+
+
+def _editors(root: str, files: Files) -> Iterable[tuple[str, bool]]:
+    """The programs that load a configuration and change it, and whether what they change is called like settings."""
+    for path in programs_of(root, files):
+        raw = content(path)
+        if path.endswith(".ipynb"):
+            raw = raw.replace(b'\\"', b'"').replace(b"\\n", b"\n")
+        parses = _PARSES_FILE.search(raw) is not None
+        if not (parses or LOADS.search(raw)):
+            continue
+        text = raw.decode("utf-8", "replace")
+        called, loaded, attributes = _names_of_settings(text, parses)
+        if _edits(text, called, attributes):
+            yield text, True
+        elif _edits(text, loaded, attributes):
+            yield text, False
+
+
+def _names_of_settings(text: str, parses: bool) -> tuple[list[str], list[str], bool]:
+    """Names that are called like settings, others that something is loaded into, and whether settings may be attributes."""
+    called = sorted(set(_CALLED.findall(text)))
+    loaded = [] if parses else sorted({name for one in _LOADED.findall(text) for name in one if name} - set(called))
+    return called, loaded, parses or OBJECTS.search(text) is not None
+
+
+# What a name is loaded from, where the call says it: `rows = json.load(open("rows.json"))`.
+_FROM_FILE = pattern(
+    r"\b(\w+)[ \t]*=\s*(?:[\w.]+\(\s*){0,3}(?:json|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\(\s*(?:open\(\s*)?"
+    rf"""[rf]?["']({CONFIG})["']"""
+)
+
+
+def _only_others(text: str, name: str) -> bool:
+    """Whether all that this program changes was loaded from other files than this one."""
+    loads = _FROM_FILE.findall(text)
+    others = {one for one, file in loads if os.path.basename(file) != name} - {
+        one for one, file in loads if os.path.basename(file) == name
+    }
+    if not others:
+        return False
+    called, loaded, attributes = _names_of_settings(text, _PARSES_FILE.search(text.encode()) is not None)
+    return not _edits(text, [one for one in (*called, *loaded) if one not in others], attributes)
+
+
+_ITEM = pattern(r"\b(\w+)(?:\[[^\]\n]+\])+\s*(?:[-+*/|]|//)?=(?!=)")
+_METHOD = pattern(r"\b(\w+)(?:\[[^\]\n]+\])*\.(?:update|setdefault|pop|popitem|clear)\(")
+_DELETED = pattern(r"\bdel\s+(\w+)\s*\[")
+_SPREAD = pattern(r"[{,]\s*\*\*\s*(\w+)|\(\s*\*\*\s*(\w+)\s*,\s*\w|\bdict\(\s*(\w+)\s*,|\bsetattr\(\s*(\w+)")
+_MERGED = pattern(r"\bOmegaConf\.(?:merge|update|set\w*)\(([^)\n]*)")
+# What a function makes of it, under the same name: `config = cleaned(config)`. A copy holds what the original does, and a parser reads words.
+_REMADE = pattern(
+    r"^[ \t]*(\w+)[ \t]*=[ \t]*(?!(?:dict|(?:copy\.)?(?:deep)?copy|[\w.]*\bparse\w*)\()[a-z_][\w.]*\([ \t]*(?:[\w.]+\()?\1[ \t]*[,)](?!\)\s*$)",
+    re.MULTILINE,
+)
+# What a function is given that does not say what it makes of it: `clean(config)`.
+_GIVEN = pattern(r"^[ \t]*([a-z_]\w*)\([ \t]*(\w+)[ \t]*\)[ \t]*$", re.MULTILINE)
+_ATTRIBUTE = pattern(r"(?<![\w.])((?:\w+\.)+)\w+\s*=(?!=)")
+
+
+def _edits(text: str, names: list[str], attributes: bool) -> bool:
+    """Whether a dict of one of these names is changed: `config["lr"] = …`, `config.update(…)`, `{**config, …}`, `config.lr = …`."""
+    known = frozenset(names[:MOST_NAMES])
+    if not known:
+        return False
+    if any(name in known for pattern in (_ITEM, _METHOD, _DELETED) for name in pattern.findall(text)):
+        return True
+    if any(name in known for found in _SPREAD.findall(text) for name in found):
+        return True
+    if any(name in known for name in _REMADE.findall(text)) or _given_away(text, known):
+        return True
+    if any(not known.isdisjoint(re.findall(r"\w+", words)) for words in _MERGED.findall(text)):
+        return True
+    return attributes and any(not known.isdisjoint(path.split(".")) for path in _ATTRIBUTE.findall(text))
+
+
+def _given_away(text: str, known: frozenset[str]) -> bool:
+    """Whether a loaded dict is given to a function of another module, and used again behind it: the function may have changed it."""
+    loaded = {name for one in _LOADED.findall(text) for name in one if name in known}
+    given = (one for one in _GIVEN.finditer(text) if one[2] in loaded) if loaded else iter(())
+    return any(
+        re.search(rf"\b{one[2]}\b", text[one.end() :]) is not None
+        and re.search(_imported(one[1]), text, re.MULTILINE) is not None
+        for one in islice(given, _MOST_CALLS)
+    )

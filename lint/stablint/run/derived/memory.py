@@ -1,0 +1,180 @@
+"""What a run keeps in memory whatever its batch: weights, gradients and optimizer states. Asked for only where a GPU is named."""
+
+from __future__ import annotations
+
+from stablint.base.typed import Any
+from stablint.memory import state
+from stablint.run.fact import ABSENT, is_unknown
+from stablint.run.world import Answer, World
+from stablint.syntax.tree import Unknown
+
+GIB = 2**30
+
+
+def weights_gib(w: World) -> Answer:
+    """The base weights alone, in GiB over all cards: parameters × bytes of the dtype they are loaded in. A lower bound."""
+    names = ("model.parameters", "derived.weights_dtype")
+    size, dtype = (w.value(name) for name in names)
+    if isinstance(size, int) and isinstance(dtype, str) and dtype in state.WEIGHT:
+        return Answer(size * state.WEIGHT[dtype] / GIB, names)
+    return Answer(Unknown("size or dtype is not known"), names)
+
+
+def weights_per_card_gib(w: World) -> Answer:
+    """The share of the base weights that each card must hold: all of them under plain data parallelism."""
+    names = ("derived.weights_gib", "derived.zero_stage", "derived.world_size", "model.device_map")
+    whole = w.value("derived.weights_gib")
+    if is_unknown(whole):
+        return Answer(whole, names)
+    shards = weight_shards(w)
+    if not shards and copied(w):
+        return Answer(whole, names, presumed=True)
+    return Answer(whole / shards if shards else Unknown("how the weights are spread is not known"), names)
+
+
+def weights_4bit_per_card_gib(w: World) -> Answer:
+    """The same, if the weights were loaded in four bits."""
+    return _weights_as(w, "4bit")
+
+
+def weights_half_per_card_gib(w: World) -> Answer:
+    """The same, if the weights were loaded in a half format."""
+    return _weights_as(w, "bfloat16")
+
+
+def _weights_as(w: World, dtype: str) -> Answer:
+    names = ("model.parameters", "derived.zero_stage", "derived.world_size", "model.device_map")
+    size, shards = w.value("model.parameters"), weight_shards(w)
+    known = isinstance(size, int) and shards is not None
+    return Answer(
+        size * state.WEIGHT[dtype] / GIB / shards if known else Unknown("size or shards are not known"), names
+    )
+
+
+def weight_shards(w: World) -> int | None:
+    """Over how many cards the weights are divided; None where that is not known."""
+    stage, processes = w.value("derived.zero_stage"), w.value("derived.world_size")
+    if stage == 3 or w.value("derived.fsdp") is True:
+        return processes if isinstance(processes, int) else None
+    if w.is_stated("model.device_map"):
+        count = w.value("target.gpu.count")
+        return count if isinstance(count, int) else None
+    if processes == 1 or (isinstance(processes, int) and w.is_stated("launch.launcher") and not is_unknown(stage)):
+        return 1
+    return None
+
+
+def copied(w: World) -> bool:
+    """Whether every card must hold all weights because nothing shards them: the framework takes sharding from its own files only, and these
+    state none. Then the number of cards does not matter. Presumed: another launcher may be meant."""
+    rule = w.framework.launch
+    if rule is None or rule.sharding != "file" or rule.processes != "visible":
+        return False
+    if w.is_stated("launch.launcher") or {"deepspeed", "fsdp", "accelerate"} & set(w.run.linked):
+        return False
+    unsharded = (ABSENT, None, "", False)
+    asked = ("training.deepspeed", "training.fsdp", "training.fsdp_config", "model.device_map", "training.fsdp_version")
+    return all(w.value(name) in unsharded for name in asked) and not _parallel(w)
+
+
+def _parallel(w: World) -> bool:
+    """Whether tensors or layers are divided otherwise, or kept quantised in a way that another fact tells."""
+    names = ("tensor_parallel_size", "pipeline_parallel_size", "parallelism_config", "dp_shard_size", "tp_size")
+    return any(w.is_stated(f"training.{name}") or w.is_stated(f"accelerate.{name}") for name in names)
+
+
+def total_memory_gib(w: World) -> Answer:
+    """All cards together; one card where their number was not said."""
+    names = ("target.gpu.memory_gib", "target.gpu.count")
+    each, count = (w.value(name) for name in names)
+    if not isinstance(each, (int, float)):
+        return Answer(Unknown("the cards are not known"), names)
+    return Answer(each * count, names) if isinstance(count, int) else Answer(each, names, presumed=True)
+
+
+_STATE_NAMES = (
+    "derived.method", "model.parameters", "derived.weights_dtype", "derived.zero_stage", "derived.fsdp", "derived.world_size",
+    "training.optim",
+)  # fmt: skip
+
+
+def training_state_gib(w: World) -> Answer:
+    """Weights, gradients and optimizer states of full fine-tuning in GiB a GPU, at the least (no activations)."""
+    found = full_state(w)
+    if found is None:
+        return Answer(Unknown("method, size, dtype or sharding is not known"), _STATE_NAMES)
+    return Answer(found.total / GIB, _STATE_NAMES, presumed=is_unknown(w.value("derived.zero_stage")) and copied(w))
+
+
+def training_state_8bit_share(w: World) -> Answer:
+    """The share of a card that they would take with Adam's states in 8 bits."""
+    return _state_share(w, full_state(w, optimizer="adamw_bnb_8bit"))
+
+
+def training_state_sharded_share(w: World) -> Answer:
+    """The share of a card that they would take under ZeRO-3."""
+    sharded = w.value("derived.zero_stage") in (1, 2) and isinstance(w.value("derived.world_size"), int)
+    return _state_share(w, full_state(w, sharded=True) if sharded else None)
+
+
+def _state_share(w: World, found: state.State | None) -> Answer:
+    memory = w.value("target.gpu.most_memory_gib")
+    known = found is not None and isinstance(memory, (int, float)) and memory > 0
+    names = (*_STATE_NAMES, "target.gpu.most_memory_gib")
+    return Answer(found.total / GIB / memory if found and known else Unknown("state or card is not known"), names)
+
+
+def full_state(w: World, *, optimizer: str = "", sharded: bool = False) -> state.State | None:
+    """As the run says, or with another optimizer, or with everything divided."""
+    how, size, dtype, stage, fsdp, processes, optim = (w.value(name) for name in _STATE_NAMES)
+    if is_unknown(dtype):
+        dtype = "bfloat16"  # the least
+    if how != "full" or not isinstance(size, int) or dtype not in ("float32", "float16", "bfloat16"):
+        return None
+    states_away, parameters_away = offloads(w)
+    if parameters_away:
+        return None
+    if fsdp is True and True in (w.value("training.fp16"), w.value("training.bf16")):
+        dtype = "float32"  # accelerate 1.15.0 accelerator.py:1998: FSDP with mixed precision keeps the trained parameters in full precision
+    stage = _stage(w, stage, fsdp, processes)
+    if stage is None and copied(w):
+        stage = 0
+    if stage is None or (stage > 0 and not isinstance(processes, int)):
+        return None
+    return state.full(
+        size,
+        dtype,
+        optimizer or (optim if isinstance(optim, str) else ""),
+        stage=3 if sharded else stage,
+        processes=processes if isinstance(processes, int) else 1,
+        deepspeed="deepspeed" in w.run.linked,
+        offloaded=states_away,
+    )
+
+
+def _stage(w: World, stage: Any, fsdp: Any, processes: Any) -> int | None:
+    """FSDP's strategies as the ZeRO stages that divide the same."""
+    if fsdp is True:
+        strategy = str(w.value("fsdp.sharding_strategy")).upper()
+        if "NO_SHARD" in strategy or "HYBRID" in strategy:
+            return None
+        return 2 if "GRAD_OP" in strategy else 3
+    if is_unknown(fsdp):
+        return None
+    if is_unknown(stage) and processes == 1 and not w.is_stated("training.deepspeed"):
+        return 0
+    return stage if isinstance(stage, int) else None
+
+
+def offloads(w: World) -> tuple[bool, bool]:
+    """Whether optimizer states, and whether parameters lie in the host's memory, or may by a file that nobody has read."""
+    said = []
+    for part in ("optimizer", "param"):
+        named = [w.stated(f"deepspeed.zero_optimization.offload_{part}{end}") for end in ("", ".device")]
+        said.append(any(value is not ABSENT and value not in (None, "none", "None", False) for value in named))
+    asked = [w.value("fsdp.offload_params"), w.value("fsdp.cpu_offload")]
+    named = w.stated("training.fsdp_config")
+    whole = True in asked or ((isinstance(named, str) or is_unknown(named)) and any(map(is_unknown, asked)))
+    words = w.value("training.fsdp")
+    whole = whole or (isinstance(words, (str, list)) and "offload" in words)
+    return said[0] or whole, said[1] or whole

@@ -1,0 +1,4 @@
+"""Findings that somebody has accepted, by a comment, in the settings or in a baseline; and suppressions that suppress nothing.
+
+Knows findings by code and place; never the conditions behind them.
+"""

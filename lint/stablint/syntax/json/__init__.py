@@ -1,0 +1,1 @@
+"""JSON: texts to trees that know their places, and edits in the layout of the file."""

@@ -1,0 +1,111 @@
+"""How much work one file may ask for. Whoever reaches a limit stops that work, and says so as the file's own problem (`over-budget`).
+
+Every limit is far beyond what configurations that people write come to, and low enough that a file of 100 KB, however it is made, is
+checked in about a second (tests/attack_files.py).
+"""
+
+from __future__ import annotations
+
+from stablint.base.record import NamedTuple
+from stablint.syntax.tree import Document, Problem
+
+KIND = "over-budget"
+IN_PASSING = "checked-in-part"
+"""The rule that tells it of a file among others; the rule of the file that was asked for alone is called as the problem."""
+LEFT_OUT = "read-in-part"
+"""The problem of a file of which a part that holds no settings is left out: a large notebook's outputs and data."""
+
+
+DEEPEST = 200
+"""Levels of nesting that are read of YAML and JSON; real configurations have fewer than ten."""
+TOO_DEEP = ("too-deep", f"nested deeper than {DEEPEST} levels")
+"""Kind and message of the problem of a text with more."""
+
+
+class Limit(NamedTuple):
+    """`most` of `of`; `then` says what happens to the rest."""
+
+    most: int
+    of: str
+    then: str
+    kind: str = KIND
+
+    def problem(self, start: int, end: int) -> Problem:
+        return Problem(self.kind, f"more than {self.most:,} {self.of}: {self.then}", start, end)
+
+
+# A prompt is as long, and no setting is: that it is not known takes nothing from the check.
+VALUE = Limit(10_000, "characters in a value that is put together from others", "it counts as not known", LEFT_OUT)
+PARTS = Limit(400, "parts in a value that is put together from others", "it counts as not known", LEFT_OUT)
+WORK = Limit(40_000, "steps to put the values of one script together", "the others count as not known")
+FOLLOWED = Limit(100_000, "values that names stand for in one program", "the others count as not known")
+LOOKED_UP = Limit(
+    1_000_000, "assignments to compare for the names of one program", "the other names count as not known"
+)
+INNER = Limit(60_000, "characters in commands that one script hands to another shell", "the others are left out")
+SOURCED = Limit(60_000, "characters in the files that one script reads into itself", "the others are not read")
+COMMANDS = Limit(10_000, "commands of one script, as often as they are run", "the others are left out")
+CALLS = Limit(2_000, "commands in functions that one script calls again and again", "the other calls are left out")
+REFERENCES = Limit(2_000, "references in the values of one file", "the others are left as they are written")
+FAULTS = Limit(100, "faults in one text", "the others are not told, and what the text says is not judged")
+REPEATS = Limit(50, "times the same keys set anew in one text", "what the text says is not judged")
+KEYS = Limit(5_000, "keys of one table in a JSON file above 300 KB", "the table is not read")
+DOCUMENTS = Limit(1_000, "documents in one file", "the others are not read")
+BLOCKS = Limit(300, "parts of one file that say something of a run", "the others are not judged")
+SETTINGS = Limit(1_000, "settings of one run", "that run is not judged")
+RUNS = Limit(100, "runs in one file", "the others are not judged")
+AIMED = Limit(300, "runs in one file times the targets that they are meant for", "the other runs are not judged")
+CONFIRMED = Limit(
+    16_000, "characters in a YAML text that is repaired", "libyaml confirms the repair in the place of ruamel.yaml"
+)
+SEARCHED = Limit(
+    3_000_000, "steps that the patterns of house hazards take in one check", "their answers count as not known"
+)
+MATCHED = Limit(1_000, "characters in a value that a pattern is asked about", "the answer counts as not known")
+REREAD = Limit(
+    250_000, "characters read again to prove the repairs of a notebook or here-document", "those told first come first"
+)
+TRIED = Limit(
+    24,
+    "trials to find which repairs of files that belong together spoil one another",
+    "the others are left for another run of `--fix`",
+)
+TOLD = Limit(100, "findings of one rule in one file", "the others are not told")
+
+
+class Purse:
+    """What of one limit the texts of a check have used up, each for itself."""
+
+    def __init__(self, limit: Limit) -> None:
+        self.limit = limit
+        self._used: dict[str, int] = {}
+
+    def is_empty(self, path: str) -> bool:
+        return self._used.get(path, 0) > self.limit.most
+
+    def pay(self, path: str, amount: int) -> None:
+        self._used[path] = self._used.get(path, 0) + amount
+
+
+class Spent:
+    """The limits that one text has reached, each with the place where it first did."""
+
+    def __init__(self) -> None:
+        self.problems: dict[Limit, Problem] = {}
+
+    def reached(self, limit: Limit, start: int, end: int) -> None:
+        if limit not in self.problems:
+            self.problems[limit] = limit.problem(start, end)
+
+
+def within(documents: tuple[Document, ...]) -> tuple[Document, ...]:
+    """The documents of one file up to the fault that is one too many. That document counts as not read, with the faults before it."""
+    faults = repeats = 0
+    for number, document in enumerate(documents):
+        for place, problem in enumerate(document.problems):
+            faults, repeats = faults + 1, repeats + (problem.kind == "duplicate-key")
+            limit = FAULTS if faults > FAULTS.most else REPEATS if repeats > REPEATS.most else None
+            if limit is not None:
+                told = (*document.problems[:place], limit.problem(problem.start, problem.end))
+                return (*documents[:number], document._replace(root=None, problems=told))
+    return documents

@@ -1,0 +1,133 @@
+"""Whether the branch that makes an object is taken: what its tests come to by the program's own settings and defaults."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from stablint.syntax.python.constants import defaulted
+from stablint.syntax.python.scope import Branch, FoundCall, Position, Scope, position_of
+from stablint.syntax.tree import Scalar, Sequence, Unknown
+
+if TYPE_CHECKING:
+    from stablint.syntax.python.calls import Calls
+
+_MOST = 2_000  # branches of a file that are looked through
+
+
+class _Truth(NamedTuple):
+    value: bool | None  # None: not known
+    names: tuple[str, ...] = ()  # settings of the caller that it rests on
+
+
+def switch(calls: Calls, found: FoundCall) -> Scalar | None:
+    """None where the object is made whenever the program runs, or nothing but a loop or a `try` stands around it."""
+    around = _around(calls, found)
+    if (
+        not around
+        and found.scope.node is not None
+        and isinstance(found.scope.node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ):
+        sites = calls.caller.sites(found.scope.node.name)
+        if len(sites) == 1:  # a function that one branch calls
+            around = _around(calls, sites[0])
+    if not around:
+        return None
+    truth = _all([_turned(_truth(calls, one.test, one.scope), one.positive) for one in around])
+    test = around[0].test
+    start, end = calls.places.start(test), calls.places.end(test)
+    if truth.value is None:
+        return Scalar(Unknown(f"`{calls.spelled(test)}` decides when the program runs"), start, end, "unknown", False)
+    if truth.value and not truth.names:
+        return None
+    return Scalar(truth.value, start, end, "default:" + ",".join(truth.names) if truth.names else "name", False)
+
+
+def alternative(calls: Calls, found: FoundCall) -> bool:
+    """Whether a branch makes it, for all that is known, and its function has another call of the same name outside of that branch: a run may
+    be one of the other."""
+    branches = calls.names.branches
+    if not branches or len(branches) > _MOST or not found.conditional:
+        return False
+    place = position_of(found.node)
+    around = [one for one in branches if one.scope is found.scope and one.start <= place < one.end]
+    if not around:
+        return False
+    rivals = [position_of(one.node) for one in calls.names.namesakes(found) if one.scope is found.scope]
+    return any(
+        any(not one.start <= rival < one.end for rival in rivals)
+        and _turned(_truth(calls, one.test, one.scope), one.positive) != _Truth(True)
+        for one in around
+    )
+
+
+def in_a_branch(calls: Calls, found: FoundCall) -> bool:
+    """Whether a test of which nobody knows the outcome stands around it, or around the only call of the function that makes it."""
+    around = _tests(calls, found)
+    return bool(around) and _all(
+        [_turned(_truth(calls, one.test, one.scope), one.positive) for one in around]
+    ) != _Truth(True)
+
+
+def _tests(calls: Calls, found: FoundCall) -> list[Branch]:
+    around = _around(calls, found) if found.conditional else []
+    function = found.scope.node
+    if not around and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        sites = calls.caller.sites(function.name)
+        if len(sites) == 1 and sites[0].conditional:  # a function that one branch calls
+            around = _around(calls, sites[0])
+    return around
+
+
+def _around(calls: Calls, found: FoundCall) -> list[Branch]:
+    place, branches = position_of(found.node), calls.names.branches
+    if len(branches) > _MOST:
+        return []
+    here = [one for one in branches if one.scope is found.scope]
+    around = [one for one in here if one.start <= place < one.end]
+    return [*around, *(one._replace(positive=not one.positive) for one in here if _is_guard(calls, one, place, here))]
+
+
+# `if not use_lora: return model`
+_ADAPTERS = re.compile(r"lora|peft|adapter", re.IGNORECASE)
+
+
+def _is_guard(calls: Calls, one: Branch, place: Position, here: list[Branch]) -> bool:
+    """Whether a function ends there unless an adapter is wanted, before the place is reached."""
+    if not one.leaves or one.end > place or not _ADAPTERS.search(calls.spelled(one.test)):
+        return False
+    above = [other for other in here if other is not one and other.start <= one.start and one.end <= other.end]
+    return all(other.start <= place < other.end for other in above)
+
+
+def _truth(calls: Calls, test: ast.expr, scope: Scope) -> _Truth:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _turned(_truth(calls, test.operand, scope), False)
+    if isinstance(test, ast.BoolOp):
+        parts = [_truth(calls, one, scope) for one in test.values]
+        if isinstance(test.op, ast.And):
+            return _all(parts)
+        return _turned(_all([_turned(one, False) for one in parts]), False)
+    if isinstance(test, ast.Attribute) and test.attr == "do_train":
+        return _Truth(True)  # a run that trains is what is asked about
+    value = calls.value(test, scope)
+    if isinstance(value, Sequence):
+        return _Truth(bool(value.items))
+    if not isinstance(value, Scalar) or isinstance(value.value, Unknown):
+        return _Truth(None)
+    return _Truth(bool(value.value), tuple(filter(None, defaulted(value).split(","))))
+
+
+def _turned(truth: _Truth, positive: bool) -> _Truth:
+    return truth if positive or truth.value is None else truth._replace(value=not truth.value)
+
+
+def _all(parts: list[_Truth]) -> _Truth:
+    """Of conditions that must all hold: one that certainly does not decides; what is not known leaves it open."""
+    if any(one.value is False and not one.names for one in parts):
+        return _Truth(False)
+    names = tuple(dict.fromkeys(name for one in parts for name in one.names))
+    if any(one.value is None for one in parts):
+        return _Truth(None, names)
+    return _Truth(all(one.value for one in parts), names)

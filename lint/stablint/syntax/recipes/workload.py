@@ -1,0 +1,247 @@
+"""Commands that a cluster's manifest holds: what the containers of a Kubernetes workload start, what a SkyPilot task runs; files in a ConfigMap.
+
+Each is a view of the manifest (syntax/embedded.py): a script that reads as the container would be started, at the places where its words stand.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterator
+
+from stablint.base.record import NamedTuple
+from stablint.syntax.embedded import Builder, Parse
+from stablint.syntax.embedded import documents as documents_of
+from stablint.syntax.tree import NO_FOLDER, Document, Mapping, Node, Scalar, Script, Sequence, Text, View
+
+HOST = "workload"
+_DEEPEST, _MOST = 40, 200  # levels of an object, containers or files in it
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash"})
+_SKYPILOT = frozenset({"resources", "setup", "num_nodes", "workdir", "file_mounts", "envs"})
+# Whose pods start with the environment that the manifest gives them. What an operator makes pods of, as of a PyTorchJob, it tells torchrun in
+# the environment too how the machines find each other (Kubeflow sets PET_NODE_RANK and its like).
+_CORE = frozenset({"Pod", "Job", "CronJob", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "PodTemplate"})
+_RANKED = "export PET_NODE_RANK=${PET_NODE_RANK}\n"
+_WORD = re.compile(r"\S+")
+_VARIABLE = re.compile(r"\$\(([A-Za-z_][\w.-]*)\)")
+_PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.ASCII)  # needs no quotes in a shell
+_NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
+
+
+class Started(NamedTuple):
+    """What is started by one container or task, as a shell would be told, and the GPU that its pod asks for."""
+
+    name: str
+    view: View
+    gpu: str | None
+    elsewhere: bool  # its folder is one of an image
+
+
+def documents(
+    text: Text, found: tuple[Document, ...], parse: Parse, kind_of: Callable[[str], str]
+) -> tuple[Document, ...]:
+    """The documents of a manifest, behind them what it starts and the files that it writes. `kind_of` as for notebooks."""
+    more: list[Document] = []
+    for document in found:
+        root = document.root
+        if not isinstance(root, Mapping):
+            continue
+        for one in started(text.text, root):
+            for inner in documents_of(text, one.view, "shell", len(found) + len(more), parse):
+                more.append(_elsewhere(inner) if one.elsewhere else inner)
+        for name, view in files(text.text, root):
+            if kind := kind_of(name):
+                more += documents_of(text, view, kind, len(found) + len(more), parse)
+    return (*found, *more)
+
+
+def _elsewhere(document: Document) -> Document:
+    """In a container a command begins in a folder of the image."""
+    root = document.root
+    if not isinstance(root, Script):
+        return document
+    return document._replace(
+        root=root._replace(
+            commands=tuple(command._replace(folder=command.folder or NO_FOLDER) for command in root.commands)
+        )
+    )
+
+
+def started(source: str, root: Mapping) -> Iterator[Started]:
+    """Of every container of a Pod, Job, CronJob, Deployment, PyTorchJob or whatever else holds pod templates, and of a SkyPilot task."""
+    if _text(root, "kind"):
+        for pod, kind in _pods(root, "", 0):
+            product = _text(_mapping(pod, "nodeSelector"), "nvidia.com/gpu.product")
+            for key in ("initContainers", "containers", "container"):
+                given = pod.get(key)
+                containers = given.items if isinstance(given, Sequence) else (given,)
+                for container in containers[:_MOST]:
+                    view = _command(source, container, kind) if isinstance(container, Mapping) else None
+                    if view is not None:
+                        assert isinstance(container, Mapping)
+                        name = _text(container, "name") or "container"
+                        yield Started(name, view, _gpu(container, product), True)
+    elif not _SKYPILOT.isdisjoint(entry.key for entry in root.entries):
+        for key in ("setup", "run") if root.get("run") is not None else ():
+            run = root.get(key)
+            if isinstance(run, Scalar) and isinstance(run.value, str):
+                builder = Builder()
+                for name, value in _members(_mapping(root, "envs")):
+                    if _NAME.match(name):  # `sky launch --env` may say another
+                        export(builder, name, source, value, f"${{{name}:-", "}")
+                take(builder, source, run)
+                yield Started(key, builder.view(HOST), None, False)
+
+
+def files(source: str, root: Mapping) -> Iterator[tuple[str, View]]:
+    """The files that a ConfigMap becomes where it is mounted."""
+    if _text(root, "kind") != "ConfigMap":
+        return
+    for name, value in _members(_mapping(root, "data"))[:_MOST]:
+        if isinstance(value.value, str):
+            builder = Builder()
+            take(builder, source, value)
+            yield name, builder.view(HOST, name)
+
+
+def _pods(node: Node | None, kind: str, depth: int) -> Iterator[tuple[Mapping, str]]:
+    """With the kind of object that they are of."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(node, Mapping):
+        kind = _text(node, "kind") or kind
+        if isinstance(node.get("containers"), Sequence) or isinstance(node.get("container"), Mapping):
+            yield node, kind
+        else:
+            for entry in node.entries:
+                yield from _pods(entry.value, kind, depth + 1)
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            yield from _pods(item, kind, depth + 1)
+
+
+def _command(source: str, container: Mapping, kind: str) -> View | None:
+    """Kubernetes starts `command` with `args` behind it; of a shell's `-c` the words are a script already. What is no list of texts it refuses."""
+    words: list[Scalar] = []
+    for key in ("command", "args"):
+        given = container.get(key)
+        for item in given.items if isinstance(given, Sequence) else ():
+            if not isinstance(item, Scalar) or not isinstance(item.value, str):
+                return None
+            words.append(item)
+    if not words:
+        return None
+    builder = Builder()
+    if kind not in _CORE:
+        builder.put(_RANKED, words[0].start, words[0].start)
+    known = _environment(builder, source, container)
+    texts = [str(word.value) for word in words]
+    if (
+        len(words) > 2
+        and texts[0].rpartition("/")[2] in _SHELLS
+        and texts[1].startswith("-")
+        and texts[1].endswith("c")
+    ):
+        take(builder, source, words[2])
+        return builder.view(HOST)
+    put_words(builder, source, words, known)
+    return builder.view(HOST)
+
+
+def put_words(builder: Builder, source: str, words: list[Scalar], known: frozenset[str] = frozenset()) -> None:
+    """Words that no shell takes apart, as one would have to be told them; of `$(NAME)` the names that are known are filled in."""
+    for number, word in enumerate(words):
+        if number:
+            builder.put(" ", words[number - 1].end, words[number - 1].end)
+        text = str(word.value)
+        if any(name in known for name in _VARIABLE.findall(text)):
+            filled = _VARIABLE.sub(lambda found: f"${{{found[1]}}}" if found[1] in known else found[0], text)
+            builder.put(f'"{filled}"', word.start, word.end)
+        elif _PLAIN.match(text):
+            take(builder, source, word)
+        elif "'" in text:
+            builder.put(shlex.quote(text), word.start, word.end)
+        else:
+            builder.put("'", word.start, word.start)
+            take(builder, source, word)
+            builder.put("'", word.end, word.end)
+
+
+def _environment(builder: Builder, source: str, container: Mapping) -> frozenset[str]:
+    """The variables that the manifest gives a value, which a script in it can use."""
+    given = container.get("env")
+    known = set()
+    for item in given.items[:_MOST] if isinstance(given, Sequence) else ():
+        value = item.get("value") if isinstance(item, Mapping) else None
+        name = _text(item, "name") if isinstance(item, Mapping) else None
+        if name and _NAME.match(name) and isinstance(value, Scalar) and isinstance(value.value, str):
+            if "$(" in value.value or "'" in value.value:
+                continue
+            export(builder, name, source, value, "'", "'")
+            known.add(name)
+    return frozenset(known)
+
+
+def export(builder: Builder, name: str, source: str, value: Scalar, before: str, behind: str) -> None:
+    """A variable that a shell is given; `before` and `behind` its value stand quotes, or `${NAME:-` and `}` where another may be said."""
+    text = str(value.value)
+    if value.value is None or ("}" in behind and not _PLAIN.match(text)):
+        return
+    builder.put(f"export {name}={before}", value.start, value.start)
+    take(builder, source, value)
+    builder.put(f"{behind}\n", value.end, value.end)
+
+
+def take(builder: Builder, source: str, node: Scalar) -> None:
+    """The value of a scalar, word by word where the manifest has the same words, else as one thing."""
+    value = node.value if isinstance(node.value, str) else source[node.start : node.end]
+    at, done, parts = node.start, 0, []
+    if node.form == "block":
+        at = source.find("\n", node.start, node.end) + 1 or node.end
+    for found in _WORD.finditer(value):
+        place = source.find(found[0], at, node.end)
+        between = source[at:place].strip()
+        if place < 0 or between not in ("", '"', "'") or (between and done):
+            builder.put(value, node.start, node.end)
+            return
+        parts.append((value[done : found.start()], at, place, found[0]))
+        at, done = place + len(found[0]), found.end()
+    for space, start, end, word in parts:
+        if source[start:end] == space:
+            builder.keep(space, start)
+        elif space.endswith("\n") or not space.rpartition("\n")[2]:
+            builder.put(space, start, end)
+        else:  # its own indentation is behind the block's
+            inner = space.rpartition("\n")[2]
+            if source[start:end].endswith(inner):
+                builder.put(space[: len(space) - len(inner)], start, end - len(inner))
+                builder.keep(inner, end - len(inner))
+            else:
+                builder.put(space, start, end)
+        builder.keep(word, end)
+    builder.put(value[done:], at, max(at, node.end))
+
+
+def _gpu(container: Mapping, product: str | None) -> str | None:
+    """The card by the label of NVIDIA's feature discovery, and how many by the container's limits."""
+    if product is None:
+        return None
+    limits = _mapping(_mapping(container, "resources"), "limits")
+    given = limits.get("nvidia.com/gpu") if limits is not None else None
+    count = str(given.value) if isinstance(given, Scalar) else ""
+    name = product.removesuffix("-SHARED").replace("-", " ")
+    return f"{name} x{count}" if count.isdecimal() else name
+
+
+def _mapping(node: Mapping | None, key: str) -> Mapping | None:
+    found = node.get(key) if node is not None else None
+    return found if isinstance(found, Mapping) else None
+
+
+def _text(node: Mapping | None, key: str) -> str | None:
+    found = node.get(key) if node is not None else None
+    return found.value if isinstance(found, Scalar) and isinstance(found.value, str) else None
+
+
+def _members(node: Mapping | None) -> list[tuple[str, Scalar]]:
+    return [(entry.key, entry.value) for entry in node.entries if isinstance(entry.value, Scalar)] if node else []
