@@ -50,9 +50,10 @@ def _tables_of(module: ModuleType) -> dict[str, Rows]:
     }
 
 
+PREFIX = frameworks.__name__ + "."
 TABLES: dict[str, Rows] = {
-    f"{found.name}.{name}": table
-    for found in pkgutil.walk_packages(frameworks.__path__, "stablint.frameworks.")
+    f"{found.name.removeprefix(PREFIX)}.{name}": table
+    for found in pkgutil.walk_packages(frameworks.__path__, PREFIX)
     for name, table in _tables_of(import_module(found.name)).items()
 } | {f"{name}.ROWS": module_of(name).ROWS for name, record in records().items() if record.files is not None}
 # For every codec: what stands there, what is put there instead, and what each of them means.

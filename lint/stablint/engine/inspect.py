@@ -21,7 +21,7 @@ from stablint.report.model import Diagnostic, FileStatus, Report, RunSummary
 from stablint.report.place import locate
 from stablint.repository.relevance import is_program_too_large, is_told, speaks
 from stablint.run.fact import Explicit, Place, Secret
-from stablint.run.framework import UNSLOTH, framework
+from stablint.run.framework import may_be_patched
 from stablint.run.world import Run
 from stablint.syntax.tree import Document, Problem, Text
 
@@ -391,7 +391,7 @@ def _behind_unsloth(findings: Iterable[hazards.Finding], files: Files) -> frozen
     found = {
         finding.place.document.text.path
         for finding in findings
-        if finding.place.document.format == "python" and finding.run.framework in (UNSLOTH, *framework(UNSLOTH).patches)
+        if finding.place.document.format == "python" and may_be_patched(finding.run.framework)
     }
     asked = {path for path in found if path.endswith(".py")}
     if not asked:

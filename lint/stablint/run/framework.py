@@ -216,3 +216,8 @@ def fills_in(world: Any, name: str) -> Fact | None:
             value = value * row["times"][1] if isinstance(value, (int, float)) else Unknown("it is not known")
         return Fact(name, value, origin, turns=turns | source.turns, presumed=presumed or source.presumed)
     return None
+
+
+def may_be_patched(name: str) -> bool:
+    """Whether the classes of this framework are Unsloth's where a program has imported it first."""
+    return name == UNSLOTH or name in framework(UNSLOTH).patches
