@@ -277,3 +277,34 @@ def test_what_became_of_a_name() -> None:
     assert renamed("trl.SFTConfig", "learning_rate") is None
     strategy = renamed("transformers.TrainingArguments", "group_by_length")
     assert strategy is not None and strategy.values["true"] == "group_by_length"
+
+
+@pytest.mark.parametrize(
+    ("specifier", "below"),
+    [
+        (">=0.13.2", True),
+        ("<1.0", True),
+        ("!=1.0.0", True),
+        (">=0.20", False),
+        (">=1.0,<1.3", False),
+        ("==0.13.2", False),  # it is that release, and nothing else
+        ("==0.15.0 || >=1.0", False),
+        (">=0.15.0 || >=1.0", True),
+    ],
+)
+def test_a_range_may_admit_releases_older_than_all_that_count(specifier: str, below: bool) -> None:
+    restricted = KNOWN.restrict("accelerate", specifier)
+    assert restricted.reaches_below("accelerate") is below
+    assert not restricted.reaches_below("peft")
+    assert restricted.restrict("peft", ">=0.10").reaches_below("accelerate") is below
+
+
+def test_a_second_bound_may_leave_the_old_ones_out() -> None:
+    first = KNOWN.restrict("accelerate", ">=0.13.2")
+    assert first.restrict("accelerate", "<1.3").reaches_below("accelerate")
+    assert not first.restrict("accelerate", ">=1.0").reaches_below("accelerate")
+
+
+def test_nothing_said_reaches_below_nothing() -> None:
+    assert not KNOWN.reaches_below("accelerate")
+    assert not KNOWN.unread("accelerate").reaches_below("accelerate")

@@ -59,6 +59,9 @@ class CallWorld(ItemWorld):
             return None
         return self.known.library if self.known.takes_from(self._handed.names[0], release) else None
 
+    def may_be_of_older(self) -> bool:
+        return self.known is not None and self.run.releases.reaches_below(self.known.library)
+
     def always(self) -> bool:
         found = [one for one in self.known.of_all() if one is not None] if self.known is not None else []
         return bool(found) and all(self._wrong(one) is not None for one in found)

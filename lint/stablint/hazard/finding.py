@@ -54,7 +54,7 @@ def finding(
         # Flags of somebody's own script were written for the releases of their time, which that project pins.
         of_program = bool(item) and world.scope(item) == PRESUMED
         severity = min(severity, "info" if of_program or unread else "warning", key=_RANK.__getitem__)
-    if severity == "error" and item and _speaks_against_a_list(world):
+    if severity == "error" and item and (_speaks_against_a_list(world) or _may_be_of_older(world)):
         severity = "warning"
     divided = _divided(checked.run, turning, partly)
     if any(checked.run.releases.presumed(library) for library in divided):
@@ -132,6 +132,11 @@ def _speaks_against_a_list(world: World) -> bool:
     """Whether it is about a name that only later releases have than those that a list beside the run asks for. Whoever wrote the name had such a
     release: it speaks against the list as much as against the run."""
     return isinstance(world, ItemWorld) and world.newer_in() in world.run.listed
+
+
+def _may_be_of_older(world: World) -> bool:
+    """Whether it is about a name that a release may have had which the stated range admits and nobody has read."""
+    return isinstance(world, ItemWorld) and world.may_be_of_older()
 
 
 # What a program hands on to a library, where it does: a launcher's own flags speak of other things.

@@ -144,6 +144,12 @@ class ItemWorld(World):
         """The library of which a later release has the name, and the chosen one not yet."""
         return self._found[0][1].library if self._found and self._is_newer() else None
 
+    def may_be_of_older(self) -> bool:
+        """Does the range that was stated admit releases older than all that are read, which may have had the name? transformers' classes of
+        arguments lost none of theirs from 4.0 to the oldest that counts (3.5.1, 4.5.1, 4.15.0, 4.22.2 and 4.28.1 were compared)."""
+        library = self.word("library")
+        return library is not None and library != "transformers" and self.run.releases.reaches_below(library)
+
     def _is_newer(self) -> bool:
         """Has no class the key yet in the chosen release?"""
         firsts = [(spans.since, self.release(spans.library)) for _, spans in self._found]

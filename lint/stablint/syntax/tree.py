@@ -78,6 +78,10 @@ class Mapping(NamedTuple):
         return None
 
 
+NOBODYS = "-"
+"""Among what is late of a call: the object that it makes is given to nobody."""
+
+
 class Call(NamedTuple):
     """A Python call. `name` is resolved through the imports (`trl.SFTConfig`); `target` is the name that it is assigned to.
 

@@ -14,7 +14,7 @@ from stablint.run.fact import HIDDEN, MAYBE_HIDDEN, Explicit, Place, Statement
 from stablint.run.releases.fields import field
 from stablint.run.releases.reader_keys import reader
 from stablint.secrets.keys import SURE, holds_secret, may_be_none, names_secret
-from stablint.syntax.tree import Call, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
+from stablint.syntax.tree import NOBODYS, Call, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
 
 _QUANTISER_ROWS = {
     "bnb_4bit_compute_dtype": Row("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
@@ -396,7 +396,7 @@ def _engine(block: Block, call: Call) -> Fragment:
     keys = ("config", "config_params", "hf_ds_config")
     statements: list[Statement] = []
     links: list[Link] = []
-    for entry in block.mapping.entries:
+    for entry in () if NOBODYS in call.late else block.mapping.entries:
         node = entry.value
         if entry.key in keys and isinstance(node, Mapping):
             inner = block._replace(mapping=Mapping((entry,), node.start, node.end, node.open))

@@ -85,16 +85,17 @@ def place(library: str, key: Key) -> int | None:
 class Releases:
     """The releases of each library that a run may use. Values are never changed: `restrict` gives a new set."""
 
-    __slots__ = ("_cuts", "_intervals", "_members", "_newest", "_presumed", "_token", "_unread")
+    __slots__ = ("_below", "_cuts", "_intervals", "_members", "_newest", "_presumed", "_token", "_unread")
 
     def __init__(
         self,
         members: dict[str, tuple[Key, ...]],
         presumed: frozenset[str] = frozenset(),
         unread: frozenset[str] = frozenset(),
+        below: frozenset[str] = frozenset(),
     ) -> None:
         self._members = members  # of the libraries about which something was said, or is presumed
-        self._presumed, self._unread = presumed, unread
+        self._presumed, self._unread, self._below = presumed, unread, below
         self._newest: dict[str, Key] | None = None
         self._cuts: dict[tuple[str, str], frozenset[tuple[str, Key]]] = {}
         self._token = -1
@@ -117,15 +118,21 @@ class Releases:
         test, parts = matcher(specifier), clauses(specifier)
         exact = [release_key(v) for op, v in parts if op in ("==", "===") and not v.endswith(".*")]
         before = self._members.get(library)
+        below = library in self._below
         if exact:
+            below = False
             left: tuple[Key, ...] = (_snapshot(library, exact[0]) or (exact[0],)) if test(exact[0]) else ()
             for op, version in parts:
                 if op in ("==", "==="):
                     _write_down(library, exact, [version])
         elif before is not None:
             left = tuple(key for key in before if test(key))
+            below = below and any(test(key) for key in listed_keys(library) if key < oldest_meant(library))
         else:
-            left = _newest_of_minors(library, _counting(library, [key for key in listed_keys(library) if test(key)]))
+            asked = [key for key in listed_keys(library) if test(key)]
+            counted = _counting(library, asked)
+            left = _newest_of_minors(library, counted)
+            below = bool(asked and counted) and asked[0] < counted[0]
             bounds = [release_key(v.removesuffix(".*")) for op, v in parts if op in (">=", "~=", ">", "==")]
             if not left and bounds and (not known_keys(library) or max(bounds) > known_keys(library)[-1]):
                 left = (max(bounds),)
@@ -136,7 +143,13 @@ class Releases:
                 )  # several old ones, or older than all that is known: which one it is nobody knows
         if not left:
             raise ValueError(f"no known release of {library} satisfies {specifier!r}")
-        return Releases({**self._members, library: left}, self._presumed - {library}, self._unread - {library})
+        rest = self._below - {library}
+        return Releases(
+            {**self._members, library: left},
+            self._presumed - {library},
+            self._unread - {library},
+            rest | {library} if below else rest,
+        )
 
     def presume(self, library: str, specifier: str) -> "Releases":
         """Only those releases, as long as nobody says otherwise: what rests on them is a warning at most, and repairs nothing. The same
@@ -148,36 +161,39 @@ class Releases:
             left = self.restrict(library, specifier)
         except ValueError:
             return self
-        return Releases(left._members, self._presumed | {library}, self._unread)
+        return Releases(left._members, self._presumed | {library}, self._unread, left._below)
 
     def presume_only(self, library: str, keys: tuple[Key, ...]) -> "Releases":
         """Only these releases of a library of which nothing was said, as a presumption."""
         library = _name(library)
-        return Releases({**self._members, library: keys}, self._presumed | {library}, self._unread)
+        return Releases({**self._members, library: keys}, self._presumed | {library}, self._unread, self._below)
 
     def narrow(self, library: str, keys: tuple[Key, ...]) -> "Releases":
         """Only these of the releases that are left. What was said of the library stays said; where nothing was, it is a presumption."""
         library = _name(library)
         presumed = self._presumed if self.stated(library) else self._presumed | {library}
-        return Releases({**self._members, library: keys}, presumed, self._unread)
+        return Releases({**self._members, library: keys}, presumed, self._unread, self._below)
 
     def certain(self) -> "Releases":
         """Without the presumptions."""
         members = {library: keys for library, keys in self._members.items() if library not in self._presumed}
-        return Releases(members, frozenset(), self._unread) if self._presumed else self
+        return Releases(members, frozenset(), self._unread, self._below - self._presumed) if self._presumed else self
 
     def unread(self, library: str) -> "Releases":
         """A release is stated that cannot be read (a commit): it may be any of them."""
         library = _name(library)
         members = {name: keys for name, keys in self._members.items() if name != library}
-        return Releases(members, self._presumed - {library}, self._unread | {library})
+        return Releases(members, self._presumed - {library}, self._unread | {library}, self._below - {library})
 
     def _either(self, library: str, specifiers: list[str]) -> "Releases":
         left: set[Key] = set()
+        below = self._below - {library}
         for specifier in specifiers:
-            left.update(self.restrict(library, specifier).allowed(library))
+            one = self.restrict(library, specifier)
+            left.update(one.allowed(library))
+            below |= one._below
         members = {**self._members, library: tuple(sorted(left))}
-        return Releases(members, self._presumed - {library}, self._unread - {library})
+        return Releases(members, self._presumed - {library}, self._unread - {library}, below)
 
     def allowed(self, library: str) -> tuple[Key, ...]:
         """The releases left, oldest first; empty for a library of which nothing is known and nothing was said."""
@@ -198,6 +214,10 @@ class Releases:
         """Whether a release is stated that cannot be read."""
         return _name(library) in self._unread
 
+    def reaches_below(self, library: str) -> bool:
+        """Whether the range that was said admits releases older than all that count: what those have is not known."""
+        return _name(library) in self._below
+
     def closed(self, library: str) -> bool:
         """Whether what was said leaves out the newest release."""
         known = known_keys(library)
@@ -210,7 +230,7 @@ class Releases:
     def shared(self) -> "Releases":
         """The first of the equal sets of a process, so that what is worked out for one run holds for the next."""
         if self._token < 0:
-            known = (frozenset(self._members.items()), self._presumed, self._unread)
+            known = (frozenset(self._members.items()), self._presumed, self._unread, self._below)
             first = _shared.setdefault(known, self)
             if first is not self:
                 return first
@@ -269,7 +289,8 @@ class Releases:
         return _texts.get((_name(library), key)) or text_of(key)
 
 
-_shared: dict[tuple[frozenset[tuple[str, tuple[Key, ...]]], frozenset[str], frozenset[str]], Releases] = {}
+_Said = tuple[frozenset[tuple[str, tuple[Key, ...]]], frozenset[str], frozenset[str], frozenset[str]]
+_shared: dict[_Said, Releases] = {}
 
 
 def taken_for(library: str, specifier: str) -> tuple[str, str] | None:

@@ -16,7 +16,7 @@ from stablint.syntax.python.names import Names
 from stablint.syntax.python.places import Places
 from stablint.syntax.python.scope import Binding, FoundCall, Scope, called_name, dotted, position_of, stands_for
 from stablint.syntax.python.switch import alternative, in_a_branch, switch
-from stablint.syntax.tree import Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
+from stablint.syntax.tree import NOBODYS, Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 if TYPE_CHECKING:
     from stablint.syntax.python.caller import Caller
@@ -75,6 +75,7 @@ class Calls(Constants):
             late |= frozenset("*") if changed else frozenset()
         elif target is not None and is_made(name):
             late = frozenset("*") if self._is_changed(target, found, scope) else frozenset()
+            late |= frozenset([NOBODYS]) if found is not None and self._is_left(found) else frozenset()
         if target is not None and name.endswith("Trainer"):
             late |= frozenset(store.node.attr for store in self.names.stores.get(target, ()))
             late |= frozenset(f"args.{store.node.attr}" for store in self.names.stores.get(f"{target}.args", ()))
@@ -168,7 +169,9 @@ class Calls(Constants):
     def _trains_by_itself(self) -> bool:
         """Whether running the file trains, so that nothing of it is there for another."""
         return any(
-            one.scope.kind == "module" and isinstance(one.node.func, ast.Attribute) and one.node.func.attr == "train"
+            one.scope.kind == "module"
+            and isinstance(one.node.func, ast.Attribute)
+            and one.node.func.attr in ("train", "backward")
             for one in self.names.calls
         )
 
@@ -193,7 +196,9 @@ class Calls(Constants):
             )
         again, goes_on = self._rebound(found.scope, name)
         following = bisect_left(again, end)
-        return following < len(again) and again[following] == words[first] and not found.scope.loops and not goes_on
+        at = position_of(found.node)
+        repeated = any(begins <= at < ends for begins, ends in found.scope.loops)
+        return following < len(again) and again[following] == words[first] and not repeated and not goes_on
 
     def _rebound(self, scope: Scope, name: str) -> tuple[list[int], bool]:
         """Where a name is certainly bound, and whether one of its values is made of it."""
