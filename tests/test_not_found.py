@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stablint.report.summary import summary
+from stablint.report.full import summary
 from tests.runs import inspected
 
 HERE = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 2\n"

@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from stablint.base.pattern import _Late
+from stablint.base.light import Pattern
 from stablint.hazard.model import load
-from stablint.secrets.patterns import Pattern
 from stablint.syntax.limits import MATCHED
 from tests.built_patterns import METHODS, OURS, Made, built
 from tests.pace import cost
@@ -27,7 +26,7 @@ else:
     import sre_parse as parser
 
 PACKAGE = Path(__file__).parents[1] / "lint" / "stablint"
-SIGNS = [*(f"re.{method}(" for method in METHODS), "pattern(", "Pattern(", "seen_in("]
+SIGNS = [*(f"re.{method}(" for method in METHODS), "Pattern(", "seen_in("]
 LONG = 10_000  # characters: what is quadratic takes a second or more for them
 SECONDS = 0.25
 SHORT = 0.05
@@ -89,9 +88,7 @@ def named(name: str, tree: ast.Module, module: Mapping[str, Any]) -> Iterator[Ma
                 if isinstance(argument, ast.Name):
                     used.setdefault(argument.id, set()).add("given")
     for word, value in module.items():
-        if isinstance(value, _Late):
-            value = re.compile(*value._said)
-        elif isinstance(value, Pattern):
+        if isinstance(value, Pattern):
             value = re.compile(value.pattern, value.flags)
         if isinstance(value, re.Pattern) and word in used:
             yield f"{name}.{word}", value, not used[word] <= {"match", "fullmatch"}

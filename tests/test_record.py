@@ -8,7 +8,7 @@ import typing
 
 import pytest
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 
 
 class Ours(NamedTuple):

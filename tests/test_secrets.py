@@ -17,12 +17,11 @@ import pytest
 import stablint
 from stablint.cli import main
 from stablint.secrets import commands, shapes
-from stablint.secrets.hints import MARKS, may_hold_secret
+from stablint.secrets.hints import MARKS, may_hold_secret, vocabulary, words_of
 from stablint.secrets.keys import is_placeholder, is_secret
 from stablint.secrets.languages import PYTHON, SHELL, YAML
 from stablint.secrets.marks import marks_in
 from stablint.secrets.masking import mask
-from stablint.secrets.patterns import vocabulary, words_of
 from stablint.secrets.shapes import _SHORTEST, SHAPES
 from tests.pace import cost
 from tests.planted import ADDRESSES, BY_KEY, FILES, LOG, NUMBER, PRIVATE_KEYS, VENDORS

@@ -9,7 +9,7 @@ import pytest
 from stablint.cli import main
 from stablint.config.options import options
 from stablint.engine.inspect import inspect
-from stablint.policy.per_file import Accepted, Policies, Policy
+from stablint.policy import Accepted, Policies, Policy
 from stablint.syntax.tree import Text
 from tests.notebooks import notebook
 

@@ -57,7 +57,7 @@ TABLES = {
     "commands.doctor": ("_STATES",),
     "commands.config": ("NOBODY",),
     "report.explain": ("BITES", "_SAFETY", "_GRADES", "_OPERATORS", "_GROUPS", "_LOOPS"),
-    "report.summary": ("_SUPPLIERS", "_COUNTED"),
+    "report.full": ("_SUPPLIERS", "_COUNTED"),
     "report.origin": ("_SAID",),
     "report.said": ("_FLAGS",),
     "report.block": ("_LABELS",),

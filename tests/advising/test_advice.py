@@ -16,7 +16,7 @@ from stablint.cli import main
 from stablint.commands.advise import advise
 from stablint.engine.examples import example_options, legal, write
 from stablint.engine.inspect import inspect
-from stablint.hazard.checker import check
+from stablint.hazard.verdict import check
 from stablint.syntax.edit import apply
 
 EXAMPLES: dict[str, dict[str, list[dict[str, Any]]]] = knowledge.load("advice-examples")

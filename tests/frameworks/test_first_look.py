@@ -13,9 +13,9 @@ from stablint.assemble.files import Files
 from stablint.base import knowledge
 from stablint.engine import inspect
 from stablint.files import discover
+from stablint.files.relevance import speaks
 from stablint.frameworks import registry
 from stablint.frameworks.programs.words import may_speak
-from stablint.repository.relevance import speaks
 from stablint.syntax.python.reader import is_plain
 from stablint.syntax.tree import Text
 

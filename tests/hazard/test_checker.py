@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from stablint.hazard.checker import check
 from stablint.hazard.model import Finding, Hazard, Open, from_row
+from stablint.hazard.verdict import check
 from tests.runs import Files, inspected, rules, runs
 
 ARGUMENTS = "from transformers import TrainingArguments\nargs = TrainingArguments('out', {})\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stablint.hazard.nearest import clearly_nearest, nearest
+from stablint.hazard.hints import clearly_nearest, nearest
 
 KNOWN = ["fp16", "bf16", "gradient_clipping", "steps", "epoch"]
 

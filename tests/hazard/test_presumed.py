@@ -12,12 +12,11 @@ from stablint.engine.examples import example_options, write
 from stablint.engine.inspect import inspect
 from stablint.fix.change import propose
 from stablint.hazard import model
-from stablint.hazard.checker import check
 from stablint.hazard.condition import deciding
 from stablint.hazard.model import Finding
+from stablint.hazard.verdict import check
 from stablint.run.fact import Derived, Explicit
-from stablint.run.provenance import leaves
-from stablint.run.world import Run
+from stablint.run.world import Run, leaves
 from stablint.syntax.limits import REREAD, Purse
 from tests.grouped import by, each
 from tests.runs import world

@@ -16,11 +16,11 @@ import pytest
 from stablint.base import knowledge
 from stablint.engine.examples import example_options, legal, write
 from stablint.engine.inspect import inspect
-from stablint.hazard.checker import check
 from stablint.hazard.model import Finding, Open, load
 from stablint.hazard.rules import Rules
 from stablint.hazard.sieve import Sieve
 from stablint.hazard.sifted import check_sifted
+from stablint.hazard.verdict import check
 from stablint.run.world import Run
 from stablint.syntax.tree import Unknown
 from tests.fuzz import grammar

@@ -6,7 +6,7 @@ import pytest
 
 from stablint.run.fact import ABSENT
 from stablint.run.releases.allowed import known_keys
-from stablint.run.releases.defaults import profile
+from stablint.run.releases.fields import profile
 from stablint.run.releases.pep440 import release_key
 
 BASE = "transformers.TrainingArguments"

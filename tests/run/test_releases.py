@@ -6,8 +6,16 @@ import pytest
 
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.releases.allowed import Releases, known_keys, meant_keys, place
-from stablint.run.releases.fields import FieldSpans, bases_at, class_exists_at, field, field_names
-from stablint.run.releases.names import canonical, known_key, renamed
+from stablint.run.releases.fields import (
+    FieldSpans,
+    bases_at,
+    canonical,
+    class_exists_at,
+    field,
+    field_names,
+    known_key,
+    renamed,
+)
 from stablint.run.releases.pep440 import release_key
 from stablint.syntax.tree import Unknown
 

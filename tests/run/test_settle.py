@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from stablint.run.fact import Explicit, Statement, Supplied, is_unknown
-from stablint.run.settle import settle
+from stablint.run.fact import Explicit, Statement, Supplied, is_unknown, settle
 from tests.runs import Files, runs, world
 
 RECIPE = (

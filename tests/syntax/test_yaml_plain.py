@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stablint.syntax.tree import Text
 from stablint.syntax.yaml import events as yaml_events
-from stablint.syntax.yaml import plain as yaml_plain
+from stablint.syntax.yaml import reader as yaml_plain
 from stablint.syntax.yaml.scalar import remembered
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -11,11 +11,11 @@ from stablint.base.language import gettext, of_hazard
 from stablint.fitting.answer import FITS, Told
 from stablint.fix.change import changes_of, propose
 from stablint.fix.editors import Impossible
-from stablint.hazard.checker import check
 from stablint.hazard.condition import facts_read
 from stablint.hazard.model import Finding, Hazard, Remedy
 from stablint.hazard.model import load as hazards
 from stablint.hazard.plan import DEAR
+from stablint.hazard.verdict import check
 from stablint.report.model import FileEdits
 from stablint.run.fact import ABSENT
 from stablint.run.world import Run, World

@@ -10,8 +10,7 @@ from stablint.advising.model import Proposal
 from stablint.base.language import gettext
 from stablint.hazard.wording import value_text
 from stablint.report.model import FileEdits
-from stablint.report.plain import named, plain
-from stablint.report.style import Style
+from stablint.report.plain import Style, named, plain
 from stablint.report.words import columns, screen, wrapped
 from stablint.run.fact import ABSENT
 from stablint.syntax.edit import apply

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from stablint.base.record import NamedTuple
-from stablint.base.typed import TYPE_CHECKING, Any
+from stablint.base.light import TYPE_CHECKING, Any, NamedTuple
 from stablint.run.fact import Fact
 
 if TYPE_CHECKING:  # only loaded where there is something to suppress, or a GPU to know
     from stablint.frameworks.fragment import Fragment
     from stablint.hardware.gpu import Gpu
-    from stablint.policy.per_file import Policies
+    from stablint.policy import Policies
 
 
 class Live(NamedTuple):

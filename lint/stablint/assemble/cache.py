@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from stablint.base.record import NamedTuple
-from stablint.base.typed import TYPE_CHECKING, Any
+from stablint.base.light import TYPE_CHECKING, Any, NamedTuple
 from stablint.syntax import limits
 
 if TYPE_CHECKING:  # they are what is kept; nothing here makes one

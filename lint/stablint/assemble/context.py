@@ -9,7 +9,7 @@ from collections.abc import Mapping as Table
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
 from stablint.assemble.joining import Part
-from stablint.base.typed import TYPE_CHECKING, Any
+from stablint.base.light import TYPE_CHECKING, Any
 from stablint.frameworks.fragment import lower_mapping, plain_value
 from stablint.models import nature as models
 from stablint.pins import locks

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Set
 
 from stablint.assemble.cache import Kept
-from stablint.base.typed import TYPE_CHECKING
+from stablint.base.light import TYPE_CHECKING
 from stablint.files import discover
 from stablint.files.faults import Faults
 from stablint.frameworks import registry

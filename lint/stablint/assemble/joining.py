@@ -6,9 +6,7 @@ import itertools
 import os
 
 from stablint.assemble.files import Files
-from stablint.base.pattern import pattern
-from stablint.base.record import NamedTuple
-from stablint.base.typed import TYPE_CHECKING
+from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern
 from stablint.files import discover
 from stablint.frameworks.fragment import Fragment, Link
 from stablint.run.fact import CLOSED, PRESUMED, Place
@@ -63,7 +61,7 @@ def _of_document(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
     return [[Part(fragment, fragment.presumed)] for fragment in fragments]
 
 
-_CONFIGURATION = pattern(r"[^$<>{}*]+\.(json|ya?ml)")  # a name, no pattern of names
+_CONFIGURATION = Pattern(r"[^$<>{}*]+\.(json|ya?ml)")  # a name, no pattern of names
 ROLE_DIALECT = {"deepspeed": "deepspeed", "accelerate": "accelerate", "fsdp": "fsdp"}
 
 

@@ -18,10 +18,21 @@ from stablint.assemble.context import (
 from stablint.assemble.files import Files
 from stablint.assemble.joining import ROLE_DIALECT, Part, join, seeds_of, with_live, with_neighbours
 from stablint.frameworks.fragment import Block, Fragment
-from stablint.run.fact import CLOSED, LIVE, OPEN, PRESUMED, Explicit, Fact, Place, Statement, Supplied, is_unknown
+from stablint.run.fact import (
+    CLOSED,
+    LIVE,
+    OPEN,
+    PRESUMED,
+    Explicit,
+    Fact,
+    Place,
+    Statement,
+    Supplied,
+    is_unknown,
+    settle,
+)
 from stablint.run.framework import framework as record_of
 from stablint.run.releases.dating import bounded, spelled
-from stablint.run.settle import settle
 from stablint.run.world import Run
 from stablint.syntax import limits
 from stablint.syntax.tree import Call, Text

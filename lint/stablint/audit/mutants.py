@@ -14,7 +14,7 @@ from typing import Any
 from stablint.engine.examples import example_options, legal, write
 from stablint.engine.inspect import inspect
 from stablint.hazard import model
-from stablint.hazard.checker import check
+from stablint.hazard.verdict import check
 from stablint.run.world import Run
 
 _OPPOSITE = {

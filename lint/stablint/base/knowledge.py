@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COMPILED = os.path.join(_PACKAGE, "_compiled")

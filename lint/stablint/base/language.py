@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from stablint.base import knowledge
-from stablint.base.typed import Any
+from stablint.base.light import Any
 
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, "zh")

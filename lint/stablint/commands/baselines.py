@@ -10,7 +10,7 @@ from stablint.config.options import Wrong
 from stablint.config.spec import CLEAN, WRONG
 from stablint.engine.inspect import Inspection
 from stablint.files.discover import leads_out
-from stablint.policy.per_file import Policies
+from stablint.policy import Policies
 from stablint.report.model import Diagnostic
 from stablint.report.plain import plain
 from stablint.secrets import exit

@@ -8,7 +8,7 @@ from functools import cache
 
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext
-from stablint.base.typed import TYPE_CHECKING, Any
+from stablint.base.light import TYPE_CHECKING, Any
 from stablint.commands.outputs import FOR_PEOPLE, Output, emit, outputs, tell_faults
 from stablint.config.options import Given, Wrong
 from stablint.config.project import options_of
@@ -16,7 +16,7 @@ from stablint.config.selection import listed
 from stablint.config.spec import CHECK_OPTIONS, CLEAN, COMMANDS, FOUND, RUN_OPTIONS, SETTINGS_OPTIONS, WRONG
 from stablint.engine.inspect import Inspection, inspect
 from stablint.files.discover import NoSuchPath
-from stablint.policy.per_file import Policies
+from stablint.policy import Policies
 from stablint.report.plain import plain
 from stablint.secrets import exit
 from stablint.syntax import text as source_text

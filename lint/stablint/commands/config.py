@@ -14,8 +14,7 @@ from stablint.config.settings import Settings, parsed
 from stablint.config.spec import CLEAN
 from stablint.files.globs import matches
 from stablint.hazard.model import load
-from stablint.report.plain import plain, shown, to_json
-from stablint.report.style import Style
+from stablint.report.plain import Style, plain, shown, to_json
 from stablint.secrets import exit
 
 NOBODY = "default"

@@ -17,8 +17,7 @@ from stablint.engine.inspect import effective, inspect
 from stablint.files.discover import NoSuchPath
 from stablint.report.model import ReportedFact
 from stablint.report.origin import reference
-from stablint.report.plain import jsonable, plain, shown, to_json
-from stablint.report.style import Style
+from stablint.report.plain import Style, jsonable, plain, shown, to_json
 from stablint.run.fact import ABSENT, Fact, Secret, is_unknown
 from stablint.run.releases.allowed import library_names
 from stablint.run.releases.fields import field_names

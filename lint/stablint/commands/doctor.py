@@ -16,8 +16,7 @@ from stablint.config.spec import CLEAN
 from stablint.hardware.live import FILTERS, Machine, machine, targets
 from stablint.hardware.probes import Card
 from stablint.integrate.installed import LIBRARIES, installed
-from stablint.report.plain import jsonable, plain, to_json
-from stablint.report.style import Style
+from stablint.report.plain import Style, jsonable, plain, to_json
 from stablint.run.fact import is_unknown
 from stablint.secrets import exit
 

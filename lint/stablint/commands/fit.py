@@ -17,8 +17,8 @@ from stablint.files.discover import NoSuchPath
 from stablint.fitting import data, text
 from stablint.fitting.answer import FITS, NOT, UNKNOWN, Told, answer
 from stablint.fitting.remedies import Remedy, remedies, with_facts
-from stablint.hazard.checker import check
 from stablint.hazard.model import load as hazards
+from stablint.hazard.verdict import check
 from stablint.report.model import FileEdits
 from stablint.report.plain import to_json
 from stablint.run.world import Run, World

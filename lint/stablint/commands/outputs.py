@@ -7,8 +7,7 @@ from importlib import import_module
 
 from stablint.base import language
 from stablint.base.language import gettext, ngettext
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any
+from stablint.base.light import Any, NamedTuple
 from stablint.config.options import Wrong
 from stablint.engine.inspect import Inspection, told
 from stablint.files.discover import leads_out

@@ -25,8 +25,7 @@ from stablint.frameworks.unknown_keys import LAUNCH, PREFIXES, readers
 from stablint.report.plain import shown
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.releases.allowed import Releases, known_keys
-from stablint.run.releases.fields import FieldSpans
-from stablint.run.releases.names import renamed
+from stablint.run.releases.fields import FieldSpans, renamed
 from stablint.run.releases.pep440 import Key, text_of
 from stablint.run.releases.reader_keys import Reader, reader
 from stablint.run.releases.taken import of_class, of_reader, release_of

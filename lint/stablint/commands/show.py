@@ -19,7 +19,7 @@ from stablint.engine.diagnostics import reported
 from stablint.engine.inspect import effective, inspect
 from stablint.files.discover import NoSuchPath
 from stablint.log.template import printed_by
-from stablint.policy.per_file import means
+from stablint.policy import means
 from stablint.report import explain, rules, show
 from stablint.report.plain import plain, to_json
 from stablint.report.show import RunShow

@@ -8,12 +8,12 @@ from functools import cache
 from stablint.assemble.asked import Options
 from stablint.base import knowledge
 from stablint.base.language import gettext
-from stablint.base.typed import TYPE_CHECKING, Any
+from stablint.base.light import TYPE_CHECKING, Any
 from stablint.frameworks.codec import read_plain
 from stablint.hazard.condition import facts_read
 from stablint.hazard.model import load
 from stablint.run.releases.allowed import Releases, known_keys, library_names, taken_for
-from stablint.run.releases.names import known_key
+from stablint.run.releases.fields import known_key
 
 
 class Wrong(Exception):

@@ -11,8 +11,7 @@ from functools import partial
 
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext, told
-from stablint.base.record import NamedTuple
-from stablint.base.typed import TYPE_CHECKING, Any
+from stablint.base.light import TYPE_CHECKING, Any, NamedTuple
 from stablint.config import settings as files
 from stablint.config import trust
 from stablint.config.options import Wrong, options, unlisted
@@ -22,7 +21,7 @@ from stablint.files.discover import Roots
 from stablint.files.globs import matches
 from stablint.hazard.model import Hazard, load
 from stablint.hazard.rules import Rules
-from stablint.policy.per_file import Accepted, Policies, Policy
+from stablint.policy import Accepted, Policies, Policy
 from stablint.secrets import exit
 
 if TYPE_CHECKING:

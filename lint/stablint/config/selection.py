@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from stablint.base.language import gettext
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.config.options import Wrong
 from stablint.hazard.model import Hazard
-from stablint.policy.per_file import beginnings, means
+from stablint.policy import beginnings, means
 from stablint.secrets import exit
 
 GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")

@@ -13,8 +13,7 @@ from functools import lru_cache
 from importlib import import_module
 
 from stablint.base.language import told
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any
+from stablint.base.light import Any, NamedTuple
 from stablint.syntax import text as source_text
 
 NAMES = ("stablint.toml", "pyproject.toml")

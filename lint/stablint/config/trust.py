@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Mapping
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.config import settings as files
 
 _KEYS = ("trusted",)

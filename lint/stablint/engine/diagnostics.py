@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from stablint.base.language import gettext
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.files.faults import Fault, Faults
-from stablint.hazard.model import Finding, Hazard, Open
-from stablint.hazard.news import asks_news
+from stablint.hazard.model import Finding, Hazard, Open, asks_news
 from stablint.hazard.wording import value_text
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
 from stablint.report.place import locate

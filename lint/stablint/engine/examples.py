@@ -15,7 +15,7 @@ from stablint.engine.inspect import inspect
 from stablint.engine.repair import repair
 from stablint.hazard.condition import facts_read
 from stablint.hazard.model import Hazard
-from stablint.policy.per_file import Policies, Policy
+from stablint.policy import Policies, Policy
 
 
 def example_options(given: dict[str, Any] | None) -> Options:

@@ -9,17 +9,16 @@ from collections.abc import Mapping as Table
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
 from stablint.assemble.runs import assemble
-from stablint.base.record import NamedTuple
-from stablint.base.typed import TYPE_CHECKING, Any, TypeVar, cast
+from stablint.base.light import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from stablint.engine.judging import judge, rules_of
 from stablint.files import discover
 from stablint.files.faults import Fault, attempt
+from stablint.files.relevance import is_program_too_large, is_told, speaks
 from stablint.frameworks.fragment import Fragment
 from stablint.hazard import model as hazards
 from stablint.hazard.condition import refill
 from stablint.report.model import Diagnostic, FileStatus, Report, RunSummary
 from stablint.report.place import locate
-from stablint.repository.relevance import is_program_too_large, is_told, speaks
 from stablint.run.fact import Explicit, Place, Secret
 from stablint.run.framework import may_be_patched
 from stablint.run.world import Run
@@ -27,7 +26,7 @@ from stablint.syntax.tree import Document, Problem, Text
 
 if TYPE_CHECKING:  # only where a repository reads its configurations itself
     from stablint.frameworks.launch.at_hand import Program
-    from stablint.policy.per_file import Policies
+    from stablint.policy import Policies
 
 T = TypeVar("T")
 _NONE = "no training configuration"
@@ -251,7 +250,7 @@ def _settled(
 ) -> Report:
     """The report with what is suppressed, and with what is wrong with suppressions."""
     from stablint.engine import diagnostics as grouping
-    from stablint.policy.per_file import Policies, Policy
+    from stablint.policy import Policies, Policy
     from stablint.suppressions import apply as suppress
 
     policies = options.policies or Policies(Policy())

@@ -7,12 +7,12 @@ from collections.abc import Collection
 
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.files.faults import Faults, attempt
 from stablint.hazard import model as hazards
-from stablint.hazard.checker import check
 from stablint.hazard.rules import Rules
-from stablint.policy.rule_sets import Rulebook
+from stablint.hazard.verdict import check
+from stablint.policy import Rulebook
 from stablint.run.fact import CLOSED, Explicit, Fact, Place, Statement
 from stablint.run.releases.allowed import Releases
 from stablint.run.world import Run

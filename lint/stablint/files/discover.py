@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from stablint.base.language import gettext
-from stablint.base.pattern import pattern
+from stablint.base.light import Pattern
 from stablint.syntax import text as source_text
 from stablint.syntax.tree import Document, Mapping, Text
 
@@ -257,7 +257,7 @@ def locate(wanted: str, beside: str, root: str) -> str | None:
         folder = parent
 
 
-_BELOW = pattern(r"""\A["']?\$(?:\{[^{}]*\}|\w*)["']?/(.+)\Z""")
+_BELOW = Pattern(r"""\A["']?\$(?:\{[^{}]*\}|\w*)["']?/(.+)\Z""")
 _LONGEST_TAIL = 6  # names of a path
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from stablint.base.record import NamedTuple
-from stablint.base.typed import ParamSpec, TypeVar
+from stablint.base.light import NamedTuple, ParamSpec, TypeVar
 from stablint.secrets import exit
 from stablint.syntax.tree import Text
 

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from functools import lru_cache
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 
 _MOST = 1_000  # patterns of one file
 _LONGEST = 200_000  # characters of one file

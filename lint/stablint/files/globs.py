@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 
 
 def matches(path: str, folder: str, globs: Iterable[str]) -> bool:

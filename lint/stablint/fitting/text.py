@@ -8,8 +8,7 @@ from stablint.base.language import gettext
 from stablint.fitting.answer import BECAUSE, FITS, NOT, TIGHT, UNKNOWN, Told, decides
 from stablint.fitting.reading import GIB
 from stablint.fitting.remedies import Remedy
-from stablint.report.plain import named, plain
-from stablint.report.style import Style
+from stablint.report.plain import Style, named, plain
 from stablint.report.words import columns
 from stablint.run.world import World
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stablint.base import knowledge
 from stablint.base.language import gettext
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.fix.editors import Change, Impossible, Made, required, writer
 from stablint.fix.grade import Changed, graded, is_of_saved_adapter, is_passed_on, of_other_releases, wants_a_value
 from stablint.fix.shipped import exchanged

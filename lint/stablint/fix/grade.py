@@ -10,22 +10,18 @@ import re
 from collections.abc import Iterator, Sequence
 
 from stablint.base.language import gettext
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any
+from stablint.base.light import Any, NamedTuple
 from stablint.fix.editors import Change
 from stablint.frameworks.huggingface import TRL_ONLY
 from stablint.hazard.condition import facts_read
-from stablint.hazard.hints import A_SLIP
-from stablint.hazard.model import Finding, Remedy
-from stablint.hazard.nearest import nearest
-from stablint.hazard.news import asks_news
+from stablint.hazard.hints import A_SLIP, nearest
+from stablint.hazard.model import Finding, Remedy, asks_news
 from stablint.report.model import FileEdits, Fix
 from stablint.run.derived.registry import RULES
 from stablint.run.fact import ABSENT, PRESUMED, Explicit, Fact, is_unknown
 from stablint.run.releases.allowed import Releases
 from stablint.run.releases.dating import bounded
-from stablint.run.releases.fields import field
-from stablint.run.releases.names import renamed
+from stablint.run.releases.fields import field, renamed
 from stablint.run.world import World
 from stablint.syntax.tree import Scalar
 

@@ -12,8 +12,7 @@ from stablint.fix.editors import Change, Impossible, Made, required, writer
 from stablint.hazard.model import Finding
 from stablint.hazard.setting_subject import ItemWorld
 from stablint.run.fact import ABSENT, Explicit, Fact, Place, is_unknown
-from stablint.run.releases.fields import field
-from stablint.run.releases.names import Rename, renamed
+from stablint.run.releases.fields import Rename, field, renamed
 from stablint.run.releases.pep440 import Key
 from stablint.run.world import Run
 from stablint.syntax.tree import Document, Edit, Verbatim

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stablint.base import knowledge
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.fix.editors import Change, Impossible
 from stablint.run.fact import ABSENT, Default
 from stablint.run.world import Run

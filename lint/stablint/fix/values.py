@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.fix.editors import Impossible
 from stablint.run.fact import ABSENT, is_unknown
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any
+from stablint.base.light import Any, NamedTuple
 from stablint.frameworks import vocabulary
 from stablint.frameworks.codec import Unwritable, write
 from stablint.frameworks.fragment import Row

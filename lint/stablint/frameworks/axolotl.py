@@ -3,7 +3,7 @@ TrainingArguments."""
 
 from __future__ import annotations
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.frameworks import huggingface
 from stablint.frameworks.fragment import Block, Fragment, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN, is_unknown

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from stablint.base.pattern import pattern
-from stablint.base.typed import Any
+from stablint.base.light import Any, Pattern
 from stablint.syntax.tree import Unknown
 
 Read = Callable[[Any], Any]
@@ -17,7 +16,7 @@ class Unwritable(Exception):
     """A value that cannot be said where it should stand."""
 
 
-_NUMBER = pattern(r"[-+]?(\d[\d_]*)?(\.\d*)?([eE][-+]?\d+)?\Z")
+_NUMBER = Pattern(r"[-+]?(\d[\d_]*)?(\.\d*)?([eE][-+]?\d+)?\Z")
 _ELSEWHERE = re.compile(r"\$\{|\{\{|\}\}|^\$\w+$")
 _DTYPES = {
     "fp16": "float16", "half": "float16", "float16": "float16", "16": "float16",

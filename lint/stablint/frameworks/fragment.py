@@ -7,9 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Table
 
-from stablint.base.pattern import pattern
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any
+from stablint.base.light import Any, NamedTuple, Pattern
 from stablint.frameworks.codec import CODECS
 from stablint.run.fact import HIDDEN, MAYBE_HIDDEN, Explicit, Place, Secret, Statement
 from stablint.secrets.keys import conceal, may_be_none, names_secret
@@ -182,7 +180,7 @@ def keys_of(mapping: Mapping) -> frozenset[str]:
 
 
 # Names of programs and classes that tell of another objective than supervised fine-tuning.
-PURPOSE = pattern(
+PURPOSE = Pattern(
     r"(?<![a-z])(dpo|kto|orpo|simpo|cpo|ppo|grpo|rloo|rlhf|reward|rm|pretrain\w*|cpt|distil\w*|unlearn[a-z]*|forget[a-z]*|rerank[a-z]*|contrastive"
     r"|embedding[a-z]*|retriev[a-z]*|classif[a-z]*|ner)(?![a-z])"
 )
@@ -212,7 +210,7 @@ def override(word: Scalar) -> Entry | None:
     return Entry(key, word.start, start - 1, Scalar(value, start, word.end, form, plain and word.editable))
 
 
-_HALF_KNOWN = pattern(r"[\"']?[+~]{0,2}([A-Za-z_][\w.]*)=")
+_HALF_KNOWN = Pattern(r"[\"']?[+~]{0,2}([A-Za-z_][\w.]*)=")
 
 
 def overrides(words: Iterable[Node], text: str) -> tuple[tuple[Entry, ...], bool]:
@@ -254,7 +252,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-_EXPONENT = pattern(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+\Z")
+_EXPONENT = Pattern(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+\Z")
 _YAML_WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "": None}
 
 

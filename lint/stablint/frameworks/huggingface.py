@@ -9,12 +9,11 @@ import re
 from collections.abc import Iterable
 from collections.abc import Mapping as Table
 
-from stablint.base.record import NamedTuple
-from stablint.base.typed import TYPE_CHECKING
+from stablint.base.light import TYPE_CHECKING, NamedTuple
 from stablint.frameworks import deepspeed, peft
 from stablint.frameworks.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled, statement
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
-from stablint.run.releases.names import canonical, is_switch, known_key
+from stablint.run.releases.fields import canonical, is_switch, known_key
 from stablint.syntax.tree import Entry, Mapping, Scalar, Unknown
 
 if TYPE_CHECKING:

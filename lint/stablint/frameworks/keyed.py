@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.frameworks import huggingface
 from stablint.frameworks import words as _codecs  # noqa: F401  registers the codecs that records name
 from stablint.frameworks.codec import CODECS, WRITERS, Unwritable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stablint.frameworks import huggingface
 from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping, spelled
-from stablint.frameworks.shortened import in_full
+from stablint.frameworks.near_keys import in_full
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
 from stablint.syntax.tree import Mapping
 

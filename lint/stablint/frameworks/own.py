@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stablint.base.pattern import pattern
+from stablint.base.light import Pattern
 from stablint.frameworks import huggingface
 from stablint.frameworks.codec import read_dtype
 from stablint.frameworks.fragment import Block, Fragment, Row, spelled, statement
 from stablint.run.fact import OPEN, OWN, Explicit, Statement
 from stablint.run.objective import OBJECTIVES
-from stablint.run.releases.names import known_key
+from stablint.run.releases.fields import known_key
 from stablint.syntax.tree import Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 
@@ -95,7 +95,7 @@ _SPECIAL = frozenset(
 # Sections by what their names say that they are about; the rest are read as of the training.
 _LORA = re.compile(r"lora|peft|adapter", re.IGNORECASE)
 _OPTIMIZER = re.compile(r"optim", re.IGNORECASE)
-_ELSEWHERE = pattern(
+_ELSEWHERE = Pattern(
     r"eval|test|infer|generat|sampl|valid|wandb|logg|log_|callback|export|deploy|serv|data|prompt|reward|rollout|critic|ref|tokeniz|hardware|search"
     r"|sweep|tune|default|slurm|ray|vllm|monitor|resource|encoder|vae|vision|teacher|draft|judge",
     re.IGNORECASE,
@@ -119,7 +119,7 @@ _GOALS = {goal: goal for goal in OBJECTIVES.values()} | {
     "pt": "pretrain",
     "pretrain": "pretrain",
 }
-_PREFIX = pattern(r"\A(?:vlm|moe|llm|mm|multimodal)_")
+_PREFIX = Pattern(r"\A(?:vlm|moe|llm|mm|multimodal)_")
 _DEEPEST = 4
 _MOST = 400  # settings of one file
 _LENGTHS = ("training.num_train_epochs", "training.max_steps")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN, Explicit
-from stablint.run.releases.names import is_switch
+from stablint.run.releases.fields import is_switch
 
 ROWS = {
     "base_model_name_or_path": Row("base_model_name_or_path", "model.name_or_path", "text"),

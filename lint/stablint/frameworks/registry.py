@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any
+from stablint.base.light import Any, NamedTuple
 from stablint.frameworks import accelerate, axolotl, deepspeed, fsdp, huggingface, llamafactory, peft, swift
 from stablint.frameworks import model_config as model
 from stablint.frameworks.fragment import Block, Fragment, keys_of
@@ -123,7 +122,7 @@ def _constants(document: Document) -> tuple[Fragment, ...]:
 
 def _with_unread(fragment: Fragment) -> Fragment:
     if fragment.dialect in ("trl", "hf-args") and fragment.block.kind == "document":
-        from stablint.frameworks.misspelled import misspelled, of_others
+        from stablint.frameworks.near_keys import misspelled, of_others
 
         keys = frozenset([entry.key for entry in fragment.block.mapping.entries])
         if not misspelled(keys) and not (fragment.dialect == "trl" and of_others(keys)):

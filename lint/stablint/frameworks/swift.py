@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from stablint.frameworks import huggingface
 from stablint.frameworks.fragment import Block, Fragment, Link, Row, Rows, lower_mapping
-from stablint.frameworks.shortened import in_full
+from stablint.frameworks.near_keys import in_full
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
 from stablint.syntax.tree import Entry, Mapping, Scalar
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stablint.frameworks.fragment import Block, Row, statement
-from stablint.frameworks.misspelled import resembles
+from stablint.frameworks.near_keys import resembles
 from stablint.run.fact import Statement
 from stablint.run.releases.reader_keys import Reader, reader
 from stablint.syntax.tree import Mapping, Node, Scalar, Sequence

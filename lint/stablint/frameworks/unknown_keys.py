@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from stablint.frameworks import huggingface
 from stablint.frameworks.fragment import Block, Fragment, Row, spelled, statement
-from stablint.frameworks.misspelled import misspelled, of_others
+from stablint.frameworks.near_keys import misspelled, of_others
 from stablint.run.fact import Explicit, Statement
 from stablint.run.framework import framework
-from stablint.run.releases.names import known_key
+from stablint.run.releases.fields import known_key
 from stablint.run.releases.reader_keys import Reader, reader
 from stablint.syntax.tree import Entry, Mapping, Scalar, Sequence
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.frameworks import (
     accelerate,
     axolotl,

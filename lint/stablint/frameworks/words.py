@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.frameworks.codec import CODECS, WRITERS, Read, Unwritable, Write, read_text
 from stablint.syntax.tree import Unknown
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stablint.base import knowledge
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.hardware.names import BRANDS, Words, instance_key, squeeze, take_apart
 from stablint.syntax.tree import Unknown
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 
 BRANDS = frozenset(
     "nvidia geforce rtx gtx quadro tesla amd radeon instinct intel google aws amazon huawei apple data center"  # noqa: SIM905

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stablint.hazard.nearest import clearly_nearest
+from stablint.hazard.hints import clearly_nearest
 from stablint.hazard.setting_subject import ItemWorld
 from stablint.run.releases.pep440 import Key
 from stablint.run.releases.signatures import Handed, Misfit, Signature, callable_of, misfit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.hazard.setting_subject import ItemWorld
 from stablint.run.derived.registry import RULES
 from stablint.run.world import Run, Turns, World

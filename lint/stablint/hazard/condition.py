@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, Secret, is_unknown
 from stablint.run.releases.pep440 import release_key
 from stablint.run.world import Turns, World

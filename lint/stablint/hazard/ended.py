@@ -11,8 +11,7 @@ from stablint.hazard.plan import Plan, Question
 from stablint.hazard.steady import MOVES
 from stablint.hazard.verdict import examine
 from stablint.run.fact import ABSENT, is_unknown
-from stablint.run.provenance import leaves
-from stablint.run.world import World
+from stablint.run.world import World, leaves
 
 HOLDS: Any = "holds"
 

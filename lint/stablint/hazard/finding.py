@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from stablint.base.language import gettext
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import deciding, evaluate
-from stablint.hazard.model import Finding, Hazard, Remedy
-from stablint.hazard.news import asks_news
+from stablint.hazard.model import Finding, Hazard, Remedy, asks_news
 from stablint.hazard.setting_subject import ItemWorld
 from stablint.hazard.wording import fill
 from stablint.run.fact import ABSENT, OWN, PRESUMED, Default, Derived, Explicit, Fact, Place
-from stablint.run.provenance import defaults, leaves
-from stablint.run.world import Run, World
+from stablint.run.world import Run, World, defaults, leaves
 
 _RANK = {"info": 0, "warning": 1, "error": 2}
 

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from stablint.hazard.hints import A_SLIP
-from stablint.hazard.nearest import close
+from stablint.hazard.hints import A_SLIP, close
 from stablint.hazard.setting_subject import ItemWorld
 from stablint.run.fact import Explicit
 from stablint.run.framework import framework as record_of
-from stablint.run.releases.fields import field, field_names
-from stablint.run.releases.names import known_key
+from stablint.run.releases.fields import field, field_names, known_key
 from stablint.run.releases.pep440 import Key, release_key
 from stablint.run.releases.reader_keys import Reader, reader, synonyms
 from stablint.run.world import World

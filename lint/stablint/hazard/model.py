@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import cache
 
 from stablint.base import knowledge, language
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any
+from stablint.base.light import Any, NamedTuple
 from stablint.run.fact import Fact, Place
 from stablint.run.world import Run, World
 
@@ -126,3 +126,38 @@ def from_row(row: dict[str, Any]) -> Hazard:
     """A compiled hazard of a house folder."""
     hot = {key: row[key] for key in Hazard._fields if key in row}
     return Hazard(**hot, own={key: row[key] for key in ("message", "remedies", "evidence")})
+
+
+# Words about a setting that are empty for one that its class has, unchanged, in the chosen release.
+_NEWS = frozenset(
+    {
+        "item.removed_in",
+        "item.renamed_to",
+        "item.moved_to",
+        "item.deprecated_in",
+        "item.added_in",
+        "item.suggestion",
+    }
+)
+
+
+def asks_news(hazard: Hazard) -> bool:
+    """Whether it is about a name that is unknown, renamed or on its way out."""
+    return any(c[0] == "unknown-key" or (c[0] == "is-set" and c[1] in _NEWS) for c in hazard.when)
+
+
+_DEEPEST = 16  # segments before `**`: no rule has as many, and a name may have thousands
+
+
+@cache
+def kinds(name: str) -> frozenset[str]:
+    """The patterns of the settings of which it is one: `training.fp16`, `training.*` (one segment), `deepspeed.**` (any depth), `*` (every
+    one)."""
+    found = {name, "*", name[: name.rfind(".") + 1] + "*"}
+    dot = name.find(".") + 1
+    for _ in range(_DEEPEST):
+        if not dot:
+            break
+        found.add(name[:dot] + "**")
+        dot = name.find(".", dot) + 1
+    return frozenset(found)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.hazard.condition import GROUPS, Condition, facts_read, reads_files
-from stablint.hazard.model import Hazard
-from stablint.hazard.news import asks_news
+from stablint.hazard.model import Hazard, asks_news
 from stablint.hazard.steady import Steady, compiled
 
 # Derived facts that take a look at the hardware or the model: only hazards that are left may ask for them.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import GROUPS, Condition, facts_read, reads_files
 from stablint.hazard.model import Finding, Hazard, Open

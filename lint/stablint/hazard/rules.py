@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from stablint.base import knowledge
-from stablint.base.typed import Any
-from stablint.hazard.model import Hazard, load, load_some
-from stablint.hazard.news import kinds
+from stablint.base.light import Any
+from stablint.hazard.model import Hazard, kinds, load, load_some
 from stablint.run.world import Run
 
 Choice = Callable[[Iterable[Hazard]], tuple[Hazard, ...]]

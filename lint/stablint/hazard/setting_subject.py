@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stablint.base import knowledge
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.hazard.hints import belongs, correction, formerly, hint, meant, suggestion
 from stablint.run.fact import CLOSED, PRESUMED, Explicit, Fact
-from stablint.run.releases.fields import FieldSpans, bases_at, class_exists_at, field, field_names
-from stablint.run.releases.names import Rename, renamed
+from stablint.run.releases.fields import FieldSpans, Rename, bases_at, class_exists_at, field, field_names, renamed
 from stablint.run.releases.pep440 import Key, release_key
 from stablint.run.releases.reader_keys import reader
 from stablint.run.world import NO_TURNS, Turns, World

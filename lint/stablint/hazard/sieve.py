@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.hazard import literal
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import GROUPS, Condition, Verdict, facts_read
-from stablint.hazard.model import Hazard
-from stablint.hazard.news import asks_news, kinds
+from stablint.hazard.model import Hazard, asks_news, kinds
 from stablint.hazard.plan import DEAR, Plan, only_fact
 from stablint.hazard.reference import Look, Reference, bits
 from stablint.hazard.rules import needs_of

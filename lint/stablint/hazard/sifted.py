@@ -5,11 +5,11 @@ from __future__ import annotations
 from operator import ne
 
 from stablint.hazard.checked import Checked
-from stablint.hazard.checker import Told
 from stablint.hazard.ended import answer
 from stablint.hazard.model import Finding, Open
 from stablint.hazard.reference import Look, Reference, Statement, Step, bits, differing, statement
 from stablint.hazard.sieve import Context, Sieve
+from stablint.hazard.verdict import Told
 from stablint.run.world import Run
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from stablint.base.pattern import pattern
-from stablint.base.typed import Any
+from stablint.base.light import Any, Pattern
 from stablint.run.fact import ABSENT, Explicit, Fact, Secret, is_unknown
-from stablint.run.provenance import leaves
-from stablint.run.world import World
+from stablint.run.world import World, leaves
 from stablint.secrets.exit import STARS, cut
 
-_FIELD = pattern(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z_]+))?\}")
+_FIELD = Pattern(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z_]+))?\}")
 
 
 def fill(template: str, world: World) -> str:

@@ -15,7 +15,7 @@ from stablint.config.options import options
 from stablint.config.selection import Selection, chosen
 from stablint.engine.inspect import Inspection, inspected
 from stablint.hazard.model import load
-from stablint.policy.per_file import Policies, Policy
+from stablint.policy import Policies, Policy
 from stablint.report import json as as_json
 from stablint.report.model import Diagnostic
 from stablint.report.once import joined

@@ -12,8 +12,7 @@ from stablint.log.reading import Reading
 from stablint.log.template import Template
 from stablint.report.markdown import prose
 from stablint.report.model import Fix
-from stablint.report.plain import clipped, named, plain
-from stablint.report.style import Style
+from stablint.report.plain import Style, clipped, named, plain
 from stablint.report.words import screen, wrapped
 
 _COLOUR = {"certain": "error", "likely": "warning", "possible": "info"}

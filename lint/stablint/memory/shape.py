@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 
 
 class Shape(NamedTuple):

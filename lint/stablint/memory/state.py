@@ -6,7 +6,7 @@ ZeRO-1 divides the states, 2 also the gradients, 3 and FSDP all of it.
 
 from __future__ import annotations
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.memory.shape import Shape
 
 # Bytes a parameter by stored width; 4 bits with a float32 scale a block of 64, or with scales that are quantised again (QLoRA, section 3).

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from stablint.base import knowledge
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any
+from stablint.base.light import Any, NamedTuple
 from stablint.models import size as model_size
 from stablint.models.names import Tokens, component, drafts, nominal, quantised, tokens
 

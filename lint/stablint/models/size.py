@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 
 Config = Mapping[str, Any]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.pins.requirement import ANY, UNREAD, Requirement, library_of, requirement
 
 _COMMAND = r"(?:\bpip3?[\"', ]+install|\buv[ ]+add)(?=[\"', ])"

@@ -12,8 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any
+from stablint.base.light import Any, NamedTuple
 from stablint.pins import commands, formats
 from stablint.pins.formats import reader_of
 from stablint.pins.requirement import ANY, UNREAD, requirement

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.run.releases.allowed import Releases
 from stablint.run.releases.pep440 import matcher
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from stablint.base.language import gettext
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact
 from stablint.report.origin import releases, sentence
 from stablint.report.place import header, locate
-from stablint.report.plain import plain, shown
+from stablint.report.plain import Style, plain, shown
 from stablint.report.said import how
 from stablint.report.snippet import EXCERPT, snippet
-from stablint.report.style import Style
 from stablint.report.words import WIDTH, columns, first_sentences, message, wrapped
 from stablint.secrets.languages import language_of, language_of_cell
 

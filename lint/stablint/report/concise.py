@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from stablint.report.full import active, closing
 from stablint.report.model import Report
 from stablint.report.place import header
-from stablint.report.plain import plain
-from stablint.report.style import Style
-from stablint.report.summary import active, closing
+from stablint.report.plain import Style, plain
 from stablint.report.words import message
 
 

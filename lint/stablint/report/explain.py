@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stablint.base.language import gettext
-from stablint.report.plain import plain, shown
-from stablint.report.style import Style
+from stablint.report.plain import Style, plain, shown
 from stablint.report.words import screen, wrapped
 
 _WIDTH = 100

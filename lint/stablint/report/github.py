@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stablint.report.full import active
 from stablint.report.model import Diagnostic, Report
 from stablint.report.place import locate
 from stablint.report.said import clean, finding, reason, repair
-from stablint.report.summary import active
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 

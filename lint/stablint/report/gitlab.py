@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stablint.report.full import active
 from stablint.report.model import Diagnostic, Report
 from stablint.report.place import locate
 from stablint.report.plain import to_json
 from stablint.report.said import finding, repair
-from stablint.report.summary import active
 from stablint.secrets.masking import mask
 
 _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from stablint import __version__
+from stablint.report.full import count, fixable, notes
 from stablint.report.model import Diagnostic, Fix, Location, Related, Report
 from stablint.report.place import locate
 from stablint.report.plain import jsonable, to_json
-from stablint.report.summary import count, fixable, notes
 from stablint.report.words import message
 
 SCHEMA_VERSION = 1

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from stablint.report.full import active
 from stablint.report.json import diagnostic_object
 from stablint.report.model import Report
 from stablint.report.plain import in_json
-from stablint.report.summary import active
 from stablint.secrets.masking import mask
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stablint.report.full import active
 from stablint.report.model import Diagnostic, Report
 from stablint.report.place import header
 from stablint.report.said import clean, finding, reason, repair
-from stablint.report.summary import active
 
 _LIVE = "(live objects)"
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from stablint.base.language import gettext
+from stablint.report.full import active, summary
 from stablint.report.model import Diagnostic, Report
 from stablint.report.place import header
 from stablint.report.said import clean, finding, repair
-from stablint.report.summary import active, summary
 
 _ROWS = 100  # a comment on GitHub holds 65,536 characters
 # What markdown or the platform would act on: emphasis, links, images, HTML, the bars of the table.

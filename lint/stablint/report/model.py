@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any
+from stablint.base.light import Any, NamedTuple
 from stablint.syntax.tree import Edit, Seen, Text
 
 SEVERITIES = ("info", "warning", "error")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from stablint.base.language import gettext, told
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.report.model import ReportedFact
 from stablint.report.plain import plain, shown
 

@@ -6,7 +6,7 @@ import json
 import math
 import re
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.run.fact import ABSENT
 from stablint.secrets.exit import cut
 from stablint.syntax.tree import Unknown
@@ -97,3 +97,16 @@ def jsonable(value: Any) -> Any:
         return str(value)
 
     return convert(value)
+
+
+_CODES = {"error": "1;31", "warning": "1;33", "info": "1;36", "bold": "1", "dim": "2", "added": "32", "removed": "31"}
+
+
+class Style:
+    """`paint(name, text)` colours text; without colour it gives it back."""
+
+    def __init__(self, color: bool) -> None:
+        self.color = color
+
+    def paint(self, name: str, text: str) -> str:
+        return f"\x1b[{_CODES[name]}m{text}\x1b[0m" if self.color and text else text

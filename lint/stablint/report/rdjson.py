@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stablint.report.full import active
 from stablint.report.model import Diagnostic, Fix, Report
 from stablint.report.place import line_starts, locate
 from stablint.report.plain import to_json
 from stablint.report.said import finding
-from stablint.report.summary import active
 from stablint.secrets.masking import mask
 from stablint.syntax.tree import Text
 

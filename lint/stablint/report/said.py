@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stablint.base.language import gettext
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.report.model import Diagnostic
 from stablint.report.plain import plain
 from stablint.report.words import first_sentences, message

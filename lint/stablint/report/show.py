@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from stablint.base.language import gettext
 from stablint.report.model import ReportedFact
 from stablint.report.origin import reference
-from stablint.report.plain import jsonable, named, plain, shown, to_json
-from stablint.report.style import Style
+from stablint.report.plain import Style, jsonable, named, plain, shown, to_json
 from stablint.report.words import columns
 from stablint.secrets.masking import mask
 

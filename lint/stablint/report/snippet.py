@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.report.place import line_starts, line_text, locate
 from stablint.report.plain import commands, plain
 from stablint.secrets.masking import covered, mask

@@ -13,23 +13,23 @@ from functools import cache
 from itertools import islice
 
 from stablint.assemble.files import Files
-from stablint.base.pattern import pattern
+from stablint.base.light import Pattern
 from stablint.repository.programs import CONFIG, LOADS, MOST_NAMES, NAMES, OBJECTS, programs_of, scripts_of
 from stablint.repository.referrers import content
 from stablint.syntax.shell.launchers import starters
 
 # Names of what a program loads, and others that are called like settings.
-_LOADED = pattern(
+_LOADED = Pattern(
     r"\b(\w+)(?::[ \t]*(\w+)(?:\[[\w., \[\]]*\])?)?[ \t]*=\s*(?:[\w.]+\(\s*){0,3}"
     r"(?:(?:h?json5?|yaml|toml|tomllib|OmegaConf)\.)?(?:safe_|full_|unsafe_)?loads?\("
 )
-_CALLED = pattern(
+_CALLED = Pattern(
     r"\b(\w{0,60}(?:cfg|conf|param|setting|arg|option)\w{0,60})(?::[ \t]*[\w.\[\], ]{1,100}?)?[ \t]*=(?!=)",
     re.IGNORECASE,
 )
 _PARSES_FILE = re.compile(rb"\bparse_(?:yaml|json)_file\(")
 # What hands a loaded configuration to whoever trains with it.
-_HANDS_OVER = pattern(
+_HANDS_OVER = Pattern(
     r"(?:Config|Arguments|Args)\([^()]*\*\*|\bparse_(?:yaml_file|json_file|dict)\(|\brun_exp\(|\bdeepspeed\.initialize\(|\bdeepspeed\s*=\s*\w+\s*[,)\n]"
 )
 
@@ -86,7 +86,7 @@ def _hands_loaded(text: str) -> bool:
 
 
 # Commands of the frameworks that read a recipe and train nothing by it: they export, merge, serve, talk, measure, copy or check.
-_OTHER_COMMANDS = pattern(
+_OTHER_COMMANDS = Pattern(
     r"\b(?:llamafactory-cli|lmf|llamafactory\.cli)\s+(?:export|chat|api|eval|webchat|webui|env|version)\b"
     r"|\baxolotl\s+(?:merge[-_]lora|merge-sharded-fsdp-weights|preprocess|inference|evaluate|lm-eval|vllm-serve|quantize|fetch|config-schema|agent-docs)\b"
     r"|\baxolotl\.cli\.(?:merge_lora|merge_sharded_fsdp_weights|preprocess|inference|evaluate|quantize|vllm_serve)\b"
@@ -98,7 +98,7 @@ _OTHER_COMMANDS = pattern(
 
 
 # Commands that make another file of the one that they are given: `sed "s/N/4/" c.yaml > run.yaml`. Then the other one is what is trained by.
-_FILLED = pattern(
+_FILLED = Pattern(
     r"\b(?:sed|gsed|awk|gawk|perl|envsubst|yq|jq|gomplate|jinja2?|j2|m4)\b[^>]{0,600}(?:(?<![0-9&])>{1,2}\|?\s*[^\s&>]|\|\s*tee\s)"
 )
 
@@ -137,7 +137,7 @@ def _changes(text: str, name: str, kind: str) -> bool:
 
 _PROGRAM_TEXT, _SCRIPT, _GUIDE_TEXT = "program", "script", "guide"
 # Commands that change the files that they are given: `sed -i`, `perl -pi -e`, `yq -i`, `yq eval --inplace`.
-_IN_PLACE = pattern(
+_IN_PLACE = Pattern(
     r"\b(?:sed|gsed|perl|ruby|yq|crudini|dasel|jq|sponge)\b[^;|&]{0,300}?\s(?:-[a-zA-Z]*i|--in-?place)|\b(?:sponge|crudini\s+--set|patch)\b"
 )
 
@@ -160,7 +160,7 @@ def _rewritten(text: str, name: str) -> bool:
 
 
 # Texts that say how a file is used, and are no configurations: in the folders from a configuration's up to the root.
-_GUIDE = pattern(
+_GUIDE = Pattern(
     r"(?i)(?:readme.*|.*\.(?:md|rst|mk|just)|(?:gnu)?makefile|justfile|taskfile\.ya?ml|dockerfile.*|noxfile\.py|tox\.ini)\Z"
 )
 _GUIDES = 60  # of one folder are looked at
@@ -200,7 +200,7 @@ def _listed(folder: str) -> list[str]:
 
 
 # Flags, and settings but for variables of the environment.
-_SETS = pattern(
+_SETS = Pattern(
     r"""(?<![\w-])--(?!(?:config|config[_-]file)\b)[a-z][\w.-]*|(?<![\w./=-])\+{0,2}(?![A-Z0-9_]+=)[A-Za-z_][\w.]*=(?=[^=\s]|\Z)"""
 )
 _MOST_PLACES = 200  # of a name in one text
@@ -239,12 +239,12 @@ def _starts() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{words}|python[0-9.]*|srun|uv|launch|train)(?![\w.-])")
 
 
-_PROGRAM = pattern(r"(?<=\s)(?:-m\s|[\w./-]+\.py\b)")
+_PROGRAM = Pattern(r"(?<=\s)(?:-m\s|[\w./-]+\.py\b)")
 # Functions that are given a file's name and make nothing of their own of it.
 _PLAIN_CALLS = frozenset(("open", "join", "exists", "isfile", "print", "copy", "copyfile", "remove", "write"))
 _MOST_CALLS = 20
 # What makes another text of a text: of a template that is read so, the run reads what was made of it.
-_FILLS_IN = pattern(r"\.(?:replace|substitute|safe_substitute|render|format|format_map)\(|\bre\.subn?\(")
+_FILLS_IN = Pattern(r"\.(?:replace|substitute|safe_substitute|render|format|format_map)\(|\bre\.subn?\(")
 
 
 def _takes_apart(text: str, name: str) -> bool:
@@ -313,7 +313,7 @@ def _names_of_settings(text: str, parses: bool) -> tuple[list[str], list[str], b
 
 
 # What a name is loaded from, where the call says it: `rows = json.load(open("rows.json"))`.
-_FROM_FILE = pattern(
+_FROM_FILE = Pattern(
     r"\b(\w+)[ \t]*=\s*(?:[\w.]+\(\s*){0,3}(?:json|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\(\s*(?:open\(\s*)?"
     rf"""[rf]?["']({CONFIG})["']"""
 )
@@ -331,19 +331,19 @@ def _only_others(text: str, name: str) -> bool:
     return not _edits(text, [one for one in (*called, *loaded) if one not in others], attributes)
 
 
-_ITEM = pattern(r"\b(\w+)(?:\[[^\]\n]+\])+\s*(?:[-+*/|]|//)?=(?!=)")
-_METHOD = pattern(r"\b(\w+)(?:\[[^\]\n]+\])*\.(?:update|setdefault|pop|popitem|clear)\(")
-_DELETED = pattern(r"\bdel\s+(\w+)\s*\[")
-_SPREAD = pattern(r"[{,]\s*\*\*\s*(\w+)|\(\s*\*\*\s*(\w+)\s*,\s*\w|\bdict\(\s*(\w+)\s*,|\bsetattr\(\s*(\w+)")
-_MERGED = pattern(r"\bOmegaConf\.(?:merge|update|set\w*)\(([^)\n]*)")
+_ITEM = Pattern(r"\b(\w+)(?:\[[^\]\n]+\])+\s*(?:[-+*/|]|//)?=(?!=)")
+_METHOD = Pattern(r"\b(\w+)(?:\[[^\]\n]+\])*\.(?:update|setdefault|pop|popitem|clear)\(")
+_DELETED = Pattern(r"\bdel\s+(\w+)\s*\[")
+_SPREAD = Pattern(r"[{,]\s*\*\*\s*(\w+)|\(\s*\*\*\s*(\w+)\s*,\s*\w|\bdict\(\s*(\w+)\s*,|\bsetattr\(\s*(\w+)")
+_MERGED = Pattern(r"\bOmegaConf\.(?:merge|update|set\w*)\(([^)\n]*)")
 # What a function makes of it, under the same name: `config = cleaned(config)`. A copy holds what the original does, and a parser reads words.
-_REMADE = pattern(
+_REMADE = Pattern(
     r"^[ \t]*(\w+)[ \t]*=[ \t]*(?!(?:dict|(?:copy\.)?(?:deep)?copy|[\w.]*\bparse\w*)\()[a-z_][\w.]*\([ \t]*(?:[\w.]+\()?\1[ \t]*[,)](?!\)\s*$)",
     re.MULTILINE,
 )
 # What a function is given that does not say what it makes of it: `clean(config)`.
-_GIVEN = pattern(r"^[ \t]*([a-z_]\w*)\([ \t]*(\w+)[ \t]*\)[ \t]*$", re.MULTILINE)
-_ATTRIBUTE = pattern(r"(?<![\w.])((?:\w+\.)+)\w+\s*=(?!=)")
+_GIVEN = Pattern(r"^[ \t]*([a-z_]\w*)\([ \t]*(\w+)[ \t]*\)[ \t]*$", re.MULTILINE)
+_ATTRIBUTE = Pattern(r"(?<![\w.])((?:\w+\.)+)\w+\s*=(?!=)")
 
 
 def _edits(text: str, names: list[str], attributes: bool) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 
 _ENDING = r"(\.(?:ya?ml|json|toml))"
 # The last piece of a path: text, something computed, and an ending that stands there.

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from stablint.assemble.files import Files
-from stablint.base.pattern import pattern
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple, Pattern
 from stablint.frameworks.fragment import Fragment
 from stablint.frameworks.launch.at_hand import Program, read
 from stablint.repository import computed
@@ -23,24 +22,24 @@ from stablint.run.releases.fields import field
 from stablint.syntax.tree import Mapping
 
 _PROGRAMS = 50  # that may be readers are read
-_TAKES = pattern(r"""\[\s*["'](\w+)["']\s*\]|\.(?:get|pop)\(\s*["'](\w+)["']""")
+_TAKES = Pattern(r"""\[\s*["'](\w+)["']\s*\]|\.(?:get|pop)\(\s*["'](\w+)["']""")
 # What hands all of it on to a library, which then reads it.
-_HANDS_ON = pattern(
+_HANDS_ON = Pattern(
     r"(?:Config|Arguments|Args)\([^()]*\*\*|\bparse_(?:yaml_file|json_file|dict)\b|\bTrlParser\b|\bsubprocess\b|\bos\.system\b"
     r"|^[ \t]*(?:from|import)\s+(?:llamafactory|llmtuner|swift|axolotl)\b",
     re.MULTILINE,
 )
 # Files that a program says it loads: `open("c.yaml")` but for writing, `load_config("c.yaml")`, and those that a caller may replace by another one
 # of their folder: `add_argument("--config", default="configs/c.yaml")`, `CONFIG = "configs/c.yaml"`.
-_LOADS_THIS = pattern(
+_LOADS_THIS = Pattern(
     rf"""\b(?:open|load\w*|read\w*|from_file|Path)\(\s*[rf]?["']({CONFIG})["'](?!\s*,\s*(?:mode\s*=\s*)?["'][wax])(?!\)\.(?:write|open\(["'][wax]))"""
 )
-_LOADS_BY_DEFAULT = pattern(
+_LOADS_BY_DEFAULT = Pattern(
     rf"""(?:\bdefault\s*=|(?<!\w)\w{{0,40}}?(?:cfg|conf|setting|recipe|yaml)\w{{0,40}}(?:\s{{0,9}}:\s{{0,9}}\w{{1,40}})?\s{{0,9}}=)\s*(?:Path\(\s*)?[rf]?["']({CONFIG})["']""",
     re.IGNORECASE,
 )
-_ATTRIBUTES = pattern(r"\.([a-z]\w+)\b(?!\s*\()")
-_FIELD = pattern(r"^[ \t]+(\w+)[ \t]*:", re.MULTILINE)
+_ATTRIBUTES = Pattern(r"\.([a-z]\w+)\b(?!\s*\()")
+_FIELD = Pattern(r"^[ \t]+(\w+)[ \t]*:", re.MULTILINE)
 _DIALECTS = frozenset({"llamafactory", "ms-swift", "hf-args", "trl", "axolotl", "litgpt"})
 _ARGUMENTS = "transformers.TrainingArguments"
 _ENOUGH = 3  # keys that a program takes one by one
@@ -198,7 +197,7 @@ def _loads_by_constant(path: str, keys: frozenset[str], root: str, files: Files)
     that imports the program may hand on what it loads."""
     name = os.path.basename(path)
     raw_name = name.encode("utf-8", "surrogatepass")
-    said = pattern(
+    said = Pattern(
         rf"""^([A-Za-z_]\w*)\b[^=\n]{{0,80}}=(?!=)[^\n]{{0,200}}["'](?:[^"'\n]{{0,200}}/)?{re.escape(name)}["']""",
         re.MULTILINE,
     )
@@ -262,7 +261,7 @@ def _is_handed_on(loader: str, programs: Iterable[str]) -> bool:
     return False
 
 
-_HYDRA = pattern(r"""@hydra\.main\s*\([^()]*?\bconfig_path\s*=\s*f?["']([\w./-]+)["']""")
+_HYDRA = Pattern(r"""@hydra\.main\s*\([^()]*?\bconfig_path\s*=\s*f?["']([\w./-]+)["']""")
 
 
 def _composes(path: str, root: str, files: Files) -> Program | None:

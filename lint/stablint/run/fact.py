@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any, Union
+from stablint.base import knowledge
+from stablint.base.light import Any, NamedTuple, Union
 from stablint.syntax.tree import Document, Entry, Unknown
 
 Value = Any  # bool, int, float, str, None, list, dict, or Unknown
@@ -109,3 +109,37 @@ def is_unknown(value: Value) -> bool:
 def facts_of(values: Mapping[str, Any], origin: Origin) -> dict[str, Fact]:
     """Facts of one origin, by name; what is None is not known."""
     return {name: Fact(name, value, origin) for name, value in values.items() if value is not None}
+
+
+NO_TURNS: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
+
+
+_new = tuple.__new__  # a named tuple without its Python frame: there is one for every setting of every run
+
+
+def settle(groups: Iterable[tuple[Iterable[Statement], bool]]) -> dict[str, Fact]:
+    """Each group of statements comes with whether it belongs to the run only by presumption. Of duplicate keys the last wins."""
+    facts: dict[str, Fact] = {}
+    several: dict[str, list[tuple[Statement, bool]]] = {}
+    for statements, presumed in groups:
+        for statement in statements:
+            name = statement[0]
+            first = facts.get(name)
+            if first is None:  # by number, not by name: see frameworks/fragment.py
+                facts[name] = _new(Fact, (name, statement[1], statement[3], (statement,), NO_TURNS, presumed))
+            else:
+                several.setdefault(name, [(first.sources[0], first.presumed)]).append((statement, presumed))
+    if several:
+        rank = {layer: number for number, layer in enumerate(knowledge.load("precedence"))}
+        for name, found in several.items():
+            facts[name] = _fact(
+                name, [(rank[s.origin.layer] if type(s.origin) is Explicit else 0, s, p) for s, p in found]
+            )
+    return facts
+
+
+def _fact(name: str, found: list[tuple[int, Statement, bool]]) -> Fact:
+    best = min(order for order, _, _ in found)
+    winner, presumed = [(statement, presumed) for order, statement, presumed in found if order == best][-1]
+    others = tuple(statement for _, statement, _ in found if statement is not winner)
+    return Fact(name, winner.value, winner.origin, (winner, *others), presumed=presumed)

@@ -4,8 +4,7 @@ comes before the defaults of the library that it drives. Nothing else compares a
 from __future__ import annotations
 
 from stablint.base import knowledge
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any
+from stablint.base.light import Any, NamedTuple
 from stablint.run.fact import PRESUMED, Default, Fact, is_unknown
 from stablint.run.releases.pep440 import release_key
 from stablint.syntax.tree import Unknown

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as Table
 
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any
-from stablint.run.fact import ABSENT, OPEN, PRESUMED, Default, Derived, Fact, Place, Supplied, is_unknown
+from stablint.base.light import Any, NamedTuple
+from stablint.run.fact import ABSENT, OPEN, PRESUMED, Default, Derived, Explicit, Fact, Place, Supplied, is_unknown
 from stablint.run.framework import Framework, fills_in
 from stablint.run.framework import framework as record_of
 from stablint.run.releases.allowed import Releases
-from stablint.run.releases.defaults import profile
-from stablint.run.releases.fields import FieldSpans
+from stablint.run.releases.fields import FieldSpans, profile
 from stablint.run.releases.pep440 import Key, release_key
 from stablint.syntax.tree import Unknown
 
@@ -398,3 +396,25 @@ class World:
             return Fact(name, source.value, None, turns=turns)
         value = source.value if "field" in settled else not source.value
         return Fact(name, value, origin, turns=turns, presumed=presumed or source.presumed)
+
+
+def leaves(world: World, name: str, depth: int = 0) -> Iterator[Fact]:
+    """The explicit facts at the end of a fact's provenance, deciding ones first."""
+    fact = world.fact(name)
+    if isinstance(fact.origin, Explicit):
+        yield fact
+    elif isinstance(fact.origin, Derived) and depth < 8:
+        for source in fact.origin.facts:
+            if source != name:
+                yield from leaves(world, source, depth + 1)
+
+
+def defaults(world: World, name: str, depth: int = 0) -> Iterator[Fact]:
+    """The library's defaults at the end of a derived fact's provenance, where no text states any of it."""
+    fact = world.fact(name)
+    if isinstance(fact.origin, Default) and depth:
+        yield fact
+    elif isinstance(fact.origin, Derived) and depth < 8 and not any(leaves(world, name)):
+        for source in fact.origin.facts:
+            if source != name:
+                yield from defaults(world, source, depth + 1)

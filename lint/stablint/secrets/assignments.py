@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stablint.base.light import Pattern
 from stablint.secrets.in_lines import SECTION, argument, bare, element, ini, logged, sets
 from stablint.secrets.in_programs import (
     AMONG,
@@ -37,7 +38,6 @@ from stablint.secrets.languages import JSON, LINE, PYTHON, RECIPE, SHELL, TOML, 
 from stablint.secrets.literals import Literal, Read, call_frame, expression, flow, literal
 from stablint.secrets.marks import BREAKS, JOINTS, marks_in, of_several_words
 from stablint.secrets.one_of_two import ONE_OF_TWO, is_one_of_two
-from stablint.secrets.patterns import Pattern
 from stablint.secrets.prose import Texts, is_comment, said
 from stablint.secrets.right_sides import NOTHING, QUOTED, begins_line, pieces, plain_value
 from stablint.secrets.words import VENDORS

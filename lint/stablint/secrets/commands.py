@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple, Pattern
+from stablint.secrets.hints import words_of
 from stablint.secrets.keys import SURE, holds_secret
-from stablint.secrets.patterns import Pattern, words_of
 
 
 class Command(NamedTuple):

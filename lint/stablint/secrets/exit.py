@@ -14,14 +14,13 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from stablint.base.pattern import pattern
-from stablint.base.typed import Any, BinaryIO, TextIO
+from stablint.base.light import Any, BinaryIO, Pattern, TextIO
 
 STARS = "*" * 8
 _MOST_HELD = 1_000_000  # characters of a line without an end that wait for it
 
 # GitHub Actions obeys `::error …::` at the beginning of a line of a log, behind blanks as well.
-_COMMAND_LINE = pattern(r"(?m)^([ \t]*):(?=:)")
+_COMMAND_LINE = Pattern(r"(?m)^([ \t]*):(?=:)")
 
 _known: list[frozenset[str]] = [frozenset()]
 _words: list[str] = []

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from stablint.secrets.patterns import Pattern, words_of
+from stablint.base.light import Pattern
+from stablint.secrets.hints import words_of
 
 _LONGEST = 200  # characters; what is longer holds data, as pictures in notebooks do
 _MOST = 2_000  # of a file; with more of them it holds data

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from stablint.secrets.patterns import Pattern
+import re
+from functools import lru_cache
+
+from stablint.base.light import Pattern
 
 IN_OTHER_LANGUAGES = (
     "contrase", "senha", "mot_de_passe", "motdepasse", "mot-de-passe", "kennwort", "wachtwoord", "salasana", "parola",
@@ -142,3 +145,18 @@ def _in_flag(lowered: str, at: int) -> bool:
 def _long_words(text: str) -> bool:
     """Tokens of Discord and Telegram have no mark of their own, but no blank in fifty letters either."""
     return any(len(word) > 44 and word.isascii() for word in text.split())
+
+
+_WORD = re.compile(r"\w+")
+
+
+@lru_cache(maxsize=2)
+def words_of(text: str) -> frozenset[str]:
+    """The different words of a text, several times shorter than the text: what stands in none of them need not be looked for."""
+    return frozenset(_WORD.findall(text))
+
+
+@lru_cache(maxsize=2)
+def vocabulary(text: str) -> str:
+    """The same in small letters, one a line. What holds signs between its letters is looked for in the text itself."""
+    return "\n".join(words_of(text)).lower()

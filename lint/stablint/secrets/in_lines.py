@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from stablint.base.light import Pattern
 from stablint.secrets.in_programs import in_words
 from stablint.secrets.in_shell import shell_value
 from stablint.secrets.keys import SURE, holds_secret, inherited, is_placeholder, looks_generated
 from stablint.secrets.languages import JSON, PYTHON, SHELL
 from stablint.secrets.literals import Literal, Read
-from stablint.secrets.patterns import Pattern
 from stablint.secrets.right_sides import CODE, NOTHING, QUOTED, WORD, begins_line, pieces, plain_value, telling
 
 _NUMBER = Pattern(r"-?(?:[0-9][0-9_]{3,100}(?:\.[0-9]{1,40})?|0[xX][0-9a-fA-F_]{4,100})(?![\w.])")

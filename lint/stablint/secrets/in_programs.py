@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator
 
+from stablint.base.light import Pattern
 from stablint.secrets.keys import LIKELY, SURE, holds_secret, inherited, is_of_text, looks_generated
 from stablint.secrets.languages import JSON, PYTHON
 from stablint.secrets.literals import Literal, Read, call_frame, closing, expression
-from stablint.secrets.patterns import Pattern
 from stablint.secrets.right_sides import NOTHING, QUOTED, pieces, telling
 from stablint.secrets.words import DEFAULTS, READERS, SAVERS, SETTING
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stablint.base.light import Pattern
 from stablint.secrets.keys import SURE, holds_secret, names_secret
 from stablint.secrets.literals import Literal
-from stablint.secrets.patterns import Pattern
 
 _REST = r"(?P<value>(?:\\\r?\n|[^\n])*)"
 _DEFINED = Pattern(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from stablint.base.light import Pattern
 from stablint.secrets.keys import LIKELY, holds_secret, inherited, is_of_text
 from stablint.secrets.literals import Literal, Read, literal, shell_word
-from stablint.secrets.patterns import Pattern
 from stablint.secrets.right_sides import NOTHING
 
 DEFAULT = Pattern(r":?[-=+]([^{}\n$]{1,400})\}")

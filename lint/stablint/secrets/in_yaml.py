@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from stablint.base.light import Pattern
 from stablint.secrets.keys import SURE, holds_secret, inherited
 from stablint.secrets.literals import Literal, Read, closing, flow, literal
-from stablint.secrets.patterns import Pattern
 from stablint.secrets.right_sides import CODE, FLOW_REST, NOTHING, QUOTED, WORD, begins_line, plain_value, telling
 
 _YAML_REST = Pattern(r"""[^\n\r]{1,4096}?(?=[ \t]{1,40}\#|[ \t]{0,40}(?:\r|\n|\Z))""")

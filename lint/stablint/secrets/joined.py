@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from stablint.secrets.patterns import Pattern
+from stablint.base.light import Pattern
 
 # Two quotes with nothing but a sign between them, a line that goes on in the next, and an escape of an ASCII letter.
 _APART = Pattern(

@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.secrets.hints import IN_OTHER_LANGUAGES, TOKENS_ELSEWHERE, may_hold_key
 from stablint.secrets.words import (
     ABOUT,

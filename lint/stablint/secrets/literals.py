@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple, Pattern
 from stablint.secrets.keys import LIKELY, SURE, holds_secret, inherited, is_of_text, looks_generated, names_secret
-from stablint.secrets.patterns import Pattern
 from stablint.secrets.words import KEYWORDS_WITHOUT_VALUES, NAMES, PARSING, READERS, VALUES, WITHOUT_VALUES
 
 FURTHEST = 4_000  # characters of a right side that are read

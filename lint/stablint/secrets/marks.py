@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from stablint.secrets.hints import OTHERS, PLAIN_OTHERS
+from stablint.base.light import Pattern
+from stablint.secrets.hints import OTHERS, PLAIN_OTHERS, vocabulary
 from stablint.secrets.languages import YAML
-from stablint.secrets.patterns import Pattern, vocabulary
 from stablint.secrets.right_sides import begins_line
 
 Span = tuple[int, int]

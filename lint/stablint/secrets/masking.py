@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.secrets.assignments import assigned
 from stablint.secrets.exit import STARS
 from stablint.secrets.generated import generated

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from stablint.base.light import Pattern
 from stablint.secrets.languages import YAML
-from stablint.secrets.patterns import Pattern
 from stablint.secrets.words import STORES, VENDORS
 
 ONE_OF_TWO = frozenset(

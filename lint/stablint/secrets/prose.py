@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from stablint.base.light import Pattern
 from stablint.secrets.keys import (
     SURE,
     holds_secret,
@@ -12,7 +13,6 @@ from stablint.secrets.keys import (
     looks_generated,
 )
 from stablint.secrets.literals import Literal, Read, literal
-from stablint.secrets.patterns import Pattern
 
 # Texts and comments of Python, from the left: what begins first holds the others.
 _TEXTS = Pattern(

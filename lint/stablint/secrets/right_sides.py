@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from stablint.base.light import Pattern
 from stablint.secrets.keys import holds_secret
 from stablint.secrets.languages import PYTHON
 from stablint.secrets.literals import Literal, Read, closing, flow, literal
-from stablint.secrets.patterns import Pattern
 
 Span = tuple[int, int]
 QUOTED = Pattern(r"""(?P<lead>[rbfuRBFU]{0,2})(?P<mark>\\{1,3}["']|\"\"\"|'''|["'])""")

@@ -8,9 +8,10 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from string import ascii_letters, ascii_uppercase, digits
 
+from stablint.base.light import Pattern
 from stablint.secrets.commands import commanded
+from stablint.secrets.hints import vocabulary
 from stablint.secrets.keys import SURE, holds_secret, is_placeholder, is_secret
-from stablint.secrets.patterns import Pattern, vocabulary
 
 # One vendor a row: what stands at the beginning of its tokens (None: anything), and what follows. No token is longer than its bound, so that no
 # text makes a pattern run on and on.

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.secrets.keys import looks_generated, names_secret
 from stablint.secrets.languages import JSON, PYTHON, RECIPE, SHELL, TOML, YAML, language_of
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from stablint.files.globs import matches
 from stablint.hazard.model import Hazard
-from stablint.policy.per_file import Policies, Policy, means
+from stablint.policy import Policies, Policy, means
 from stablint.report.model import Diagnostic, Report
 from stablint.report.place import line_starts, line_text, locate
 from stablint.suppressions.comments import Comments, comments

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from stablint.base.language import gettext
 from stablint.files.globs import matches
 from stablint.hazard.model import Hazard
-from stablint.policy.per_file import Accepted, Policies, means
+from stablint.policy import Accepted, Policies, means
 from stablint.report.model import Undetermined
 from stablint.report.place import line_text, locate
 from stablint.suppressions.directives import Directive

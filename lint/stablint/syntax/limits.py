@@ -6,7 +6,7 @@ checked in about a second (tests/attack_files.py).
 
 from __future__ import annotations
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.syntax.tree import Document, Problem
 
 KIND = "over-budget"

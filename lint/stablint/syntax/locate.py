@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Union
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.syntax.tree import Call, Document, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 Path = tuple[str | int, ...]

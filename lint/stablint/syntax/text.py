@@ -9,7 +9,7 @@ import os
 import re
 import stat
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.syntax.tree import Problem, Text
 
 LARGEST = 5_000_000

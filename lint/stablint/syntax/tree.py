@@ -6,8 +6,7 @@ Knows nothing of dialects: a key is a string and a value is what the format's ow
 
 from __future__ import annotations
 
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any, Union
+from stablint.base.light import Any, NamedTuple, Union
 
 MARK = "stablint:"  # what a comment says to us begins so
 

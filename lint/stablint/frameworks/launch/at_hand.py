@@ -6,18 +6,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.frameworks import huggingface, own
 from stablint.frameworks.fragment import Fragment, Row, last_word, spelled, statement
-from stablint.frameworks.misspelled import resembles
+from stablint.frameworks.near_keys import resembles
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import late as python_late
 from stablint.frameworks.programs import loop
 from stablint.run.fact import OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.run.framework import framework as record_of
 from stablint.run.framework import package_names
-from stablint.run.releases.fields import field
-from stablint.run.releases.names import canonical
+from stablint.run.releases.fields import canonical, field
 from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Unknown
 
 # Programs that everybody copies; the copy declares what the original does.

@@ -12,8 +12,7 @@ from stablint.frameworks.launch import launchers as launch
 from stablint.frameworks.launch import programs, slurm
 from stablint.run.fact import OPEN, Explicit, Place, Statement
 from stablint.run.framework import framework
-from stablint.run.releases.fields import field
-from stablint.run.releases.names import known_key
+from stablint.run.releases.fields import field, known_key
 from stablint.syntax.limits import BLOCKS
 from stablint.syntax.tree import Command, Document, Mapping, Node, Scalar, Script, Sequence, Unknown
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.frameworks import huggingface
 from stablint.frameworks.fragment import Block, Fragment, spelled
 from stablint.frameworks.keyed import module_of

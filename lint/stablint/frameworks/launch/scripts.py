@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping as Table
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.frameworks import words as _codecs  # noqa: F401  registers the codecs used below
 from stablint.frameworks.fragment import Block, Row, Rows, spelled, statement
 from stablint.frameworks.huggingface import BASE, ROWS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stablint.base.pattern import pattern
+from stablint.base.light import Pattern
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs.seen import calls, is_call, of_call, seen_in
 from stablint.frameworks.programs.unseen import unless, unseen
@@ -202,7 +202,7 @@ def _resolved(text: str, expression: str, start: int, depth: int = 4) -> list[tu
 
 
 # The pad token becomes another one: what was added for padding stands in no row.
-_PADS_WITH = pattern(r"\.pad_token(?:_id)?[ \t]*=(?!=)")
+_PADS_WITH = Pattern(r"\.pad_token(?:_id)?[ \t]*=(?!=)")
 
 
 def _tokens(document: Document, module: Module, loader: Call) -> Iterator[Statement]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.memory import state
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.world import Answer, World

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.run.fact import ABSENT, CLOSED, LIVE, OPEN, PRESUMED, Explicit, is_unknown
 from stablint.run.objective import ENCODERS, OBJECTIVES
 from stablint.run.world import Answer, Rule, World

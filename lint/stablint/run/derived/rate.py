@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.run.derived.recipe_rates import Band, Published, band, goals, published
 from stablint.run.fact import ABSENT
 from stablint.run.world import Answer, Rule, World

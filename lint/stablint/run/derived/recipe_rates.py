@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from stablint.base import knowledge
-from stablint.base.record import NamedTuple
-from stablint.base.typed import Any
+from stablint.base.light import Any, NamedTuple
 
 METHODS = ("full", "lora", "qlora")
 _ADAMW = ("adamw", "paged")  # other optimisers have rates of another scale

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from functools import cache
 
 from stablint.base.knowledge import load
-from stablint.base.typed import Any
-from stablint.run.fact import ABSENT
-from stablint.run.releases.allowed import known_keys, oldest_meant, place, written
-from stablint.run.releases.pep440 import Key, text_of
+from stablint.base.light import Any, NamedTuple
+from stablint.run.fact import ABSENT, is_unknown
+from stablint.run.releases.allowed import known_keys, meant_keys, oldest_meant, place, written
+from stablint.run.releases.pep440 import Key, release_key, text_of
 from stablint.syntax.tree import Unknown
 
 
@@ -185,3 +185,133 @@ def bases_at(library_class: str, key: Key) -> tuple[str, ...]:
     index = place(content["library"], key) if content else None
     span = None if index is None else _at(content["bases"], index)
     return tuple(span[2]) if span else ()
+
+
+_known: dict[str, tuple[str, ...]] = {}
+
+
+def known_key(name: str) -> tuple[str, ...]:
+    """The training configuration classes that have, or ever had, a field of this name."""
+    found = _known.get(name)
+    if found is None:
+        table = load("keys")
+        found = _known[name] = tuple(table["classes"][index] for index in table["keys"].get(name, ()))
+    return found
+
+
+_switches: dict[str, frozenset[str]] = {}
+
+
+def is_switch(name: str, namespace: str = "training") -> bool:
+    """Is it a truth value in every class of the namespace that has it, in every release?"""
+    if namespace not in _switches:
+        _switches[namespace] = frozenset(load("keys")["switches"][namespace])
+    return name in _switches[namespace]
+
+
+def canonical(name: str, namespace: str = "training") -> str:
+    """The fact's word for a spelling: `evaluation_strategy` → `eval_strategy`. A name that is no spelling stays as it is."""
+    word: str = load("spellings").get(namespace, {}).get(name, name)
+    return word
+
+
+_spelled: dict[str, dict[str, tuple[str, ...]]] = {}
+
+
+def spellings_of(name: str, namespace: str = "training") -> tuple[str, ...]:
+    """The other spellings of a canonical name."""
+    if namespace not in _spelled:
+        found: dict[str, tuple[str, ...]] = {}
+        for spelling, word in load("spellings").get(namespace, {}).items():
+            found[word] = (*found.get(word, ()), spelling)
+        _spelled[namespace] = found
+    return _spelled[namespace].get(name, ())
+
+
+class Rename(NamedTuple):
+    """What became of a name. `new` is None where nothing takes its place; dotted where it moved (`accelerator_config.split_batches`)."""
+
+    library_class: str
+    old: str
+    new: str | None
+    kind: str  # renamed moved removed deprecated value-renamed value-removed value-changed
+    deprecated_in: Key | None  # first known release that warns
+    removed_in: Key | None  # first known release without it
+    values: dict[str, str]  # old value → what to write instead
+    note: str
+    source: str
+
+
+def renamed(library_class: str, old: str) -> Rename | None:
+    """What became of a field of that class; bases are not looked at."""
+    row = load("renames").get(library_class, {}).get(old)
+    if row is None:
+        return None
+    deprecated, removed = row.get("deprecated_in"), row.get("removed_in")
+    return Rename(
+        library_class, old, row["new"], row["kind"], release_key(deprecated) if deprecated else None,
+        release_key(removed) if removed else None, row.get("values", {}), row.get("note", ""), row["source"],
+    )  # fmt: skip
+
+
+class Steady(NamedTuple):
+    value: Any
+
+
+class Profile(NamedTuple):
+    """`turns` are the releases at which existence or default changes; `spans` the spellings that the class has had, canonical first."""
+
+    library: str
+    turns: frozenset[tuple[str, Key]]
+    spans: tuple[FieldSpans, ...]
+
+    def at(self, release: Key) -> FieldSpans | None:
+        """The spelling that this release has."""
+        for one in self.spans:
+            if one.exists_at(release):
+                return one
+        return None
+
+    def steady(self, release: Key) -> Steady | None:
+        """For a release older than all that were read: the default that the field has had in every one of them, if there is one."""
+        if self.turns or place(self.library, release) is not None:
+            return None
+        value = self.spans[0].default_at(known_keys(self.library)[0])[1]
+        return None if is_unknown(value) or value is ABSENT else Steady(value)
+
+
+_profiles: dict[tuple[str, str], Profile | None] = {}
+
+
+def profile(library_class: str, name: str, namespace: str) -> Profile | None:
+    """None for a field that the class never had under any spelling."""
+    key = (library_class, name)
+    if key not in _profiles:
+        _profiles[key] = _profile(library_class, name, namespace)
+    return _profiles[key]
+
+
+def _profile(library_class: str, name: str, namespace: str) -> Profile | None:
+    spans = tuple(
+        s for spelled in (name, *spellings_of(name, namespace)) if (s := field(library_class, spelled)) is not None
+    )
+    if not spans:
+        return None
+    library = spans[0].library
+    if len(spans) == 1:
+        return Profile(library, frozenset((library, key) for key in spans[0].turns), spans)
+    turns, last = set(), None
+    for number, release in enumerate(meant_keys(library)):
+        state = _state(spans, release)
+        if number and state != last:
+            turns.add((library, release))
+        last = state
+    return Profile(library, frozenset(turns), spans)
+
+
+def _state(spans: tuple[FieldSpans, ...], release: Key) -> Any:
+    for one in spans:
+        found, value = one.default_at(release)
+        if found:
+            return True, repr(value), repr(one.settled_at(release))
+    return False

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from itertools import islice, takewhile
 
 from stablint.base.knowledge import load
-from stablint.base.typed import Any
+from stablint.base.light import Any
 from stablint.run.releases.allowed import known_keys, oldest_meant
 from stablint.run.releases.pep440 import Key, minor_of, text_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.syntax.embedded import Builder, Parse
 from stablint.syntax.embedded import documents as documents_of
 from stablint.syntax.json import reader as as_json

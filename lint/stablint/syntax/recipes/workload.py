@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 from stablint.syntax.embedded import Builder, Parse
 from stablint.syntax.embedded import documents as documents_of
 from stablint.syntax.tree import NO_FOLDER, Document, Mapping, Node, Scalar, Script, Sequence, Text, View

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from stablint.base import knowledge
-from stablint.base.record import NamedTuple
+from stablint.base.light import NamedTuple
 
 
 class Launcher(NamedTuple):

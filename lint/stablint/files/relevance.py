@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import re
 
-from stablint.base.pattern import pattern
+from stablint.base.light import Pattern
 from stablint.files.discover import is_configuration
 from stablint.syntax.tree import Document
 
-_TELLING = pattern(
+_TELLING = Pattern(
     r"learning_rate|per_device_train|micro_batch|zero_optimization|lora_|num_train_epochs|TrainingArguments|gradient_accumulation|from_pretrained"
 )
 # A setting of a run in the place of a key.
-_KEYED = pattern(
+_KEYED = Pattern(
     r"(?:^|[{,\n])[ \t]*[\"']?(?:learning_rate|per_device_train_batch_size|per_device_eval_batch_size|micro_batch_size|train_batch_size"
     r"|train_micro_batch_size_per_gpu|zero_optimization|lora_r|lora_rank|lora_alpha|lora_target|lora_dropout|num_train_epochs|num_epochs"
     r"|gradient_accumulation_steps|gradient_checkpointing|deepspeed_config|fsdp_config|distributed_type"
     r"|peft_type|bf16|fp16|optimizer|lr_scheduler_type)[\"']?[ \t]*:"
 )
 # What an evaluation writes down as well: two of them, or none.
-_NAMED = pattern(r"(?:^|[{,\n])[ \t]*[\"']?(model_name_or_path|base_model|output_dir)[\"']?[ \t]*:")
+_NAMED = Pattern(r"(?:^|[{,\n])[ \t]*[\"']?(model_name_or_path|base_model|output_dir)[\"']?[ \t]*:")
 # Kinds of files in which settings are only spoken of, however they are named: `stablint *` on a README.
 _PROSE = (
     ".md",
@@ -43,7 +43,7 @@ _PROSE = (
     ".diff",
 )
 # Markdown, and what a program fills in before anybody reads it.
-_OTHER = pattern(r"^```|\{\{|\{%", re.MULTILINE)
+_OTHER = Pattern(r"^```|\{\{|\{%", re.MULTILINE)
 
 
 def is_told(document: Document, asked: bool) -> bool:
