@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stablint.log.reading import TROUBLE, Reader, read
@@ -69,6 +69,11 @@ def _blocks(lines: list[str], size: int) -> list[Block]:
     return [Block(at + 1, "".join(lines[at : at + size]).encode()) for at in range(0, len(lines), size)]
 
 
+def _trained(losses: list[float]) -> list[str]:
+    return [FORMS["bar"]({"loss": loss, "grad_norm": 0.5, "learning_rate": 1e-5}) for loss in losses]
+
+
+@example(_trained([1.0] * 34 + [-0.1]), 17)  # one below zero, before the window is full
 @given(rows(), st.sampled_from([3, 17, 64, 1000]))
 @settings(deadline=None)
 def test_the_answer_is_that_of_reading_row_by_row(lines: list[str], size: int) -> None:

@@ -74,7 +74,7 @@ class _Window:
         while at < len(values):
             some = values[at : at + _BATCH]
             # Of so few values that come and go, the median cannot pass the one that stands so many places below it.
-            least = level._sorted[_WINDOW // 2 - 1 - _BATCH] if len(order) == _WINDOW else 0.0
+            least = level._sorted[_WINDOW // 2 - 1 - _BATCH] if len(order) == _WINDOW else -math.inf
             if max(some) <= _JUMP * least:
                 order.extend(some)
                 for _ in some:
