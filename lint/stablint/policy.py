@@ -7,7 +7,7 @@ from functools import cache
 
 from stablint.base.light import Any, NamedTuple
 from stablint.files.globs import matches
-from stablint.hazard.model import Finding, Hazard, Open
+from stablint.hazard.model import Finding, Hazard, Undecided
 from stablint.run.fact import Explicit
 from stablint.run.world import Run
 from stablint.syntax.tree import Text
@@ -119,7 +119,7 @@ class Rulebook:
         """Those whose rule counts where they stand, at the severity that it has there."""
         return [own for finding in findings if (own := self._under(finding)) is not None]
 
-    def waiting(self, undetermined: list[Open]) -> list[Open]:
+    def waiting(self, undetermined: list[Undecided]) -> list[Undecided]:
         return [item for item in undetermined if item.hazard.id in self._at(item.run.anchor.document.text.path)]
 
     def _join(self, policies: list[Policy]) -> Collection[Hazard]:

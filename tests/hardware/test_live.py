@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from stablint.hardware import live
-from stablint.hardware import probes as roads
+from stablint.hardware import probes as probes
 from stablint.hardware.probes import Output
 from tests.hardware import answers
 
@@ -32,7 +32,7 @@ def machine_that(
     """A machine whose programs answer so; None for a program that is not there, HANGS for one that never ends."""
 
     def ask(command: Sequence[str], seconds: float) -> Output:
-        assert 0 < seconds <= roads.LIMIT
+        assert 0 < seconds <= probes.LIMIT
         if command[0] == sys.executable:
             return Output(None, "", "") if nvml == HANGS else Output(0, json.dumps(nvml), "")
         if command[0].endswith("sysctl"):
@@ -57,7 +57,7 @@ NO_TORCH = object()
 
 
 def summary(found: live.Machine) -> tuple[str, str, list[str]]:
-    return found.state, found.road, [name for name, _ in live.targets(found)]
+    return found.state, found.probe, [name for name, _ in live.targets(found)]
 
 
 A100 = answers.nvml(("NVIDIA A100-SXM4-80GB", 80.0, (8, 0)))
@@ -176,7 +176,7 @@ def test_torch_of_rocm_and_of_apple():
 
 
 def test_a_torch_that_hangs_is_left(monkeypatch):
-    monkeypatch.setattr(roads, "LIMIT", 0.2)
+    monkeypatch.setattr(probes, "LIMIT", 0.2)
     slow = torch_like(cards=("x",))
     slow.cuda.is_available = lambda: time.sleep(5)
     assert machine_that(torch=slow).state == "hung-driver"
@@ -187,7 +187,7 @@ def test_a_program_that_never_ends_is_killed_with_its_children(tmp_path):
     fake = tmp_path / "nvidia-smi"
     fake.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {tmp_path}/child\nsleep 60\n")
     fake.chmod(0o755)
-    assert roads.nvidia_smi(roads.ask, 0.5, lambda name: str(fake)).state == roads.HUNG
+    assert probes.nvidia_smi(probes.ask, 0.5, lambda name: str(fake)).state == probes.HUNG
     child = int((tmp_path / "child").read_text())
     for _ in range(100):
         if not alive(child):
@@ -211,14 +211,14 @@ def test_a_real_program_is_read(tmp_path):
         f"#!/bin/sh\ncase $1 in -L) exit 0;; esac\nprintf '{answers.RTX_3090_TWICE_SMI}'\n".replace("\n1,", "\\n1,")
     )
     fake.chmod(0o755)
-    found = roads.nvidia_smi(roads.ask, 2, lambda name: str(fake))
-    assert (found.state, len(found.cards), found.detail) == (roads.FOUND, 2, "535.183.01")
+    found = probes.nvidia_smi(probes.ask, 2, lambda name: str(fake))
+    assert (found.state, len(found.cards), found.detail) == (probes.FOUND, 2, "535.183.01")
 
 
 def test_the_child_that_asks_nvml_answers_on_any_machine():
     """With or without the library, the driver or a card: one of the known states, and never a crash."""
-    found = roads.nvml(roads.ask, 20)
-    assert found.state in (roads.FOUND, roads.NO_CARD, roads.NO_DRIVER, roads.NOT_THERE)
+    found = probes.nvml(probes.ask, 20)
+    assert found.state in (probes.FOUND, probes.NO_CARD, probes.NO_DRIVER, probes.NOT_THERE)
 
 
 def test_auto_says_why_there_is_none(monkeypatch):

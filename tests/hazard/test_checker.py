@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stablint.hazard.model import Finding, Hazard, Open, from_row
+from stablint.hazard.model import Finding, Hazard, Undecided, from_row
 from stablint.hazard.verdict import check
 from tests.runs import Files, inspected, rules, runs
 
@@ -28,7 +28,7 @@ def hazard(*when: list[Any], **more: Any) -> Hazard:
 FP16 = ["is", "training.fp16", 1, True]
 
 
-def outcome(folder: Path, files: Files, made: Hazard, **said: Any) -> Finding | Open | None:
+def outcome(folder: Path, files: Files, made: Hazard, **said: Any) -> Finding | Undecided | None:
     (run,) = runs(folder, files, **said)
     findings, undetermined = check(run, (made,))
     return next(iter([*findings, *undetermined]), None)
@@ -36,7 +36,9 @@ def outcome(folder: Path, files: Files, made: Hazard, **said: Any) -> Finding | 
 
 def severity(folder: Path, files: Files, made: Hazard, **said: Any) -> str:
     found = outcome(folder, files, made, **said)
-    return found.severity if isinstance(found, Finding) else "undetermined" if isinstance(found, Open) else "silent"
+    return (
+        found.severity if isinstance(found, Finding) else "undetermined" if isinstance(found, Undecided) else "silent"
+    )
 
 
 # The range in which the hazard holds, what is stated, what it comes to.
@@ -105,7 +107,7 @@ BF16_CARD = ["is", "target.gpu.native_bf16", 1, True]
 def test_what_the_gpu_would_decide_is_undetermined_until_it_is_named(tmp_path: Path) -> None:
     made = hazard(FP16, BF16_CARD)
     waiting = outcome(tmp_path / "a", CALL, made)
-    assert isinstance(waiting, Open) and waiting.needs == ("target.gpu",)
+    assert isinstance(waiting, Undecided) and waiting.needs == ("target.gpu",)
     assert severity(tmp_path / "b", CALL, made, gpus=["A100-80GB"]) == "error"
     assert severity(tmp_path / "c", CALL, made, gpus=["V100"]) == "silent"
 

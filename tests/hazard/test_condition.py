@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablint.hazard.condition import deciding, evaluate, facts_read, reads_files, turns
+from stablint.hazard.condition import change_points, deciding, evaluate, facts_read, reads_files
 from stablint.run.fact import ABSENT, CLOSED, OPEN, Explicit, Fact, Secret, Statement, Supplied
 from stablint.run.releases.pep440 import release_key
 from stablint.syntax.tree import Unknown
@@ -216,11 +216,11 @@ def test_what_decides_is_the_first_true_branch_and_the_operand_too() -> None:
 
 def test_an_item_s_choices_change_with_the_releases() -> None:
     facts: Any = Facts({})
-    facts.item_turns = lambda: frozenset({("trl", release_key("1.0"))})
+    facts.item_change_points = lambda: frozenset({("trl", release_key("1.0"))})
     for operator in ("one-of-enum", "unknown-key"):
-        assert turns([["not", [[operator, "item", 0, None]]]], facts) == facts.item_turns()
-        assert not turns([[operator, "training.a", 0, None]], facts)
-    assert not turns([["is-set", "item", 0, None]], facts)
+        assert change_points([["not", [[operator, "item", 0, None]]]], facts) == facts.item_change_points()
+        assert not change_points([[operator, "training.a", 0, None]], facts)
+    assert not change_points([["is-set", "item", 0, None]], facts)
 
 
 leaves = st.builds(

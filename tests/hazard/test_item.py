@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stablint.hazard.checked import Checked
-from stablint.hazard.setting_subject import ItemWorld
+from stablint.hazard.setting_subject import SettingSubject
 from tests.runs import Files, runs
 
 TRAINING = "from transformers import TrainingArguments\nargs = TrainingArguments('out', {})\n"
@@ -30,9 +30,9 @@ LLAMAFACTORY: Files = {
 }
 
 
-def item(folder: Path, files: Files, name: str, *stated: str) -> ItemWorld:
+def item(folder: Path, files: Files, name: str, *stated: str) -> SettingSubject:
     (run,) = runs(folder, files, releases=stated)
-    return ItemWorld(Checked(run).newest, name)
+    return SettingSubject(Checked(run).newest, name)
 
 
 OLD_PPO = "from trl import PPOConfig\nconfig = PPOConfig(learning_rate=1e-5, ppo_epochs=4, batch_size=8)\n"

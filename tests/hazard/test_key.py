@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stablint.hazard.checked import Checked
-from stablint.hazard.key_subject import KeyWorld
+from stablint.hazard.key_subject import KeySubject
 from tests.runs import runs
 
 LLAMAFACTORY = "model_name_or_path: m\nstage: sft\nfinetuning_type: lora\ntemplate: t\noutput_dir: out\n"
@@ -17,9 +17,9 @@ DEEPSPEED_FILE = "a DeepSpeed file, which `deepspeed_config_file` names"
 ACCELERATE = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_processes: 8\n"
 
 
-def item(folder: Path, content: str, name: str, *stated: str) -> KeyWorld:
+def item(folder: Path, content: str, name: str, *stated: str) -> KeySubject:
     (run,) = runs(folder, {"file.yaml": content}, releases=stated)
-    return KeyWorld(Checked(run).newest, name)
+    return KeySubject(Checked(run).newest, name)
 
 
 UNKNOWN: list[tuple[str, str, list[str], bool | None]] = [
@@ -119,8 +119,8 @@ def test_readers_of_two_files_of_one_run_do_not_mix(tmp_path: Path) -> None:
     files = {"train.yaml": LLAMAFACTORY + "no_such_key: 1\n", "accelerate.yaml": ACCELERATE + "neither_this: 1\n"}
     (run,) = runs(tmp_path, files)
     world = Checked(run).newest
-    assert KeyWorld(world, "keys.llamafactory.no_such_key").value("item.library") == "llamafactory"
-    assert KeyWorld(world, "keys.accelerate.neither_this").value("item.library") == "accelerate"
+    assert KeySubject(world, "keys.llamafactory.no_such_key").value("item.library") == "llamafactory"
+    assert KeySubject(world, "keys.accelerate.neither_this").value("item.library") == "accelerate"
 
 
 def test_the_first_gone_flag_speaks_for_the_others(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_the_first_gone_flag_speaks_for_the_others(tmp_path: Path) -> None:
     (run,) = runs(tmp_path, {"a.sh": command})
     world = Checked(run).newest
     company = {
-        name: KeyWorld(world, f"keys.ms-swift.{name}").value("item.company")
+        name: KeySubject(world, f"keys.ms-swift.{name}").value("item.company")
         for name in ("sft_type", "lora_target_modules")
     }
     assert company == {"sft_type": 2, "lora_target_modules": -1}

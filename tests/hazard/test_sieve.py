@@ -16,7 +16,7 @@ import pytest
 from stablint.base import knowledge
 from stablint.engine.examples import example_options, legal, write
 from stablint.engine.inspect import inspect
-from stablint.hazard.model import Finding, Open, load
+from stablint.hazard.model import Finding, Undecided, load
 from stablint.hazard.rules import Rules
 from stablint.hazard.sieve import Sieve
 from stablint.hazard.sifted import check_sifted
@@ -78,7 +78,7 @@ def shape(number: int, values: dict[str, Any]) -> Files:
     ][number]
 
 
-def told(run: Run, found: tuple[list[Finding], list[Open]]) -> list[Any]:
+def told(run: Run, found: tuple[list[Finding], list[Undecided]]) -> list[Any]:
     findings, undetermined = found
     rows: list[Any] = [
         (

@@ -22,7 +22,7 @@ from stablint.engine.inspect import Inspection, inspect
 from stablint.hazard import model
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import GROUPS, facts_read
-from stablint.hazard.verdict import asks_news
+from stablint.hazard.verdict import asks_about_change
 from stablint.run.fact import Explicit, Place
 from stablint.run.world import World
 from stablint.syntax.edit import apply
@@ -206,7 +206,7 @@ def without(setting: Setting, files: Files) -> Files | None:
 @sampled
 def test_null_makes_what_silence_makes_where_the_class_takes_it_for_that(case: Case, tmp_path: Path) -> None:
     example, given = case.example, case.example.get("options")
-    if asks_news(case.hazard):
+    if asks_about_change(case.hazard):
         pytest.skip("it is about the name, whatever stands behind it")
     before = looked(example["files"], given, tmp_path / "before")
     for number, (world, setting) in enumerate(settings(before, case.hazard, example["files"], tmp_path / "before")):

@@ -48,9 +48,9 @@ def test_without_a_stated_release_the_next_one_counts() -> None:
 
 
 def test_turns_lie_where_the_answer_changes() -> None:
-    assert MADE.turns("back") == {("made", release_key("1.1")), ("made", release_key("2.0"))}
-    assert MADE.turns("kept") == frozenset()
-    assert MADE.turns("section.other") == {("made", release_key("1.1"))}
+    assert MADE.change_points("back") == {("made", release_key("1.1")), ("made", release_key("2.0"))}
+    assert MADE.change_points("kept") == frozenset()
+    assert MADE.change_points("section.other") == {("made", release_key("1.1"))}
 
 
 def test_when_it_came_and_went() -> None:

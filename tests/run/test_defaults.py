@@ -14,7 +14,7 @@ BASE = "transformers.TrainingArguments"
 
 def test_a_field_that_never_changed_has_no_turns() -> None:
     found = profile(BASE, "seed", "training")
-    assert found is not None and not found.turns
+    assert found is not None and not found.change_points
     spans = found.at(release_key("4.57.6"))
     assert spans is not None and spans.default_at(release_key("4.57.6")) == (True, 42)
 
@@ -25,12 +25,12 @@ def test_a_renamed_field_is_one_field_under_two_spellings() -> None:
     names = [one.name if (one := found.at(key)) is not None else None for key in known_keys("transformers")]
     assert set(names) == {"evaluation_strategy", "eval_strategy"}
     assert names == sorted(names, key=lambda name: name == "eval_strategy")  # the older one first, no gap
-    assert not found.turns  # "no" all along: the rename alone changes nothing of what the run does
+    assert not found.change_points  # "no" all along: the rename alone changes nothing of what the run does
 
 
 def test_a_default_that_changes_turns_at_the_release_that_changed_it() -> None:
     found = profile("trl.SFTConfig", "bf16", "training") or profile(BASE, "bf16", "training")
-    assert found is not None and found.turns
+    assert found is not None and found.change_points
 
 
 def test_a_field_that_no_release_has_is_none() -> None:
@@ -49,7 +49,7 @@ def test_a_renamed_field_turns_where_its_default_does_and_where_it_comes_and_goe
     """TRL's length was null in max_seq_length from 0.9 on and 1024 from 0.15 on; the later name for it changed nothing."""
     found = profile("trl.SFTConfig", "max_length", "training")
     assert found is not None and [one.name for one in found.spans] == ["max_length", "max_seq_length"]
-    assert found.turns == {("trl", release_key("0.9.6")), ("trl", release_key("0.15.2"))}
+    assert found.change_points == {("trl", release_key("0.9.6")), ("trl", release_key("0.15.2"))}
 
 
 # Of a release older than all that were read: what every one of them has had, else nothing.
@@ -75,5 +75,5 @@ def test_a_default_that_never_changed_is_taken_for_older_releases_too(name: str,
 )
 def test_what_is_computed_or_must_be_given_is_not_taken_for_older_releases(library_class: str, name: str) -> None:
     found = profile(library_class, name, "accelerate")
-    assert found is not None and not found.turns
+    assert found is not None and not found.change_points
     assert found.steady(release_key("0.0.1")) is None

@@ -148,12 +148,12 @@ def test_what_is_computed_or_too_old_is_unknown_and_not_absent() -> None:
 def test_turns_are_where_existence_or_default_changes() -> None:
     optim = field("transformers.TrainingArguments", "optim")
     assert optim is not None
-    assert {KNOWN.text(key, "transformers") for key in optim.turns} == {"4.32.1", "4.54.1"}
+    assert {KNOWN.text(key, "transformers") for key in optim.change_points} == {"4.32.1", "4.54.1"}
     strategy = field("transformers.TrainingArguments", "evaluation_strategy")
     assert strategy is not None
     assert strategy.since is None
     assert strategy.removed_in == release_key("4.51.3")
-    assert strategy.turns == {release_key("4.41.2"), release_key("4.51.3")}  # null from its deprecation on
+    assert strategy.change_points == {release_key("4.41.2"), release_key("4.51.3")}  # null from its deprecation on
 
 
 def test_a_change_of_what_null_becomes_is_a_turn() -> None:
@@ -162,8 +162,8 @@ def test_a_change_of_what_null_becomes_is_a_turn() -> None:
     assert tracker is not None and folder is not None
     assert tracker.settled_at(release_key("4.57.6")) == {"value": "all"}
     assert tracker.default_at(release_key("5.0.0")) == (True, "none")
-    assert tracker.turns == {release_key("5.0.0")}
-    assert release_key("4.55.4") not in folder.turns  # other fields are settled otherwise from there on
+    assert tracker.change_points == {release_key("5.0.0")}
+    assert release_key("4.55.4") not in folder.change_points  # other fields are settled otherwise from there on
 
 
 def test_many_releases_at_once_are_grouped_newest_first() -> None:
@@ -212,9 +212,9 @@ def test_a_field_of_one_release_only_is_gone_in_the_next() -> None:
     first = keys.index(meant_keys("accelerate")[0])
     _, second, third = keys[first : first + 3]
     only = FieldSpans("accelerate.ProjectConfiguration", "accelerate", "made_up", [[0, first, None]])
-    assert (only.since, only.removed_in, only.turns) == (None, second, {second})
+    assert (only.since, only.removed_in, only.change_points) == (None, second, {second})
     later = FieldSpans("accelerate.ProjectConfiguration", "accelerate", "made_up", [[first + 1, first + 1, None]])
-    assert (later.since, later.removed_in, later.turns) == (second, third, {second, third})
+    assert (later.since, later.removed_in, later.change_points) == (second, third, {second, third})
 
 
 def test_what_null_becomes_turns_where_it_begins_and_where_it_ends() -> None:
@@ -223,13 +223,13 @@ def test_what_null_becomes_turns_where_it_begins_and_where_it_ends() -> None:
     assert folder is not None
     first, second = meant_keys("accelerate")[:2]
     assert folder.settled_at(first) == {"field": "project_dir"}
-    assert folder.settled_at(second) is None and second in folder.turns
+    assert folder.settled_at(second) is None and second in folder.change_points
     assert folder.settled_at(release_key("0.0.1")) is None
     size = field("transformers.DistributedConfig", "fsdp_size")  # for some releases null was one
     assert size is not None
     became = {key for key in known_keys("transformers") if size.settled_at(key) == {"value": 1}}
     later = [key for key in known_keys("transformers") if key > max(became)]
-    assert {min(became), later[0]} <= size.turns
+    assert {min(became), later[0]} <= size.change_points
 
 
 def test_a_class_that_nobody_knows_has_no_fields() -> None:

@@ -181,7 +181,7 @@ class Files:
         if key not in self._cut:
             self._cut[key] = (document, limit.problem(start, end))
 
-    def cuts(self) -> list[tuple[Document, Problem]]:
+    def boundaries(self) -> list[tuple[Document, Problem]]:
         return list(self._cut.values())
 
     def fragments(self, path: str, dialect: str | None = None) -> tuple[Fragment, ...]:

@@ -57,12 +57,12 @@ def document(found: Machine, libraries: Mapping[str, str], environment: Mapping[
         "python": {"version": platform.python_version(), "executable": sys.executable, "platform": _platform()},
         "gpu": {
             "state": found.state,
-            "road": found.road,
+            "road": found.probe,
             "vendor": found.vendor or None,
             "cards": [_card(card, card in found.visible) for card in found.cards],
             "environment": _filters(environment),
             "notes": list(found.notes),
-            "tried": [{"road": answer.road, "state": answer.state, "detail": answer.detail} for answer in found.tried],
+            "tried": [{"road": answer.probe, "state": answer.state, "detail": answer.detail} for answer in found.tried],
         },
         "targets": [{"gpu": name, "facts": jsonable(gpu.facts())} for name, gpu in targets(found)],
         "libraries": dict(libraries),
@@ -91,7 +91,7 @@ def _lines(found: Machine, libraries: Mapping[str, str], environment: Mapping[st
         version=__version__, python=platform.python_version(), system=f"{platform.system()} {platform.machine()}"
     )
     yield ""
-    by = gettext(" (asked {road})").format(road=found.road) if found.road else ""
+    by = gettext(" (asked {road})").format(road=found.probe) if found.probe else ""
     yield f"{style.paint('bold', 'GPU')}  {gettext(_STATES.get(found.state, found.state))}{by}"
     for card in found.cards:
         size = f", {card.memory_gib:.1f} GiB" if card.memory_gib else ""
@@ -103,7 +103,7 @@ def _lines(found: Machine, libraries: Mapping[str, str], environment: Mapping[st
         yield "  " + gettext("note: {note}").format(note=plain(note))
     for answer in found.tried:
         detail = f": {plain(told(answer.detail))}" if answer.detail else ""
-        yield f"  {style.paint('dim', f'{answer.road}: {gettext(_STATES.get(answer.state, answer.state))}{detail}')}"
+        yield f"  {style.paint('dim', f'{answer.probe}: {gettext(_STATES.get(answer.state, answer.state))}{detail}')}"
     yield ""
     yield f"{style.paint('bold', gettext('libraries'))}  " + (
         ", ".join(f"{name} {version}" for name, version in libraries.items())

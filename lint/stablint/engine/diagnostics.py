@@ -5,7 +5,7 @@ from __future__ import annotations
 from stablint.base.language import gettext
 from stablint.base.light import Any
 from stablint.files.faults import Fault, Faults
-from stablint.hazard.model import Finding, Hazard, Open, asks_news
+from stablint.hazard.model import Finding, Hazard, Undecided, asks_about_change
 from stablint.hazard.wording import value_text
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
 from stablint.report.place import locate
@@ -43,7 +43,7 @@ _BY_HAND = "other names in this text have to be brought to the same release by h
 
 def _whole(told: list[tuple[Finding, Diagnostic]]) -> list[Diagnostic]:
     """Where several releases may run, a text is brought to the newest one as a whole or not at all: with some of its names only it fits none."""
-    outgoing = {id(made) for finding, made in told if finding.releases and asks_news(finding.hazard)}
+    outgoing = {id(made) for finding, made in told if finding.releases and asks_about_change(finding.hazard)}
     half = {
         made.text.path
         for _, made in told
@@ -243,6 +243,6 @@ def _fingerprint(finding: Finding) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def undetermined(open_ones: list[Open]) -> tuple[Undetermined, ...]:
+def undetermined(open_ones: list[Undecided]) -> tuple[Undetermined, ...]:
     found = {(o.hazard.id, o.run.anchor.document.text.name, o.needs): None for o in open_ones}
     return tuple(Undetermined(*row) for row in sorted(found))

@@ -160,12 +160,12 @@ def inspected(
     if more:
         names = {status.file for status in statuses.values()}
         runs = tuple(run for run in runs if not names.isdisjoint(run.files))
-    problems += files.cuts()
+    problems += files.boundaries()
 
-    def judged(runs: tuple[Run, ...]) -> tuple[list[hazards.Finding], list[hazards.Open]]:
+    def judged(runs: tuple[Run, ...]) -> tuple[list[hazards.Finding], list[hazards.Undecided]]:
         return judge(runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, alone)
 
-    def anew() -> tuple[tuple[Run, ...], list[hazards.Finding], list[hazards.Open]]:
+    def anew() -> tuple[tuple[Run, ...], list[hazards.Finding], list[hazards.Undecided]]:
         """Once more, where `files` has learnt how some of them are read."""
         runs = tuple(assemble([*entries, *more], files, options))
         return runs, *judged(runs)

@@ -33,13 +33,13 @@ def judge(
     faults: Faults,
     kept: dict[int, tuple[Run, Any]] | None = None,
     alone: bool = False,
-) -> tuple[list[hazards.Finding], list[hazards.Open]]:
+) -> tuple[list[hazards.Finding], list[hazards.Undecided]]:
     """`known` are the rules, or a book of them where files have different ones; `kept` are verdicts on the same runs under the same rules.
     `alone`: one file was asked for, and nothing else.
     """
     kept = {} if kept is None else kept
     findings: list[hazards.Finding] = []
-    undetermined: list[hazards.Open] = []
+    undetermined: list[hazards.Undecided] = []
     sieves: dict[int, Sieve] = {}
     told = Told()
     parts: dict[tuple[int, bool], tuple[hazards.Hazard, ...]] = {}
@@ -87,7 +87,7 @@ def _of_runs(rules: Collection[hazards.Hazard], single: Run | None) -> tuple[haz
 
 def _sifted(
     run: Run, key: int, rules: tuple[hazards.Hazard, ...], sieves: dict[int, Sieve]
-) -> tuple[list[hazards.Finding], list[hazards.Open]]:
+) -> tuple[list[hazards.Finding], list[hazards.Undecided]]:
     from stablint.hazard.sieve import Sieve  # only where there are several runs
     from stablint.hazard.sifted import check_sifted
 
@@ -131,10 +131,10 @@ def rules_of(
 
 def _one_by_one(
     run: Run, known: tuple[hazards.Hazard, ...], faults: Faults, first: Exception | None
-) -> tuple[list[hazards.Finding], list[hazards.Open]]:
+) -> tuple[list[hazards.Finding], list[hazards.Undecided]]:
     """A hazard raised: name it, and let the others report."""
     findings: list[hazards.Finding] = []
-    undetermined: list[hazards.Open] = []
+    undetermined: list[hazards.Undecided] = []
     guilty: list[tuple[hazards.Hazard, Exception]] = []
     for hazard in known:
         judged, error = attempt(check, run, (hazard,))

@@ -11,7 +11,7 @@ from typing import Any
 
 from stablint.files import discover
 from stablint.syntax.edit import apply
-from stablint.syntax.embedded import Mover, end_in_file, end_in_view, start_in_file, start_in_view
+from stablint.syntax.embedded import Remapper, end_in_file, end_in_view, start_in_file, start_in_view
 from stablint.syntax.limits import Purse
 from stablint.syntax.tree import Document, Edit, Entry, Text, View
 
@@ -69,7 +69,7 @@ def inner(document: Document, view: View, entry: Entry) -> tuple[Document, Entry
             raise _Outside
         return offset
 
-    mover = Mover(lambda at: known(start_in_view(view.pieces, at)), lambda at: known(end_in_view(view.pieces, at)))
+    mover = Remapper(lambda at: known(start_in_view(view.pieces, at)), lambda at: known(end_in_view(view.pieces, at)))
     try:
         there = mover.node(entry)
     except _Outside:

@@ -15,7 +15,7 @@ from stablint.fix.editors import Change
 from stablint.frameworks.huggingface import TRL_ONLY
 from stablint.hazard.condition import facts_read
 from stablint.hazard.hints import A_SLIP, nearest
-from stablint.hazard.model import Finding, Remedy, asks_news
+from stablint.hazard.model import Finding, Remedy, asks_about_change
 from stablint.report.model import FileEdits, Fix
 from stablint.run.derived.registry import RULES
 from stablint.run.fact import ABSENT, PRESUMED, Explicit, Fact, is_unknown
@@ -78,7 +78,11 @@ def of_other_releases(finding: Finding, remedy: Remedy) -> str:
     """How a repair counts that not every release of the run may take: nothing is rewritten for a release that is a presumption, or that
     the stated ones exclude, and nothing taken out for one of several. Empty where each of them takes the new name."""
     of_arguments = finding.item.startswith(("training.", "trainer."))
-    if of_arguments and asks_news(finding.hazard) and not (remedy.swap or remedy.set or remedy.move or remedy.respell):
+    if (
+        of_arguments
+        and asks_about_change(finding.hazard)
+        and not (remedy.swap or remedy.set or remedy.move or remedy.respell)
+    ):
         return "manual"  # who runs an older release would lose what the setting does
     releases = finding.run.releases
     if any(_means_otherwise(finding, old, new) for old, new in remedy.swap):
@@ -142,7 +146,7 @@ def _wants_a_value(finding: Finding, old: str, new: str) -> bool:
     target = str(world.value(new)) if new.startswith("item.") else new
     last, word = target.rpartition(".")[2].replace("-", "_"), entry.key.rpartition(".")[2].replace("-", "_")
     found, _ = _renamed(finding, old, new)
-    known = [kind for one in found if one.turns and (kind := one.type_at(max(one.turns)))]
+    known = [kind for one in found if one.change_points and (kind := one.type_at(max(one.change_points)))]
     if known:
         return not all("bool" in kind for kind in known)
     return nearest(word, [last], A_SLIP) is None

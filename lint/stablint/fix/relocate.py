@@ -10,7 +10,7 @@ import yaml
 
 from stablint.fix.editors import Change, Impossible, Made, required, writer
 from stablint.hazard.model import Finding
-from stablint.hazard.setting_subject import ItemWorld
+from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.fact import ABSENT, Explicit, Fact, Place, is_unknown
 from stablint.run.releases.fields import Rename, field, renamed
 from stablint.run.releases.pep440 import Key
@@ -31,7 +31,7 @@ class _Home(NamedTuple):
 
 def sectioned(finding: Finding, name: str) -> list[Change]:
     """A key of DeepSpeed's file goes into the section where it is read; nothing where it has slipped out of none."""
-    fact, section = finding.run.explicit.get(name), ItemWorld(finding.world, name).word("belongs")
+    fact, section = finding.run.explicit.get(name), SettingSubject(finding.world, name).word("belongs")
     if fact is None or not section or is_unknown(fact.value):
         return []
     value = int(fact.value) if isinstance(fact.value, float) and fact.value.is_integer() else fact.value  # 5e7
@@ -41,7 +41,7 @@ def sectioned(finding: Finding, name: str) -> list[Change]:
 def moved(finding: Finding, name: str) -> Made:
     """The edits that say the setting where it belongs now. Raises Impossible."""
     run, fact = finding.run, finding.run.explicit.get(name)
-    world = ItemWorld(finding.world, name)
+    world = SettingSubject(finding.world, name)
     rename = world.rename()
     if fact is None or rename is None or rename.new is None or not isinstance(fact.origin, Explicit):
         raise Impossible("the new place is not known")
@@ -64,7 +64,7 @@ def moved(finding: Finding, name: str) -> Made:
 
 def new_class(finding: Finding, name: str) -> str:
     """The class that the arguments become one of where the setting moves into them (`trl.SFTConfig`); empty where they stay what they are."""
-    run, rename = finding.run, ItemWorld(finding.world, name).rename()
+    run, rename = finding.run, SettingSubject(finding.world, name).rename()
     fact = run.explicit.get(name)
     head = rename.new.rpartition(".")[0] if rename is not None and rename.new else ""
     if fact is None or rename is None or not head[:1].isupper() or not isinstance(fact.origin, Explicit):

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from stablint.hardware import isolated as child
-from stablint.hardware import probes as roads
+from stablint.hardware import probes as probes
 from stablint.hardware.gpu import Gpu, parse_gpu
 from stablint.hardware.probes import FOUND, HUNG, NO_CARD, NO_DRIVER, NOT_THERE, Answer, Card
 
@@ -29,7 +29,7 @@ class Machine(NamedTuple):
     """
 
     state: str
-    road: str
+    probe: str
     vendor: str
     cards: tuple[Card, ...]
     visible: tuple[Card, ...]
@@ -38,12 +38,12 @@ class Machine(NamedTuple):
 
 
 def machine(
-    ask: roads.Ask | None = None,
+    ask: probes.Ask | None = None,
     environment: Mapping[str, str] = os.environ,
     *,
     torch: Any = None,
     system: str = "",
-    which: roads.Which | None = None,
+    which: probes.Which | None = None,
     folders: Sequence[str] = (),
 ) -> Machine:
     """Ask NVML, then torch (where it is imported already, or given), then nvidia-smi; rocm-smi and sysctl where they are the road.
@@ -53,8 +53,8 @@ def machine(
     """
     outside = child.Outside(folders)
     which = which or outside.program
-    ask = ask or partial(roads.ask, outside=outside)
-    ends = time.monotonic() + roads.LIMIT
+    ask = ask or partial(probes.ask, outside=outside)
+    ends = time.monotonic() + probes.LIMIT
     torch = torch if torch is not None else sys.modules.get("torch")
     tried: list[Answer] = []
 
@@ -62,15 +62,15 @@ def machine(
         return max(ends - time.monotonic(), 0.05)
 
     if (system or f"{platform.system()} {platform.machine()}") == "Darwin arm64":
-        tried.append(roads.apple(ask, left()))
+        tried.append(probes.apple(ask, left()))
         return _judged(tried, environment)
-    tried.append(roads.nvml(ask, left()))
+    tried.append(probes.nvml(ask, left()))
     if not _settled(tried[-1]) and torch is not None and hasattr(torch, "cuda"):
-        tried.append(roads.torch_cuda(torch, left()))
+        tried.append(probes.torch_cuda(torch, left()))
     if not any(_settled(answer) for answer in tried):
-        tried.append(roads.nvidia_smi(ask, left(), which))
+        tried.append(probes.nvidia_smi(ask, left(), which))
     if not any(_settled(answer) for answer in tried):
-        tried.append(roads.rocm_smi(ask, left(), which))
+        tried.append(probes.rocm_smi(ask, left(), which))
     return _judged(tried, environment)
 
 
@@ -82,13 +82,13 @@ def _settled(answer: Answer) -> bool:
 def _judged(tried: Sequence[Answer], environment: Mapping[str, str]) -> Machine:
     best = next((answer for answer in tried if _settled(answer)), None)
     if best is None:
-        order = (NO_CARD, roads.FAILED, NO_DRIVER, NOT_THERE)
+        order = (NO_CARD, probes.FAILED, NO_DRIVER, NOT_THERE)
         best = min(tried, key=lambda answer: order.index(answer.state))
         state = NO_DRIVER if best.state == NOT_THERE else best.state
-        return Machine(state, best.road, "", (), (), tuple(tried))
+        return Machine(state, best.probe, "", (), (), tuple(tried))
     visible, notes = _visible(best, environment)
     state = "all-hidden" if best.cards and not visible else best.state
-    return Machine(state, best.road, best.vendor, best.cards, visible, tuple(tried), notes)
+    return Machine(state, best.probe, best.vendor, best.cards, visible, tuple(tried), notes)
 
 
 def _visible(answer: Answer, environment: Mapping[str, str]) -> tuple[tuple[Card, ...], tuple[str, ...]]:
@@ -97,7 +97,7 @@ def _visible(answer: Answer, environment: Mapping[str, str]) -> tuple[tuple[Card
     notes: list[str] = []
     if slices or len({card.name for card in whole}) > 1:
         notes += _remarks(whole, slices, environment)
-    if answer.road == "torch":  # it has looked at the filters itself
+    if answer.probe == "torch":  # it has looked at the filters itself
         return answer.cards, tuple(notes)
     name = next((name for name in FILTERS.get(answer.vendor, ()) if name in environment), None)
     cut = {card.parent for card in slices}
@@ -183,7 +183,7 @@ _WHY = {
     NO_DRIVER: "this machine has no GPU driver",
     HUNG: "the GPU driver did not answer within two seconds",
     "all-hidden": "no GPU is visible to this process",
-    roads.FAILED: "asking for the GPUs failed",
+    probes.FAILED: "asking for the GPUs failed",
 }
 
 
@@ -195,7 +195,7 @@ def auto(folders: Sequence[str] = ()) -> tuple[tuple[str, Gpu], ...]:
     """The targets of this machine, for `--gpu auto` of a check of these folders. Raises NoTarget."""
     found = machine(folders=folders)
     if not found.visible:
-        detail = next((answer.detail for answer in found.tried if answer.road == found.road and answer.detail), "")
+        detail = next((answer.detail for answer in found.tried if answer.probe == found.probe and answer.detail), "")
         raise NoTarget(
             _WHY.get(found.state, found.state)
             + (f" ({detail})" if detail else "")

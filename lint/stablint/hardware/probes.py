@@ -40,7 +40,7 @@ class Card(NamedTuple):
 
 
 class Answer(NamedTuple):
-    road: str
+    probe: str
     state: str
     cards: tuple[Card, ...] = ()
     detail: str = ""  # the driver's release, or what went wrong

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from stablint.hazard.hints import clearly_nearest
-from stablint.hazard.setting_subject import ItemWorld
+from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.releases.pep440 import Key
 from stablint.run.releases.signatures import Handed, Misfit, Signature, callable_of, misfit
 from stablint.run.world import World
 
 
-class CallWorld(ItemWorld):
+class CallSubject(SettingSubject):
     """Words of its own: `misfit` (what is wrong in the chosen release, in words of Python: the names, or how many too many), `always` (is it so in every
     release), `stated` (is its release), `sure` (is the call made in every run, and its refusal the end), `callee`, `hint`."""
 
@@ -25,7 +25,7 @@ class CallWorld(ItemWorld):
         self._kind = name.removeprefix("launch.calls.").partition(".")[0]
         self.known = callable_of(self._called)
         if self.known is not None:
-            self._turns |= self.known.turns()
+            self._change_points |= self.known.change_points()
 
     def word(self, word: str) -> Any:
         own = WORDS.get(word)
@@ -85,14 +85,14 @@ class CallWorld(ItemWorld):
         return f" (it is there from {since} on)" if since else f" (it was there up to {until})" if until else ""
 
 
-WORDS: dict[str, Callable[[CallWorld], Any]] = {
-    "misfit": CallWorld.misfit,
-    "always": CallWorld.always,
-    "stated": CallWorld.release_is_stated,
+WORDS: dict[str, Callable[[CallSubject], Any]] = {
+    "misfit": CallSubject.misfit,
+    "always": CallSubject.always,
+    "stated": CallSubject.release_is_stated,
     "sure": lambda item: item._sure,
     "callee": lambda item: (
         item._called.rpartition(".")[2] if item._called.count(".") < 2 else ".".join(item._called.split(".")[-2:])
     ),
     "library": lambda item: item.known.library if item.known is not None else None,
-    "hint": CallWorld.hint,
+    "hint": CallSubject.hint,
 }

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterator
 
 from stablint.base.light import Any
-from stablint.hazard.setting_subject import ItemWorld
+from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.derived.registry import RULES
-from stablint.run.world import Run, Turns, World
+from stablint.run.world import ChangePoints, Run, World
 
 ROUNDS = 4  # another world may turn at releases that the newest one never asked about
 WORLDS = 64  # at most so many combinations of releases are looked at
@@ -22,9 +22,9 @@ class Checked:
         self.run = run
         self._alone = alone
         self._worlds: dict[tuple[tuple[str, Any], ...], World] = {}
-        self._news: dict[str, bool] = {}
-        self._views: dict[tuple[int, str], ItemWorld] = {}
-        self._intervals: dict[Turns, list[tuple[dict[str, Any], World]]] = {}
+        self._changed: dict[str, bool] = {}
+        self._views: dict[tuple[int, str], SettingSubject] = {}
+        self._intervals: dict[ChangePoints, list[tuple[dict[str, Any], World]]] = {}
         self._values: dict[str, list[World]] = {}
         self._certain: Checked | None = None
         self.newest = World(run, RULES, run.releases.newest_of_all())
@@ -54,32 +54,32 @@ class Checked:
         key = (id(world), item)
         if key not in self._views:
             self._views[key] = (
-                _key_world(world, item)
+                _key_subject(world, item)
                 if item[:5] == "keys."
-                else _call_world(world, item)
+                else _call_subject(world, item)
                 if item[:13] == "launch.calls."
-                else ItemWorld(world, item)
+                else SettingSubject(world, item)
             )
         return self._views[key]
 
-    def is_news(self, item: str) -> bool:
+    def has_change(self, item: str) -> bool:
         """Is there anything to say of the key itself: unknown, renamed, on its way out?"""
-        if item not in self._news:
+        if item not in self._changed:
             world = self.certain().newest if self.run.by_spelling else self.newest
             view = self.view(world, item)
-            self._news[item] = isinstance(view, ItemWorld) and (
+            self._changed[item] = isinstance(view, SettingSubject) and (
                 view.item_unknown() is not False or view.rename() is not None
             )
-        return self._news[item]
+        return self._changed[item]
 
     def at_all_values(self, name: str) -> list[World]:
         """Worlds among which the fact has every value that it has at some release; none where they are too many to look at."""
         found = self._values.get(name)
         if found is None:
-            found, at = [], self.newest.fact(name).turns
+            found, at = [], self.newest.fact(name).change_points
             for _ in range(ROUNDS):
                 worlds = [world for _, world in self.others(at)]
-                more = at.union(*(world.fact(name).turns for world in worlds))
+                more = at.union(*(world.fact(name).change_points for world in worlds))
                 if more == at:
                     found = worlds if len(worlds) < WORLDS else []
                     break
@@ -87,13 +87,13 @@ class Checked:
             self._values[name] = found
         return found
 
-    def others(self, at: Turns) -> list[tuple[dict[str, Any], World]]:
-        """One world for every combination of release intervals between the turns, newest first, with the interval that each library is in."""
+    def others(self, at: ChangePoints) -> list[tuple[dict[str, Any], World]]:
+        """One world for every combination of release intervals between the change points, newest first, with the interval that each library is in."""
         if at not in self._intervals:
             self._intervals[at] = list(self._others(at))
         return self._intervals[at]
 
-    def _others(self, at: Turns) -> Iterator[tuple[dict[str, Any], World]]:
+    def _others(self, at: ChangePoints) -> Iterator[tuple[dict[str, Any], World]]:
         intervals: dict[str, tuple[tuple[Any, Any], ...]] = {}
         for library in sorted({library for library, _ in at}):
             found = self.run.releases.intervals(library, frozenset([key for name, key in at if name == library]))
@@ -104,15 +104,15 @@ class Checked:
             yield chosen, self.world({**self.newest.choice, **{library: last for library, (_, last) in chosen.items()}})
 
 
-def _key_world(world: World, item: str) -> ItemWorld:
+def _key_subject(world: World, item: str) -> SettingSubject:
     """What frameworks read of their keys is loaded only where some may be unread."""
-    from stablint.hazard.key_subject import KeyWorld
+    from stablint.hazard.key_subject import KeySubject
 
-    return KeyWorld(world, item)
+    return KeySubject(world, item)
 
 
-def _call_world(world: World, item: str) -> ItemWorld:
+def _call_subject(world: World, item: str) -> SettingSubject:
     """Signatures are loaded only where some call may not fit one."""
-    from stablint.hazard.call_subject import CallWorld
+    from stablint.hazard.call_subject import CallSubject
 
-    return CallWorld(world, item)
+    return CallSubject(world, item)

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from stablint.base.light import Any
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, Secret, is_unknown
 from stablint.run.releases.pep440 import release_key
-from stablint.run.world import Turns, World
+from stablint.run.world import ChangePoints, World
 from stablint.syntax.limits import MATCHED, SEARCHED
 
 Verdict = bool | None
@@ -46,27 +46,27 @@ def _reads_file(condition: Condition) -> bool:
     return bool(condition[0] == "exists-file")
 
 
-def turns(conditions: list[Condition], world: World) -> Turns:
+def change_points(conditions: list[Condition], world: World) -> ChangePoints:
     """The releases at which something that the conditions read changes."""
-    found: Turns = frozenset()
+    found: ChangePoints = frozenset()
     for condition in conditions:
         if condition[0] in GROUPS:
-            found |= turns(condition[1], world)
+            found |= change_points(condition[1], world)
             continue
-        found |= world.fact(condition[1]).turns
+        found |= world.fact(condition[1]).change_points
         if condition[1].startswith("versions."):
-            found |= cuts(condition, world)
+            found |= boundaries(condition, world)
         if condition[2] == 2:
-            found |= world.fact(condition[3]).turns
+            found |= world.fact(condition[3]).change_points
         if condition[1].startswith("item") and condition[0] in ("unknown-key", "one-of-enum"):
-            found |= world.item_turns()
+            found |= world.item_change_points()
     return found
 
 
 _AS_SPECIFIER = {"is": "==", "is-not": "!=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
 
 
-def cuts(condition: Condition, world: World) -> Turns:
+def boundaries(condition: Condition, world: World) -> ChangePoints:
     """The stated releases of a library between which a comparison with one of its releases changes."""
     releases, library = world.run.releases, condition[1].removeprefix("versions.")
     operator, operand = condition[0], condition[3]
@@ -78,9 +78,9 @@ def cuts(condition: Condition, world: World) -> Turns:
         bounds = [f"=={one}" for one in operand]
     else:
         bounds = [_AS_SPECIFIER[operator] + str(operand)] if operator in _AS_SPECIFIER else []
-    found: Turns = frozenset()
+    found: ChangePoints = frozenset()
     for specifier in bounds:
-        found |= releases.cuts(library, specifier)
+        found |= releases.boundaries(library, specifier)
     return found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from stablint.hazard.checked import ROUNDS, WORLDS, Checked
-from stablint.hazard.condition import GROUPS, Condition, evaluate, turns
-from stablint.hazard.model import Finding, Open
+from stablint.hazard.condition import GROUPS, Condition, change_points, evaluate
+from stablint.hazard.model import Finding, Undecided
 from stablint.hazard.plan import Plan, Question
 from stablint.hazard.steady import MOVES
 from stablint.hazard.verdict import examine
@@ -16,10 +16,10 @@ from stablint.run.world import World, leaves
 HOLDS: Any = "holds"
 
 
-def answer(plan: Plan, checked: Checked, item: str) -> tuple[Finding | Open | None, tuple[str, ...] | None]:
+def answer(plan: Plan, checked: Checked, item: str) -> tuple[Finding | Undecided | None, tuple[str, ...] | None]:
     """What comes of the hazard, and the facts that ended it: those of one condition that no release and no option can make true, or of all.
     None of those is asked first that a single fact decides: they have not ended it."""
-    if checked.run.by_spelling and plan.news:
+    if checked.run.by_spelling and plan.asks_about_change:
         checked = checked.certain()
     newest = checked.view(checked.newest, item)
     moving = []
@@ -56,7 +56,7 @@ def _may_speak(plan: Plan, silent: Question, world: World) -> bool:
                 return True
             if held is True:
                 for name in question.reads:
-                    if world.fact(name).turns or any(True for _ in leaves(world, name)):
+                    if world.fact(name).change_points or any(True for _ in leaves(world, name)):
                         return True
     return False
 
@@ -66,7 +66,7 @@ def _unknown_by(question: Question, world: World) -> tuple[str, ...]:
     condition = question.condition
     if condition[0] not in GROUPS and condition[2] == 2:
         operand = world.fact(condition[3])
-        if not operand.turns and (is_unknown(operand.value) or operand.value is ABSENT):
+        if not operand.change_points and (is_unknown(operand.value) or operand.value is ABSENT):
             return (condition[3],)
     return question.reads
 
@@ -75,19 +75,19 @@ def _is_hopeless(reads: tuple[str, ...], world: World) -> bool:
     """Is one of the facts unknown whatever the release and the options?"""
     for name in reads:
         fact = world.facts.get(name) or world.fact(name)
-        if is_unknown(fact.value) and not fact.turns and world.needs(name) is None:
+        if is_unknown(fact.value) and not fact.change_points and world.needs(name) is None:
             return True
     return False
 
 
 def _is_dead_everywhere(condition: Condition, reads: tuple[str, ...], checked: Checked, item: str) -> bool:
     """Is it false, or unknown whatever the options, in every world that it tells apart?"""
-    at = turns([condition], checked.view(checked.newest, item))
+    at = change_points([condition], checked.view(checked.newest, item))
     for _ in range(ROUNDS):
         worlds = [checked.view(world, item) for _, world in checked.others(at)]
         if len(worlds) >= WORLDS or not all(_is_dead(condition, reads, world) for world in worlds):
             return False
-        more = at.union(*(turns([condition], world) for world in worlds))
+        more = at.union(*(change_points([condition], world) for world in worlds))
         if more == at:
             return True
         at = more
@@ -103,11 +103,11 @@ def _is_dead(condition: Condition, reads: tuple[str, ...], world: World) -> bool
 
 def _is_steady(plan: Plan, world: World) -> bool:
     """Is everything that the hazard reads the same in all releases that the run may use?"""
-    if plan.asks_class and world.item_turns():
+    if plan.asks_class and world.item_change_points():
         return False
     if any(world.run.releases.stated(library) for library in plan.libraries):
         return False
-    return not any((world.facts.get(name) or world.fact(name)).turns for name in plan.reads)
+    return not any((world.facts.get(name) or world.fact(name)).change_points for name in plan.reads)
 
 
 def _without_releases(plan: Plan, world: World) -> Any:
@@ -136,5 +136,5 @@ def _without_releases(plan: Plan, world: World) -> Any:
         if world.choice.get(library) is None:
             needs.add(f"versions.{library}")
     if needs and any(True for question in spoken for name in question.reads for _ in leaves(world, name)):
-        return Open(plan.hazard, world.run, tuple(sorted(needs)))
+        return Undecided(plan.hazard, world.run, tuple(sorted(needs)))
     return None

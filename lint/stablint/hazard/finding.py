@@ -6,8 +6,8 @@ from stablint.base.language import gettext
 from stablint.base.light import Any
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import deciding, evaluate
-from stablint.hazard.model import Finding, Hazard, Remedy, asks_news
-from stablint.hazard.setting_subject import ItemWorld
+from stablint.hazard.model import Finding, Hazard, Remedy, asks_about_change
+from stablint.hazard.setting_subject import SettingSubject
 from stablint.hazard.wording import fill
 from stablint.run.fact import ABSENT, OWN, PRESUMED, Default, Derived, Explicit, Fact, Place
 from stablint.run.world import Run, World, defaults, leaves
@@ -89,7 +89,7 @@ def finding(
 def _is_idle(hazard: Hazard, unseen: bool, partly: bool) -> bool:
     """Whether nobody would change a thing for it: it rests on names of a program's own, or on a name on its way out that not every release
     that may run has a new one for."""
-    return unseen or (partly and hazard.severity == "info" and asks_news(hazard))
+    return unseen or (partly and hazard.severity == "info" and asks_about_change(hazard))
 
 
 # Programs without releases, which everybody copies and changes: what one of them fills in, a copy may not.
@@ -129,12 +129,12 @@ def _divided(run: Run, turning: frozenset[str], partly: bool) -> frozenset[str]:
 def _speaks_against_a_list(world: World) -> bool:
     """Whether it is about a name that only later releases have than those that a list beside the run asks for. Whoever wrote the name had such a
     release: it speaks against the list as much as against the run."""
-    return isinstance(world, ItemWorld) and world.newer_in() in world.run.listed
+    return isinstance(world, SettingSubject) and world.newer_in() in world.run.listed
 
 
 def _may_be_of_older(world: World) -> bool:
     """Whether it is about a name that a release may have had which the stated range admits and nobody has read."""
-    return isinstance(world, ItemWorld) and world.may_be_of_older()
+    return isinstance(world, SettingSubject) and world.may_be_of_older()
 
 
 # What a program hands on to a library, where it does: a launcher's own flags speak of other things.

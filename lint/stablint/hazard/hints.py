@@ -51,14 +51,14 @@ def _clearly_nearest(word: str, known: tuple[str, ...], cutoff: float) -> str | 
 
 
 if TYPE_CHECKING:
-    from stablint.hazard.setting_subject import ItemWorld
+    from stablint.hazard.setting_subject import SettingSubject
 
 
 _ALIKE = 0.8  # of 1.0: worth a question; `max_seq_len` and `max_seq_length` are 0.88 alike
 A_SLIP = 0.85  # a slip of the hand or a forgotten word; `reward_model_0` and `reward_model_type` are 0.84 alike
 
 
-def suggestion(item: ItemWorld, choose: Callable[..., str | None] = nearest, cutoff: float = _ALIKE) -> str | None:
+def suggestion(item: SettingSubject, choose: Callable[..., str | None] = nearest, cutoff: float = _ALIKE) -> str | None:
     """The field of the same section whose name is nearest, among those of the chosen release that the same text does not set already."""
     if item.item_unknown() is not True:
         return None
@@ -67,7 +67,7 @@ def suggestion(item: ItemWorld, choose: Callable[..., str | None] = nearest, cut
     return choose(item.spelled.rpartition(".")[2], names, cutoff)
 
 
-def correction(item: ItemWorld) -> str | None:
+def correction(item: SettingSubject) -> str | None:
     """The name that may be written in its place: no other is as near, and it differs by a slip or is the one that the library gave up for this."""
     near = suggestion(item, clearly_nearest)
     if near is None or any(
@@ -77,7 +77,7 @@ def correction(item: ItemWorld) -> str | None:
     return suggestion(item, clearly_nearest, A_SLIP)
 
 
-def hint(item: ItemWorld) -> str:
+def hint(item: SettingSubject) -> str:
     """A remark in brackets that follows an unknown key in a message."""
     added = item.word("added_in")
     if added is not None:
@@ -90,7 +90,7 @@ def hint(item: ItemWorld) -> str:
     return " (it belongs to the top level of the file)" if outside else ""
 
 
-def stated_beside(item: ItemWorld) -> frozenset[str]:
+def stated_beside(item: SettingSubject) -> frozenset[str]:
     """What the same section of the same text sets already, which cannot be meant a second time."""
     origin = item._fact.origin
     if not isinstance(origin, Explicit):
@@ -105,7 +105,7 @@ def stated_beside(item: ItemWorld) -> frozenset[str]:
     return frozenset([one.path[-1] for one in places if one.document is here and one.path and one.path[:-1] == above])
 
 
-def formerly(item: ItemWorld) -> str | None:
+def formerly(item: SettingSubject) -> str | None:
     """The name under which the chosen release has what a later one calls by this key. A setting that took the place of another is not it."""
     if item.word("added_in") is None:
         return None
@@ -117,18 +117,18 @@ def formerly(item: ItemWorld) -> str | None:
     return None
 
 
-def siblings(item: ItemWorld) -> list[str]:
+def siblings(item: SettingSubject) -> list[str]:
     prefix = item.spelled.rpartition(".")[0]
     return [name for owner in item._owners for name in item.names(owner) if name.rpartition(".")[0] == prefix]
 
 
-def meant(item: ItemWorld) -> str | None:
+def meant(item: SettingSubject) -> str | None:
     """The choice whose name is clearly nearest to a value that is none."""
     choices = [one for one in item.item_choices() or [] if isinstance(one, str)]
     return clearly_nearest(str(item._fact.value).strip().lower(), choices, 0.75)
 
 
-def belongs(item: ItemWorld) -> str | None:
+def belongs(item: SettingSubject) -> str | None:
     """The only section of DeepSpeed's file in which the name of an unknown key is read."""
     if item._owners != ("deepspeed.json",) or item.item_unknown() is not True or suggestion(item) is not None:
         return None

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from stablint.hazard.hints import A_SLIP, close
-from stablint.hazard.setting_subject import ItemWorld
+from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.fact import Explicit
 from stablint.run.framework import framework as record_of
 from stablint.run.releases.fields import field, field_names, known_key
@@ -16,7 +16,7 @@ from stablint.run.releases.reader_keys import Reader, reader, synonyms
 from stablint.run.world import World
 
 
-class KeyWorld(ItemWorld):
+class KeySubject(SettingSubject):
     """Words of its own: `library`, `stated` (is its release), `always` (does every release take it), `plugin` (that would read it),
     `belongs` (where it would be read), `since`, `company` (how many others are gone as well) and `others` (the same in words), `hint` and
     `meant` (remarks in brackets)."""
@@ -34,9 +34,9 @@ class KeyWorld(ItemWorld):
         shortens = record_of(framework).abbreviates
         self._by_beginning = shortens == "everything" or (shortens == "flags" and self.layer == "flags")
         for one in self.readers:
-            self._turns |= one.turns(self.spelled)
+            self._change_points |= one.change_points(self.spelled)
             for name in self._longer(one) if self._by_beginning else ():
-                self._turns |= one.turns(name)
+                self._change_points |= one.change_points(name)
 
     def word(self, word: str) -> Any:
         own = WORDS.get(word)
@@ -186,7 +186,7 @@ class KeyWorld(ItemWorld):
         gone = [
             name
             for name in self.run.explicit
-            if name.startswith(head) and (name == self.name or KeyWorld(self._world, name).key_removed() is not None)
+            if name.startswith(head) and (name == self.name or KeySubject(self._world, name).key_removed() is not None)
         ]
         return len(gone) - 1 if gone[:1] == [self.name] else -1
 
@@ -271,19 +271,19 @@ def _of_base(one: Reader, name: str) -> bool:
     return bool(one.bases) and any(owner in one.bases for owner in known_key(name))
 
 
-WORDS: dict[str, Callable[[KeyWorld], Any]] = {
-    "library": KeyWorld.key_library,
-    "stated": KeyWorld.key_stated,
-    "always": KeyWorld.key_always,
-    "plugin": KeyWorld.key_plugin,
-    "belongs": KeyWorld.key_belongs,
-    "company": KeyWorld.key_company,
-    "others": KeyWorld.key_others,
-    "since": KeyWorld.key_since,
-    "removed_in": KeyWorld.key_removed,
-    "suggestion": KeyWorld.key_suggestion,
-    "correction": KeyWorld.key_correction,
-    "hint": KeyWorld.key_hint,
-    "meant": KeyWorld.key_meant,
+WORDS: dict[str, Callable[[KeySubject], Any]] = {
+    "library": KeySubject.key_library,
+    "stated": KeySubject.key_stated,
+    "always": KeySubject.key_always,
+    "plugin": KeySubject.key_plugin,
+    "belongs": KeySubject.key_belongs,
+    "company": KeySubject.key_company,
+    "others": KeySubject.key_others,
+    "since": KeySubject.key_since,
+    "removed_in": KeySubject.key_removed,
+    "suggestion": KeySubject.key_suggestion,
+    "correction": KeySubject.key_correction,
+    "hint": KeySubject.key_hint,
+    "meant": KeySubject.key_meant,
     "key": lambda item: item.spelled,
 }

@@ -92,7 +92,7 @@ class Finding(NamedTuple):
     )  # libraries whose releases are presumed, or stated and some of them without the fault
 
 
-class Open(NamedTuple):
+class Undecided(NamedTuple):
     """A hazard that may hold: what is known of it is true, and the rest could be supplied."""
 
     hazard: Hazard
@@ -129,7 +129,7 @@ def from_row(row: dict[str, Any]) -> Hazard:
 
 
 # Words about a setting that are empty for one that its class has, unchanged, in the chosen release.
-_NEWS = frozenset(
+_CHANGE_WORDS = frozenset(
     {
         "item.removed_in",
         "item.renamed_to",
@@ -141,16 +141,16 @@ _NEWS = frozenset(
 )
 
 
-def asks_news(hazard: Hazard) -> bool:
+def asks_about_change(hazard: Hazard) -> bool:
     """Whether it is about a name that is unknown, renamed or on its way out."""
-    return any(c[0] == "unknown-key" or (c[0] == "is-set" and c[1] in _NEWS) for c in hazard.when)
+    return any(c[0] == "unknown-key" or (c[0] == "is-set" and c[1] in _CHANGE_WORDS) for c in hazard.when)
 
 
 _DEEPEST = 16  # segments before `**`: no rule has as many, and a name may have thousands
 
 
 @cache
-def kinds(name: str) -> frozenset[str]:
+def patterns_of(name: str) -> frozenset[str]:
     """The patterns of the settings of which it is one: `training.fp16`, `training.*` (one segment), `deepspeed.**` (any depth), `*` (every
     one)."""
     found = {name, "*", name[: name.rfind(".") + 1] + "*"}

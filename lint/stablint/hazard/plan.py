@@ -6,7 +6,7 @@ from functools import cached_property
 
 from stablint.base.light import NamedTuple
 from stablint.hazard.condition import GROUPS, Condition, facts_read, reads_files
-from stablint.hazard.model import Hazard, asks_news
+from stablint.hazard.model import Hazard, asks_about_change
 from stablint.hazard.steady import Steady, compiled
 
 # Derived facts that take a look at the hardware or the model: only hazards that are left may ask for them.
@@ -25,7 +25,7 @@ class Plan:
     def __init__(self, number: int, hazard: Hazard) -> None:
         self.number = number
         self.hazard = hazard
-        self.news = asks_news(hazard)
+        self.asks_about_change = asks_about_change(hazard)
         rest = [
             condition
             for condition in hazard.when

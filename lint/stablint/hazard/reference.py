@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from stablint.base.light import NamedTuple
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import GROUPS, Condition, facts_read, reads_files
-from stablint.hazard.model import Finding, Hazard, Open
+from stablint.hazard.model import Finding, Hazard, Undecided
 from stablint.run.fact import Derived, Explicit, Fact
 
 if TYPE_CHECKING:
     from stablint.hazard.plan import Plan
     from stablint.hazard.sieve import Context
 
-Outcome = Finding | Open | None
+Outcome = Finding | Undecided | None
 Statement = tuple[Any, ...]
 # Words about a framework's key that depend on the settings beside it (hazard/key_subject.py).
 _NEIGHBOURS = frozenset(f"item.{word}" for word in ["suggestion", "belongs", "company", "others", "hint", "meant"])
@@ -129,7 +129,7 @@ class Reference:
         outcome, hazard = known
         if type(outcome) is Finding or not self._holds(hazard, item, names):
             return Step(number, position, item, None)
-        return Step(number, position, item, outcome.needs) if isinstance(outcome, Open) else None
+        return Step(number, position, item, outcome.needs) if isinstance(outcome, Undecided) else None
 
     def _holds(self, hazard: Hazard, item: str, names: frozenset[str]) -> bool:
         """Does an answer hold where these settings are others? The item itself is none of them."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from stablint.base import knowledge
 from stablint.base.light import Any
-from stablint.hazard.model import Hazard, kinds, load, load_some
+from stablint.hazard.model import Hazard, load, load_some, patterns_of
 from stablint.run.world import Run
 
 Choice = Callable[[Iterable[Hazard]], tuple[Hazard, ...]]
@@ -70,7 +70,7 @@ def needs_of(hazards: tuple[Hazard, ...]) -> list[tuple[frozenset[str], int]]:
 
 def _woken(clauses: list[Any], run: Run) -> Iterator[int]:
     stated = {*run.explicit, *run.supplied}
-    settings: frozenset[str] = frozenset().union(*map(kinds, run.explicit))
+    settings: frozenset[str] = frozenset().union(*map(patterns_of, run.explicit))
     framework = "" if "derived.framework" in stated else run.framework  # `--set derived.framework=trl`
     for frameworks, patterns, facts, numbers in clauses:
         if frameworks and framework and framework not in frameworks:

@@ -11,7 +11,7 @@ from stablint.run.fact import CLOSED, PRESUMED, Explicit, Fact
 from stablint.run.releases.fields import FieldSpans, Rename, bases_at, class_exists_at, field, field_names, renamed
 from stablint.run.releases.pep440 import Key, release_key
 from stablint.run.releases.reader_keys import reader
-from stablint.run.world import NO_TURNS, Turns, World
+from stablint.run.world import NO_CHANGE_POINTS, ChangePoints, World
 
 # `--trust_remote_code`, `lora_r` …: a dialect's own table gave such a key its meaning; only fields of the class are seen against it.
 _OF_CLASSES = ("training", "trainer", "lora", "quantization", "model")
@@ -28,7 +28,7 @@ _OF_THE_LIBRARY = frozenset(
 _PLAIN_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str", "list": "list", "dict": "dict"}
 
 
-class ItemWorld(World):
+class SettingSubject(World):
     """A world in which `item` is a fact of its own. Everything else is asked of the world behind it."""
 
     def __init__(self, world: World, name: str) -> None:
@@ -50,17 +50,19 @@ class ItemWorld(World):
         }
         self._found = tuple((owner, spans) for owner in owners if (spans := field(owner, self.spelled)) is not None)
         self.facts = {"item": self._fact}  # and its words
-        self._turns: Turns = NO_TURNS
+        self._change_points: ChangePoints = NO_CHANGE_POINTS
         for _, spans in self._found:
-            if spans.turns:
-                self._turns |= frozenset([(spans.library, key) for key in spans.turns])
+            if spans.change_points:
+                self._change_points |= frozenset([(spans.library, key) for key in spans.change_points])
 
     def fact(self, name: str) -> Fact:
         found = self.facts.get(name)
         if found is None:
             if not name.startswith("item."):
                 return self._world.fact(name)
-            found = self.facts[name] = Fact(name, self.word(name[5:]), self._fact.origin, turns=self._turns)
+            found = self.facts[name] = Fact(
+                name, self.word(name[5:]), self._fact.origin, change_points=self._change_points
+            )
         return found
 
     def word(self, word: str) -> Any:
@@ -99,8 +101,8 @@ class ItemWorld(World):
         """None where it cannot be read: a commit, or a copy that the repository carries."""
         return None if self.run.releases.is_unread(library) else self.choice.get(library)
 
-    def item_turns(self) -> Turns:
-        return self._turns
+    def item_change_points(self) -> ChangePoints:
+        return self._change_points
 
     def item_unknown(self) -> bool | None:
         """Would the class of the chosen release refuse the key, or drop it? A key that no release ever had counts only where
@@ -276,7 +278,7 @@ def _renamed_again(found: Rename, owner: str, release: Key) -> Rename:
     return found
 
 
-def _renamed_to(item: ItemWorld) -> str | None:
+def _renamed_to(item: SettingSubject) -> str | None:
     """Only where the new name takes the same value in the same class: a swap is right then."""
     found = item.rename()
     return (
@@ -290,40 +292,40 @@ def _renamed_to(item: ItemWorld) -> str | None:
     )
 
 
-def _moved_to(item: ItemWorld) -> str | None:
+def _moved_to(item: SettingSubject) -> str | None:
     found = item.rename()
     return found.new if found is not None and found.new is not None and _renamed_to(item) is None else None
 
 
-def _text(item: ItemWorld, word: str) -> str | None:
+def _text(item: SettingSubject, word: str) -> str | None:
     found = item.rename()
     key = getattr(found, word) if found is not None else None
     return item.run.releases.text(key) if key is not None else _from_spans(item) if word == "removed_in" else None
 
 
-def _turning(item: ItemWorld, ask: Callable[[FieldSpans, Key], Key | None]) -> list[Key]:
+def _changing(item: SettingSubject, ask: Callable[[FieldSpans, Key], Key | None]) -> list[Key]:
     """The releases at which the item's classes lost or gained the key, as `ask` finds them from the chosen ones."""
     chosen = ((spans, item.release(spans.library)) for _, spans in item._found)
     return [key for spans, release in chosen if release is not None and (key := ask(spans, release)) is not None]
 
 
-def _from_spans(item: ItemWorld) -> str | None:
+def _from_spans(item: SettingSubject) -> str | None:
     """The first release up to the chosen one that was without the key again, where no row of the renames says more."""
     if item.item_unknown() is not True:
         return None
-    gone = _turning(item, FieldSpans.gone_by)
+    gone = _changing(item, FieldSpans.gone_by)
     return item.run.releases.text(max(gone)) if gone else None
 
 
-def _added_in(item: ItemWorld) -> str | None:
+def _added_in(item: SettingSubject) -> str | None:
     """The first later release that has the key, of one that the chosen release does not have yet."""
     if item.item_unknown() is not True or _text(item, "removed_in") is not None:
         return None
-    later = _turning(item, FieldSpans.next_after)
+    later = _changing(item, FieldSpans.next_after)
     return item.run.releases.text(min(later)) if later else None
 
 
-def _type(item: ItemWorld) -> str | None:
+def _type(item: SettingSubject) -> str | None:
     """The plain type of the annotation, None for unions of several."""
     written = item.spans(lambda spans, release: spans.type_at(release))
     parts = [part.strip() for part in str(written or "").split("|")]
@@ -331,11 +333,11 @@ def _type(item: ItemWorld) -> str | None:
     return next(iter(plain)) if len(plain) == 1 and plain <= set(_PLAIN_TYPES.values()) else None
 
 
-def _default(item: ItemWorld) -> Any:
+def _default(item: SettingSubject) -> Any:
     return item.spans(lambda spans, release: spans.default_at(release)[1])
 
 
-def _component_now(item: ItemWorld) -> Any:
+def _component_now(item: SettingSubject) -> Any:
     """Where a torchtune component is found now; nothing where it has not moved."""
     value = item._fact.value
     if not isinstance(value, str):
@@ -349,7 +351,7 @@ def _component_now(item: ItemWorld) -> Any:
     return found["to"].replace("*", name)
 
 
-_WORDS: dict[str, Callable[[ItemWorld], Any]] = {
+_WORDS: dict[str, Callable[[SettingSubject], Any]] = {
     "name": lambda item: item.name.rpartition(".")[2],
     "key": lambda item: item.spelled,
     "block": lambda item: item.spelled.rpartition(".")[0],

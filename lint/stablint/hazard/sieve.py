@@ -17,13 +17,13 @@ from stablint.base.light import NamedTuple
 from stablint.hazard import literal
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import GROUPS, Condition, Verdict, facts_read
-from stablint.hazard.model import Hazard, asks_news, kinds
+from stablint.hazard.model import Hazard, asks_about_change, patterns_of
 from stablint.hazard.plan import DEAR, Plan, only_fact
 from stablint.hazard.reference import Look, Reference, bits
 from stablint.hazard.rules import needs_of
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, is_unknown
 from stablint.run.releases.pep440 import matcher
-from stablint.run.world import NO_TURNS, Run, World
+from stablint.run.world import NO_CHANGE_POINTS, Run, World
 from stablint.syntax.tree import Unknown
 
 Conditions = list[tuple[Condition, int]]  # each with the hazards that end where it is false
@@ -169,7 +169,7 @@ class Sieve:
             self.each |= bit
             for pattern in hazard.each:
                 self._patterns[pattern] = self._patterns.get(pattern, 0) | bit
-            if asks_news(hazard):
+            if asks_about_change(hazard):
                 self.news |= bit
         uses, raw = self.uses, self._raw
         for condition in hazard.when:
@@ -272,7 +272,11 @@ class Sieve:
         ended = self._ended(name, checked)
         if known is None and context.runs > 1 and name not in context.stated_of:
             read = frozenset(checked.newest.rests_on([name]))
-            if read.isdisjoint(run.explicit) and read.isdisjoint(run.supplied) and not checked.newest.fact(name).turns:
+            if (
+                read.isdisjoint(run.explicit)
+                and read.isdisjoint(run.supplied)
+                and not checked.newest.fact(name).change_points
+            ):
                 context.unstated_of[name] = (ended, read)
             else:
                 context.stated_of.add(name)
@@ -284,7 +288,7 @@ class Sieve:
             return
         context.tried.add(plan.number)
         newest = checked.newest
-        turning = NO_TURNS.union(*(newest.fact(name).turns for name in names))
+        turning = NO_CHANGE_POINTS.union(*(newest.fact(name).change_points for name in names))
         worlds = [newest, *(world for _, world in checked.others(turning))] if turning else [newest]
         read: frozenset[str] = frozenset().union(*(world.rests_on(list(names)) for world in worlds))
         if read.isdisjoint(checked.run.explicit) and read.isdisjoint(checked.run.supplied):
@@ -393,7 +397,7 @@ class Sieve:
         """The hazards that the fact rules out: at every release a condition on it is false, or nothing can ever make it known."""
         newest = checked.newest
         fact = newest.facts.get(name) or newest.fact(name)
-        if fact.turns:
+        if fact.change_points:
             return self._ended_everywhere(name, checked)
         value = fact.value
         hopeless = is_unknown(value) and newest.needs(name) is None
@@ -457,7 +461,7 @@ class Sieve:
         key = (name, *_place(fact))
         found = context.news.get(key)
         if found is None:
-            found = context.news[key] = checked.is_news(name)
+            found = context.news[key] = checked.has_change(name)
         return found
 
     def _covers(self, name: str) -> int:
@@ -465,7 +469,7 @@ class Sieve:
         found = self._covered.get(name)
         if found is None:
             found = 0
-            for kind in kinds(name):
+            for kind in patterns_of(name):
                 found |= self._patterns.get(kind, 0)
             self._covered[name] = found
         return found

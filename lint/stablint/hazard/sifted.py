@@ -6,14 +6,14 @@ from operator import ne
 
 from stablint.hazard.checked import Checked
 from stablint.hazard.ended import answer
-from stablint.hazard.model import Finding, Open
+from stablint.hazard.model import Finding, Undecided
 from stablint.hazard.reference import Look, Reference, Statement, Step, bits, differing, statement
 from stablint.hazard.sieve import Context, Sieve
 from stablint.hazard.verdict import Told
 from stablint.run.world import Run
 
 
-def check_sifted(run: Run, sieve: Sieve) -> tuple[list[Finding], list[Open]]:
+def check_sifted(run: Run, sieve: Sieve) -> tuple[list[Finding], list[Undecided]]:
     """The findings and the undetermined hazards of one of many runs that share a sieve: the same as the plain way finds."""
     return _sifted(run, sieve).without_yielding()
 
@@ -105,7 +105,7 @@ def _again(
         if left >> step.number & 1:
             plan = sieve.plan(step.number)
             if step.needs is not None:
-                told.add(Open(plan.hazard, checked.run, step.needs))
+                told.add(Undecided(plan.hazard, checked.run, step.needs))
             elif told.wants(plan.hazard, step.item):
                 asked += 1
                 told.add(answer(plan, checked, step.item)[0])

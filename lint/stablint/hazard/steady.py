@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stablint.hazard import literal
-from stablint.hazard.condition import GROUPS, OPERATORS, Condition, cuts
+from stablint.hazard.condition import GROUPS, OPERATORS, Condition, boundaries
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.world import World
 
@@ -33,24 +33,26 @@ def compiled(condition: Condition) -> Steady:
 
         def compare_two(world: World) -> Any:
             operand = world.facts.get(other) or world.fact(other)
-            if not operand.turns and (is_unknown(operand.value) or operand.value is ABSENT):
+            if not operand.change_points and (is_unknown(operand.value) or operand.value is ABSENT):
                 return None  # whatever the other one is, which may be dear to work out
             fact = world.facts.get(name) or world.fact(name)
-            return MOVES if fact.turns or operand.turns else operate(fact, condition, world)
+            return MOVES if fact.change_points or operand.change_points else operate(fact, condition, world)
 
         return compare_two
     if name.startswith("versions."):
-        return lambda world: MOVES if cuts(condition, world) else operate(world.fact(name), condition, world)
+        return lambda world: MOVES if boundaries(condition, world) else operate(world.fact(name), condition, world)
     if operator in ("unknown-key", "one-of-enum"):
         return lambda world: (
-            MOVES if world.item_turns() or world.fact(name).turns else operate(world.fact(name), condition, world)
+            MOVES
+            if world.item_change_points() or world.fact(name).change_points
+            else operate(world.fact(name), condition, world)
         )
 
     test = literal.compiled(condition)
 
     def compare(world: World) -> Any:
         fact = world.facts.get(name) or world.fact(name)
-        return MOVES if fact.turns else test(fact, world)
+        return MOVES if fact.change_points else test(fact, world)
 
     return compare
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from stablint.base.light import Any
 from stablint.hazard.checked import Checked
-from stablint.hazard.condition import Verdict, evaluate, every, facts_read, turns
+from stablint.hazard.condition import Verdict, change_points, evaluate, every, facts_read
 from stablint.hazard.finding import finding
-from stablint.hazard.model import Finding, Hazard, Open, asks_news, kinds
+from stablint.hazard.model import Finding, Hazard, Undecided, asks_about_change, patterns_of
 from stablint.run.fact import OPEN, is_unknown
 from stablint.run.releases.pep440 import matcher
-from stablint.run.world import NO_TURNS, Run, Turns, World, leaves
+from stablint.run.world import NO_CHANGE_POINTS, ChangePoints, Run, World, leaves
 from stablint.syntax.limits import TOLD
 
 
-def examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | None:
-    if checked.run.by_spelling and asks_news(hazard):
+def examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Undecided | None:
+    if checked.run.by_spelling and asks_about_change(hazard):
         checked = checked.certain()  # of an old name the news is that it is gone, whatever it says of the run's age
     found = _examine(hazard, checked, item)
     if isinstance(found, Finding) and any(checked.run.releases.presumed(library) for library in found.divided):
@@ -24,14 +24,14 @@ def examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | Non
     return found
 
 
-def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | None:
+def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Undecided | None:
     newest = checked.view(checked.newest, item)
-    if settled_false(hazard, newest):
+    if decided_false(hazard, newest):
         return None
     verdict = verdict_of(hazard, newest)
     if item and verdict is False:
         return None  # a setting that some older release did not have is no news
-    at = all_turns(hazard, newest)
+    at = all_change_points(hazard, newest)
     if not at:
         if verdict is True:
             return finding(hazard, checked, newest, item, {}, False, frozenset(hazard.versions))
@@ -42,26 +42,26 @@ def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Open | No
             (interval, view := checked.view(world, item), verdict_of(hazard, view))
             for interval, world in checked.others(at)
         ]
-        more = at.union(*(all_turns(hazard, view) for _, view, _ in seen))
+        more = at.union(*(all_change_points(hazard, view) for _, view, _ in seen))
         if more == at:
             break
         at = more
     return _over_releases(hazard, checked, item, seen, frozenset([library for library, _ in at]).union(hazard.versions))
 
 
-def settled_false(hazard: Hazard, world: World) -> bool:
+def decided_false(hazard: Hazard, world: World) -> bool:
     """Is a condition false whatever the release? Most hazards end here, at their first condition."""
     patterns = []
     for condition in hazard.when:
         if condition[0].startswith("matches"):  # the first use of a pattern costs more than all the rest
             patterns.append(condition)
-        elif evaluate(condition, world) is False and not turns([condition], world):
+        elif evaluate(condition, world) is False and not change_points([condition], world):
             return True
-    return any(evaluate(condition, world) is False and not turns([condition], world) for condition in patterns)
+    return any(evaluate(condition, world) is False and not change_points([condition], world) for condition in patterns)
 
 
-def all_turns(hazard: Hazard, world: World) -> Turns:
-    return turns(hazard.when, world) | _range_turns(hazard, world)
+def all_change_points(hazard: Hazard, world: World) -> ChangePoints:
+    return change_points(hazard.when, world) | _range_change_points(hazard, world)
 
 
 def verdict_of(hazard: Hazard, world: World) -> Verdict:
@@ -83,11 +83,11 @@ def _in_range(hazard: Hazard, world: World) -> Verdict:
     return verdict
 
 
-def _range_turns(hazard: Hazard, world: World) -> Turns:
+def _range_change_points(hazard: Hazard, world: World) -> ChangePoints:
     """The releases at which the hazard's own range begins or ends."""
-    found = NO_TURNS
+    found = NO_CHANGE_POINTS
     for library, specifier in hazard.versions.items():
-        found |= world.run.releases.cuts(library, specifier)
+        found |= world.run.releases.boundaries(library, specifier)
     return found
 
 
@@ -97,7 +97,7 @@ def _over_releases(
     item: str,
     seen: list[tuple[dict[str, Any], World, Verdict]],
     turning: frozenset[str],
-) -> Finding | Open | None:
+) -> Finding | Undecided | None:
     """True in all: as declared. True in some, the newest among them: at most a warning. True in older ones only: undetermined."""
     true = [(interval, view) for interval, view, verdict in seen if verdict is True]
     if seen and all(verdict is True for _, _, verdict in seen):
@@ -109,7 +109,7 @@ def _over_releases(
         unstated = tuple(
             f"versions.{library}" for library in libraries if len(checked.run.releases.allowed(library)) > 1
         )
-        return Open(hazard, checked.run, unstated) if unstated else None
+        return Undecided(hazard, checked.run, unstated) if unstated else None
     unknown = [view for _, view, verdict in seen if verdict is None]
     return _open(hazard, unknown[0], ()) if unknown else None
 
@@ -133,7 +133,7 @@ def _releases(
     return {library: text for library, text in texts.items() if text}
 
 
-def _open(hazard: Hazard, world: World, extra: tuple[str, ...]) -> Open | None:
+def _open(hazard: Hazard, world: World, extra: tuple[str, ...]) -> Undecided | None:
     """Worth telling: something explicit speaks for it, nothing against it, and all that is unknown could be supplied."""
     needs: set[str] = set(extra)
     spoken = False
@@ -151,7 +151,7 @@ def _open(hazard: Hazard, world: World, extra: tuple[str, ...]) -> Open | None:
     for library in hazard.versions:
         if world.choice.get(library) is None:
             needs.add(f"versions.{library}")
-    return Open(hazard, world.run, tuple(sorted(needs))) if spoken and needs else None
+    return Undecided(hazard, world.run, tuple(sorted(needs))) if spoken and needs else None
 
 
 def _rests_on_text(world: World, name: str) -> bool:
@@ -163,21 +163,21 @@ class Told:
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
-        self.undetermined: list[Open] = []
+        self.undetermined: list[Undecided] = []
         self.many: dict[str, int] = {}
 
     def wants(self, hazard: Hazard, item: str) -> bool:
         """A hazard about settings is asked until it has been told often enough."""
         return not item or self.many.get(hazard.id, 0) <= TOLD.most
 
-    def add(self, outcome: Finding | Open | None) -> None:
+    def add(self, outcome: Finding | Undecided | None) -> None:
         if type(outcome) is Finding:
             self.findings.append(outcome)
             self.many[outcome.hazard.id] = self.many.get(outcome.hazard.id, 0) + 1
-        elif type(outcome) is Open:
+        elif type(outcome) is Undecided:
             self.undetermined.append(outcome)
 
-    def without_yielding(self) -> tuple[list[Finding], list[Open]]:
+    def without_yielding(self) -> tuple[list[Finding], list[Undecided]]:
         """Without the hazards that yield to another one that was found."""
         fired = {finding.hazard.id for finding in self.findings}
         kept = [f for f in self.findings if not any(other in fired for other in f.hazard.yields_to)]
@@ -187,7 +187,7 @@ class Told:
         return any(count > TOLD.most for count in self.many.values())
 
 
-def check(run: Run, hazards: tuple[Hazard, ...], alone: bool = False) -> tuple[list[Finding], list[Open]]:
+def check(run: Run, hazards: tuple[Hazard, ...], alone: bool = False) -> tuple[list[Finding], list[Undecided]]:
     """Every finding and every undetermined hazard of one run. `alone`: each world works out its own facts."""
     checked, told = Checked(run, alone), Told()
     for hazard in hazards:
@@ -201,11 +201,11 @@ def _items(hazard: Hazard, checked: Checked) -> list[str]:
     if not hazard.each:
         return [""]
     found = _stated(hazard, checked.run)
-    return [name for name in found if checked.is_news(name)] if asks_news(hazard) else found
+    return [name for name in found if checked.has_change(name)] if asks_about_change(hazard) else found
 
 
 def _stated(hazard: Hazard, run: Run) -> list[str]:
-    return [name for name in run.explicit if not kinds(name).isdisjoint(hazard.each)]
+    return [name for name in run.explicit if not patterns_of(name).isdisjoint(hazard.each)]
 
 
 def _may_hold(hazard: Hazard, run: Run) -> bool:

@@ -71,13 +71,13 @@ Origin = Union[Explicit, Default, Derived, Supplied, None]
 
 
 class Fact(NamedTuple):
-    """`value` is ABSENT or Unknown where that is the truth. `turns` are the releases at which the value changes: {(library, key)}."""
+    """`value` is ABSENT or Unknown where that is the truth. `change_points` are the releases at which the value changes: {(library, key)}."""
 
     name: str
     value: Value
     origin: Origin
     sources: tuple["Statement", ...] = ()  # every statement of it, winner first
-    turns: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
+    change_points: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
     presumed: bool = False  # rests on a presumed default
 
 
@@ -111,7 +111,7 @@ def facts_of(values: Mapping[str, Any], origin: Origin) -> dict[str, Fact]:
     return {name: Fact(name, value, origin) for name, value in values.items() if value is not None}
 
 
-NO_TURNS: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
+NO_CHANGE_POINTS: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
 
 
 _new = tuple.__new__  # a named tuple without its Python frame: there is one for every setting of every run
@@ -126,7 +126,7 @@ def settle(groups: Iterable[tuple[Iterable[Statement], bool]]) -> dict[str, Fact
             name = statement[0]
             first = facts.get(name)
             if first is None:  # by number, not by name: see frameworks/fragment.py
-                facts[name] = _new(Fact, (name, statement[1], statement[3], (statement,), NO_TURNS, presumed))
+                facts[name] = _new(Fact, (name, statement[1], statement[3], (statement,), NO_CHANGE_POINTS, presumed))
             else:
                 several.setdefault(name, [(first.sources[0], first.presumed)]).append((statement, presumed))
     if several:

@@ -187,33 +187,39 @@ def fills_in(world: Any, name: str) -> Fact | None:
     if rows is None or (head in _SWITCHED and head not in world.run.classes):
         return None
     presumed = world.scope(name) == PRESUMED
-    turns: frozenset[Any] = frozenset()
+    change_points: frozenset[Any] = frozenset()
     for row in rows:
         since = row.get("since")
         if since is not None:
             known = world.at_least(framework, since)
-            turns |= frozenset({(framework, release_key(since))})
+            change_points |= frozenset({(framework, release_key(since))})
             if known is False:
                 continue
         word = "when" if "when" in row else "unless" if "unless" in row else ""
         if word:
             ((other, wanted),) = row[word].items()
             condition = world.depends(name, other)
-            turns |= condition.turns
+            change_points |= condition.change_points
             if is_unknown(condition.value):
-                return Fact(name, Unknown(f"it depends on `{other}`"), None, turns=turns)
+                return Fact(name, Unknown(f"it depends on `{other}`"), None, change_points=change_points)
             if (condition.value == wanted and type(condition.value) is type(wanted)) is (word == "unless"):
                 continue
         origin = Default(framework, name.partition(".")[2], f">={since}" if since else "", presumed)
         if "unknown" in row:
-            return Fact(name, Unknown(row["unknown"]), None, turns=turns)
+            return Fact(name, Unknown(row["unknown"]), None, change_points=change_points)
         if "is" in row:
-            return Fact(name, row["is"], origin, turns=turns, presumed=presumed)
+            return Fact(name, row["is"], origin, change_points=change_points, presumed=presumed)
         source = world.depends(name, row["as"] if "as" in row else row["times"][0])
         value = source.value
         if "times" in row and not is_unknown(value):
             value = value * row["times"][1] if isinstance(value, (int, float)) else Unknown("it is not known")
-        return Fact(name, value, origin, turns=turns | source.turns, presumed=presumed or source.presumed)
+        return Fact(
+            name,
+            value,
+            origin,
+            change_points=change_points | source.change_points,
+            presumed=presumed or source.presumed,
+        )
     return None
 
 

@@ -14,8 +14,8 @@ from stablint.run.releases.fields import FieldSpans, profile
 from stablint.run.releases.pep440 import Key, release_key
 from stablint.syntax.tree import Unknown
 
-Turns = frozenset[tuple[str, tuple[int, ...]]]
-NO_TURNS: Turns = frozenset()
+ChangePoints = frozenset[tuple[str, tuple[int, ...]]]
+NO_CHANGE_POINTS: ChangePoints = frozenset()
 SUPPLIABLE = ("target.", "model.", "versions.")  # what --gpu, --model and --with could still say
 # What is asked of a model when it is loaded; everything else about it is its nature, which absence says nothing about.
 ASKED = frozenset(
@@ -156,7 +156,7 @@ class World:
 
     def is_alone(self, name: str) -> bool:
         """Was the fact, no release of which another one changes, worked out from no other?"""
-        return name not in self._reads and not name.startswith("model.") and not self.fact(name).turns
+        return name not in self._reads and not name.startswith("model.") and not self.fact(name).change_points
 
     def reads(self) -> Iterable[tuple[str, set[str]]]:
         """Every fact that was worked out from others, with these."""
@@ -176,7 +176,7 @@ class World:
             self.facts[name] = Fact(name, Unknown(f"the release of {library} is not known"), None)
             self._needs[name] = frozenset({f"versions.{library}"})
             return None
-        self.facts[name] = Fact(name, chosen >= wanted, None, turns=frozenset({(library, wanted)}))
+        self.facts[name] = Fact(name, chosen >= wanted, None, change_points=frozenset({(library, wanted)}))
         return chosen >= wanted
 
     def _find(self, name: str) -> Fact:
@@ -216,7 +216,7 @@ class World:
                 fact = newest.fact(name)
             if fact is not None and all(
                 (world.choice[library] >= key) is (self.choice[library] >= key)
-                for library, key in fact.turns
+                for library, key in fact.change_points
                 if library in self.choice
             ):
                 if name in world._needs:
@@ -248,7 +248,7 @@ class World:
         finally:
             self._reading.pop()
         self._reads[name] = read
-        turns = NO_TURNS.union(*(f.turns for f in facts)) if facts else NO_TURNS
+        change_points = NO_CHANGE_POINTS.union(*(f.change_points for f in facts)) if facts else NO_CHANGE_POINTS
         deciding = [f for f in facts if f.name in answer.because] or facts
         if is_unknown(answer.value):
             self._needs[name] = self._needed(f for f in facts)
@@ -257,7 +257,7 @@ class World:
             answer.value,
             Derived(answer.because),
             (),
-            turns,
+            change_points,
             answer.presumed or any(f.presumed for f in deciding),
         )
 
@@ -285,9 +285,9 @@ class World:
             )
         return None
 
-    def item_turns(self) -> Turns:
+    def item_change_points(self) -> ChangePoints:
         """Asked of a hazard's `item`; a world by itself has none (see hazard/setting_subject.py)."""
-        return NO_TURNS
+        return NO_CHANGE_POINTS
 
     def item_unknown(self) -> bool | None:
         return None
@@ -329,7 +329,7 @@ class World:
         return found
 
     def _default(self, name: str, head: str, key: str, classes: tuple[str, ...], presumed: bool) -> tuple[Fact, bool]:
-        turns: Turns = NO_TURNS
+        change_points: ChangePoints = NO_CHANGE_POINTS
         doubted = False
         for library_class in classes:
             doubtful = library_class.startswith("?")
@@ -339,7 +339,7 @@ class World:
             if doubtful:
                 doubted = True
                 continue
-            turns |= known.turns
+            change_points |= known.change_points
             release = self.choice.get(known.library)
             spans = known.at(release) if release is not None else None
             if release is None or spans is None:
@@ -349,22 +349,25 @@ class World:
                 value, presumed = steady.value, True
             if doubted:
                 return Fact(
-                    name, Unknown("its default depends on which trainer reads the file"), None, turns=turns
+                    name,
+                    Unknown("its default depends on which trainer reads the file"),
+                    None,
+                    change_points=change_points,
                 ), True
             if value is None and (settled := spans.settled_at(release)) is not None:
-                return self._settle(name, spans, settled, turns, presumed, release), False
+                return self._settle(name, spans, settled, change_points, presumed, release), False
             if is_unknown(value):
-                return Fact(name, value, None, turns=turns), True
+                return Fact(name, value, None, change_points=change_points), True
             if value is ABSENT:
-                return Fact(name, Unknown("it must be given"), None, turns=turns), True
+                return Fact(name, Unknown("it must be given"), None, change_points=change_points), True
             return Fact(
                 name,
                 value,
                 Default(known.library, spans.name, spans.releases_with(release), presumed),
-                turns=turns,
+                change_points=change_points,
                 presumed=presumed,
             ), True
-        return Fact(name, ABSENT, None, turns=turns, presumed=presumed), True
+        return Fact(name, ABSENT, None, change_points=change_points, presumed=presumed), True
 
     def null_is_absence(self, name: str) -> bool | None:
         """Does what reads it make of an explicit null what it makes of silence? It does where it leaves nulls out, or where null is its own
@@ -380,22 +383,30 @@ class World:
         return True if silence is None else None
 
     def _settle(
-        self, name: str, spans: FieldSpans, settled: Table[str, Any], turns: Turns, presumed: bool, release: Key
+        self,
+        name: str,
+        spans: FieldSpans,
+        settled: Table[str, Any],
+        change_points: ChangePoints,
+        presumed: bool,
+        release: Key,
     ) -> Fact:
         """What the class's own code makes of a field that is left out: TRL turns bf16 on unless fp16 is set."""
         library = spans.library
         origin = Default(library, spans.name, spans.releases_with(release), presumed)
         if "value" in settled:
-            return Fact(name, settled["value"], origin, turns=turns, presumed=presumed)
+            return Fact(name, settled["value"], origin, change_points=change_points, presumed=presumed)
         other = settled.get("field") or settled.get("not")
         if other is None:
-            return Fact(name, Unknown(f"the library computes it: {settled.get('expr', '')}"), None, turns=turns)
+            return Fact(
+                name, Unknown(f"the library computes it: {settled.get('expr', '')}"), None, change_points=change_points
+            )
         source = self.depends(name, f"{name.partition('.')[0]}.{other}")
-        turns |= source.turns
+        change_points |= source.change_points
         if is_unknown(source.value):
-            return Fact(name, source.value, None, turns=turns)
+            return Fact(name, source.value, None, change_points=change_points)
         value = source.value if "field" in settled else not source.value
-        return Fact(name, value, origin, turns=turns, presumed=presumed or source.presumed)
+        return Fact(name, value, origin, change_points=change_points, presumed=presumed or source.presumed)
 
 
 def leaves(world: World, name: str, depth: int = 0) -> Iterator[Fact]:

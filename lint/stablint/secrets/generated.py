@@ -72,8 +72,8 @@ def _is_random(piece: str) -> bool:
     if digits == length:
         return False
     if piece.islower() or piece.isupper():
-        turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(piece))
-        return length >= 16 and turns >= (0.3 if length >= 20 else 0.44) * length
+        change_points = sum(a.isdigit() != b.isdigit() for a, b in pairwise(piece))
+        return length >= 16 and change_points >= (0.3 if length >= 20 else 0.44) * length
     words = len(_CAMEL.findall(piece))
     if length < 16:
         return digits >= 2 and words >= 0.5 * length

@@ -312,8 +312,8 @@ def looks_generated(value: str) -> bool:
         if len(piece) < 8:
             continue
         digits = sum(character.isdigit() for character in piece)
-        turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(piece))
-        if digits and (turns >= 3 or len(piece) >= 20) and digits < len(piece):
+        change_points = sum(a.isdigit() != b.isdigit() for a, b in pairwise(piece))
+        if digits and (change_points >= 3 or len(piece) >= 20) and digits < len(piece):
             return True
         if len(piece) >= 20 and any(c.islower() for c in piece) and sum(c.isupper() for c in piece[1:]) >= 4:
             return True

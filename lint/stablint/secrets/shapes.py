@@ -363,8 +363,8 @@ def _is_random(piece: str) -> bool:
     digits = sum(c.isdigit() for c in core)
     if digits == len(core):
         return digits >= 9
-    turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(core))
-    if turns >= 2 or (digits and len(core) >= 16):
+    change_points = sum(a.isdigit() != b.isdigit() for a, b in pairwise(core))
+    if change_points >= 2 or (digits and len(core) >= 16):
         return True
     capitals = sum(c.isupper() for c in core[1:])
     return len(core) >= 12 and capitals >= 0.2 * len(core) and any(c.islower() for c in core)

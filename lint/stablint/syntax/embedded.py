@@ -114,7 +114,8 @@ def _is_plain(piece: Piece) -> bool:
 def documents(text: Text, view: View, format: str, number: int, parse: Parse) -> tuple[Document, ...]:
     """What `parse` makes of a view, at its places in the file; the first of them gets this number."""
     return tuple(
-        outward(document, text, view, number + index) for index, document in enumerate(inner(text, view, format, parse))
+        remapped(document, text, view, number + index)
+        for index, document in enumerate(inner(text, view, format, parse))
     )
 
 
@@ -123,9 +124,9 @@ def inner(text: Text, view: View, format: str, parse: Parse) -> tuple[Document, 
     return parse(Text(text.path, text.name, view.source), format)
 
 
-def outward(document: Document, text: Text, view: View, number: int) -> Document:
+def remapped(document: Document, text: Text, view: View, number: int) -> Document:
     """A document that was read from a view's source as one of the file."""
-    mover = Mover(lambda at: start_in_file(view, at), lambda at: end_in_file(view, at))
+    mover = Remapper(lambda at: start_in_file(view, at), lambda at: end_in_file(view, at))
     problems = tuple(mover.problem(problem) for problem in document.problems)
     root = None if document.root is None else mover.node(document.root)
     inside = view if document.view is None else _nested(view, document.view)
@@ -193,7 +194,7 @@ def seen(document: Document, start: int, end: int) -> Seen | None:
     return notebook.seen(document.text, start, end)
 
 
-class Mover:
+class Remapper:
     """Moves nodes from one text to another. What is shared stays shared."""
 
     def __init__(self, start: Callable[[int], int], end: Callable[[int], int]) -> None:

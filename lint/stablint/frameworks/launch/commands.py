@@ -140,7 +140,7 @@ def _truth(stated: Statement) -> Statement:
     head, _, name = stated.fact.partition(".")
     spans = field(huggingface.BASE, name) if head == "training" else None
     row = huggingface.ROWS.get(name)
-    kind = spans.type_at(max(spans.turns)) if spans is not None and spans.turns else None
+    kind = spans.type_at(max(spans.change_points)) if spans is not None and spans.change_points else None
     boolean = "bool" in (kind or "") or (kind is None and row is not None and row.codec == "flag")
     return stated._replace(value=_BOOLEAN[raw]) if boolean and "str" not in (kind or "") else stated
 

@@ -85,7 +85,7 @@ def place(library: str, key: Key) -> int | None:
 class Releases:
     """The releases of each library that a run may use. Values are never changed: `restrict` gives a new set."""
 
-    __slots__ = ("_below", "_cuts", "_intervals", "_members", "_newest", "_presumed", "_token", "_unread")
+    __slots__ = ("_below", "_boundaries", "_intervals", "_members", "_newest", "_presumed", "_token", "_unread")
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Releases:
         self._members = members  # of the libraries about which something was said, or is presumed
         self._presumed, self._unread, self._below = presumed, unread, below
         self._newest: dict[str, Key] | None = None
-        self._cuts: dict[tuple[str, str], frozenset[tuple[str, Key]]] = {}
+        self._boundaries: dict[tuple[str, str], frozenset[tuple[str, Key]]] = {}
         self._token = -1
         self._intervals: dict[tuple[str, frozenset[Key]], tuple[tuple[Key, Key], ...]] = {}
 
@@ -259,29 +259,29 @@ class Releases:
         """The libraries whose releases are known or were stated."""
         return tuple(dict.fromkeys([*load("releases"), *self._members]))
 
-    def cuts(self, library: str, specifier: str) -> frozenset[tuple[str, Key]]:
+    def boundaries(self, library: str, specifier: str) -> frozenset[tuple[str, Key]]:
         """The releases left at which a range begins, or has ended."""
-        found = self._cuts.get((library, specifier))
+        found = self._boundaries.get((library, specifier))
         if found is None:
             allowed, inside = self.allowed(library), matcher(specifier)
             held = [inside(release) for release in allowed]
-            turns = [(library, allowed[n]) for n in range(1, len(allowed)) if held[n] != held[n - 1]]
-            found = self._cuts[(library, specifier)] = frozenset(turns)
+            change_points = [(library, allowed[n]) for n in range(1, len(allowed)) if held[n] != held[n - 1]]
+            found = self._boundaries[(library, specifier)] = frozenset(change_points)
         return found
 
-    def intervals(self, library: str, cuts: frozenset[Key]) -> tuple[tuple[Key, Key], ...]:
-        """First and last of the releases left in each interval between the cuts, newest first."""
-        found = self._intervals.get((library, cuts))
+    def intervals(self, library: str, boundaries: frozenset[Key]) -> tuple[tuple[Key, Key], ...]:
+        """First and last of the releases left in each interval between the boundaries, newest first."""
+        found = self._intervals.get((library, boundaries))
         if found is None:
             allowed, groups, start = self.allowed(library), [], 0
-            for cut in sorted(cuts):
+            for cut in sorted(boundaries):
                 end = bisect_left(allowed, cut)
                 if end > start:
                     groups.append((allowed[start], allowed[end - 1]))
                     start = end
             if start < len(allowed):
                 groups.append((allowed[start], allowed[-1]))
-            found = self._intervals[library, cuts] = tuple(reversed(groups))
+            found = self._intervals[library, boundaries] = tuple(reversed(groups))
         return found
 
     def text(self, key: Key, library: str = "") -> str:

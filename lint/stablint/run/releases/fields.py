@@ -17,11 +17,11 @@ from stablint.syntax.tree import Unknown
 class FieldSpans:
     """One field of one class over the releases: where it exists, and with which default, type, choices and bounds."""
 
-    __slots__ = ("_spans", "_turns", "library", "library_class", "name")
+    __slots__ = ("_change_points", "_spans", "library", "library_class", "name")
 
     def __init__(self, library_class: str, library: str, name: str, spans: list[list[Any]]) -> None:
         self.library_class, self.library, self.name, self._spans = library_class, library, name, spans
-        self._turns: frozenset[Key] | None = None
+        self._change_points: frozenset[Key] | None = None
 
     def default_at(self, key: Key) -> tuple[bool, Any]:
         """(whether the field exists in that release, its default).
@@ -51,12 +51,12 @@ class FieldSpans:
         return tuple(sorted(alternatives, key=lambda alternative: alternative[2][-1], reverse=True))
 
     @property
-    def turns(self) -> frozenset[Key]:
+    def change_points(self) -> frozenset[Key]:
         """The releases from which the field exists, no longer exists, has another default, or null becomes something else. Only those count
         between which a run is left that states no single one (`meant_keys`)."""
-        if self._turns is None:
-            self._turns = self._changes()
-        return self._turns
+        if self._change_points is None:
+            self._change_points = self._changes()
+        return self._change_points
 
     def _changes(self) -> frozenset[Key]:
         keys = known_keys(self.library)
@@ -259,10 +259,10 @@ class Steady(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """`turns` are the releases at which existence or default changes; `spans` the spellings that the class has had, canonical first."""
+    """`change_points` are the releases at which existence or default changes; `spans` the spellings that the class has had, canonical first."""
 
     library: str
-    turns: frozenset[tuple[str, Key]]
+    change_points: frozenset[tuple[str, Key]]
     spans: tuple[FieldSpans, ...]
 
     def at(self, release: Key) -> FieldSpans | None:
@@ -274,7 +274,7 @@ class Profile(NamedTuple):
 
     def steady(self, release: Key) -> Steady | None:
         """For a release older than all that were read: the default that the field has had in every one of them, if there is one."""
-        if self.turns or place(self.library, release) is not None:
+        if self.change_points or place(self.library, release) is not None:
             return None
         value = self.spans[0].default_at(known_keys(self.library)[0])[1]
         return None if is_unknown(value) or value is ABSENT else Steady(value)
@@ -299,14 +299,14 @@ def _profile(library_class: str, name: str, namespace: str) -> Profile | None:
         return None
     library = spans[0].library
     if len(spans) == 1:
-        return Profile(library, frozenset((library, key) for key in spans[0].turns), spans)
-    turns, last = set(), None
+        return Profile(library, frozenset((library, key) for key in spans[0].change_points), spans)
+    change_points, last = set(), None
     for number, release in enumerate(meant_keys(library)):
         state = _state(spans, release)
         if number and state != last:
-            turns.add((library, release))
+            change_points.add((library, release))
         last = state
-    return Profile(library, frozenset(turns), spans)
+    return Profile(library, frozenset(change_points), spans)
 
 
 def _state(spans: tuple[FieldSpans, ...], release: Key) -> Any:

@@ -155,13 +155,15 @@ class Reader:
             )
         return self._named[index]
 
-    def turns(self, key: str) -> frozenset[tuple[str, Key]]:
+    def change_points(self, key: str) -> frozenset[tuple[str, Key]]:
         """The releases at which the answer may change."""
         section = key.rpartition(".")[0]
         spans = [*self._keys.get(key, ()), *(span for below in self._below(section) for span in below if section)]
-        cuts = {span[0] for span in spans} | {span[1] + 1 for span in spans if span[1] >= 0}
+        boundaries = {span[0] for span in spans} | {span[1] + 1 for span in spans if span[1] >= 0}
         oldest = bisect_left(self._releases, oldest_meant(self.library))
-        return frozenset((self.library, self._releases[cut]) for cut in cuts if oldest < cut < len(self._releases))
+        return frozenset(
+            (self.library, self._releases[cut]) for cut in boundaries if oldest < cut < len(self._releases)
+        )
 
     def since(self, key: str, release: Key) -> str | None:
         """The first later release that takes it."""

@@ -118,10 +118,10 @@ class Callable:
     def ever(self) -> list[Signature]:
         return [parsed(text) for _, _, text in self._spans]
 
-    def turns(self) -> frozenset[tuple[str, Key]]:
+    def change_points(self) -> frozenset[tuple[str, Key]]:
         """The releases at which the answer may change."""
-        cuts = {span[0] for span in self._spans} | {span[1] + 1 for span in self._spans if span[1] >= 0}
-        return frozenset((self.library, self._keys[cut]) for cut in cuts if self._oldest < cut < len(self._keys))
+        boundaries = {span[0] for span in self._spans} | {span[1] + 1 for span in self._spans if span[1] >= 0}
+        return frozenset((self.library, self._keys[cut]) for cut in boundaries if self._oldest < cut < len(self._keys))
 
     def takes_from(self, name: str, release: Key) -> str | None:
         """The first later release that takes the name."""

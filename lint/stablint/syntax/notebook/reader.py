@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from stablint.syntax import limits
-from stablint.syntax.embedded import Builder, Parse, outward, start_in_view
+from stablint.syntax.embedded import Builder, Parse, remapped, start_in_view
 from stablint.syntax.embedded import documents as documents_of
 from stablint.syntax.notebook import databricks
 from stablint.syntax.notebook.cells import Cell, NoNotebook, Notebook, notebook
@@ -112,7 +112,7 @@ def _python(text: Text, read: Notebook) -> tuple[list[Document], _Whole]:
     if found[0].root is None and (not problems or problems[0].kind in (UNPARSED, "syntax-error")):
         whole = _Whole(read, frozenset(cell.number for cell in read.cells if _is_broken(cell)))
         found = python.documents(Text(text.path, text.name, whole.view.source), cells=True)
-    outer = [outward(document, text, whole.view, document.number) for document in found]
+    outer = [remapped(document, text, whole.view, document.number) for document in found]
     if whole.left_out:
         at = start_of(whole.left_out[0], 0)
         cells = ", ".join(str(cell.number) for cell in whole.left_out)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from stablint.syntax.embedded import Builder, Mover, Parse, end_in_file, inner, outward, start_in_file
+from stablint.syntax.embedded import Builder, Parse, Remapper, end_in_file, inner, remapped, start_in_file
 from stablint.syntax.shell.tokens import Array, Operator, Piece, Redirection, Token, Word
 from stablint.syntax.shell.values import Chunk
 from stablint.syntax.tree import Document, Entry, Mapping, Node, Scalar, Sequence, Text, Unknown, View
@@ -85,7 +85,7 @@ def documents(content: Inner, format: str, text: Text, number: int, parse: Parse
             root = _Filled(content).node(document.root)
             assert isinstance(root, (Mapping, Sequence, Scalar))
             document = document._replace(root=root)
-        found.append(outward(document, text, content.view, number + index))
+        found.append(remapped(document, text, content.view, number + index))
     return tuple(found)
 
 
@@ -101,8 +101,8 @@ def json_object(chunks: tuple[Chunk, ...]) -> Mapping | None:
     return node if isinstance(node, Mapping) else None
 
 
-def _mover(view: View) -> Mover:
-    return Mover(lambda at: start_in_file(view, at), lambda at: end_in_file(view, at))
+def _mover(view: View) -> Remapper:
+    return Remapper(lambda at: start_in_file(view, at), lambda at: end_in_file(view, at))
 
 
 class _Filled:
