@@ -38,8 +38,8 @@ def test_adapter_of_rank_8_on_all_linears_of_llama_7b():
     assert LLAMA_7B.adapter(ALL_LINEAR, 8) == 19_988_480
 
 
-@pytest.mark.parametrize("name", ["fc1", "fc2", "dense_h_to_4h", "dense_4h_to_h"])
-def test_a_linear_without_a_gate_is_hidden_by_intermediate(name):
+@pytest.mark.parametrize("name", ["fc1", "fc2", "dense_h_to_4h", "dense_4h_to_h", "w1", "w2", "w3"])
+def test_a_linear_of_the_wide_layer_is_hidden_by_intermediate(name):
     shape = Shape(1_414_647_808, 24, 2048, 8192, 2048, 2048, 50304, False)
     assert shape.adapter([name], 16) == 16 * 24 * (2048 + 8192)
 

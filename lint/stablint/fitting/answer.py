@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from stablint.base import knowledge
 from stablint.base.language import gettext
-from stablint.fitting.reading import GIB, Reading, Unanswerable, is_divided, least_usable, read, usable
+from stablint.fitting.reading import GIB, Reading, Unanswerable, is_divided, least_usable, read, tensor_ways, usable
 from stablint.memory.plan import Range
 from stablint.memory.predict import Estimate, predict
 from stablint.run.derived.memory import offloads
@@ -34,6 +34,7 @@ BECAUSE: dict[str, tuple[str, tuple[str, ...]]] = {
         ("model.attn_implementation", "training.max_length", "training.per_device_train_batch_size"),
     ),
     "logits": ("rows × tokens × words", ("training.per_device_train_batch_size", "training.max_length", "model.vocab")),
+    "vision": ("the part that sees, and pictures in it", ("model.type", "training.max_length")),
     "reference": ("a frozen copy to compare with", ("derived.objective",)),
     "rollout": (
         "of the engine that answers",
@@ -78,7 +79,7 @@ def answer(world: World, target: str) -> Told:
 
 
 def judged(reading: Reading, room: float | None, least: float | None) -> tuple[Estimate, str]:
-    """The estimate as it would show on the card, and the verdict. Where the run fits, the allocator keeps no more than there is room for.
+    """The estimate as it would show on the card, and the verdict. The allocator keeps no more than there is room for.
 
     What fits on the largest of several cards alone (`room` against `least`) is not said to fit.
     """
@@ -86,21 +87,26 @@ def judged(reading: Reading, room: float | None, least: float | None) -> tuple[E
     word = verdict(estimate, room)
     if word == FITS and verdict(estimate, least) != FITS:
         word = TIGHT
-    return (_within(estimate, room * GIB) if word == FITS and room is not None else estimate), word
+    return (_within(estimate, room * GIB) if room is not None else estimate), word
 
 
 def _within(estimate: Estimate, room: float) -> Estimate:
+    """Blocks that nothing uses are given back before memory runs out (torch c10/cuda/CUDACachingAllocator.cpp, release_cached_blocks): beyond the
+    card's room a run has what it needs, and nothing more."""
     if estimate.peak.high <= room:
         return estimate
+    ends = zip(estimate.peak, estimate.pressed, strict=True)
+    peak = Range(*(min(end, max(room, needed)) for end, needed in ends))
     parts = {
-        name: {**one, "cache": max(one.get("cache", 0.0) - max(sum(one.values()) - room, 0.0), 0.0)}
+        name: {**one, "cache": max(one.get("cache", 0.0) - max(sum(one.values()) - peak.usual, 0.0), 0.0)}
         for name, one in estimate.parts.items()
     }
-    moment = max(parts, key=lambda name: sum(parts[name].values()))
-    low, usual, high = (min(end, room) for end in estimate.peak)
+    usual = max(sum(one.values()) for one in parts.values())
+    # Of those that the same room holds, the one that needs the most of it.
+    moment = max(parts, key=lambda name: (sum(parts[name].values()) > usual - 1, -parts[name]["cache"]))
     return estimate._replace(
         parts=parts, moment=moment, components={name: size for name, size in parts[moment].items() if size},
-        peak=Range(low, usual, high),
+        peak=Range(min(peak.low, usual), usual, max(peak.high, usual)),
     )  # fmt: skip
 
 
@@ -110,8 +116,10 @@ def estimated(reading: Reading) -> Estimate:
     if reading.older is None:
         return found
     older = predict(reading.older, traced)
-    high = max(found.peak.high, older.peak.high)
-    return found._replace(peak=found.peak._replace(high=high), needed=max(found.needed, older.needed))
+    return found._replace(
+        peak=found.peak._replace(high=max(found.peak.high, older.peak.high)),
+        pressed=found.pressed._replace(high=max(found.needed, older.needed)),
+    )
 
 
 def verdict(estimate: Estimate, room: float | None) -> str:
@@ -135,7 +143,7 @@ def _by_weights(world: World, room: float | None) -> str:
     # DeepSpeed casts the whole module before it comes onto the card.
     weights = world.value("derived.weights_half_per_card_gib" if cast else "derived.weights_per_card_gib")
     least = weights if isinstance(weights, float) else 0.0
-    if not is_divided(world):
+    if not is_divided(world) and tensor_ways(world) == 1:
         states = world.fact("derived.training_state_gib")
         if isinstance(states.value, float) and not states.presumed:
             least = max(least, states.value)

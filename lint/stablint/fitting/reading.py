@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stablint.base import knowledge
 from stablint.base.language import gettext, ngettext
-from stablint.fitting import rollout
-from stablint.memory.plan import Optimizer, Plan, Range, Sharding, sure
+from stablint.fitting import rollout, seeing
+from stablint.memory.plan import NO_SHARE, Optimizer, Plan, Range, Sharding, sure
 from stablint.memory.shape import Shape
 from stablint.run.derived.memory import offloads
 from stablint.run.fact import ABSENT, is_unknown
@@ -37,24 +38,33 @@ _SAME = {
 _NEAREST = dict.fromkeys(
     ("phi", "gpt2", "gptj", "gpt_bigcode", "opt", "bloom", "mpt", "starcoder2", "codegen"), "gpt_neox"
 )
+_PACKED = ("gptq", "awq")
+_SDPA_SINCE = (
+    "4.36.0"  # transformers' Llama had one attention before, which builds the scores (models/llama/modeling_llama.py)
+)
 _WRAPPED = ("wrapped",)  # rows cut anywhere, a batch of which stays a batch
-_SEEING = ("gemma3", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "mistral3", "llava")
+_SEEING = ("gemma3", "mistral3", "llava")
 _PARALLEL = (
-    "tensor_parallel_size", "pipeline_parallel_size", "parallelism_config", "tp_size", "tensor_parallel_dim", "context_parallel_dim",
-    "tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size",
+    "pipeline_parallel_size", "parallelism_config", "tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size",
+)  # fmt: skip
+_TENSOR = (
+    "training.tensor_parallel_size", "training.tp_size", "training.tensor_parallel_dim", "training.parallelism_config.tp_size",
+    "accelerate.parallelism_config.parallelism_config_tp_size",
 )  # fmt: skip
 # Over how many cards a row is divided: its tokens, and what is kept of them (ring attention and Ulysses both).
 _SEQUENCE = (
-    "training.sequence_parallel_size", "training.context_parallel_size", "training.sequence_parallel_degree",
+    "training.sequence_parallel_size", "training.context_parallel_size", "training.sequence_parallel_degree", "training.context_parallel_dim",
+    "training.parallelism_config.cp_size", "training.parallelism_config.sp_size",
+    "accelerate.parallelism_config.parallelism_config_cp_size", "accelerate.parallelism_config.parallelism_config_sp_size",
     "trainer.actor_rollout_ref.actor.ulysses_sequence_parallel_size",
 )  # fmt: skip
 # CUDA, its kernels and the libraries' workspaces: 0.4 to 0.8 GiB of context alone, 1.4 in Unsloth's estimator, 1 to 2 GB with the first
 # allocations (accelerate's guide on the memory of training), 2.4 where published figures are read from outside.
 _CONTEXT = Range(0.4 * GIB, 0.8 * GIB, 1.6 * GIB)
 _NCCL = Range(0.2 * GIB, 0.5 * GIB, 1.0 * GIB)
-# Shares of what comes and goes: a quarter at most for rows of one length, four times that for the logits of rows that differ
-# (published figures against traced ones: see benchmarks/README.md).
-_CACHE, _CACHE_MIXED = Range(0.0, 0.25, 0.4), Range(0.0, 1.17, 2.0)
+# Shares of what comes and goes: a quarter for rows of one length. For the logits of rows that differ the median, and what nine of ten stay below, of the
+# allocator replayed over traced steps: 20 cases of how lengths can differ (benchmarks/allocator.py; benchmarks/README.md has them).
+_CACHE, _CACHE_MIXED = Range(0.0, 0.25, 0.4), Range(0.0, 1.1, 2.7)
 # Segments that grow close the gaps between blocks, whatever their sizes; how far nobody has measured here.
 _APART, _APART_EXPANDABLE = Range(0.0, 1.0, 1.0), Range(0.0, 0.0, 1.0)
 # Seen before the first step: 5% above the arithmetic at least in 21 notebooks that print it.
@@ -174,9 +184,18 @@ def read(w: World) -> list[Reading]:
     if ways > 1:
         length = Range(*(end / ways for end in length))
         assumed.append(gettext("each row is divided over {ways} cards, its logits too").format(ways=ways))
+    tensor = tensor_ways(w)
+    if tensor > 1:
+        assumed.append(
+            gettext("each matrix is divided over {ways} cards; embedding, head and logits at the low end only").format(
+                ways=tensor
+            )
+        )
     loss, rows, older = _loss(w, assumed)
     attention = w.value("model.attn_implementation")
-    eager = attention == "eager"
+    eager = attention == "eager" or (
+        not isinstance(attention, str) and w.at_least("transformers", _SDPA_SINCE) is False
+    )
     flash = isinstance(attention, str) and ("flash" in attention or attention == "flex_attention")
     rows_of = batch * (2 if objective in _PAIRS else 1)
     alone = rows_of == 1  # nothing to pad to
@@ -204,6 +223,14 @@ def read(w: World) -> list[Reading]:
             )
         )
     expandable = "expandable_segments:True" in str(w.stated("launch.env.PYTORCH_CUDA_ALLOC_CONF"))
+    packed = w.value("model.quant_method") in _PACKED and weights in ("4bit", "4bit-double", "8bit")
+    seen = seeing.tower(w, shape.parameters, rows_of, length)
+    if seen is not None:
+        assumed.append(
+            gettext(
+                "pictures: none at the low end, half of each row usually, all of it in a tower that keeps it at the high end"
+            )
+        )
     rank = w.value("lora.r")
     quantised = weights in ("4bit", "4bit-double", "8bit")
     dropout = w.value("lora.lora_dropout")
@@ -218,7 +245,8 @@ def read(w: World) -> list[Reading]:
         cache=_CACHE, cache_large=_CACHE if filled or expandable or loss == "elastic" else _CACHE_MIXED, context=_CONTEXT,
         apart=_APART_EXPANDABLE if expandable else _APART, loading=_LOADING, activations=factor,
         streams=method == "full" and (w.value("training.optimizer_in_bwd") is True or name in _STREAMING),
-        evaluated=_evaluated(w), lean=w.value("training.use_liger_kernel") is True,
+        evaluated=_evaluated(w), tensor=tensor, packed=packed, tower=seen.parameters if seen is not None else 0,
+        pictures=seen.pictures if seen is not None else NO_SHARE, lean=w.value("training.use_liger_kernel") is True,
     )  # fmt: skip
     if online:
         plan = _answering(w, plan, scored, assumed)
@@ -260,7 +288,14 @@ def _said(ask: Callable[..., Any], *words: Any) -> Any:
 
 def is_divided(w: World) -> str:
     """The setting that divides layers or matrices between cards; empty where nothing does."""
-    return next((name for name in _PARALLEL if w.stated(f"training.{name}") not in (ABSENT, None, 1)), "")
+    told = any(w.is_stated(name) for name in (*_TENSOR, *_SEQUENCE) if "parallelism_config." in name)
+    names = [name for name in _PARALLEL if not (told and name == "parallelism_config")]
+    return next((name for name in names if w.stated(f"training.{name}") not in (ABSENT, None, 1)), "")
+
+
+def tensor_ways(w: World) -> int:
+    """Over how many cards each matrix is divided."""
+    return next((value for name in _TENSOR if _is_size(value := w.stated(name)) and value > 1), 1)
 
 
 def _checkpointed(w: World, assumed: list[str]) -> bool:
@@ -302,6 +337,9 @@ def _shape(w: World) -> tuple[Shape, int, int]:
         _experts(w)
     names = ("parameters", "layers", "hidden", "intermediate", "heads", "kv_heads", "vocab")
     values = {name: w.value(f"model.{name}") for name in names}
+    text = seeing.dimensions(w)
+    if text is not None:
+        values = {name: text[name] for name in names}
     if is_unknown(values["kv_heads"]):
         values["kv_heads"] = values["heads"]  # the most that there can be
     missing = [name for name, value in values.items() if not _is_size(value)]
@@ -311,11 +349,12 @@ def _shape(w: World) -> tuple[Shape, int, int]:
                 names=", ".join(missing)
             )
         )
-    width = w.value("model.head_dim")
+    width = w.value("model.head_dim") if text is None else text["head_dim"]
+    tied = w.value("model.tied_embeddings") if text is None else text["tied_embeddings"]
     depth = width if isinstance(width, int) else values["hidden"] // values["heads"]
     shape = Shape(
         values["parameters"], values["layers"], values["hidden"], values["intermediate"], values["heads"] * depth,
-        values["kv_heads"] * depth, values["vocab"], w.value("model.tied_embeddings") is True,
+        values["kv_heads"] * depth, values["vocab"], tied is True,
     )  # fmt: skip
     return shape, values["heads"], values["kv_heads"]
 
@@ -365,6 +404,10 @@ def _weights(w: World, method: str, assumed: list[str]) -> str:
     if own is not None and own.strategy:
         return _loaded(w, own)
     dtype = w.value("derived.weights_dtype")
+    if w.value("model.quant_method") in _PACKED:
+        # Four bits with a scale of 16 and a zero of 4 bits a group of 128, or eight.
+        eight = re.search(r"int-?8|w8|8-?bit", str(w.value("model.name_or_path")), re.IGNORECASE)
+        return "8bit" if eight or dtype == "8bit" else "4bit-double"
     if dtype in ("4bit", "8bit"):
         double = w.value("quantization.bnb_4bit_use_double_quant") is True
         return "4bit-double" if dtype == "4bit" and double else str(dtype)
@@ -373,6 +416,10 @@ def _weights(w: World, method: str, assumed: list[str]) -> str:
     if w.value("derived.compute_dtype") in ("float16", "bfloat16"):
         assumed.append(Guess(gettext("the weights are taken to be in half precision")))
         return "bfloat16"
+    published = w.value("model.native_dtype")
+    if published in ("float16", "bfloat16"):
+        assumed.append(Guess(gettext("the weights are taken to be in half precision")))
+        return str(published)
     raise Unanswerable(gettext("the dtype of the weights is not known (derived.weights_dtype)"))
 
 
@@ -384,7 +431,10 @@ def _loaded(w: World, own: Rollout) -> str:
 
 
 def _outside(w: World) -> Range:
-    """Bytes a parameter of embedding and head beside a quantised base: PEFT's preparation makes them float32, where it is called."""
+    """Bytes a parameter of embedding and head beside a quantised base: PEFT's preparation makes them float32, where it is called, but not beside GPTQ
+    (peft 0.21.2 utils/other.py, is_gptq_quantized)."""
+    if w.value("model.quant_method") == "gptq":
+        return sure(2.0)
     for row in knowledge.load("memory/kernels")["outside"]:
         if _holds(w, row) is True:
             return sure(4.0)
@@ -496,12 +546,13 @@ def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
             if cards > 1
             else ()
         )
+    processes = max(1, processes // tensor_ways(w))  # the cards of one matrix work on the same rows
     stage = w.value("derived.zero_stage")
     own = w.framework.rollout
     if own is not None and own.strategy:
         words = gettext("{engine} over {processes} processes").format(engine="FSDP", processes=processes)
         return [(Sharding(processes, processes, processes, 0, "fsdp", processes), words, notes)]
-    if w.value("derived.fsdp") is True:
+    if w.value("derived.fsdp") is True or (w.framework.shards_processes and processes > 1):
         strategy = str(w.value("fsdp.sharding_strategy")).upper()
         grad_only = "GRAD_OP" in strategy
         none = "NO_SHARD" in strategy

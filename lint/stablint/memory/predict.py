@@ -34,9 +34,14 @@ class Estimate(NamedTuple):
     moment: str
     components: Parts
     parts: dict[str, Parts]  # of every moment, usual
-    needed: float  # the high end without what the allocator would give back before it runs out
+    pressed: Range  # the peak without what the allocator would give back before it runs out
     proven: float  # weights, adapters, gradients and states: what lies there whatever the rows are
     host: float
+
+    @property
+    def needed(self) -> float:
+        """The high end of what must be there at once."""
+        return self.pressed.high
 
     @property
     def moments(self) -> dict[str, float]:
@@ -48,21 +53,25 @@ def predict(plan: Plan, traced: Mapping[str, Any]) -> Estimate:
     """`traced`: heads and variants of the model's type, or of the nearest one (then `plan.activations` is a range)."""
     low, usual, high = (_largest(plan, traced, at) for at in range(3))
     moment = max(usual, key=lambda name: sum(usual[name].values()))
-    totals = [max(sum(parts.values()) for parts in one.values()) for one in (low, usual, high)]
+    totals = [_peak(one) for one in (low, usual, high)]
     least = 0 if plan.loss == "elastic" else plan.loss_rows
-    pressed = _largest(
-        plan._replace(cache_large=plan.cache, loss_rows=least, apart=NO_SHARE, loading=NO_SHARE), traced, 2
-    )
+    tight = plan._replace(cache_large=plan.cache, loss_rows=least, apart=NO_SHARE, loading=NO_SHARE)
+    pressed = [_peak(_largest(tight, traced, at)) for at in range(3)]
     held = _held(plan, 0)
     proven = sum(held.get(name, 0.0) for name in ("weights", "adapters", "optimizer", "reference"))
     return Estimate(
         Range(min(totals), totals[1], max(totals)), moment, {name: size for name, size in usual[moment].items() if size},
-        usual, max(sum(parts.values()) for parts in pressed.values()), proven, _host(plan),
+        usual, Range(min(pressed), pressed[1], max(pressed)), proven, _host(plan),
     )  # fmt: skip
+
+
+def _peak(moments: Mapping[str, Parts]) -> float:
+    return max(sum(parts.values()) for parts in moments.values())
 
 
 def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]:
     """Components at each moment, with every range at its low (0), usual (1) or high (2) end."""
+    plan = _divided(plan, at)
     x = terms(plan, plan.length[at])
     variant = _variant(plan, traced)
     factor = plan.activations[at]
@@ -145,6 +154,22 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
             parts["cache"] += plan.cache_large[at] * (large - reused) + plan.cache[at] * (engine + reused + small * (at > 1))  # fmt: skip
     _apart(plan, found, whole, at)
     return found
+
+
+def _divided(plan: Plan, at: int) -> Plan:
+    """One card's part where several share each matrix: heads, intermediate width and with them all that is kept of these are divided; what has the
+    model's own width stays whole. Whether embedding and head are divided is the plan's choice (transformers' `base_model_tp_plan` has both)."""
+    ways, shape = plan.tensor, plan.shape
+    if ways == 1:
+        return plan
+    part = shape._replace(
+        intermediate=-(-shape.intermediate // ways), query=-(-shape.query // ways), key_value=-(-shape.key_value // ways),
+        vocab=-(-shape.vocab // ways) if at == 0 else shape.vocab,
+    )  # fmt: skip
+    part = part._replace(parameters=(shape.parameters - shape.outside) // ways + part.outside)
+    heads, groups = (max(1, count // ways) for count in (plan.heads, plan.groups))
+    trained = plan.trained // ways if at == 0 else plan.trained
+    return plan._replace(shape=part, heads=heads, groups=groups, trained=trained, tensor=1)
 
 
 def _apart(plan: Plan, found: dict[str, Parts], whole: float, at: int) -> None:
@@ -360,13 +385,22 @@ def _base(plan: Plan, at: int) -> float:
 
 def _held(plan: Plan, at: int) -> Parts:
     """What lies on the card from the first step to the last."""
+    plan = _divided(plan, at)
     sharding, shape = plan.sharding, plan.shape
     engine = sharding.engine
     base = _base(plan, at)
     if engine == "fsdp" and plan.method == "full" and plan.autocast:
         base = shape.parameters * 4.0  # accelerate keeps what is trained in full precision
     parts = {"weights": 0.0 if sharding.weights_on_host else base / sharding.weights}
-    parts["adapters"] = _adapter_width(plan) * plan.trained + 2.0 * plan.copied
+    if plan.packed:
+        # Engines divide parameters, and packed weights are buffers (AutoGPTQ 0.7.1 nn_modules/qlinear, AutoAWQ 0.2 modules/linear: register_buffer).
+        outside = shape.outside * plan.outside[at]
+        parts["weights"] = base - outside + outside / sharding.weights
+    if plan.tower:
+        width = 4.0 if plan.weights == "float32" else _BASE[plan.weights] if at == 0 else 2.0
+        trained = 16.0 if at == 2 and plan.method == "full" else 0.0
+        parts["vision"] = plan.tower * (width + trained) / sharding.weights + plan.pictures[at]
+    parts["adapters"] = (_adapter_width(plan) * plan.trained + 2.0 * plan.copied) * _adapter_share(plan, at)
     states = _states(plan, at) / sharding.states
     parts["optimizer"] = 0.0 if sharding.states_on_host else states
     if plan.reference:
@@ -389,6 +423,15 @@ def _held(plan: Plan, at: int) -> Parts:
         trained = shape.parameters if plan.method == "full" else plan.trained
         parts["buckets"] = max(trained * _gradient_width(plan), _DDP_BUCKET) if trained else 0.0
     return parts
+
+
+def _adapter_share(plan: Plan, at: int) -> float:
+    """FSDP wraps an adapter's matrices as well (peft utils/other.py, fsdp_auto_wrap_policy) and divides them. ZeRO-3 divides what is larger than
+    stage3_param_persistence_threshold, which most of them are not."""
+    shards = plan.sharding.weights
+    if plan.sharding.engine == "fsdp":
+        return 1.0 / shards
+    return 1.0 / shards if at == 0 and plan.sharding.engine == "deepspeed" else 1.0
 
 
 def _adapter_width(plan: Plan) -> float:
@@ -423,7 +466,8 @@ def _gradients(plan: Plan) -> Parts:
         return {"head": 0.0, "rest": 0.0}
     width = _gradient_width(plan)
     if plan.method != "full":
-        return {"head": 2.0 * plan.copied, "rest": width * plan.trained}
+        shards = sharding.gradients if sharding.engine == "fsdp" else 1
+        return {"head": 2.0 * plan.copied / shards, "rest": width * plan.trained / shards}
     head = 0 if plan.shape.tied else plan.shape.vocab * plan.shape.hidden
     shards = sharding.gradients
     if plan.streams:

@@ -39,10 +39,15 @@ class Shape(NamedTuple):
             "query_key_value": wide + self.query + 2 * self.key_value,
             "W_pack": wide + self.query + 2 * self.key_value,
             "c_attn": wide + self.query + 2 * self.key_value,
+            "wqkv": wide + self.query + 2 * self.key_value,
+            **dict.fromkeys(("wq", "wo"), wide + self.query),
+            **dict.fromkeys(("wk", "wv"), wide + self.key_value),
             "gate_proj": wide + self.intermediate,
             "up_proj": wide + self.intermediate,
             "down_proj": wide + self.intermediate,
             "gate_up_proj": wide + 2 * self.intermediate,
-            **dict.fromkeys(("fc1", "fc2", "c_fc", "dense_h_to_4h", "dense_4h_to_h"), wide + self.intermediate),
+            **dict.fromkeys(
+                ("fc1", "fc2", "c_fc", "dense_h_to_4h", "dense_4h_to_h", "w1", "w2", "w3"), wide + self.intermediate
+            ),
         }
         return rank * self.layers * sum(ends.get(target, 2 * wide) for target in targets)

@@ -1,0 +1,143 @@
+"""What one card holds where the work or the weights are divided, where nothing can divide them, and where a model sees pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablint.fitting.answer import Told, answer
+from tests.runs import world
+
+GIB = 2**30
+TRL = (
+    "model_name_or_path: {model}\ndataset_name: org/data\noutput_dir: out\nlearning_rate: 1.0e-5\nbf16: true\ndtype: bfloat16\npacking: true\n"
+    "per_device_train_batch_size: 1\ngradient_accumulation_steps: 1\nmax_length: 4096\ngradient_checkpointing: true\noptim: adamw_torch\n{more}"
+)
+NEMO = (
+    "recipe: TrainFinetuneRecipeForNextTokenPrediction\nstep_scheduler: {{global_batch_size: 32, local_batch_size: 1, num_epochs: 1}}\n"
+    "model: {{_target_: nemo_automodel.NeMoAutoModelForCausalLM.from_pretrained, pretrained_model_name_or_path: meta-llama/Llama-3.1-8B, torch_dtype: bf16}}\n"
+    "distributed: {{strategy: fsdp2, tp_size: {tp}, cp_size: {cp}, pp_size: {pp}}}\noptimizer: {{_target_: torch.optim.AdamW, lr: 1.0e-5}}\n"
+)
+ACCELERATE = (
+    "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n"
+    "fsdp_config: {{fsdp_version: 2, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_reshard_after_forward: true}}\n"
+    "parallelism_config: {{parallelism_config_dp_shard_size: {shards}, parallelism_config_tp_size: {tp}, parallelism_config_cp_size: {cp}}}\n"
+)
+
+
+def told(folder: Path, files: dict[str, str], gpu: str = "A100-80GB x8") -> Told:
+    return answer(world(folder, files, gpus=[gpu], releases=["trl==0.24.0"]), gpu)
+
+
+def launched(tp: int, cp: int, shards: int) -> dict[str, str]:
+    return {
+        "go.sh": "accelerate launch --config_file acc.yaml -m trl.scripts.sft --config train.yaml\n",
+        "acc.yaml": ACCELERATE.format(tp=tp, cp=cp, shards=shards),
+        "train.yaml": TRL.format(model="Qwen/Qwen2.5-7B", more=""),
+    }
+
+
+def most(one: Told, component: str) -> float:
+    """GiB at the moment that has the most of it."""
+    assert one.estimate is not None
+    return max(parts.get(component, 0.0) for parts in one.estimate.parts.values()) / GIB
+
+
+def test_sequences_over_two_cards_halve_the_logits(tmp_path: Path) -> None:
+    whole, halves = (told(tmp_path, launched(1, cp, 8 // cp)) for cp in (1, 2))
+    assert most(halves, "logits") == pytest.approx(most(whole, "logits") / 2, rel=0.01)
+
+
+def test_matrices_over_two_cards_leave_logits_whole_unless_the_head_is_divided(tmp_path: Path) -> None:
+    whole, halves = (told(tmp_path, launched(tp, 1, 8 // tp)) for tp in (1, 2))
+    assert most(halves, "logits") == pytest.approx(most(whole, "logits"), rel=0.01)
+    assert halves.peak[0] < whole.peak[0]
+    assert halves.reading is not None and halves.reading.plan.sharding.processes == 4
+
+
+# Sizes of NeMo AutoModel's `distributed`, and cards over which FSDP divides the rest; 0 where it is not counted.
+NEMO_SIZES = [((1, 1, 1), 8), ((2, 1, 1), 4), ((4, 2, 1), 2), ((1, 1, 2), 0)]
+
+
+@pytest.mark.parametrize(("sizes", "shards"), NEMO_SIZES)
+def test_nemo_shards_what_is_left(tmp_path: Path, sizes: tuple[int, int, int], shards: int) -> None:
+    tp, cp, pp = sizes
+    text = NEMO.format(tp=tp, cp=cp, pp=pp) + "dataset: {_target_: a.B}\n"
+    one = answer(world(tmp_path, {"train.yaml": text}, gpus=["A100-80GB x8"], sets=["training.max_length=4096"]), "")
+    if not shards:
+        assert one.reading is None and "pipeline_parallel_size" in one.why
+        return
+    assert one.reading is not None and one.reading.plan.sharding.weights == shards
+    assert one.reading.plan.length.high == 4096 / cp
+
+
+# The adapter's bytes, as shares of a whole one: FSDP divides them, ZeRO-3 what is large enough.
+ENGINES = [("fsdp: full_shard auto_wrap\n", 1 / 8), ("", 1.0)]
+
+
+@pytest.mark.parametrize(("engine", "share"), ENGINES)
+def test_an_adapter_is_divided_by_fsdp(tmp_path: Path, engine: str, share: float) -> None:
+    lora = "use_peft: true\nlora_r: 16\nlora_target_modules: all-linear\n"
+    files = {
+        "go.sh": "torchrun --nproc_per_node 8 -m trl.scripts.sft --config train.yaml\n",
+        "train.yaml": TRL.format(model="Qwen/Qwen2.5-7B", more=lora + engine),
+    }
+    one = told(tmp_path, files)
+    assert one.reading is not None
+    assert most(one, "adapters") == pytest.approx(4 * one.reading.plan.trained * share / GIB, rel=0.01)
+
+
+def test_packed_weights_are_whole_on_every_card(tmp_path: Path) -> None:
+    """GPTQ keeps them in buffers, and engines divide parameters: 70B in four bits are 34 GiB on each of eight cards."""
+    lora = "use_peft: true\nlora_r: 16\nlora_target_modules: all-linear\nfsdp: full_shard auto_wrap\n"
+    for model, least, highest in (
+        ("Qwen/Qwen2.5-72B-Instruct-GPTQ-Int4", 33, 36),
+        ("Qwen/Qwen2.5-72B-Instruct", 16, 18),
+    ):
+        files = {
+            "go.sh": "torchrun --nproc_per_node 8 -m trl.scripts.sft --config train.yaml\n",
+            "train.yaml": TRL.format(model=model, more=lora),
+        }
+        assert least < most(told(tmp_path, files), "weights") < highest
+
+
+# Models that see, and the parameters of the language model in them (transformers' configurations: those of the text models).
+SEEING = [
+    ("Qwen/Qwen2-VL-2B-Instruct", 1543714304), ("Qwen/Qwen2-VL-7B-Instruct", 7615616512), ("Qwen/Qwen2.5-VL-3B-Instruct", 3085938688),
+    ("Qwen/Qwen2.5-VL-72B-Instruct", 72706203648), ("Qwen/Qwen3-VL-8B-Instruct", 8190735360),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "text"), SEEING)
+def test_a_model_that_sees_has_the_language_model_of_its_family(tmp_path: Path, model: str, text: int) -> None:
+    more = "use_peft: true\nlora_r: 16\nlora_target_modules: [q_proj, v_proj]\n"
+    one = told(tmp_path, {"train.yaml": TRL.format(model=model, more=more)}, "A100-80GB x1")
+    assert one.reading is not None and one.estimate is not None
+    assert one.reading.plan.shape.parameters == pytest.approx(text, rel=0.001)
+    assert 0.3e9 < one.reading.plan.tower < 0.8e9
+    low, usual, high = one.reading.plan.pictures
+    assert low == 0 < usual < high
+
+
+def test_a_llama_of_old_releases_builds_its_scores(tmp_path: Path) -> None:
+    """Before transformers 4.36 there was one attention. 32 blocks, 32 heads, 2,048 squared: 8.6 GiB of half-precision scores alone, and softmax in float32."""
+    text = TRL.format(
+        model="lmsys/vicuna-7b-v1.5", more="use_peft: true\nlora_r: 8\nlora_target_modules: [q_proj, v_proj]\n"
+    )
+    text = text.replace("checkpointing: true", "checkpointing: false").replace("4096", "2048")
+    found = []
+    for release in ("transformers==4.31.0", "transformers==4.45.2"):
+        one = answer(world(tmp_path, {"train.yaml": text}, gpus=["A100-80GB"], releases=[release]), "")
+        assert one.estimate is not None
+        found.append(one.estimate.components.get("attention", 0.0) / GIB)
+    assert found[0] > 20 > 1 > found[1]
+
+
+def test_unused_blocks_are_given_back_before_memory_runs_out(tmp_path: Path) -> None:
+    """On a card that is too small the figure is what the run needs, on a large one what it would show."""
+    text = TRL.format(model="Qwen/Qwen2.5-7B", more="use_peft: true\nlora_r: 8\n").replace("packing: true\n", "")
+    small, large = (told(tmp_path, {"train.yaml": text}, gpu) for gpu in ("RTX 4090 x1", "B200 x1"))
+    assert small.peak[1] < large.peak[1] and small.peak[2] < large.peak[2]
+    assert small.peak[0] == large.peak[0]
+    assert small.estimate is not None and small.peak[2] <= max(small.usable or 0, small.estimate.needed / GIB) + 0.01
