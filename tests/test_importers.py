@@ -56,6 +56,66 @@ def test_a_module_that_brings_unsloth_itself_has_its_classes(files: dict[str, st
     assert "error" not in weight(tmp_path, files)
 
 
+LAZILY = (
+    "def load():\n    from unsloth import FastLanguageModel\n\n    return FastLanguageModel.from_pretrained('m/m')\n"
+)
+IN_ORDER = """def main():
+    from loading import load
+    model, tokenizer = load()
+    from fitting import fit
+    fit(model, tokenizer, [], 'out')
+
+
+main()
+"""
+FITTED = MODULE.replace("from trl import SFTConfig, SFTTrainer\n\n\n", "").replace(
+    "    args =", "    from trl import SFTConfig, SFTTrainer\n\n    args ="
+)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"train.py": IN_ORDER, "loading.py": LAZILY},
+        {"train.py": IN_ORDER, "loading.py": LAZILY, "fitting.py": FITTED},
+        {"train.py": IN_ORDER, "loading.py": LOADING},
+        {
+            "train.py": "from loading import load\n" + IN_ORDER.replace("    from loading import load\n", ""),
+            "loading.py": LAZILY,
+        },
+        {"train.py": IN_ORDER.replace("from loading import load", "import unsloth").replace("load()", "None, None")},
+        {"train.py": LAZILY + "\n\n" + IN_ORDER.replace("    from loading import load\n", "")},
+        {"scripts/train.py": IN_ORDER.replace("loading", "ours.loading"), "ours/loading.py": LAZILY},
+    ],
+    ids=[
+        "both-lazily",
+        "the-library-too",
+        "the-first-at-once",
+        "the-second-alone",
+        "itself",
+        "in-one-text",
+        "in-a-package",
+    ],
+)
+def test_what_functions_import_may_be_behind_unsloth(files: dict[str, str], tmp_path: Path) -> None:
+    assert "error" not in weight(tmp_path, files)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"train.py": IN_ORDER, "loading.py": "def load():\n    return None, None\n"},
+        {"train.py": IN_ORDER, "loading.py": LAZILY, "plain.py": PLAIN + CALLS},
+        {
+            "train.py": "def main():\n    from fitting import fit\n    fit(None, None, [], 'out')\n    import unsloth\n\n\nmain()\n"
+        },
+    ],
+    ids=["another-function", "one-of-two", "behind"],
+)
+def test_what_functions_import_elsewhere_changes_nothing(files: dict[str, str], tmp_path: Path) -> None:
+    assert "error" in weight(tmp_path, files)
+
+
 @pytest.mark.parametrize(
     "files",
     [

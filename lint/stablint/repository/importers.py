@@ -22,30 +22,45 @@ from stablint.syntax.python.names import goes_on
 from stablint.syntax.python.parse import parse
 from stablint.syntax.python.scope import dotted
 
-_IMPORT = re.compile(
-    r"^(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,2000}\)|[^\n]{1,400})|import[ \t]+([\w., \t]{1,400}))",
-    re.MULTILINE,
-)
-_UNSLOTH = re.compile(
-    r"^(?:(?:from|import)[ \t]+unsloth\b|(?:importlib\.import_module|import_module|__import__)\([\"']unsloth\b)",
-    re.MULTILINE,
-)
-_PATCHED = re.compile(r"^(?:from|import)[ \t]+(?:trl|transformers|peft)\b", re.MULTILINE)
+
+def _patterns(begins: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Any import, Unsloth's, and one of a library whose classes that replaces."""
+    return (
+        re.compile(
+            begins
+            + r"(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,2000}\)|[^\n]{1,400})|import[ \t]+([\w., \t]{1,400}))",
+            re.MULTILINE,
+        ),
+        re.compile(
+            begins
+            + r"(?:(?:from|import)[ \t]+unsloth\b|(?:importlib\.import_module|import_module|__import__)\([\"']unsloth\b)",
+            re.MULTILINE,
+        ),
+        re.compile(begins + r"(?:from|import)[ \t]+(?:trl|transformers|peft)\b", re.MULTILINE),
+    )
+
+
+_AT_ONCE = _patterns("^")  # when the module is imported
+_AT_ALL = _patterns("^[ \t]*")  # or when a function of it is called, in the order of the text as far as anybody can say
 _FAR = 3  # importers of importers, and modules that are imported by what is imported
 _MOST = 60  # imports of one text
 
 
 def behind_unsloth(paths: Iterable[str], files: Files) -> frozenset[str]:
-    """Those of these Python files that are imported when Unsloth has been, by every program of their repository that imports them."""
+    """Those of these Python files that are imported when Unsloth has been, by every program of their repository that imports them, or may be: what
+    functions import, they import when they are called."""
     by_root: dict[str, list[str]] = {}
     for path in paths:
         by_root.setdefault(files.root(path), []).append(path)
     found: set[str] = set()
     for root, several in by_root.items():
         programs = [one for one in programs_of(root, files) if one.endswith(".py")] if os.path.isdir(root) else []
-        if any(b"unsloth" in content(one) for one in programs):  # hardly any repository goes on from here
-            imports = _Imports(root, programs)
-            found.update(path for path in several if imports.brings(path) or imports.is_behind(path, _FAR))
+        if not any(b"unsloth" in content(one) for one in programs):  # hardly any repository goes on from here
+            continue
+        for patterns in (_AT_ONCE, _AT_ALL):
+            if left := [path for path in several if path not in found]:
+                imports = _Imports(root, programs, patterns)
+                found.update(path for path in left if imports.brings(path) or imports.is_behind(path, _FAR))
     return frozenset(found)
 
 
@@ -115,19 +130,22 @@ _FAILURES = frozenset(["ImportError", "Exception", "BaseException"])
 class _Imports:
     """What the programs of a repository import: each is read once, however many of its modules are asked about."""
 
-    def __init__(self, root: str, programs: list[str]) -> None:
+    def __init__(
+        self, root: str, programs: list[str], patterns: tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]
+    ) -> None:
         self._root = root
+        self._import, self._unsloth, self._patched = patterns
         self._naming: dict[
             str, list[str]
         ] = {}  # last word of a module's name → the programs that import one of that name
         self._read: dict[str, tuple[int, list[tuple[int, str]]]] = {}
         for path in programs:
-            for word in {name.rpartition(".")[2] for _, name in _names(_text(path))}:
+            for word in {name.rpartition(".")[2] for _, name in _names(_text(path), self._import)}:
                 self._naming.setdefault(word, []).append(path)
 
     def brings(self, path: str) -> bool:
         """Whether whoever imports it imports Unsloth first: a module that it imports itself above the library does, or its package."""
-        library = _PATCHED.search(_text(path))
+        library = self._patched.search(_text(path))
         if library is not None and self._unsloth_above(path, library.start(), _FAR):
             return True
         folder = os.path.dirname(path)
@@ -164,10 +182,10 @@ class _Imports:
         """Where a text imports Unsloth, -1 where it does not; the modules of the repository that it imports, and where."""
         if path not in self._read:
             text = _text(path)
-            own = _UNSLOTH.search(text)
+            own = self._unsloth.search(text)
             located = (
                 (start, discover.locate(name.replace(".", "/") + ".py", path, self._root))
-                for start, name in _names(text)
+                for start, name in _names(text, self._import)
             )
             imports = [(start, one) for start, one in located if one is not None and not os.path.isdir(one)]
             self._read[path] = own.start() if own is not None else -1, imports
@@ -178,9 +196,9 @@ def _text(path: str) -> str:
     return content(path).decode("utf-8", "replace")
 
 
-def _names(text: str) -> Iterator[tuple[int, str]]:
-    """What a text imports, and where; what stands inside a function is not meant."""
-    for found in islice(_IMPORT.finditer(text), _MOST):
+def _names(text: str, pattern: re.Pattern[str] = _AT_ONCE[0]) -> Iterator[tuple[int, str]]:
+    """What a text imports, and where; what stands inside a function is meant only where the pattern says so."""
+    for found in islice(pattern.finditer(text), _MOST):
         if found[3]:
             named = [part.split()[0] for part in found[3].split(",") if part.split()]
         else:
