@@ -36,3 +36,12 @@ ADDRESS = "git+https://github.com/huggingface/trl.git"
 def test_a_commit_may_be_any_release_and_a_tag_is_one(tmp_path: Path, form: str, reference: str, told: bool) -> None:
     files = {"train.py": PROGRAM, form: FORMS[form].format(ADDRESS + reference), ".git/HEAD": ""}
     assert ("setting-renamed" in rules(inspected(tmp_path, files), "error", "warning")) is told
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le-marked"])
+def test_a_list_is_read_in_the_encodings_that_pip_reads(tmp_path: Path, encoding: str) -> None:
+    text = "peft==0.15.2\r\ntrl==0.16.0\r\n"
+    data = b"\xff\xfe" + text.encode("utf-16-le") if encoding.endswith("marked") else text.encode(encoding)
+    (tmp_path / "requirements.txt").write_bytes(data)
+    found = inspected(tmp_path, {"train.py": PROGRAM, ".git/HEAD": ""})
+    assert "setting-renamed" not in rules(found, "error", "warning")

@@ -48,6 +48,43 @@ def test_what_is_no_text_has_a_problem_with_its_place(data: bytes, position: tup
     assert Lines(found.text.text).position(found.problem.start) == position
 
 
+WORDS = "echo 训练完成\n"
+# A name, its bytes, and the encoding in which what runs it takes them.
+RUN = [
+    ("run.sh", WORDS.encode("gbk"), "latin-1"),
+    ("job.slurm", b"#SBATCH --comment=\xe9\n", "latin-1"),
+    ("start", b"#!/usr/bin/env bash\n" + WORDS.encode("gbk"), "latin-1"),
+    ("train.py", b"# -*- coding: gbk -*-\n# " + WORDS.encode("gbk"), "gbk"),
+    ("train.py", b"#!/usr/bin/python\n# vim: set fileencoding=latin-1 :\nx = '\xe9'\n", "latin-1"),
+    ("train", b"#!/usr/bin/env python3\n# coding=cp1252\nx = '\xe9'\n", "cp1252"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "encoding"), RUN)
+def test_a_program_runs_in_the_encoding_that_it_has(name: str, data: bytes, encoding: str) -> None:
+    text = decode(data, "/" + name, name)
+    assert isinstance(text, Text)
+    assert (text.encoding, text.bom) == (encoding, False)
+    assert encode(text, text.text) == data
+
+
+STOPS = [
+    ("train.yaml", WORDS.encode("gbk")),
+    ("ds.json", WORDS.encode("gbk")),
+    ("train.py", b"# " + WORDS.encode("gbk")),  # Python refuses it without the name of an encoding
+    ("train.py", b"import os\n\n# coding: gbk\n# " + WORDS.encode("gbk")),  # which stands too far below
+    ("train.py", b"# coding: nobodys-9\n# " + WORDS.encode("gbk")),
+    ("train.py", b"# coding: utf-8\n# " + WORDS.encode("gbk")),
+    ("train.py", b"# coding: hex\n# " + WORDS.encode("gbk")),  # no encoding of texts
+    ("run.sh", b"\x7fELF\x00\xff"),
+]
+
+
+@pytest.mark.parametrize(("name", "data"), STOPS)
+def test_elsewhere_another_encoding_is_not_guessed(name: str, data: bytes) -> None:
+    assert isinstance(decode(data, "/" + name, name), Unreadable)
+
+
 def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
     fifo, large, full = tmp_path / "fifo", tmp_path / "large", tmp_path / "full"
     os.mkfifo(fifo)

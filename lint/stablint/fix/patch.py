@@ -32,7 +32,7 @@ def patch(texts: dict[str, Text], before: dict[str, Text], secret: Callable[[str
     """`texts` and `before` by absolute path; `secret` says whether a line must not be shown."""
     parts, left_out = [], []
     for path, text in sorted(texts.items()):
-        why = "it is UTF-16" if text.encoding != "utf-8" else ""
+        why = "" if text.encoding == "utf-8" else "it is UTF-16" if text.bom else "it is not UTF-8"
         lines = None if why else _file(before[path], text, secret)
         if lines is None:
             left_out.append((text.name, why or gettext("a text that a patch must not show stands beside the change")))

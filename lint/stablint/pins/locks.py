@@ -18,6 +18,7 @@ from stablint.pins.formats import reader_of
 from stablint.pins.requirement import ANY, UNREAD, requirement
 from stablint.run.framework import framework, with_own_command
 from stablint.run.releases.allowed import EITHER, Releases
+from stablint.syntax.text import loosely
 
 _LARGEST = 20_000_000
 _LARGEST_TEXT = 1_000_000
@@ -357,7 +358,7 @@ def _text(path: str, inside: str, most: int) -> str:
     try:
         if not real.startswith(inside) or not os.path.isfile(real) or os.path.getsize(real) > most:
             return ""
-        with open(real, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        with open(real, "rb") as file:
+            return loosely(file.read())
     except OSError:
         return ""

@@ -42,7 +42,8 @@ class Unreadable(NamedTuple):
 
 
 def read(path: str, name: str, largest: int = LARGEST) -> Text | Unreadable:
-    """The text of a regular file of at most `largest` bytes in UTF-8 or (with its byte order mark) UTF-16; no other encoding is guessed."""
+    """The text of a regular file of at most `largest` bytes in UTF-8 or (with its byte order mark) UTF-16. No other encoding is guessed; a shell
+    takes bytes as they are, and a Python program may name its own."""
     try:
         data = bytes_of(path, largest)
     except OSError as error:
@@ -71,6 +72,9 @@ def decode(data: bytes, path: str, name: str) -> Text | Unreadable:
     try:
         text = body.decode(encoding)
     except UnicodeDecodeError as error:
+        own = "" if mark else _runs_in(body, name)
+        if own:
+            return Text(path, name, body.decode(own), own)
         before = body[: error.start].decode(encoding, "replace")
         where = f"byte {len(mark) + error.start} is not {'UTF-16' if mark and encoding != 'utf-8' else 'UTF-8'}"
         return _unreadable(path, name, before, "unreadable-file", where)
@@ -78,6 +82,35 @@ def decode(data: bytes, path: str, name: str) -> Text | Unreadable:
     if nul >= 0:
         return _unreadable(path, name, text[:nul], "unreadable-file", "a NUL character: this is no text file")
     return Text(path, name, text, encoding, bool(mark))
+
+
+def loosely(data: bytes) -> str:
+    """The text by its byte order mark, as PowerShell's `>` writes one, else as UTF-8; what is no character is replaced. Line breaks are LF."""
+    mark, encoding = next(((mark, encoding) for mark, encoding in _BOMS if data.startswith(mark)), (b"", "utf-8"))
+    return _BREAK.sub("\n", data[len(mark) :].decode(encoding, "replace"))
+
+
+_SHELLS = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
+_SHELL = re.compile(rb"#![^\n]*\b(?:ba|da|k|z)?sh\b")
+_PYTHON = re.compile(rb"#![^\n]*\bpython")
+# PEP 263: in a comment of the first or second line.
+_COOKIE = re.compile(rb"(?:[ \t\f]*(?:#[^\n]*)?\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)")
+
+
+def _runs_in(data: bytes, name: str) -> str:
+    """The encoding in which a program that is no UTF-8 runs all the same; empty where there is none. To a shell a byte is a byte."""
+    if b"\0" in data:
+        return ""
+    if name.endswith(_SHELLS) or _SHELL.match(data):
+        return "latin-1"
+    found = _COOKIE.match(data) if name.endswith(".py") or _PYTHON.match(data) else None
+    if found is None:
+        return ""
+    try:
+        data.decode(found[1].decode("ascii"))
+    except (LookupError, ValueError):
+        return ""
+    return found[1].decode("ascii")
 
 
 def encode(text: Text, new_text: str) -> bytes:
