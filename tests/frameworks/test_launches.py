@@ -311,6 +311,32 @@ def test_a_server_is_no_training(server, tmp_path):
     assert len(inspected(tmp_path, {"run.sh": f"python train.py {flags}\n"}).report.runs) == 1
 
 
+# What only moves, shows or compares files trains nothing, wherever the files lie and whatever they are called.
+FILES = [
+    "mv ./src/schema.yml ./data/pre-training_corpora/",
+    "cp configs/train.yaml out/",
+    "/bin/mv train run.yaml",
+    "ls configs/train.yaml",
+    "git add train run.json",
+    "diff sft.yaml finetune/sft.yaml",
+    "python -m src.preprocess\nrsync -a run.yaml training/",
+    "jq .train run.json",
+    "show run.yaml training/",
+]
+
+
+@pytest.mark.parametrize("script", FILES)
+def test_a_command_that_handles_files_is_no_training(script, tmp_path):
+    assert inspected(tmp_path, {"run.sh": script + "\n"}).report.runs == ()
+
+
+@pytest.mark.parametrize(
+    "script", ["tool train run.yaml", "train-it run.yaml", "./finetune run.json", "ours sft run.yaml"]
+)
+def test_a_command_that_says_that_it_trains_does(script, tmp_path):
+    assert len(inspected(tmp_path, {"run.sh": script + "\n"}).report.runs) == 1
+
+
 def test_who_spells_the_adapter_otherwise_is_not_trl(tmp_path):
     run = only(tmp_path, f"python train.py {FLAGS} --max_seq_length 512 --lora_rank 8 --packing true\n")
     assert run.framework == "transformers" and not any(one.startswith("trl.") for one in run.classes["training"])

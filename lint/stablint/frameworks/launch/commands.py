@@ -47,6 +47,8 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
     keys = {spelled(entry.key) for entry in target.flags.entries}
     if launcher.words[:1] in _SAY or not programs.trains(target) or _only_prints(target):
         return False
+    if launcher.words and launcher.words[0].rpartition("/")[2] in _OF_FILES:
+        return False
     known = _known_flags(target)
     return (
         (known >= 3 and not _evaluates(target, keys, known))
@@ -170,11 +172,27 @@ def _starts_training(launcher: Command, target: Command) -> bool:
     named = words[:2] in (("accelerate", "launch"), ("llamafactory-cli", "train")) or (
         words and words[0] in ("torchrun", "deepspeed", "trl")
     )
-    return bool(named) or _speaks_of_training(target)
+    if target is not launcher:
+        return bool(named) or _speaks_of_training(target)
+    # Nothing is started that is known: `tool train run.yaml` and `train-it run.yaml` say so themselves, `show run.yaml training/` does not.
+    told = (*words[:1], *(word for word in words[1:2] if "/" not in word and "." not in word))
+    return bool(named) or any(_names_training(word) for word in told)
+
+
+# They move, show and compare what they are given.
+_OF_FILES = frozenset(
+    ["aws", "awk", "cat", "chmod", "cp", "curl", "diff", "du", "find", "git", "grep", "gsutil", "head", "hf", "huggingface-cli", "install", "jq", "less",
+     "ln", "ls", "mkdir", "mv", "nano", "rm", "rsync", "scp", "sed", "sort", "stat", "tail", "tar", "tee", "test", "touch", "unzip", "vi", "vim", "wc",
+     "wget", "yq", "zip"]
+)  # fmt: skip
+
+
+def _names_training(word: str) -> bool:
+    return "train" in word or "finetune" in word or "sft" in word
 
 
 def _speaks_of_training(target: Command) -> bool:
-    return any("train" in word or "finetune" in word or "sft" in word for word in target.words)
+    return any(_names_training(word) for word in target.words)
 
 
 def lower(document: Document, split_launch: SplitLaunch) -> Iterator[Fragment]:
