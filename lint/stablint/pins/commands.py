@@ -37,6 +37,9 @@ _ADDRESS = r"https?://[^\s\"'<>()`]+"
 _GIVEN = r"(?m)^[ \t]*(?:ARG[ ]+|ENV[ ]+|export[ ]+)?([A-Za-z_]\w*)[= ][\"']?(v?[0-9][\w.]*)[\"']?[ \t]*(?:$|[#\\])"
 _VARIABLE = r"\$\{?([A-Za-z_]\w*)(?::?-[^}]*)?\}?"
 _COUNT = r"\"execution_count\":[ ]?(null|[0-9]{1,9})"  # of a cell, which its source follows
+# What pip answered when a cell was run, and left as it was.
+_THERE = r"Requirement already satisfied: ([\w.-]{1,60})[^\s\"]* in ([^\"\n]*?)\(([0-9][\w.]*)\)(?:\\n)?\""
+_OF_A_DAY = ("/usr/local/lib/python3", "/opt/conda/", "/databricks/")  # a machine that is made anew for each session
 _ESCAPE = r"\\(.)"
 _NEXT_LINE = r"\\n\",[ \t]*\r?\n[ \t]*\""
 _ESCAPED = {"n": "\n", "t": "\t", "r": ""}
@@ -75,7 +78,25 @@ def installed(text: str, kind: str = "") -> Installed:
             if checkout is not None:
                 _run([f"git+{clone}@{checkout[1]}"], said[commented])
     commented_only = frozenset(said[True].keys() - said[False].keys())
-    return Installed({**said[True], **said[False]}, commented_only)
+    specifiers = {**said[True], **said[False]}
+    answered = _answered(text) if kind == "notebook" else {}
+    left = {name: one for name, one in answered.items() if specifiers.get(name, [ANY]) == [ANY]}
+    return Installed({**specifiers, **left}, commented_only | left.keys())
+
+
+def _answered(text: str) -> dict[str, list[str]]:
+    """The releases that the machine of a notebook had before it was last run, by what pip answered to a bare name: it keeps them as long as nobody
+    asks for an upgrade."""
+    if "Requirement already satisfied: " not in text:
+        return {}
+    found: dict[str, list[str]] = {}
+    for name, where, version in re.findall(_THERE, text):
+        if (library := library_of(name)) and not where.startswith(_OF_A_DAY):
+            found[library] = [f"=={version}"]
+    upgraded = found and any(
+        re.match(_UPGRADE, word) for line, _ in _notebook_lines(text) for word in line.split() if word[:1] == "-"
+    )
+    return {} if upgraded else found
 
 
 def _named(text: str) -> dict[str, str]:
@@ -111,7 +132,7 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
             continue
         words = line.strip()
         if not parts:
-            words = words.removeprefix('"').lstrip()  # the first line of a cell
+            words = words.removeprefix('"source":').lstrip(" [").removeprefix('"').lstrip()  # the first line of a cell
         if words.startswith(_MAGIC):
             words = words[len(_MAGIC) :].strip()
         if not parts:
