@@ -7,6 +7,7 @@ release, and the nearer one only a range that holds it.
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import os
 import re
@@ -18,7 +19,6 @@ from stablint.pins.formats import reader_of
 from stablint.pins.requirement import ANY, UNREAD, requirement
 from stablint.run.framework import framework, with_own_command
 from stablint.run.releases.allowed import EITHER, Releases
-from stablint.syntax.text import loosely
 
 _LARGEST = 20_000_000
 _LARGEST_TEXT = 1_000_000
@@ -353,12 +353,17 @@ def _is_aside(path: str) -> bool:
     return "dockerfile" in name or name == "containerfile" or os.path.basename(os.path.dirname(path)).lower() in _BESIDE
 
 
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as PowerShell's `pip freeze > requirements.txt` writes
+
+
 def _text(path: str, inside: str, most: int) -> str:
     real = os.path.realpath(path)
     try:
         if not real.startswith(inside) or not os.path.isfile(real) or os.path.getsize(real) > most:
             return ""
-        with open(real, "rb") as file:
-            return loosely(file.read())
+        with open(real, "rb") as raw:
+            marked = raw.read(2) in _UTF_16
+        with open(real, encoding="utf-16" if marked else "utf-8-sig", errors="replace") as file:
+            return file.read()
     except OSError:
         return ""

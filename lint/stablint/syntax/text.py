@@ -84,12 +84,6 @@ def decode(data: bytes, path: str, name: str) -> Text | Unreadable:
     return Text(path, name, text, encoding, bool(mark))
 
 
-def loosely(data: bytes) -> str:
-    """The text by its byte order mark, as PowerShell's `>` writes one, else as UTF-8; what is no character is replaced. Line breaks are LF."""
-    mark, encoding = next(((mark, encoding) for mark, encoding in _BOMS if data.startswith(mark)), (b"", "utf-8"))
-    return _BREAK.sub("\n", data[len(mark) :].decode(encoding, "replace"))
-
-
 _SHELLS = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
 _SHELL = re.compile(rb"#![^\n]*\b(?:ba|da|k|z)?sh\b")
 _PYTHON = re.compile(rb"#![^\n]*\bpython")
