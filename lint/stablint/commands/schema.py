@@ -20,8 +20,9 @@ from stablint.base.language import gettext
 from stablint.config.options import Wrong, options
 from stablint.config.spec import CLEAN
 from stablint.engine.inspect import inspect
+from stablint.frameworks.accelerate_keys import LAUNCH, PREFIXES
 from stablint.frameworks.torchtune_keys import COMPONENT, OF_A_RECIPE, OWN
-from stablint.frameworks.unknown_keys import LAUNCH, PREFIXES, readers
+from stablint.frameworks.unknown_keys import readers
 from stablint.report.plain import shown
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.releases.allowed import Releases, known_keys

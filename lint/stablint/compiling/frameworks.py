@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stablint.compiling.reading import read_yaml
-from stablint.run.framework import Framework, KeyedFiles, Launch, Rollout
+from stablint.run.framework import Framework, KeyedFiles, Launch, OwnKeys, Rollout
 
 READS = ("frameworks",)
 
@@ -53,6 +53,8 @@ def _properties(name: str, record: dict[str, Any]) -> dict[str, Any]:
             found[key] = _launch(name, value)
         if key == "rollout":
             found[key] = _rollout(name, value)
+        if key == "keys":
+            found[key] = _keys(name, value)
         if key == "files":
             found[key] = _files(name, value)
     if found.get("module") and found.get("files"):
@@ -74,6 +76,13 @@ def _rollout(name: str, row: dict[str, Any]) -> dict[str, Any]:
             f"{name}, rollout: {', '.join(odd) or 'it has a source, and says where prompt, answer and share stand'}"
         )
     return {key: row[key] for key in Rollout._fields if key in row}
+
+
+def _keys(name: str, row: dict[str, Any]) -> dict[str, Any]:
+    odd = [key for key in row if key not in {*OwnKeys._fields, "at"}]
+    if odd or not row.get("at"):
+        raise ValueError(f"{name}, keys: {', '.join(odd) or 'it says `at`, where that was read'}")
+    return {key: row[key] for key in OwnKeys._fields if key in row}
 
 
 def _files(name: str, row: dict[str, Any]) -> dict[str, Any]:

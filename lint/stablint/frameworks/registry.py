@@ -127,11 +127,11 @@ def _with_unread(fragment: Fragment) -> Fragment:
         keys = frozenset([entry.key for entry in fragment.block.mapping.entries])
         if not misspelled(keys) and not (fragment.dialect == "trl" and of_others(keys)):
             return fragment
-    elif fragment.dialect != "accelerate" and not framework(fragment.dialect).readers:
+    elif not framework(fragment.dialect).readers:
         return fragment
-    from stablint.frameworks import unknown_keys as unread
+    from stablint.frameworks.unknown_keys import with_unread
 
-    return unread.with_unread(fragment)
+    return with_unread(fragment)
 
 
 def _best(block: Block, named: str | None) -> Dialect | None:

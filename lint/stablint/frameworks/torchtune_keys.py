@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stablint.frameworks.fragment import Block, Row, statement
+from stablint.frameworks.fragment import Block, Fragment, Row, statement
 from stablint.frameworks.near_keys import resembles
+from stablint.frameworks.unknown_keys import with_told
 from stablint.run.fact import Statement
 from stablint.run.releases.reader_keys import Reader, reader
 from stablint.syntax.tree import Mapping, Node, Scalar, Sequence
@@ -19,7 +20,14 @@ COMPONENT, OWN = "_component_", "torchtune."
 OF_A_RECIPE = frozenset({"name", "streaming", "shuffle", "parallel_method", "num_workers", "transform", "weight"})
 
 
-def arguments(block: Block, name: str, layer: str) -> Iterator[Statement]:
+def with_own_keys(fragment: Fragment, names: tuple[str, ...]) -> Fragment:
+    """The fragment, with a statement for every argument that some release of its component does not take, and for likely slips."""
+    found = tuple(_arguments(fragment.block, names[0], fragment.layer))
+    owners = {f"keys.{fragment.dialect}": names, f"keys.{fragment.dialect}-recipe": ("torchtune.recipe",)}
+    return with_told(fragment, found, owners)
+
+
+def _arguments(block: Block, name: str, layer: str) -> Iterator[Statement]:
     known, recipe = reader(name), reader("torchtune.recipe")
     if known is None or block.kind != "document":
         return

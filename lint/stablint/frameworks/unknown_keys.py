@@ -3,92 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 
 from stablint.frameworks import huggingface
 from stablint.frameworks.fragment import Block, Fragment, Row, spelled, statement
 from stablint.frameworks.near_keys import misspelled, of_others
 from stablint.run.fact import Explicit, Statement
-from stablint.run.framework import framework
+from stablint.run.framework import OwnKeys, framework
 from stablint.run.releases.fields import known_key
 from stablint.run.releases.reader_keys import Reader, reader
 from stablint.syntax.tree import Entry, Mapping, Scalar, Sequence
 
-_ACCELERATE = ("accelerate.ClusterConfig", "accelerate.SageMakerConfig")
+BY_COMMAND = ("by command",)
+_NONE = OwnKeys()
 
 
 def readers(dialect: str) -> tuple[str, ...]:
     """Who reads its files: a key that any of them takes is taken. None where the command that is named says it."""
-    found = _ACCELERATE if dialect == "accelerate" else framework(dialect).readers
+    found = framework(dialect).readers
     return () if found == BY_COMMAND else found
 
 
-BY_COMMAND = ("by command",)
-# Arguments that LLaMA-Factory reads with a class of another package (USE_MCA), of which nothing is known here.
-_OTHER_ARGUMENTS = frozenset(
-    {"tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size", "sequence_parallel"}
-)
-_SWIFT_COMMANDS = {
-    **dict.fromkeys(("sft", "pt"), ("ms-swift.sft",)),
-    **dict.fromkeys(("rlhf", "dpo", "orpo", "simpo"), ("ms-swift.train",)),
-}
-# Sections of ms-swift's other files: experiments with a command, groups of Ray workers.
-_OTHER_FORMS = frozenset({"cmd", "args", "train", "rollout", "teacher"})
-
-
-# A command is read by the framework if it says so; the same flags may be those of somebody's own script.
-_PROGRAMS = {
-    "llamafactory": ("llamafactory-cli", "lmf", "train_bash.py", "llamafactory.cli"),
-    "ms-swift": ("swift", "megatron", "swift.cli.sft", "swift.cli.pt", "swift.cli.rlhf"),
-    "litgpt": ("litgpt",),  # older scripts are not read by its command line
-    "torchtune": (),
-}
+def own_keys(dialect: str) -> OwnKeys:
+    """What the framework's record says of its keys."""
+    return framework(dialect).keys or _NONE
 
 
 def with_unread(fragment: Fragment) -> Fragment:
     """The fragment, with a statement for every key that some release of its readers refuses or drops."""
-    block = fragment.block
+    block, own = fragment.block, own_keys(fragment.dialect)
     keys = frozenset([entry.key for entry in block.mapping.entries])
     if block.kind == "document" and fragment.dialect in ("trl", "hf-args"):
         return _recipe(fragment, keys)
-    if fragment.dialect == "verl":
-        from stablint.frameworks import verl_keys
-
-        return verl_keys.with_words(fragment)
     names = readers_of(fragment)
     if not names or block.mapping.open or block.kind == "call" or _is_other_form(fragment, keys):
         return fragment
-    if fragment.dialect == "torchtune":
-        from stablint.frameworks.torchtune_keys import arguments
-
-        found = tuple(arguments(block, names[0], fragment.layer))
-    else:
-        found = tuple(unread(block, fragment.dialect, names, fragment.layer, flags=block.kind == "flags"))
-    owners = {f"keys.{fragment.dialect}": names}
-    if fragment.dialect == "torchtune":
-        owners["keys.torchtune-recipe"] = ("torchtune.recipe",)
-    if fragment.dialect == "accelerate" and block.kind == "document":
-        found += tuple(_options(block, fragment.layer))
-        owners["keys.accelerate-launch"] = (LAUNCH,)
+    if own.module:
+        told: Fragment = import_module(f"stablint.frameworks.{own.module}").with_own_keys(fragment, names)
+        return told
+    found = tuple(unread(block, fragment.dialect, names, fragment.layer, flags=block.kind == "flags"))
     if not found:
         return fragment
-    statements = fragment.statements if fragment.dialect != "axolotl" else _read(fragment.statements, found, names)
-    return fragment._replace(statements=(*statements, *found), classes={**fragment.classes, **owners})
+    statements = _read(fragment.statements, found, names) if own.drops_unread else fragment.statements
+    return with_told(fragment._replace(statements=statements), found, {f"keys.{fragment.dialect}": names})
+
+
+def with_told(fragment: Fragment, found: tuple[Statement, ...], owners: dict[str, tuple[str, ...]]) -> Fragment:
+    """The fragment with statements of keys, and who reads them by the beginning of their facts."""
+    if not found:
+        return fragment
+    return fragment._replace(statements=(*fragment.statements, *found), classes={**fragment.classes, **owners})
 
 
 def readers_of(fragment: Fragment) -> tuple[str, ...]:
     """Who reads a block, as far as that is a framework's own reader: the command that is named, else all that take such files."""
     dialect, block = fragment.dialect, fragment.block
-    if dialect == "verl":
-        module = block.name.partition(" ")[0].rpartition(".")[2]
-        return (f"verl.{module}",) if reader(f"verl.{module}") is not None else ("verl.main_ppo",)
-    names = readers(dialect)
-    if framework(dialect).readers == BY_COMMAND:
-        names = _commands(dialect, block.name)
-    if dialect == "litgpt" and block.kind == "flags":
-        names = _litgpt_command(block.name) or names
-    if dialect == "ms-swift" and block.kind == "flags":
-        names = _swift_command(block.name) or names
-    return names
+    if dialect == "trl":
+        return _trl_command(block.name)
+    by_command = own_keys(dialect).by_command
+    if by_command and block.kind == "flags":
+        for word in block.name.split():
+            for name in (word.rpartition("/")[2], word.rpartition(".")[2]):
+                if name in by_command:
+                    return tuple(by_command[name])
+    return readers(dialect)
 
 
 def _recipe(fragment: Fragment, keys: frozenset[str]) -> Fragment:
@@ -108,7 +86,7 @@ def _recipe(fragment: Fragment, keys: frozenset[str]) -> Fragment:
 
 def read_by(fragment: Fragment, command: str) -> Fragment:
     """The file that `trl sft --config FILE` reads: the command's classes have all of its keys, or `accelerate launch` gets them."""
-    names = _commands("trl", command)
+    names = _trl_command(command)
     if not names or fragment.dialect not in ("trl", "hf-args") or fragment.block.kind != "document":
         return fragment
     whole = huggingface.lower(fragment.block, fragment.layer, names[0])
@@ -139,55 +117,33 @@ _TRL = ("trl.ScriptArguments", "trl.SFTScriptArguments", "trl.DPOScriptArguments
         "accelerate.launch")  # fmt: skip
 
 
-def _commands(dialect: str, words: str) -> tuple[str, ...]:
-    """`openrlhf.cli.train_sft` of a command is the reader `openrlhf.train_sft`; `trl sft` reads an SFTConfig, what the script adds, and
-    hands the rest to `accelerate launch`."""
-    if dialect == "trl":
-        own = huggingface.entry_class(tuple(words.split()))
-        return (own, *_TRL) if own is not None else ()
-    return tuple(
-        f"{dialect}.{last}" for word in words.split() if (last := word.rpartition(".")[2]).startswith("train_")
-    )
-
-
-def _litgpt_command(words: str) -> tuple[str, ...]:
-    """`litgpt finetune` is a shorter name of `litgpt finetune_lora`."""
-    command = (*words.split()[1:2], "")[0]
-    name = f"litgpt.{'finetune_lora' if command == 'finetune' else command}"
-    return (name,) if name in readers("litgpt") else ()
-
-
-def _swift_command(words: str) -> tuple[str, ...]:
-    """Each command has argument classes of its own: what `swift sft` takes `megatron sft` may not."""
-    program, command = (*words.split()[:2], "", "")[:2]
-    if program.rpartition("/")[2] == "megatron":
-        return ("ms-swift.megatron",)
-    name = command if program.rpartition("/")[2] == "swift" else program.removeprefix("swift.cli.")
-    return _SWIFT_COMMANDS.get(name, ())
+def _trl_command(words: str) -> tuple[str, ...]:
+    """`trl sft` reads an SFTConfig, what the script adds, and hands the rest to `accelerate launch`."""
+    own = huggingface.entry_class(tuple(words.split()))
+    return (own, *_TRL) if own is not None else ()
 
 
 def _is_other_form(fragment: Fragment, keys: frozenset[str]) -> bool:
-    if fragment.dialect == "axolotl":  # what its command line does not know it hands to the launcher
-        return fragment.block.kind == "flags"
-    programs = _PROGRAMS.get(fragment.dialect)
-    if programs is not None and fragment.block.kind == "flags":
-        if fragment.dialect == "llamafactory" and {"stage", "finetuning_type"} <= keys:
-            programs = (*programs, "src/train.py")  # of a clone: a name that others have as well
+    """Whether it is no file, or no command, that the framework's readers are given."""
+    own, block = own_keys(fragment.dialect), fragment.block
+    if own.leaves_over_by and _is_on(block, own.leaves_over_by):
+        return True
+    if block.kind == "flags":
+        if own.flags_of is None:
+            return False
+        programs = {
+            *own.flags_of,
+            *(script for script, beside in (own.flags_of_scripts or {}).items() if keys.issuperset(beside)),
+        }
         words = [
-            word
-            for path in fragment.block.name.split()
-            for word in (path.rpartition("/")[2], "/".join(path.split("/")[-2:]))
+            word for path in block.name.split() for word in (path.rpartition("/")[2], "/".join(path.split("/")[-2:]))
         ]
-        # with --use_ray another parser reads the command (ms-swift 4.5.2, swift/cli/_megatron/rlhf.py)
-        return not any(word in programs for word in words) or "use_ray" in keys or _only_warns(fragment.block)
-    if fragment.dialect == "llamafactory":
-        return bool(keys & _OTHER_ARGUMENTS) or not (keys & {"model_name_or_path", "adapter_name_or_path", "stage"})
-    return fragment.dialect == "ms-swift" and (bool(keys & _OTHER_FORMS) or _only_warns(fragment.block))
+        return programs.isdisjoint(words) or not keys.isdisjoint(own.flags_unread_by)
+    return not keys.isdisjoint(own.files_not_beside) or bool(own.files_beside and keys.isdisjoint(own.files_beside))
 
 
-def _only_warns(block: Block) -> bool:
-    """`ignore_args_error` makes ms-swift warn of what its parser leaves over (ms-swift 4.5.2, swift/pipelines/base.py)."""
-    node = block.mapping.get("ignore_args_error")
+def _is_on(block: Block, switch: str) -> bool:
+    node = block.mapping.get(switch)
     return isinstance(node, Scalar) and str(node.value).lower() in ("true", "1", "yes")
 
 
@@ -197,7 +153,8 @@ def unread(
     """A key with an underscore or a dot in front is a remark or an anchor's home, no setting."""
     facts = facts or f"keys.{framework}"
     readers = [found for name in names if (found := reader(name)) is not None]
-    plugins = _plugins(block)
+    own = own_keys(framework)
+    plugins = _plugins(block, own.plugins) if own.plugins else ()
     for path, entry in _entries(block.mapping, (), readers):
         key = ".".join(spelled(part) if flags else part for part in path)
         if key[:1] in "_." or any(key in one.always for one in readers):
@@ -208,46 +165,9 @@ def unread(
             continue
         if plugins is None and not any(one.ever(key) for one in readers):
             continue
-        if any(one.owned(key, plugins or ()) for one in readers) or _is_handled(framework, key, readers):
-            continue
-        if framework == "accelerate" and _is_of_a_patched_build(entry, readers):
+        if any(one.owned(key, plugins or ()) for one in readers) or _is_rewritten(own, key, readers):
             continue
         yield statement(block, entry, path, Row(key, f"{facts}.{key}"), layer)
-
-
-LAUNCH = "accelerate.launch"
-PREFIXES = {"fsdp_config": "fsdp", "fp8_config": "fp8", "dynamo_config": "dynamo_"}
-
-
-def _options(block: Block, layer: str) -> Iterator[Statement]:
-    """Options in the sections of accelerate's file, each as the launcher's flag that it stands for (commands/launch.py)."""
-    known = reader(LAUNCH)
-    for section in block.mapping.entries if known is not None else ():
-        if not section.key.endswith("_config") or not isinstance(section.value, Mapping):
-            continue
-        if _is_of_a_patched_build(section, _clusters()):
-            continue
-        start = PREFIXES.get(section.key, "")
-        for entry in section.value.entries:
-            flag = entry.key if entry.key.startswith(start) else f"{start.rstrip('_')}_{entry.key}"
-            if known is not None and flag not in known.always:
-                yield statement(
-                    block, entry, (section.key, entry.key), Row(flag, f"keys.accelerate-launch.{flag}"), layer
-                )
-
-
-def _clusters() -> list[Reader]:
-    return [found for name in _ACCELERATE if (found := reader(name)) is not None]
-
-
-def _is_of_a_patched_build(section: Entry, readers: list[Reader]) -> bool:
-    """A whole section named as accelerate names its own, which no release ever had, with no option of the launcher in it: nobody writes one by a
-    slip. A build that is published under another name reads it (`accelerate-kt`, `kt_config`)."""
-    known = reader(LAUNCH) if section.key.endswith("_config") else None
-    if known is None or not isinstance(section.value, Mapping) or not section.value.entries:
-        return False
-    words = [entry.key for entry in section.value.entries]
-    return not any(one.ever(section.key) for one in readers) and not any(known.ever(word) for word in words)
 
 
 def _entries(
@@ -271,31 +191,20 @@ def _abbreviated(key: str, one: Reader) -> bool:
     return (key.startswith("no_") and one.ever(key[3:])) or any(name.startswith(key) for name in one.always)
 
 
-def _plugins(block: Block) -> tuple[str, ...] | None:
-    """axolotl's plugins that are switched on; None where one of them is nobody's that is known: it may read any key."""
+def _plugins(block: Block, own: str) -> tuple[str, ...] | None:
+    """The framework's plugins that are switched on, whose names begin so; None where one of them is another's: it may read any key."""
     node = block.mapping.get("plugins")
     if node is None or (isinstance(node, Scalar) and node.value is None):
         return ()
     items = node.items if isinstance(node, Sequence) else (node,)
     names = tuple(str(item.value) if isinstance(item, Scalar) else "" for item in items)
-    return names if all(name.startswith("axolotl.integrations.") for name in names) else None
+    return names if all(name.startswith(own) for name in names) else None
 
 
-def _is_handled(framework: str, key: str, readers: list[Reader]) -> bool:
-    """What a framework rewrites before its reader sees it."""
-    if framework == "litgpt":
-        return key == "config"
-    if framework == "trl":
-        return key in ("config", "accelerate_config", "env")
-    if (
-        framework == "ms-swift"
-    ):  # a file's environment; the file itself, and the launcher's processes, before the arguments are read
-        return key == "ENV" or key.startswith("ENV.") or key == "config"
-    if (
-        framework == "accelerate"
-    ):  # older files, and what is rewritten before the class sees it (BaseConfig.process_config)
-        return key in ("fp16", "dynamo_backend") or "." in key
+def _is_rewritten(own: OwnKeys, key: str, readers: list[Reader]) -> bool:
+    """What a framework takes away or renames before its reader sees it."""
     section, dot, name = key.partition(".")
-    if framework == "axolotl" and section == "fsdp_config" and dot:  # FSDP options may keep their prefix
-        return any(one.ever(f"{section}.{name.removeprefix('fsdp_')}") for one in readers)
-    return False
+    if key in own.rewritten or (dot and ("*.*" in own.rewritten or f"{section}.*" in own.rewritten)):
+        return True
+    prefix = (own.keeps_prefix or {}).get(section) if dot else None
+    return prefix is not None and any(one.ever(f"{section}.{name.removeprefix(prefix)}") for one in readers)

@@ -18,7 +18,7 @@ _OTHER_FILES = frozenset({"config_path", "config_name", "config_dir", "cp", "cn"
 _MARK = re.compile(r"[\"']?(\+{1,2}|~)?([A-Za-z_][\w.]*)")
 
 
-def with_words(fragment: Fragment) -> Fragment:
+def with_own_keys(fragment: Fragment, names: tuple[str, ...]) -> Fragment:
     """The fragment, with a statement for every word that some release of the program refuses."""
     block = fragment.block
     module = block.name.partition(" ")[0].rpartition(".")

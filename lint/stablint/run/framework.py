@@ -42,6 +42,29 @@ class Rollout(NamedTuple):
     loads: str = ""  # the dtype that it loads them in: float32 where nobody says so
 
 
+class OwnKeys(NamedTuple):
+    """Where its readers are asked which keys they take, and what they do with others (frameworks/unknown_keys.py)."""
+
+    module: str = ""  # of `frameworks/`, which tells unknown keys in its own way
+    by_command: dict[str, list[str]] | None = None  # a word of a command → the readers of its flags
+    flags_of: tuple[str, ...] | None = (
+        None  # the commands whose flags its parser reads, where it is not any that is told as its own
+    )
+    flags_of_scripts: dict[str, list[str]] | None = (
+        None  # a name that others' scripts have as well → the flags beside which it is its own
+    )
+    flags_unread_by: tuple[str, ...] = ()  # flags with which another parser reads the command
+    leaves_over_by: str = ""  # the switch with which its parser only warns of what is left over
+    files_beside: tuple[str, ...] = ()  # a file of its own has one of these keys
+    files_not_beside: tuple[str, ...] = ()  # keys of files of another form
+    rewritten: tuple[
+        str, ...
+    ] = ()  # keys that it takes away before its readers see them; `name.*`: all in that section, `*.*`: in any
+    keeps_prefix: dict[str, str] | None = None  # section → what the keys in it may begin with, and are read without
+    drops_unread: bool = False  # a key that no release reads says nothing, whatever it means elsewhere
+    plugins: str = ""  # how the names of its own in `plugins` begin: another one may read any key
+
+
 class KeyedFiles(NamedTuple):
     """How its files are read where each key of them is one fact or several, so that it needs no module of its own (frameworks/keyed.py)."""
 
@@ -81,6 +104,7 @@ class Framework(NamedTuple):
     readers: tuple[
         str, ...
     ] = ()  # which keys it takes (run/releases/reader_keys.py): a key that any of them takes; `by command`: the one that is named
+    keys: OwnKeys | None = None  # where these are not asked, and what becomes of other keys
     arguments: str = ""  # the reader of its subclass of TrainingArguments
     takes: tuple[str, ...] = ()  # arguments that its copies of the libraries' classes take beside theirs
     hands_on_trainer_arguments: bool = (
@@ -140,6 +164,11 @@ class Framework(NamedTuple):
         return bool(self.module) or self.files is not None
 
 
+def _own_keys(**row: Any) -> OwnKeys:
+    properties: dict[str, Any] = {key: tuple(value) if type(value) is list else value for key, value in row.items()}
+    return OwnKeys(**properties)
+
+
 def framework(name: str) -> Framework:
     """The record of a framework; a run of which none is known goes by that of transformers. What is no framework has no property."""
     found = _records.get(name)
@@ -153,7 +182,7 @@ def framework(name: str) -> Framework:
     return found
 
 
-_PARTS: dict[str, Any] = {"launch": Launch, "rollout": Rollout, "files": KeyedFiles}
+_PARTS: dict[str, Any] = {"launch": Launch, "rollout": Rollout, "files": KeyedFiles, "keys": _own_keys}
 
 
 def records() -> dict[str, Framework]:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from stablint.base.knowledge import load
 from stablint.base.language import gettext
+from stablint.frameworks.accelerate_keys import LAUNCH, PREFIXES
 from stablint.frameworks.fragment import Fragment
-from stablint.frameworks.unknown_keys import LAUNCH, PREFIXES, readers_of
+from stablint.frameworks.unknown_keys import readers_of
 from stablint.report.plain import shown
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.framework import framework
