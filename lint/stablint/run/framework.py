@@ -217,6 +217,8 @@ def fills_in(world: Any, name: str) -> Fact | None:
         return None
     presumed = world.scope(name) == PRESUMED
     change_points: frozenset[Any] = frozenset()
+    if world.framework.patches and world.value("launch.shows.patched_by_branch") is True:
+        return Fact(name, Unknown(f"whether {framework} is imported is decided when the program runs"), None)
     for row in rows:
         since = row.get("since")
         if since is not None:

@@ -37,6 +37,7 @@ _COUNTS_BATCHES = re.compile(
     re.IGNORECASE,
 )
 _UNSLOTH = re.compile(r"^(?:from|import)[ \t]+unsloth\b", re.MULTILINE)
+_UNSLOTH_ANYWHERE = r"(?m)^[ \t]*(?:from|import)[ \t]+unsloth\b"
 _PATCHED = re.compile(r"^(?:from|import)[ \t]+(?:transformers|trl|peft)\b", re.MULTILINE)
 _GIVES_INPUT_GRADIENTS = re.compile(
     r"enable_input_require_grads|prepare_model_for_(?:kbit|int8)_training|require_grads?_hook|make_inputs_require_grad|use_reentrant"
@@ -222,6 +223,27 @@ def _unsloth(document: Document, module: Module, trainer: Call) -> Iterator[Stat
     own, other = seen_in(_UNSLOTH, document), seen_in(_PATCHED, document)
     if own is not None and other is not None and other.start() < own.start():
         yield stated(document, "launch.shows.unsloth_imported_late", True, "unsloth", *own.span())
+    anywhere = list(re.finditer(_UNSLOTH_ANYWHERE, document.text.text))
+    if anywhere and all(_in_a_branch(document.text.text, one.start()) for one in anywhere):
+        yield stated(document, "launch.shows.patched_by_branch", True, "unsloth", *anywhere[0].span())
+
+
+def _in_a_branch(text: str, at: int) -> bool:
+    """Whether a test decides if the line at this place is reached, in its function or in the module."""
+    depth = len(text[at:]) - len(text[at:].lstrip(" \t"))
+    for line in reversed(text[:at].splitlines()[-_BRANCH:]):
+        words = line.lstrip(" \t")
+        if not words or words[0] == "#" or len(line) - len(words) >= depth:
+            continue
+        depth = len(line) - len(words)
+        if re.match(r"(?:if|elif|else|match|case)\b", words):
+            return True
+        if not depth:
+            return False
+    return False
+
+
+_BRANCH = 200  # lines in which a branch begins
 
 
 def _visible(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
