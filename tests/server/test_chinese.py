@@ -12,8 +12,8 @@ pytest_lsp = pytest.importorskip("pytest_lsp")
 from lsprotocol import types as lsp  # noqa: E402
 from pytest_lsp import ClientServerConfig, LanguageClient  # noqa: E402
 
+from tests.language.test_chinese_everywhere import _ENGLISH, _QUOTED  # noqa: E402
 from tests.server.test_dialects import CASES, Editor, begin  # noqa: E402
-from tests.test_chinese_everywhere import _ENGLISH, _QUOTED  # noqa: E402
 
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 # Names of grades.

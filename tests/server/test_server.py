@@ -14,7 +14,7 @@ from lsprotocol import types as lsp  # noqa: E402
 from pytest_lsp import ClientServerConfig, LanguageClient  # noqa: E402
 
 from stablint.report.place import line_starts  # noqa: E402
-from tests.planted import FILES, Planted  # noqa: E402
+from tests.security.planted import FILES, Planted  # noqa: E402
 
 pytestmark = pytest.mark.asyncio
 

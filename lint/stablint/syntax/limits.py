@@ -1,7 +1,7 @@
 """How much work one file may ask for. Whoever reaches a limit stops that work, and says so as the file's own problem (`over-budget`).
 
 Every limit is far beyond what configurations that people write come to, and low enough that a file of 100 KB, however it is made, is
-checked in about a second (tests/attack_files.py).
+checked in about a second (tests/security/attack_files.py).
 """
 
 from __future__ import annotations

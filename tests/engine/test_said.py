@@ -102,7 +102,7 @@ def test_a_script_that_a_command_starts_is_read(command: list[str], code: int, s
     (tmp_path / "job.sh").chmod(0o755)
     written(tmp_path, {"train.py": PARSED})
     words = [sys.executable, "-m", "stablint.cli", "run", "--isolated", "--", *command]
-    source = Path(__file__).parents[1] / "lint"
+    source = Path(__file__).parents[2] / "lint"
     done = subprocess.run(
         words, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(source)}, capture_output=True, text=True, timeout=120
     )

@@ -13,7 +13,7 @@ from packaging.version import Version
 from stablint.compiling.releases import compile_releases
 from stablint.run.releases.allowed import taken_for
 
-KNOWLEDGE = Path(__file__).parent.parent / "knowledge"
+KNOWLEDGE = Path(__file__).parents[2] / "knowledge"
 FILES = sorted((KNOWLEDGE / "releases").glob("*.json"))
 COMPILED: dict[str, Any] = compile_releases(KNOWLEDGE)
 

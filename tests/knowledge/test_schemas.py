@@ -146,4 +146,4 @@ def test_settings_are_spelled_with_dashes():
 
 
 def test_generated_files_lie_where_the_wheel_takes_them_from():
-    assert Path(__file__).parents[1] / "schemas" == FOLDER
+    assert Path(__file__).parents[2] / "schemas" == FOLDER

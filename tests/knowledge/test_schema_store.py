@@ -16,7 +16,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FOLDER = Path(__file__).parents[1] / "schemas"
+FOLDER = Path(__file__).parents[2] / "schemas"
 STORE = FOLDER / "schemastore"
 SCHEMA = json.loads((FOLDER / "settings.schema.json").read_text(encoding="utf-8"))
 

@@ -13,7 +13,7 @@ import yaml
 
 from stablint.cli import main
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 BLOCKS = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", DOCS, re.S)]
 

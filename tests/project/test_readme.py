@@ -11,7 +11,7 @@ import pytest
 import stablint
 from stablint.cli import main
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir())
 

@@ -19,8 +19,8 @@ import pytest
 
 from stablint.base import knowledge
 from stablint.fix import strays
+from tests.config.test_house import RULE
 from tests.sampling import sampled
-from tests.test_house import RULE
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the traps are shell scripts and links")
 

@@ -20,7 +20,7 @@ from stablint.files import discover
 from stablint.schema import Settings
 from stablint.suppressions.directives import directives
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SETTINGS, LIBRARY = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("settings.md", "library.md"))
 SCHEMA = json.loads((ROOT / "schemas" / "settings.schema.json").read_text(encoding="utf-8"))
 

@@ -14,7 +14,7 @@ import pytest
 from stablint import cli
 from stablint.base import language
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FILES = {
     "broken.yaml": "a: [1\nlearning_rate: 1\n  x: : :\n",
     "colon.yaml": "learning_rate: 1: 2\n",

@@ -468,7 +468,7 @@ PLACES = {
     ".py": r"(?<=\w=)[\w.\"'-]+",
     ".sh": r"(?<=[ =])(?<!\\ )[\w./-]+(?= |\n)",
 }
-EXAMPLES = sorted(path for path in (Path(__file__).parents[1] / "examples").rglob("*") if path.suffix in ODD)
+EXAMPLES = sorted(path for path in (Path(__file__).parents[2] / "examples").rglob("*") if path.suffix in ODD)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.name}")

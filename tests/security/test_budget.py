@@ -12,8 +12,8 @@ import pytest
 from stablint.base import knowledge
 from stablint.cli import main
 from stablint.syntax import limits
-from tests.attack_files import CLASSES
 from tests.runs import inspected
+from tests.security.attack_files import CLASSES
 
 SIZE = 100_000  # bytes
 SECONDS = 2.0  # of a quiet core, for one file; a check takes a tenth of one
@@ -23,7 +23,7 @@ MEGABYTES = 200
 PROGRAM = """
 import contextlib, io, json, os, resource, sys, tempfile
 from stablint.cli import main
-from tests.attack_files import CLASSES
+from tests.security.attack_files import CLASSES
 from tests.pace import cost
 
 name, size, most, *more = sys.argv[1:]
@@ -80,7 +80,7 @@ def test_no_file_takes_long(name: str, more: tuple[str, ...]) -> None:
     knowledge.lines("core")  # in a checkout whose knowledge has changed, this is what compiles it
     command = [sys.executable, "-c", PROGRAM, name, str(SIZE), str(SECONDS), *more]
     ran = subprocess.run(
-        command, capture_output=True, text=True, timeout=900, check=False, cwd=Path(__file__).parents[1]
+        command, capture_output=True, text=True, timeout=900, check=False, cwd=Path(__file__).parents[2]
     )
     assert ran.returncode == 0, ran.stderr[-2000:]
     done, megabytes = json.loads(ran.stdout)
@@ -152,7 +152,7 @@ def test_a_limit_is_an_error_of_the_file_that_was_asked_for_alone(
 
 
 def test_every_limit_is_documented() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "limits.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "limits.md").read_text(encoding="utf-8")
     every = [limit for limit in vars(limits).values() if isinstance(limit, limits.Limit)]
     assert len(every) > 10
     assert not [limit for limit in every if f"| {limit.most:,} | {limit.of} | {limit.then} |" not in page]

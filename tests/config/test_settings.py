@@ -18,7 +18,7 @@ from stablint.files.globs import matches
 from stablint.pins import locks
 from stablint.schema import Settings
 
-SCHEMA = json.loads((Path(__file__).parents[1] / "schemas" / "settings.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "settings.schema.json").read_text(encoding="utf-8"))
 BAD = "output_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n"
 FIXABLE = "model_name_or_path: Qwen/Qwen2-7B-Instruct\noutput_dir: out\nlearning_rate: 1.0e-5\nfp16: true\n"
 

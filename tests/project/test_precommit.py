@@ -13,7 +13,7 @@ import yaml
 
 import stablint
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 MANIFEST = ROOT / ".pre-commit-hooks.yaml"
 DOCS = [
     yaml.safe_load(block)

@@ -16,16 +16,16 @@ import pytest
 from stablint.base.light import Pattern
 from stablint.hazard.model import load
 from stablint.syntax.limits import MATCHED
-from tests.built_patterns import METHODS, OURS, Made, built
 from tests.pace import cost
 from tests.sampling import is_sampled
+from tests.security.built_patterns import METHODS, OURS, Made, built
 
 if sys.version_info >= (3, 11):
     from re import _parser as parser  # type: ignore[attr-defined]
 else:
     import sre_parse as parser
 
-PACKAGE = Path(__file__).parents[1] / "lint" / "stablint"
+PACKAGE = Path(__file__).parents[2] / "lint" / "stablint"
 SIGNS = [*(f"re.{method}(" for method in METHODS), "Pattern(", "seen_in("]
 LONG = 10_000  # characters: what is quadratic takes a second or more for them
 SECONDS = 0.25

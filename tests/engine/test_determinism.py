@@ -12,7 +12,7 @@ import pytest
 import stablint
 from stablint.base import knowledge
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FOLDERS = 12
 
 

@@ -24,8 +24,8 @@ from stablint.secrets.marks import marks_in
 from stablint.secrets.masking import mask
 from stablint.secrets.shapes import _SHORTEST, SHAPES
 from tests.pace import cost
-from tests.planted import ADDRESSES, BY_KEY, FILES, LOG, NUMBER, PRIVATE_KEYS, VENDORS
-from tests.written import LIKE_GENERATED, LOGGED, ORDINARY, REACHED, SAID, SCATTERED, WRITTEN
+from tests.security.planted import ADDRESSES, BY_KEY, FILES, LOG, NUMBER, PRIVATE_KEYS, VENDORS
+from tests.security.written import LIKE_GENERATED, LOGGED, ORDINARY, REACHED, SAID, SCATTERED, WRITTEN
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 NAMES = [file.name for file in FILES]

@@ -25,7 +25,7 @@ sys.exit(7)
 def launch(folder, *words: str, options: tuple[str, ...] = ("--gpu", "A100-80GB"), **environment: str):
     """stablint in a process of its own: it becomes the command."""
     program = [sys.executable, "-m", "stablint.cli", "run", *options, "--", *words]
-    source = os.path.join(os.path.dirname(__file__), os.pardir, "lint")
+    source = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "lint")
     path = os.pathsep.join(filter(None, [os.path.abspath(source), os.environ.get("PYTHONPATH")]))
     return subprocess.run(
         program,
@@ -175,7 +175,7 @@ def test_signals_reach_the_command(project, number):
         "signal.signal(signal.SIGINT, stop); signal.signal(signal.SIGTERM, stop)\n"
         "open('ready', 'w').close(); time.sleep(60)\n"
     )
-    source = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, "lint"))
+    source = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "lint"))
     program = [sys.executable, "-m", "stablint.cli", "run", "--gpu", "A100-80GB", "--", sys.executable, "wait.py"]
     child = subprocess.Popen(program, cwd=project, env={**os.environ, "PYTHONPATH": source}, stderr=subprocess.DEVNULL)
     for _ in range(1000):

@@ -16,7 +16,7 @@ from tests.runs import inspected
 from tests.sampling import sampled
 
 WORDS: dict[str, dict[str, Any]] = json.loads(
-    (Path(__file__).parent.parent / "knowledge" / "words.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[2] / "knowledge" / "words.json").read_text(encoding="utf-8")
 )
 TRL = 'from trl import {0}Config, {0}Trainer\n\nargs = {0}Config(output_dir="out", {1}=WORD)\ntrainer = {0}Trainer(model="m", args=args, train_dataset=rows)\n'
 PEFT = 'from peft import {0}\n\nconfig = {0}(target_modules=["q_proj"], {1}=WORD)\n'

@@ -14,7 +14,7 @@ import pytest
 from stablint.cli import main
 from stablint.commands import outputs
 
-SCHEMA = json.loads((Path(__file__).parents[1] / "schemas" / "report.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "report.schema.json").read_text(encoding="utf-8"))
 CLEAN = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\n"
 ERROR = CLEAN + "fp16: true\nbf16: true\n"  # P143
 WARNING = CLEAN + "hub_token: hf_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n"  # S101

@@ -14,7 +14,7 @@ import pytest
 
 pty = pytest.importorskip("pty")
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TRAIN = "output_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n"
 BARE = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "LANG", "LC_ALL", "LC_MESSAGES", "LANGUAGE", "PYTHONPATH")
 

@@ -13,7 +13,7 @@ from stablint.base import knowledge, language
 from stablint.config import spec
 from stablint.report.words import columns, first_sentences, wrapped
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 import catalogues
 
 CONFIG = "model_name_or_path: Qwen/Qwen2-7B-Instruct\nfp16: true\nattn_implementation: eager\nlearning_rate: 1.0e-5\noutput_dir: out\n"
@@ -64,7 +64,7 @@ def test_explain_in_chinese(run, word):
     ],
 )
 def test_the_other_commands_in_chinese(run, words, parts):
-    example = Path(__file__).parents[1] / "examples" / "qwen2-sft-fp16" / "train.yaml"
+    example = Path(__file__).parents[2] / "examples" / "qwen2-sft-fp16" / "train.yaml"
     Path("sft.yaml").write_text(example.read_text(encoding="utf-8"), encoding="utf-8")
     Path("train.log").write_text("{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1e-05, 'epoch': 0.01}\n" * 6)
     Path("fine.log").write_text("starting\n")
@@ -163,7 +163,7 @@ def test_what_argparse_refuses_is_told_in_chinese(run, capsys, words, part):
     ],
 )
 def test_more_commands_in_chinese(run, words, parts):
-    example = Path(__file__).parents[1] / "examples" / "qwen2-sft-fp16" / "train.yaml"
+    example = Path(__file__).parents[2] / "examples" / "qwen2-sft-fp16" / "train.yaml"
     Path("sft.yaml").write_text(example.read_text(encoding="utf-8"), encoding="utf-8")
     told = run(*words, "--lang", "zh")[1]
     assert [part for part in parts if part not in told] == [], told
