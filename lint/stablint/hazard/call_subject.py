@@ -9,14 +9,14 @@ from stablint.hazard.hints import clearly_nearest
 from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.releases.pep440 import Key
 from stablint.run.releases.signatures import Handed, Misfit, Signature, callable_of, misfit
-from stablint.run.world import World
+from stablint.run.world import Facts
 
 
 class CallSubject(SettingSubject):
     """Words of its own: `misfit` (what is wrong in the chosen release, in words of Python: the names, or how many too many), `always` (is it so in every
     release), `stated` (is its release), `sure` (is the call made in every run, and its refusal the end), `callee`, `hint`."""
 
-    def __init__(self, world: World, name: str) -> None:
+    def __init__(self, world: Facts, name: str) -> None:
         super().__init__(world, name)
         value = self._fact.value
         self._called, self._sure, self._handed = "", False, Handed(0, ())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from stablint.base.light import Any
 from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.derived.registry import RULES
-from stablint.run.world import ChangePoints, Run, World
+from stablint.run.world import ChangePoints, Facts, Run, World
 
 ROUNDS = 4  # another world may turn at releases that the newest one never asked about
 WORLDS = 64  # at most so many combinations of releases are looked at
@@ -47,8 +47,8 @@ class Checked:
         """Every world that was looked at."""
         return [self.newest, *self._worlds.values(), *(self._certain.all_worlds() if self._certain is not None else ())]
 
-    def view(self, world: World, item: str) -> World:
-        """The world in which `item` is that fact."""
+    def view(self, world: World, item: str) -> Facts:
+        """The world, or that statement of it as `item`."""
         if not item:
             return world
         key = (id(world), item)

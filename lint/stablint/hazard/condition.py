@@ -10,14 +10,14 @@ from functools import cache, lru_cache
 from stablint.base.light import Any
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, Secret, is_unknown
 from stablint.run.releases.pep440 import release_key
-from stablint.run.world import ChangePoints, World
+from stablint.run.world import ChangePoints, Facts
 from stablint.syntax.limits import MATCHED, SEARCHED
 
 Verdict = bool | None
 Condition = list[Any]
 
 
-def evaluate(condition: Condition, world: World) -> Verdict:
+def evaluate(condition: Condition, world: Facts) -> Verdict:
     operator = condition[0]
     group = GROUPS.get(operator)
     if group is not None:
@@ -46,7 +46,7 @@ def _reads_file(condition: Condition) -> bool:
     return bool(condition[0] == "exists-file")
 
 
-def change_points(conditions: list[Condition], world: World) -> ChangePoints:
+def change_points(conditions: list[Condition], world: Facts) -> ChangePoints:
     """The releases at which something that the conditions read changes."""
     found: ChangePoints = frozenset()
     for condition in conditions:
@@ -66,7 +66,7 @@ def change_points(conditions: list[Condition], world: World) -> ChangePoints:
 _AS_SPECIFIER = {"is": "==", "is-not": "!=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
 
 
-def boundaries(condition: Condition, world: World) -> ChangePoints:
+def boundaries(condition: Condition, world: Facts) -> ChangePoints:
     """The stated releases of a library between which a comparison with one of its releases changes."""
     releases, library = world.run.releases, condition[1].removeprefix("versions.")
     operator, operand = condition[0], condition[3]
@@ -84,7 +84,7 @@ def boundaries(condition: Condition, world: World) -> ChangePoints:
     return found
 
 
-def deciding(conditions: list[Condition], world: World) -> Iterator[str]:
+def deciding(conditions: list[Condition], world: Facts) -> Iterator[str]:
     """The facts that make true conditions true; of an `any` only its first true branch."""
     for condition in conditions:
         if condition[0] == "any":
@@ -99,7 +99,7 @@ def deciding(conditions: list[Condition], world: World) -> Iterator[str]:
                 yield condition[3]
 
 
-def every(conditions: list[Condition], world: World) -> Verdict:
+def every(conditions: list[Condition], world: Facts) -> Verdict:
     """Kleene's and: one false settles it, else one unknown blurs it."""
     verdict: Verdict = True
     for condition in conditions:
@@ -111,7 +111,7 @@ def every(conditions: list[Condition], world: World) -> Verdict:
     return verdict
 
 
-def _any(conditions: list[Condition], world: World) -> Verdict:
+def _any(conditions: list[Condition], world: Facts) -> Verdict:
     verdict: Verdict = False
     for condition in conditions:
         found = evaluate(condition, world)
@@ -122,21 +122,21 @@ def _any(conditions: list[Condition], world: World) -> Verdict:
     return verdict
 
 
-def _not(conditions: list[Condition], world: World) -> Verdict:
+def _not(conditions: list[Condition], world: Facts) -> Verdict:
     verdict = every(conditions, world)
     return None if verdict is None else not verdict
 
 
-GROUPS: dict[str, Callable[[list[Condition], World], Verdict]] = {"all": every, "any": _any, "not": _not}
+GROUPS: dict[str, Callable[[list[Condition], Facts], Verdict]] = {"all": every, "any": _any, "not": _not}
 
 Test = Callable[[Any, Any], Verdict]
-Operator = Callable[[Fact, Condition, World], Verdict]
+Operator = Callable[[Fact, Condition, Facts], Verdict]
 
 
 def _compare(test: Test, when_absent: Verdict) -> Operator:
     """Compare a known value with a literal or another fact; what is unknown stays unknown."""
 
-    def operator(fact: Fact, condition: Condition, world: World) -> Verdict:
+    def operator(fact: Fact, condition: Condition, world: Facts) -> Verdict:
         value = fact.value
         if condition[1].startswith("versions."):
             return _version(condition, world)
@@ -168,7 +168,7 @@ def _same_or_not(test: Test, value: Any) -> Verdict:
     return test(value, None) if test in (_same, _differs) else None
 
 
-def _version(condition: Condition, world: World) -> Verdict:
+def _version(condition: Condition, world: Facts) -> Verdict:
     """Releases compare as releases. Where none is stated the answer is not known."""
     library = condition[1].removeprefix("versions.")
     if not world.run.releases.stated(library):
@@ -337,7 +337,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
 _TYPES |= {"boolean": _TYPES["bool"], "integer": _TYPES["int"], "string": _TYPES["str"], "mapping": _TYPES["dict"]}
 
 
-def _type(fact: Fact, condition: Condition, world: World) -> Verdict:
+def _type(fact: Fact, condition: Condition, world: Facts) -> Verdict:
     """Of the value as the reading library gets it: `1e-4` in YAML is a str there."""
     raw = fact.sources[0].raw if fact.sources else fact.value
     if is_unknown(raw) or is_unknown(fact.value):
@@ -348,7 +348,7 @@ def _type(fact: Fact, condition: Condition, world: World) -> Verdict:
     return any(_TYPES["null" if word is None else word](raw) for word in wanted)
 
 
-def _is_integer(fact: Fact, condition: Condition, world: World) -> Verdict:
+def _is_integer(fact: Fact, condition: Condition, world: Facts) -> Verdict:
     if is_unknown(fact.value):
         return None
     number = _number(fact.value)
@@ -361,7 +361,7 @@ _WORDS = frozenset({"flags", "extra-flags", "accelerate-flags", "environment"})
 _OURS = ("target.", "versions.", "derived.", "item")
 
 
-def _is_set(fact: Fact, condition: Condition, world: World) -> Verdict:
+def _is_set(fact: Fact, condition: Condition, world: Facts) -> Verdict:
     """Stated, and not as null; what is filled in elsewhere may be null, unless it is a word of a command or an object."""
     if fact.sources:
         return _is_there(fact) or None if is_unknown(fact.value) else fact.value is not None
@@ -370,7 +370,7 @@ def _is_set(fact: Fact, condition: Condition, world: World) -> Verdict:
     return None if world.scope(fact.name) == OPEN else False
 
 
-def _is_absent(fact: Fact, condition: Condition, world: World) -> Verdict:
+def _is_absent(fact: Fact, condition: Condition, world: Facts) -> Verdict:
     """Nobody states it, or as a null that means the same to the class that reads it."""
     if fact.sources:
         return _left_out(fact, world)
@@ -379,13 +379,13 @@ def _is_absent(fact: Fact, condition: Condition, world: World) -> Verdict:
     return None if world.scope(fact.name) == OPEN else True
 
 
-def _is_default(fact: Fact, condition: Condition, world: World) -> Verdict:
+def _is_default(fact: Fact, condition: Condition, world: Facts) -> Verdict:
     if fact.sources:
         return _left_out(fact, world)
     return None if world.scope(fact.name) == OPEN else True
 
 
-def _left_out(fact: Fact, world: World) -> Verdict:
+def _left_out(fact: Fact, world: Facts) -> Verdict:
     """Of what is stated: is it as if it were not?"""
     if is_unknown(fact.value):
         return False if _is_there(fact) else None
@@ -397,7 +397,7 @@ def _is_there(fact: Fact) -> bool:
     return fact.value.there or (isinstance(fact.origin, Explicit) and fact.origin.layer in _WORDS)
 
 
-def _exists_file(fact: Fact, condition: Condition, world: World) -> Verdict:
+def _exists_file(fact: Fact, condition: Condition, world: Facts) -> Verdict:
     if is_unknown(fact.value) or not isinstance(fact.value, str):
         return None if is_unknown(fact.value) else False
     if not isinstance(fact.origin, Explicit):
@@ -407,7 +407,7 @@ def _exists_file(fact: Fact, condition: Condition, world: World) -> Verdict:
 
 
 def _items(combine: Callable[[Iterable[Verdict]], Verdict]) -> Operator:
-    def operator(fact: Fact, condition: Condition, world: World) -> Verdict:
+    def operator(fact: Fact, condition: Condition, world: Facts) -> Verdict:
         if is_unknown(fact.value):
             return None
         if not isinstance(fact.value, list):
@@ -429,11 +429,11 @@ def _every(verdicts: Iterable[Verdict]) -> Verdict:
     return False if False in found else None if None in found else True
 
 
-def _unknown_key(fact: Fact, condition: Condition, world: World) -> Verdict:
+def _unknown_key(fact: Fact, condition: Condition, world: Facts) -> Verdict:
     return world.item_unknown()
 
 
-def _one_of_enum(fact: Fact, condition: Condition, world: World) -> Verdict:
+def _one_of_enum(fact: Fact, condition: Condition, world: Facts) -> Verdict:
     if is_unknown(fact.value):
         return None
     choices = world.item_choices()

@@ -11,7 +11,7 @@ from stablint.hazard.plan import Plan, Question
 from stablint.hazard.steady import MOVES
 from stablint.hazard.verdict import examine
 from stablint.run.fact import ABSENT, is_unknown
-from stablint.run.world import World, leaves
+from stablint.run.world import Facts, leaves
 
 HOLDS: Any = "holds"
 
@@ -47,7 +47,7 @@ def answer(plan: Plan, checked: Checked, item: str) -> tuple[Finding | Undecided
     return examine(plan.hazard, checked, item), None
 
 
-def _may_speak(plan: Plan, silent: Question, world: World) -> bool:
+def _may_speak(plan: Plan, silent: Question, world: Facts) -> bool:
     """Where one condition is unknown in all releases: may another one be true of what is written, so that the hazard is undetermined?"""
     for question in plan.questions:
         if question is not silent:
@@ -61,7 +61,7 @@ def _may_speak(plan: Plan, silent: Question, world: World) -> bool:
     return False
 
 
-def _unknown_by(question: Question, world: World) -> tuple[str, ...]:
+def _unknown_by(question: Question, world: Facts) -> tuple[str, ...]:
     """The facts for which a condition is unknown: where two are compared the second one is enough."""
     condition = question.condition
     if condition[0] not in GROUPS and condition[2] == 2:
@@ -71,7 +71,7 @@ def _unknown_by(question: Question, world: World) -> tuple[str, ...]:
     return question.reads
 
 
-def _is_hopeless(reads: tuple[str, ...], world: World) -> bool:
+def _is_hopeless(reads: tuple[str, ...], world: Facts) -> bool:
     """Is one of the facts unknown whatever the release and the options?"""
     for name in reads:
         fact = world.facts.get(name) or world.fact(name)
@@ -94,14 +94,14 @@ def _is_dead_everywhere(condition: Condition, reads: tuple[str, ...], checked: C
     return False
 
 
-def _is_dead(condition: Condition, reads: tuple[str, ...], world: World) -> bool:
+def _is_dead(condition: Condition, reads: tuple[str, ...], world: Facts) -> bool:
     found = evaluate(condition, world)
     return found is False or (
         found is None and any(is_unknown(world.fact(name).value) and world.needs(name) is None for name in reads)
     )
 
 
-def _is_steady(plan: Plan, world: World) -> bool:
+def _is_steady(plan: Plan, world: Facts) -> bool:
     """Is everything that the hazard reads the same in all releases that the run may use?"""
     if plan.asks_class and world.item_change_points():
         return False
@@ -110,7 +110,7 @@ def _is_steady(plan: Plan, world: World) -> bool:
     return not any((world.facts.get(name) or world.fact(name)).change_points for name in plan.reads)
 
 
-def _without_releases(plan: Plan, world: World) -> Any:
+def _without_releases(plan: Plan, world: Facts) -> Any:
     """HOLDS where all conditions do; else what is undetermined and worth telling (verdict.py), if anything.
 
     A hazard of releases that the run may not use is not asked: where it may hold, it may do so in some of them.

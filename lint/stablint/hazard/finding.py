@@ -10,7 +10,7 @@ from stablint.hazard.model import Finding, Hazard, Remedy, asks_about_change
 from stablint.hazard.setting_subject import SettingSubject
 from stablint.hazard.wording import fill
 from stablint.run.fact import ABSENT, OWN, PRESUMED, Default, Derived, Explicit, Fact, Place
-from stablint.run.world import Run, World, defaults, leaves
+from stablint.run.world import Facts, Run, defaults, leaves
 
 _RANK = {"info": 0, "warning": 1, "error": 2}
 
@@ -18,7 +18,7 @@ _RANK = {"info": 0, "warning": 1, "error": 2}
 def finding(
     hazard: Hazard,
     checked: Checked,
-    world: World,
+    world: Facts,
     item: str,
     releases: dict[str, str],
     partly: bool,
@@ -96,7 +96,7 @@ def _is_idle(hazard: Hazard, unseen: bool, partly: bool) -> bool:
 _COPIED = frozenset({"deepspeed-chat"})
 
 
-def _of_a_copied_program(fact: Fact, world: World, depth: int = 0) -> bool:
+def _of_a_copied_program(fact: Fact, world: Facts, depth: int = 0) -> bool:
     """Whether it rests on what such a program fills in, which is a guess of a copy."""
     if isinstance(fact.origin, Default):
         return fact.origin.library in _COPIED
@@ -107,7 +107,7 @@ def _of_a_copied_program(fact: Fact, world: World, depth: int = 0) -> bool:
     )
 
 
-def _of_a_reader_unseen(facts: tuple[Fact, ...], world: World) -> bool:
+def _of_a_reader_unseen(facts: tuple[Fact, ...], world: Facts) -> bool:
     """Whether it rests on settings whose names are a program's own: what that makes of them, nobody has seen."""
     return any(
         isinstance(leaf.origin, Explicit) and leaf.origin.reader == OWN
@@ -126,13 +126,13 @@ def _divided(run: Run, turning: frozenset[str], partly: bool) -> frozenset[str]:
     )
 
 
-def _speaks_against_a_list(world: World) -> bool:
+def _speaks_against_a_list(world: Facts) -> bool:
     """Whether it is about a name that only later releases have than those that a list beside the run asks for. Whoever wrote the name had such a
     release: it speaks against the list as much as against the run."""
     return isinstance(world, SettingSubject) and world.newer_in() in world.run.listed
 
 
-def _may_be_of_older(world: World) -> bool:
+def _may_be_of_older(world: Facts) -> bool:
     """Whether it is about a name that a release may have had which the stated range admits and nobody has read."""
     return isinstance(world, SettingSubject) and world.may_be_of_older()
 
@@ -141,7 +141,7 @@ def _may_be_of_older(world: World) -> bool:
 _HANDED_ON = ("training.", "lora.", "quantization.", "trainer.")
 
 
-def _of_flags_of_anybody(facts: tuple[Fact, ...], world: World) -> bool:
+def _of_flags_of_anybody(facts: tuple[Fact, ...], world: Facts) -> bool:
     """Whether it rests on flags of a program that is not seen to hand them to a library's arguments: it may read them itself."""
     if not world.framework.library:
         return False
@@ -153,7 +153,7 @@ def _of_flags_of_anybody(facts: tuple[Fact, ...], world: World) -> bool:
     )
 
 
-def _is_hint_by_recipes(names: list[str], world: World) -> bool:
+def _is_hint_by_recipes(names: list[str], world: Facts) -> bool:
     """Whether a rate is held against few recipes, or with all weights against those of an objective that nobody states: preference training is
     right at a hundredth of supervised fine-tuning, pre-training far above it. What is above every objective's adapters is no guess."""
     if "derived.published_alarm" in names:
@@ -164,7 +164,7 @@ def _is_hint_by_recipes(names: list[str], world: World) -> bool:
     return bool(guessed or world.value("derived.learning_rate_severity") == "info")
 
 
-def _most(world: World, item: str) -> str:
+def _most(world: Facts, item: str) -> str:
     """The weight of a strange argument at most. Somebody's own program may have arguments of its own, and a framework drop what it does not know."""
     if world.framework.drops_unknown:
         return "info"
@@ -194,7 +194,7 @@ _TAKEN_FOR_GRANTED = {
 }
 
 
-def _presumption(facts: list[Fact], world: World) -> str:
+def _presumption(facts: list[Fact], world: Facts) -> str:
     """In words, or by the settings behind the facts that somebody else may set."""
     taken = {fact.name for fact in facts if fact.name != "derived.method" or fact.value == "full"}
     said = next((words for name, words in _TAKEN_FOR_GRANTED.items() if name in taken), None)
@@ -205,7 +205,7 @@ def _presumption(facts: list[Fact], world: World) -> str:
     return gettext("unless set elsewhere: {names}").format(names=gettext(", ").join(f"`{name}`" for name in names[:3]))
 
 
-def _leaf_facts(world: World, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+def _leaf_facts(world: Facts, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
     """The facts that were read, each followed by the explicit ones that it came from."""
     found: dict[str, Fact] = {}
     for fact in facts:
@@ -215,19 +215,19 @@ def _leaf_facts(world: World, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
     return tuple(found.values())
 
 
-def _chosen_by(remedy: Remedy | None, world: World) -> tuple[Fact, ...]:
+def _chosen_by(remedy: Remedy | None, world: Facts) -> tuple[Fact, ...]:
     """What the text says that made this remedy the one on offer: the reader wants to see it beside the edit."""
     names = dict.fromkeys(deciding(remedy.when, world)) if remedy is not None else ()
     return tuple(leaf for name in names if not name.startswith("item.") for leaf in leaves(world, name))
 
 
-def _block_of(item: str, world: World) -> tuple[Fact, ...]:
+def _block_of(item: str, world: Facts) -> tuple[Fact, ...]:
     """A block inside a section may begin far above the setting that stands in it."""
     block = item.rpartition(".")[0]
     return tuple(leaves(world, block)) if block.count(".") > 1 else ()
 
 
-def _place(hazard: Hazard, world: World, names: list[str], item: str) -> tuple[str, Place, bool]:
+def _place(hazard: Hazard, world: Facts, names: list[str], item: str) -> tuple[str, Place, bool]:
     """Where the text decides it: the first explicit leaf of `at`, of the other facts read, else the run's anchor."""
     wanted = item if hazard.at == "item" and item else hazard.at
     for leaf in leaves(world, wanted):
@@ -277,7 +277,7 @@ def _about_choices(conditions: list[list[Any]]) -> bool:
     )
 
 
-def _remedies(hazard: Hazard, world: World) -> tuple[Remedy, ...]:
+def _remedies(hazard: Hazard, world: Facts) -> tuple[Remedy, ...]:
     """Those whose condition is true, the best first; one whose condition is not known is not offered."""
     return tuple(
         remedy for remedy in hazard.remedies if all(evaluate(condition, world) is True for condition in remedy.when)

@@ -13,7 +13,7 @@ from stablint.run.framework import framework as record_of
 from stablint.run.releases.fields import field, field_names, known_key
 from stablint.run.releases.pep440 import Key, release_key
 from stablint.run.releases.reader_keys import Reader, reader, synonyms
-from stablint.run.world import World
+from stablint.run.world import Facts
 
 
 class KeySubject(SettingSubject):
@@ -21,7 +21,7 @@ class KeySubject(SettingSubject):
     `belongs` (where it would be read), `since`, `company` (how many others are gone as well) and `others` (the same in words), `hint` and
     `meant` (remarks in brackets)."""
 
-    def __init__(self, world: World, name: str) -> None:
+    def __init__(self, world: Facts, name: str) -> None:
         super().__init__(world, name)
         self._suggested: dict[
             float, str | None

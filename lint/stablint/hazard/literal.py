@@ -12,10 +12,10 @@ from typing import Any
 
 from stablint.hazard.condition import GROUPS, OPERATORS, TESTS, Condition, Verdict
 from stablint.run.fact import ABSENT, Fact
-from stablint.run.world import World
+from stablint.run.world import Facts
 from stablint.syntax.tree import Unknown
 
-Test = Callable[[Fact, World], Verdict]
+Test = Callable[[Fact, Facts], Verdict]
 
 
 def compiled(condition: Condition) -> Test:
@@ -41,7 +41,7 @@ def _joined(parts: list[Test], settling: bool) -> Test:
     """`any`, which a true part settles, or `all`, which a false one does."""
     unsettled = not settling
 
-    def together(fact: Fact, world: World) -> Verdict:
+    def together(fact: Fact, world: Facts) -> Verdict:
         verdict: Verdict = unsettled
         for part in parts:
             found = part(fact, world)
@@ -55,7 +55,7 @@ def _joined(parts: list[Test], settling: bool) -> Test:
 
 
 def _not(part: Test) -> Test:
-    def other(fact: Fact, world: World) -> Verdict:
+    def other(fact: Fact, world: Facts) -> Verdict:
         found = part(fact, world)
         return None if found is None else not found
 
@@ -63,7 +63,7 @@ def _not(part: Test) -> Test:
 
 
 def _plain(operand: Any, test: Callable[[Any, Any], Verdict], when_absent: Verdict) -> Test:
-    def compare(fact: Fact, world: World) -> Verdict:
+    def compare(fact: Fact, world: Facts) -> Verdict:
         value = fact.value
         if type(value) is Unknown:
             return None
@@ -75,14 +75,14 @@ def _plain(operand: Any, test: Callable[[Any, Any], Verdict], when_absent: Verdi
 def _is(operand: Any) -> Test | None:
     if isinstance(operand, bool):
 
-        def is_same(fact: Fact, world: World) -> Verdict:
+        def is_same(fact: Fact, world: Facts) -> Verdict:
             value = fact.value
             return None if type(value) is Unknown else value is operand
 
         return is_same
     if isinstance(operand, (str, int, float)):
 
-        def equals(fact: Fact, world: World) -> Verdict:
+        def equals(fact: Fact, world: Facts) -> Verdict:
             value = fact.value
             return None if type(value) is Unknown else value == operand and type(value) is not bool
 
@@ -100,7 +100,7 @@ def _in(operand: Any) -> Test | None:
         return None
     texts = frozenset(operand)
 
-    def is_one(fact: Fact, world: World) -> Verdict:
+    def is_one(fact: Fact, world: Facts) -> Verdict:
         value = fact.value
         if isinstance(value, str):
             return value in texts
@@ -120,7 +120,7 @@ def _ordered(order: Callable[[Any, Any], bool], operator: str) -> Callable[[Any]
             return None
         slow = _plain(operand, *TESTS[operator])
 
-        def compare(fact: Fact, world: World) -> Verdict:
+        def compare(fact: Fact, world: Facts) -> Verdict:
             value = fact.value
             if type(value) is int or type(value) is float:
                 return order(value, operand)  # NaN is in no order

@@ -9,7 +9,7 @@ from functools import cache
 from stablint.base import knowledge, language
 from stablint.base.light import Any, NamedTuple
 from stablint.run.fact import Fact, Place
-from stablint.run.world import Run, World
+from stablint.run.world import Facts, Run
 
 
 class Remedy(NamedTuple):
@@ -76,7 +76,7 @@ class Finding(NamedTuple):
 
     hazard: Hazard
     run: Run
-    world: World
+    world: Facts
     severity: str
     message: str
     place: Place

@@ -11,7 +11,7 @@ from stablint.run.fact import CLOSED, PRESUMED, Explicit, Fact
 from stablint.run.releases.fields import FieldSpans, Rename, bases_at, class_exists_at, field, field_names, renamed
 from stablint.run.releases.pep440 import Key, release_key
 from stablint.run.releases.reader_keys import reader
-from stablint.run.world import NO_CHANGE_POINTS, ChangePoints, World
+from stablint.run.world import NO_CHANGE_POINTS, ChangePoints, Facts
 
 # `--trust_remote_code`, `lora_r` …: a dialect's own table gave such a key its meaning; only fields of the class are seen against it.
 _OF_CLASSES = ("training", "trainer", "lora", "quantization", "model")
@@ -28,10 +28,10 @@ _OF_THE_LIBRARY = frozenset(
 _PLAIN_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str", "list": "list", "dict": "dict"}
 
 
-class SettingSubject(World):
-    """A world in which `item` is a fact of its own. Everything else is asked of the world behind it."""
+class SettingSubject(Facts):
+    """One statement as `item`, a fact of its own. Everything else is asked of the world behind it."""
 
-    def __init__(self, world: World, name: str) -> None:
+    def __init__(self, world: Facts, name: str) -> None:
         self._world = world
         self.run, self.framework, self.choice = world.run, world.framework, world.choice
         self.name = name

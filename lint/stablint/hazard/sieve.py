@@ -23,12 +23,12 @@ from stablint.hazard.reference import Look, Reference, bits
 from stablint.hazard.rules import needs_of
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, is_unknown
 from stablint.run.releases.pep440 import matcher
-from stablint.run.world import NO_CHANGE_POINTS, Run, World
+from stablint.run.world import NO_CHANGE_POINTS, Facts, Run
 from stablint.syntax.tree import Unknown
 
 Conditions = list[tuple[Condition, int]]  # each with the hazards that end where it is false
 Tests = list[tuple[literal.Test, int]]
-ClassTests = list[tuple[Callable[[World], Verdict], int]]
+ClassTests = list[tuple[Callable[[Facts], Verdict], int]]
 
 # Words about an `item` that follow from its class, its releases and its place: neither its value nor the settings beside it change them.
 _OF_CLASS = frozenset(
@@ -526,13 +526,13 @@ def _token(name: str, fact: Fact) -> tuple[Any, ...]:
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-def _of_class(condition: Condition) -> Callable[[World], Verdict]:
+def _of_class(condition: Condition) -> Callable[[Facts], Verdict]:
     """What the condition comes to whatever the value of the setting is, and all else that does not follow from its class."""
     operator = condition[0]
     if operator in GROUPS:
         parts, settling = [_of_class(inner) for inner in condition[1]], operator == "any"
 
-        def joined(view: World) -> Verdict:
+        def joined(view: Facts) -> Verdict:
             verdict: Verdict = not settling
             for part in parts:
                 found = part(view)
@@ -550,7 +550,7 @@ def _of_class(condition: Condition) -> Callable[[World], Verdict]:
     return lambda view: test(view.fact(name), view)
 
 
-def _ended_at(fact: Fact, tests: Tests, world: World, hopeless: bool) -> int:
+def _ended_at(fact: Fact, tests: Tests, world: Facts, hopeless: bool) -> int:
     ended = 0
     for test, mask in tests:
         held = test(fact, world)

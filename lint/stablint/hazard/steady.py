@@ -12,10 +12,10 @@ from typing import Any
 from stablint.hazard import literal
 from stablint.hazard.condition import GROUPS, OPERATORS, Condition, boundaries
 from stablint.run.fact import ABSENT, is_unknown
-from stablint.run.world import World
+from stablint.run.world import Facts
 
 MOVES: Any = "moves"
-Steady = Callable[[World], Any]
+Steady = Callable[[Facts], Any]
 
 
 def compiled(condition: Condition) -> Steady:
@@ -31,7 +31,7 @@ def compiled(condition: Condition) -> Steady:
         if name.startswith("versions."):
             return lambda world: MOVES
 
-        def compare_two(world: World) -> Any:
+        def compare_two(world: Facts) -> Any:
             operand = world.facts.get(other) or world.fact(other)
             if not operand.change_points and (is_unknown(operand.value) or operand.value is ABSENT):
                 return None  # whatever the other one is, which may be dear to work out
@@ -50,7 +50,7 @@ def compiled(condition: Condition) -> Steady:
 
     test = literal.compiled(condition)
 
-    def compare(world: World) -> Any:
+    def compare(world: Facts) -> Any:
         fact = world.facts.get(name) or world.fact(name)
         return MOVES if fact.change_points else test(fact, world)
 
@@ -61,7 +61,7 @@ def _joined(parts: list[Steady], settling: bool) -> Steady:
     """`any`, which a true part settles, or `all`, which a false one does."""
     unsettled = not settling
 
-    def together(world: World) -> Any:
+    def together(world: Facts) -> Any:
         verdict: Any = unsettled
         for part in parts:
             found = part(world)
@@ -75,7 +75,7 @@ def _joined(parts: list[Steady], settling: bool) -> Steady:
 
 
 def _not(part: Steady) -> Steady:
-    def other(world: World) -> Any:
+    def other(world: Facts) -> Any:
         found = part(world)
         return not found if found is True or found is False else found
 

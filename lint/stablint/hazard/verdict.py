@@ -9,7 +9,7 @@ from stablint.hazard.finding import finding
 from stablint.hazard.model import Finding, Hazard, Undecided, asks_about_change, patterns_of
 from stablint.run.fact import OPEN, is_unknown
 from stablint.run.releases.pep440 import matcher
-from stablint.run.world import NO_CHANGE_POINTS, ChangePoints, Run, World, leaves
+from stablint.run.world import NO_CHANGE_POINTS, ChangePoints, Facts, Run, leaves
 from stablint.syntax.limits import TOLD
 
 
@@ -36,7 +36,7 @@ def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Undecided
         if verdict is True:
             return finding(hazard, checked, newest, item, {}, False, frozenset(hazard.versions))
         return _open(hazard, newest, ()) if verdict is None else None
-    seen: list[tuple[dict[str, Any], World, Verdict]] = []
+    seen: list[tuple[dict[str, Any], Facts, Verdict]] = []
     for _ in range(3):  # another world may turn at releases that the newest one never asked about
         seen = [
             (interval, view := checked.view(world, item), verdict_of(hazard, view))
@@ -49,7 +49,7 @@ def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Undecided
     return _over_releases(hazard, checked, item, seen, frozenset([library for library, _ in at]).union(hazard.versions))
 
 
-def decided_false(hazard: Hazard, world: World) -> bool:
+def decided_false(hazard: Hazard, world: Facts) -> bool:
     """Is a condition false whatever the release? Most hazards end here, at their first condition."""
     patterns = []
     for condition in hazard.when:
@@ -60,11 +60,11 @@ def decided_false(hazard: Hazard, world: World) -> bool:
     return any(evaluate(condition, world) is False and not change_points([condition], world) for condition in patterns)
 
 
-def all_change_points(hazard: Hazard, world: World) -> ChangePoints:
+def all_change_points(hazard: Hazard, world: Facts) -> ChangePoints:
     return change_points(hazard.when, world) | _range_change_points(hazard, world)
 
 
-def verdict_of(hazard: Hazard, world: World) -> Verdict:
+def verdict_of(hazard: Hazard, world: Facts) -> Verdict:
     within = _in_range(hazard, world)
     if within is False:
         return False
@@ -72,7 +72,7 @@ def verdict_of(hazard: Hazard, world: World) -> Verdict:
     return within if verdict is True else verdict
 
 
-def _in_range(hazard: Hazard, world: World) -> Verdict:
+def _in_range(hazard: Hazard, world: Facts) -> Verdict:
     verdict: Verdict = True
     for library, specifier in hazard.versions.items():
         chosen = world.choice.get(library)
@@ -83,7 +83,7 @@ def _in_range(hazard: Hazard, world: World) -> Verdict:
     return verdict
 
 
-def _range_change_points(hazard: Hazard, world: World) -> ChangePoints:
+def _range_change_points(hazard: Hazard, world: Facts) -> ChangePoints:
     """The releases at which the hazard's own range begins or ends."""
     found = NO_CHANGE_POINTS
     for library, specifier in hazard.versions.items():
@@ -95,7 +95,7 @@ def _over_releases(
     hazard: Hazard,
     checked: Checked,
     item: str,
-    seen: list[tuple[dict[str, Any], World, Verdict]],
+    seen: list[tuple[dict[str, Any], Facts, Verdict]],
     turning: frozenset[str],
 ) -> Finding | Undecided | None:
     """True in all: as declared. True in some, the newest among them: at most a warning. True in older ones only: undetermined."""
@@ -133,7 +133,7 @@ def _releases(
     return {library: text for library, text in texts.items() if text}
 
 
-def _open(hazard: Hazard, world: World, extra: tuple[str, ...]) -> Undecided | None:
+def _open(hazard: Hazard, world: Facts, extra: tuple[str, ...]) -> Undecided | None:
     """Worth telling: something explicit speaks for it, nothing against it, and all that is unknown could be supplied."""
     needs: set[str] = set(extra)
     spoken = False
@@ -154,7 +154,7 @@ def _open(hazard: Hazard, world: World, extra: tuple[str, ...]) -> Undecided | N
     return Undecided(hazard, world.run, tuple(sorted(needs))) if spoken and needs else None
 
 
-def _rests_on_text(world: World, name: str) -> bool:
+def _rests_on_text(world: Facts, name: str) -> bool:
     return any(True for _ in leaves(world, name))
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from stablint.base.light import Any, Pattern
 from stablint.run.fact import ABSENT, Explicit, Fact, Secret, is_unknown
-from stablint.run.world import World, leaves
+from stablint.run.world import Facts, leaves
 from stablint.secrets.exit import STARS, cut
 
 _FIELD = Pattern(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z_]+))?\}")
 
 
-def fill(template: str, world: World) -> str:
+def fill(template: str, world: Facts) -> str:
     """`{fact}` is the deciding leaf as spelled with its value, `{fact:value}` the value, `{item:word}` a word about the item."""
     return _FIELD.sub(lambda found: _word(found[1], found[2], world), template)
 
 
-def _word(name: str, form: str | None, world: World) -> str:
+def _word(name: str, form: str | None, world: Facts) -> str:
     if form == "value":
         fact = world.fact(name)
         return value_text(fact.value) if _may_be_shown(fact, name, fact.value) else STARS

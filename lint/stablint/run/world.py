@@ -99,7 +99,51 @@ class Answer(NamedTuple):
 Rule = Callable[["World"], Answer]
 
 
-class World:
+class Facts:
+    """What conditions, messages and remedies ask for facts: a run at one choice of releases (World), or one statement of it as `item`, with all else
+    asked of the world behind it (hazard/setting_subject.py)."""
+
+    run: Run
+    framework: Framework
+    choice: Table[str, Key]
+    facts: dict[str, Fact]  # those that were asked for
+
+    def fact(self, name: str) -> Fact:
+        raise NotImplementedError
+
+    def value(self, name: str) -> Any:
+        return self.fact(name).value
+
+    def scope(self, name: str) -> str:
+        """What absence means in the namespace of the fact: CLOSED, OPEN or PRESUMED."""
+        raise NotImplementedError
+
+    def null_is_absence(self, name: str) -> bool | None:
+        """Does what reads it make of an explicit null what it makes of silence?"""
+        raise NotImplementedError
+
+    def needs(self, name: str) -> frozenset[str] | None:
+        """What an unknown fact waits for: `{"target.gpu"}`; None where no option could supply it."""
+        raise NotImplementedError
+
+    def rests_on(self, names: list[str]) -> set[str]:
+        """Every fact that these facts were worked out from, and themselves."""
+        raise NotImplementedError
+
+    def item_change_points(self) -> ChangePoints:
+        """The releases at which an answer about `item` changes; none where nothing is asked about a statement."""
+        return NO_CHANGE_POINTS
+
+    def item_unknown(self) -> bool | None:
+        """Would what reads it refuse or drop the key of `item`?"""
+        return None
+
+    def item_choices(self) -> list[Any] | None:
+        """The values that `item` may have, where they are a closed list."""
+        return None
+
+
+class World(Facts):
     """Facts by name, worked out when they are asked for. `choice` is one release a library."""
 
     def __init__(self, run: Run, rules: Table[str, Rule], choice: Table[str, Key], newest: World | None = None) -> None:
@@ -116,9 +160,6 @@ class World:
         self._needs: dict[str, frozenset[str] | None] = {}
         self._reads: dict[str, set[str]] = {}
         self._reading: list[tuple[set[str], str]] = []
-
-    def value(self, name: str) -> Any:
-        return self.fact(name).value
 
     def stated(self, name: str) -> Any:
         """The value where somebody wrote it down, else ABSENT."""
@@ -285,16 +326,6 @@ class World:
             )
         return None
 
-    def item_change_points(self) -> ChangePoints:
-        """Asked of a hazard's `item`; a world by itself has none (see hazard/setting_subject.py)."""
-        return NO_CHANGE_POINTS
-
-    def item_unknown(self) -> bool | None:
-        return None
-
-    def item_choices(self) -> list[Any] | None:
-        return None
-
     def scope(self, name: str) -> str:
         head, _, rest = name.partition(".")
         if "." in rest and self._is_within_unknown(name):
@@ -409,7 +440,7 @@ class World:
         return Fact(name, value, origin, change_points=change_points, presumed=presumed or source.presumed)
 
 
-def leaves(world: World, name: str, depth: int = 0) -> Iterator[Fact]:
+def leaves(world: Facts, name: str, depth: int = 0) -> Iterator[Fact]:
     """The explicit facts at the end of a fact's provenance, deciding ones first."""
     fact = world.fact(name)
     if isinstance(fact.origin, Explicit):
@@ -420,7 +451,7 @@ def leaves(world: World, name: str, depth: int = 0) -> Iterator[Fact]:
                 yield from leaves(world, source, depth + 1)
 
 
-def defaults(world: World, name: str, depth: int = 0) -> Iterator[Fact]:
+def defaults(world: Facts, name: str, depth: int = 0) -> Iterator[Fact]:
     """The library's defaults at the end of a derived fact's provenance, where no text states any of it."""
     fact = world.fact(name)
     if isinstance(fact.origin, Default) and depth:
