@@ -53,3 +53,22 @@ def test_elsewhere_the_defaults_are_unsloths(name: str, tmp_path: Path) -> None:
 def test_what_its_classes_may_take_is_no_error(text: str, tmp_path: Path) -> None:
     found = inspected(tmp_path, {"train.py": text + REST, "requirements.txt": PINS}).findings
     assert not [one for one in found if one.severity == "error"]
+
+
+# Unsloth's classes drop what they do not know (unsloth 2026.10.9 models/rl_config_compat.py); transformers' own arguments are left as they are.
+CALLS = {
+    "of-trl": ("from trl import SFTConfig as Arguments", "no_such_thing=1", "info"),
+    "of-transformers": ("from transformers import TrainingArguments as Arguments", "max_length=512", "error"),
+    "of-neither-s": ("from transformers import TrainingArguments as Arguments", "seed=1", ""),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_transformers_own_arguments_stay_as_they_are(name: str, tmp_path: Path) -> None:
+    importing, argument, severity = CALLS[name]
+    text = (
+        f"{IMPORT}\n{importing}\nfrom trl import SFTTrainer\nmodel, tokenizer = FastLanguageModel.from_pretrained('unsloth/Qwen3-4B')\n"
+        f"SFTTrainer(model=model, train_dataset=rows, args=Arguments(output_dir='out', {argument})).train()\n"
+    )
+    found = inspected(tmp_path, {"train.py": text, "requirements.txt": PINS}).findings
+    assert {one.severity for one in found if one.hazard.code == "V106"} == ({severity} if severity else set())

@@ -165,8 +165,10 @@ def _is_hint_by_recipes(names: list[str], world: Facts) -> bool:
 
 
 def _most(world: Facts, item: str) -> str:
-    """The weight of a strange argument at most. Somebody's own program may have arguments of its own, and a framework drop what it does not know."""
-    if world.framework.drops_unknown:
+    """The weight of a strange argument at most. Somebody's own program may have arguments of its own, and a framework's classes drop what they do
+    not know; the library's own arguments do not."""
+    plain = item.startswith("training.") and world.value("derived.config_class") == "TrainingArguments"
+    if world.framework.drops_unknown and not plain:
         return "info"
     origin = world.fact(item).origin
     of_program = isinstance(origin, Explicit) and origin.layer == "flags" and "python" in world.run.dialects
