@@ -143,7 +143,7 @@ def read(w: World) -> list[Reading]:
     autocast = weights != compute if compute in ("bfloat16", "float16") else False
     batch = w.value("training.per_device_train_batch_size")
     if not _is_size(batch):
-        raise Unanswerable(gettext("the batch of a card is not known (training.per_device_train_batch_size)"))
+        raise Unanswerable(gettext("the batch of a card is not known: pass --set training.per_device_train_batch_size=ROWS"))
     objective = w.value("derived.objective")
     online = objective in rollout.ONLINE
     if objective in _ONLINE and not online:
@@ -420,7 +420,7 @@ def _weights(w: World, method: str, assumed: list[str]) -> str:
     if published in ("float16", "bfloat16"):
         assumed.append(Guess(gettext("the weights are taken to be in half precision")))
         return str(published)
-    raise Unanswerable(gettext("the dtype of the weights is not known (derived.weights_dtype)"))
+    raise Unanswerable(gettext("the dtype of the weights is not known: pass --set model.dtype=bfloat16, or what it is"))
 
 
 def _loaded(w: World, own: Rollout) -> str:
@@ -456,7 +456,7 @@ def _length(w: World, assumed: list[str]) -> tuple[Range, bool]:
                     )
                 )
             return (sure(most) if filled else Range(min(SHORTEST, most), most, most)), filled
-    raise Unanswerable(gettext("the longest row is not known (training.max_length)"))
+    raise Unanswerable(gettext("the longest row is not known: pass --set training.max_length=TOKENS"))
 
 
 def _holds(w: World, row: dict[str, Any]) -> bool | None:
