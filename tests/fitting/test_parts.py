@@ -141,3 +141,23 @@ def test_unused_blocks_are_given_back_before_memory_runs_out(tmp_path: Path) -> 
     assert small.peak[1] < large.peak[1] and small.peak[2] < large.peak[2]
     assert small.peak[0] == large.peak[0]
     assert small.estimate is not None and small.peak[2] <= max(small.usable or 0, small.estimate.needed / GIB) + 0.01
+
+
+# Releases, and bytes a logit of the rows that are compared, usual and at the high end: two rows of 1,024 tokens.
+COMPARED = [("trl==0.11.4", 18, 18), ("trl==0.24.0", 12, 12)]
+
+
+@pytest.mark.parametrize(("release", "usual", "high"), COMPARED)
+def test_logits_of_a_pair_lie_beside_those_of_the_reference(
+    tmp_path: Path, release: str, usual: int, high: int
+) -> None:
+    text = (
+        "from trl import DPOConfig, DPOTrainer\nfrom peft import LoraConfig\nfrom transformers import AutoModelForCausalLM\nimport torch\n"
+        'model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B", torch_dtype=torch.bfloat16)\n'
+        'args = DPOConfig(output_dir="out", per_device_train_batch_size=1, max_length=1024, bf16=True, gradient_checkpointing=True, learning_rate=1e-5)\n'
+        'DPOTrainer(model=model, args=args, train_dataset=data, peft_config=LoraConfig(r=8, target_modules=["q_proj", "v_proj"])).train()\n'
+    )
+    one = answer(world(tmp_path, {"train.py": text}, gpus=["A100-80GB"], releases=[release]), "")
+    assert most(one, "logits") == pytest.approx(2 * 1024 * 152064 * usual / GIB, rel=0.02)
+    assert one.estimate is not None and one.reading is not None
+    assert one.reading.plan.compared.high in (0, high)

@@ -38,6 +38,10 @@ _SAME = {
 _NEAREST = dict.fromkeys(
     ("phi", "gpt2", "gptj", "gpt_bigcode", "opt", "bloom", "mpt", "starcoder2", "codegen"), "gpt_neox"
 )
+# Bytes a logit at the most, where a trainer keeps the trained model's float32 logits for its metrics while the reference answers: logits 4 and their
+# log-softmax 4 of both, and in TRL the loss of the chosen rows' answers, 2 (trl 0.11.4 trainer/dpo_trainer.py, get_batch_loss_metrics;
+# LLaMA-Factory 0.9.3 train/dpo/trainer.py, concatenated_forward). By library: the first release that was not read or does otherwise, and the bytes.
+_COMPARED = {"llamafactory": ("0.9.4", 16.0), "trl": ("0.12.0", 18.0)}
 _PACKED = ("gptq", "awq")
 _SDPA_SINCE = (
     "4.36.0"  # transformers' Llama had one attention before, which builds the scores (models/llama/modeling_llama.py)
@@ -143,7 +147,9 @@ def read(w: World) -> list[Reading]:
     autocast = weights != compute if compute in ("bfloat16", "float16") else False
     batch = w.value("training.per_device_train_batch_size")
     if not _is_size(batch):
-        raise Unanswerable(gettext("the batch of a card is not known: pass --set training.per_device_train_batch_size=ROWS"))
+        raise Unanswerable(
+            gettext("the batch of a card is not known: pass --set training.per_device_train_batch_size=ROWS")
+        )
     objective = w.value("derived.objective")
     online = objective in rollout.ONLINE
     if objective in _ONLINE and not online:
@@ -245,7 +251,7 @@ def read(w: World) -> list[Reading]:
         cache=_CACHE, cache_large=_CACHE if filled or expandable or loss == "elastic" else _CACHE_MIXED, context=_CONTEXT,
         apart=_APART_EXPANDABLE if expandable else _APART, loading=_LOADING, activations=factor,
         streams=method == "full" and (w.value("training.optimizer_in_bwd") is True or name in _STREAMING),
-        evaluated=_evaluated(w), tensor=tensor, packed=packed, tower=seen.parameters if seen is not None else 0,
+        evaluated=_evaluated(w), compared=_compared(w, objective, loss), tensor=tensor, packed=packed, tower=seen.parameters if seen is not None else 0,
         pictures=seen.pictures if seen is not None else NO_SHARE, lean=w.value("training.use_liger_kernel") is True,
     )  # fmt: skip
     if online:
@@ -259,6 +265,20 @@ def read(w: World) -> list[Reading]:
         )
         for sharding, start, notes in _starts(w)
     ]  # fmt: skip
+
+
+def _compared(w: World, objective: Any, loss: str) -> Range:
+    """What the trained model's logits cost beside the reference's; at the high end alone where the release may do otherwise."""
+    if objective != "dpo" or loss != "full" or w.value("training.precompute_ref_log_probs") is True:
+        return NO_SHARE
+    library = (
+        w.run.framework if w.run.framework in _COMPARED else "trl" if w.value("derived.trl_arguments") is True else ""
+    )
+    if library not in _COMPARED:
+        return NO_SHARE
+    before, each = _COMPARED[library]
+    later = w.at_least(library, before)
+    return NO_SHARE if later else Range(0.0, 0.0 if later is None else each, each)
 
 
 def _answering(w: World, plan: Plan, scored: float, assumed: list[str]) -> Plan:

@@ -86,6 +86,7 @@ class Plan(NamedTuple):
     generating: Range = NO_SHARE  # and while it answers
     parked: tuple[str, ...] = ()  # components that lie in the host's memory while it answers
     scored: float = 1.0  # share of the tokens whose logits are built
+    compared: Range = NO_SHARE  # bytes a logit while a reference answers beside the trained model's logits
     tensor: int = 1  # cards that share each matrix of a block
     packed: bool = False  # quantised weights lie in buffers, which no engine divides
     tower: int = 0  # parameters of what sees pictures

@@ -110,6 +110,7 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
             3.0 * scores
         )  # of the one block that is computed again: the scores, their gradient, and what they were made of
     forward, backward = _head(plan, traced, {**x, "T": x["T"] * plan.scored, "Tv": x["Tv"] * plan.scored}, at)
+    forward = max(forward, plan.compared[at] * x["Tv"])
     kept = {
         "activations": (entry + first + (layers - 1) * saved - layers * square) * factor,
         "attention": layers * square * factor,
