@@ -236,6 +236,27 @@ def test_a_cause_in_a_notebook_stands_at_the_line_of_its_cell(
     assert (cause["setting"], cause["file"], cause["line"]) == ("evaluation_strategy", "a.ipynb", 3)
 
 
+@pytest.mark.parametrize("indent", [None, 1], ids=["in one line", "as editors write it"])
+def test_a_notebook_alone_is_the_log_of_its_own_program(
+    indent: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = [
+        "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n",
+        "model = AutoModelForCausalLM.from_pretrained('Qwen/Qwen2-7B', attn_implementation='eager')\n",
+        "trainer = Trainer(model, TrainingArguments('out', fp16=True))\n",
+        "trainer.train()\n",
+    ]
+    printed = ["{'loss': 1.71, 'grad_norm': 2.31}\n", *["{'loss': 0.0, 'grad_norm': nan}\n"] * 2]
+    outputs = [{"output_type": "stream", "name": "stdout", "text": printed}]
+    cell = {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": outputs, "source": source}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "a.ipynb").write_text(json.dumps(notebook, indent=indent))
+    assert main(["diagnose", "--isolated", "--gpu", "A100-80GB", "--output-format", "json", "a.ipynb"]) == FOUND
+    cause = json.loads(capsys.readouterr().out)["causes"][0]
+    assert (cause["rule"], cause["log"], cause["file"]) == ("fp16-qwen2-overflow", "a.ipynb", "a.ipynb")
+
+
 def test_a_log_that_stays_sick_is_read_in_one_pass() -> None:
     """What is kept of sick rows does not grow with them."""
     from stablint.log.metrics import Row

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from typing import NamedTuple
 
 from stablint.assemble.asked import Options
@@ -22,7 +24,7 @@ from stablint.log.cause import Cause
 from stablint.log.join import Join, settings_of, wanted
 from stablint.log.reading import Reading, read
 from stablint.log.series import Series
-from stablint.log.source import Block, Unreadable, blocks, logs, opened
+from stablint.log.source import LARGEST_JSON, Block, Unreadable, blocks, logs, opened
 from stablint.log.template import Known
 from stablint.report.plain import to_json
 from stablint.run.fact import ABSENT, is_unknown
@@ -83,9 +85,12 @@ def say(diagnoses: Sequence[Diagnosis], given: argparse.Namespace) -> None:
 
 
 def split(paths: list[str]) -> tuple[list[str], list[str]]:
-    """The logs, and what is read as settings. Raises NoSuchPath, Unreadable."""
-    named = [path for path in paths if path == "-" or _is_log(path)]
-    return named, [path for path in paths if path not in named]
+    """The logs, and what is read as settings. A notebook is a program in either case: it is a log too where it ends in an error, or where nothing else
+    is one and it has outputs. Raises NoSuchPath, Unreadable."""
+    kinds = {path: _kind(path) for path in paths}
+    named = [path for path in paths if kinds[path] is _Kind.LOG or kinds[path] is _Kind.FAILED]
+    named = named or [path for path in paths if kinds[path] is _Kind.PRINTED]
+    return named, [path for path in paths if kinds[path] is not _Kind.LOG]
 
 
 def _plot(path: str, diagnoses: list[Diagnosis]) -> None:
@@ -261,19 +266,42 @@ _LOGS = (".log", ".out", ".txt", ".err", ".jsonl")
 _STATES = ("trainer_state.json",)
 
 
-def _is_log(path: str) -> bool:
-    """By its name where that says it, by its first bytes where it could be both. Raises NoSuchPath."""
+class _Kind(Enum):
+    LOG = "log"
+    SETTINGS = "settings"
+    FAILED = "a notebook with an error"
+    PRINTED = "a notebook with outputs"
+
+
+def _kind(path: str) -> _Kind:
+    """By its name where that says it, by what it holds where it could be both. Raises NoSuchPath, Unreadable."""
+    if path == "-":
+        return _Kind.LOG
     if not os.path.lexists(path):
         raise NoSuchPath(path)
     if os.path.isdir(path):
-        return any(entry.name.endswith(_LOGS) or entry.name in _STATES for entry in os.scandir(path))
+        holds = any(entry.name.endswith(_LOGS) or entry.name in _STATES for entry in os.scandir(path))
+        return _Kind.LOG if holds else _Kind.SETTINGS
     name = os.path.basename(path).lower()
     if name.endswith(_LOGS) or name in _STATES or "." not in name:
-        return not name.startswith("requirements")
-    if name.endswith((".json", ".ipynb")):
-        try:
-            head = bytes_of(path, 1 << 20) or b""
-        except OSError as error:
-            raise Unreadable(f"{path}: {error.strerror or error}") from error
-        return b'"log_history"' in head or (name.endswith(".ipynb") and b'"output_type": "error"' in head)
-    return bool(name.rpartition(".")[2].isdigit())  # train.log.1, slurm-123.4
+        return _Kind.SETTINGS if name.startswith("requirements") else _Kind.LOG
+    if name.endswith(".ipynb"):
+        return _of_notebook(_head(path, LARGEST_JSON))
+    if name.endswith(".json"):
+        return _Kind.LOG if b'"log_history"' in _head(path, 1 << 20) else _Kind.SETTINGS
+    return _Kind.LOG if name.rpartition(".")[2].isdigit() else _Kind.SETTINGS  # train.log.1, slurm-123.4
+
+
+def _head(path: str, largest: int) -> bytes:
+    try:
+        return bytes_of(path, largest) or b""
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror or error}") from error
+
+
+_OUTPUT = re.compile(rb'"output_type"\s*:\s*"(error|stream|execute_result|display_data)"')
+
+
+def _of_notebook(data: bytes) -> _Kind:
+    kinds = {match.group(1) for match in _OUTPUT.finditer(data)}
+    return _Kind.FAILED if b"error" in kinds else _Kind.PRINTED if kinds else _Kind.SETTINGS

@@ -49,6 +49,8 @@ def _named(paths: list[str]) -> tuple[str, list[str]]:
     there = [path for path in paths if path == "-" or os.path.lexists(path)]
     found, files = split(there)
     to_come = [path for path in paths if path not in there]
+    if to_come:  # what a notebook printed is of another run than the one that is waited for
+        found = [path for path in found if not path.endswith(".ipynb")]
     if len(found) + len(to_come) != 1:
         names = ", ".join(f"`{path}`" for path in (*found, *to_come))
         raise Wrong(

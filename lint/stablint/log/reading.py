@@ -21,6 +21,7 @@ from stablint.log.unwrap import LONGEST, Plain, closed, joined, plain
 # A search costs a gigabyte's reading a second each.
 TROUBLE = (
     b"rror", b"xception", b"Warning", b"WARN", b"ssert", b" vs hf ", b"trainable params", b"inf/nan", b"atchdog", b"use_cache", b"Token indices",
+    b"return code = -9",
 )  # fmt: skip
 # Of lines that only look like trouble and have none of these words. They come at the beginning of a run, and are looked for in so many bytes of it.
 QUIET = (

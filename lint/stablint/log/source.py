@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple, cast
 from stablint.base.language import gettext
 
 BLOCK = 1 << 20  # bytes that are looked at together
-_LARGEST_JSON = 200 << 20  # bytes of a JSON document, which must be read whole
+LARGEST_JSON = 200 << 20  # bytes of a JSON document, which must be read whole
 _HOLE = b"\0" * 8  # in no text of any encoding
 _TEXTS = (".log", ".out", ".txt", ".err", ".jsonl")
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -124,7 +124,7 @@ def blocks(stream: BinaryIO, name: str) -> Iterator[Block]:
     """What a stream holds. Raises Unreadable for a JSON document that is none of a run."""
     head = stream.read(BLOCK)
     if name.endswith((".json", ".ipynb")) and head.lstrip()[:1] in (b"{", b"[") and _HOLE not in head:
-        rest = stream.read(_LARGEST_JSON)
+        rest = stream.read(LARGEST_JSON)
         lines = _of_document(head + rest, name)
         if lines is not None:
             yield from lines
