@@ -1,22 +1,28 @@
 """Rows a second of a table of configurations: one process, Ray and Spark with one and with two workers on this machine.
 
 pip install -e '.[ray,spark]' && python benchmarks/many.py 4000
+
+The rows of every engine are held against those of one process, column by column; exit code 1 where one differs.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from stablint.base import knowledge
-from stablint.integrate.texts import asked_of, columns
+from stablint.integrate.texts import Checked, asked_of, columns
 
 GPU = "A100-80GB x8"
 BATCH = 256  # rows, as stablint.integrate.ray takes them
+COLUMNS = ("path", "text", *Checked._fields)
+Row = tuple[object, ...]
 
 
 def rows(count: int) -> list[tuple[str, str]]:
@@ -33,31 +39,32 @@ def rows(count: int) -> list[tuple[str, str]]:
     ]
 
 
-def alone(table: list[tuple[str, str]]) -> int:
+def alone(table: list[tuple[str, str]]) -> list[Row]:
     """In batches like those of the engines: what is equal in a batch is judged once."""
-    asked, errors = asked_of(GPU, None, ()), 0
+    asked, found = asked_of(GPU, None, ()), []
     for start in range(0, len(table), BATCH):
         paths, texts = zip(*table[start : start + BATCH], strict=True)
-        errors += sum(columns({"path": paths, "text": texts}, "path", "text", asked)["errors"])
-    return errors
+        made = columns({"path": paths, "text": texts}, "path", "text", asked)
+        found += zip(paths, texts, *(made[name] for name in Checked._fields), strict=True)
+    return found
 
 
-def by_ray(workers: int) -> Callable[[list[tuple[str, str]]], int]:
+def by_ray(workers: int) -> Callable[[list[tuple[str, str]]], list[Row]]:
     import ray
 
     from stablint.integrate.ray import check
 
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
 
-    def run(table: list[tuple[str, str]]) -> int:
+    def run(table: list[tuple[str, str]]) -> list[Row]:
         dataset = ray.data.from_items([{"path": path, "text": text} for path, text in table]).repartition(4 * workers)
         # An aggregation of Ray's would hold one of the processors while the rows are checked.
-        return int(sum(row["errors"] for row in check(dataset, gpu=GPU).iter_rows()))
+        return [tuple(row[name] for name in COLUMNS) for row in check(dataset, gpu=GPU).iter_rows()]
 
     return run
 
 
-def by_spark(workers: int) -> Callable[[list[tuple[str, str]]], int]:
+def by_spark(workers: int) -> Callable[[list[tuple[str, str]]], list[Row]]:
     from pyspark.sql import SparkSession
 
     from stablint.integrate.spark import check
@@ -66,14 +73,14 @@ def by_spark(workers: int) -> Callable[[list[tuple[str, str]]], int]:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     spark = SparkSession.builder.master(f"local[{workers}]").config("spark.ui.enabled", "false").getOrCreate()
 
-    def run(table: list[tuple[str, str]]) -> int:
+    def run(table: list[tuple[str, str]]) -> list[Row]:
         frame = spark.createDataFrame(table, "path string, text string").repartition(4 * workers)
-        return int(check(frame, gpu=GPU).groupBy().sum("errors").collect()[0][0])
+        return [tuple(row[name] for name in COLUMNS) for row in check(frame, gpu=GPU).collect()]
 
     return run
 
 
-ENGINES: dict[str, Callable[[], Callable[[list[tuple[str, str]]], int]]] = {
+ENGINES: dict[str, Callable[[], Callable[[list[tuple[str, str]]], list[Row]]]] = {
     "one process": lambda: alone,
     "ray, 1 worker": lambda: by_ray(1),
     "ray, 2 workers": lambda: by_ray(2),
@@ -103,13 +110,17 @@ def cpu() -> dict[int, tuple[str, float]]:
     return {process: one for process, one in found.items() if descends(process)}
 
 
-def main(count: int, engine: str | None = None) -> int:
+def told(rows: Iterable[Row]) -> list[str]:
+    """A digest a row, in no engine's order."""
+    return sorted(hashlib.sha256(repr(row).encode()).hexdigest() for row in rows)
+
+
+def main(count: int, engine: str | None = None, stored: str = "") -> int:
     """Each engine in a process of its own; the first run of a few rows is not counted, since it starts the workers."""
     if engine is None:
-        return max(
-            os.spawnv(os.P_WAIT, sys.executable, [sys.executable, str(Path(__file__)), str(count), name])
-            for name in ENGINES
-        )
+        with tempfile.NamedTemporaryFile(suffix=".rows") as file:
+            words = [sys.executable, str(Path(__file__)), str(count)]
+            return max(os.spawnv(os.P_WAIT, sys.executable, [*words, name, file.name]) for name in ENGINES)
     table, run = rows(count), ENGINES[engine]()
     run(table[:200])
     begin, before = time.perf_counter(), cpu()
@@ -122,18 +133,32 @@ def main(count: int, engine: str | None = None) -> int:
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    errors = run(table)
+    found = run(table)
     seconds = time.perf_counter() - begin
     done.set()
     watcher.join()
     spent.update(cpu())
-    print(f"{engine:<18} {seconds:7.1f} s  {count / seconds:7.0f} rows a second  {errors} errors", flush=True)
+    errors = sum(int(str(row[COLUMNS.index("errors")])) for row in found)
+    different = compared(told(found), Path(stored)) if stored else 0
+    print(
+        f"{engine:<18} {seconds:7.1f} s  {count / seconds:7.0f} rows a second  {errors} errors  {different} rows differ",
+        flush=True,
+    )
     own = sorted(
         ((now - before.get(process, ("", 0.0))[1], name) for process, (name, now) in spent.items()), reverse=True
     )
-    told = ", ".join(f"{one:.1f} {name}" for one, name in own if one >= 0.2)
-    print(f"{'':<18} {sum(one for one, _ in own):7.1f} s of CPU: {told}", flush=True)
-    return 0
+    names = ", ".join(f"{one:.1f} {name}" for one, name in own if one >= 0.2)
+    print(f"{'':<18} {sum(one for one, _ in own):7.1f} s of CPU: {names}", flush=True)
+    return 1 if different else 0
+
+
+def compared(rows: list[str], stored: Path) -> int:
+    """How many rows are not those of the first engine, which is one process and stores its own."""
+    before = stored.read_text().split()
+    if not before:
+        stored.write_text("\n".join(rows))
+        return 0
+    return len(set(rows) ^ set(before)) or abs(len(rows) - len(before))
 
 
 if __name__ == "__main__":

@@ -84,6 +84,14 @@ def same(found: dict[str, str], alone: dict[str, list[tuple[str, str, int]]]) ->
     assert sum(map(len, alone.values())) > 60
 
 
+def row_by_row(told: list[Any], rows: list[tuple[str, str]]) -> None:
+    """All five columns of each row, findings byte for byte, as one process fills them in."""
+    asked = asked_of(GPU, None, ())
+    found = {row["path"]: Checked(*(row[name] for name in Checked._fields)) for row in told}
+    assert len(told) == len(rows)
+    assert found == {path: check_text(path, text, asked) for path, text in rows}
+
+
 def test_rows_are_what_files_are(rows, alone):
     asked = asked_of(GPU, None, ())
     same({path: check_text(path, text, asked).findings for path, text in rows}, alone)
@@ -154,6 +162,7 @@ def test_ray_finds_what_one_process_finds(rows, alone):
     finally:
         ray.shutdown()
     same({row["path"]: row["findings"] for row in told}, alone)
+    row_by_row(told, rows)
     assert {row["stars"] for row in told} == {3}
     assert sum(row["errors"] for row in told) > 20
 
@@ -175,5 +184,6 @@ def test_spark_finds_what_one_process_finds(rows, alone, monkeypatch):
     finally:
         spark.stop()
     same({row["path"]: row["findings"] for row in told}, alone)
+    row_by_row(told, rows)
     assert {row["stars"] for row in told} == {3}
     assert sum(row["errors"] for row in told) > 20
