@@ -29,7 +29,18 @@ KEYWORDS = {"gettext": 1, "ngettext": 2, "_some": 2, "Impossible": 1}
 """Functions that take a sentence as it stands in the source, or two; the last two hand it on."""
 
 MADE = frozenset(
-    {"Unknown", "unknown", "problem", "Problem", "refused", "Unclosed", "ValueError", "Answer", "BadBaseline"}
+    {
+        "Unknown",
+        "unknown",
+        "problem",
+        "Problem",
+        "refused",
+        "Unclosed",
+        "ValueError",
+        "Answer",
+        "BadBaseline",
+        "LinkOut",
+    }
 )
 """Calls of the rooms below that make a sentence where nobody asks for a language; `language.told` knows it again by its form."""
 

@@ -24,6 +24,10 @@ def script() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Help texts go there unasked, and hold more than every console can show.
         sys.stdout.reconfigure(errors="backslashreplace")
+    if (
+        sys.stdin is None
+    ):  # closed by whoever has started it: then nothing comes from there, and no file that is opened takes its place
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     exit.guard(sys.argv[1:])  # tracebacks included, which are printed when all else is over
     try:
         try:

@@ -27,6 +27,7 @@ FORTY = "0123456789abcdef0123456789abcdef01234567"
         ("WANDB_API_KEY=" + FORTY, FORTY),
         ('"wandb_key": "' + FORTY + '"', FORTY),
         ("https://user:pa55word@example.org/x.git", "pa55word"),
+        ("the password Marmalade-1742! is known", "Marmalade-1742"),
     ],
 )
 def test_tokens_are_known_by_their_shape(text, secret):

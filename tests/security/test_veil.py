@@ -25,6 +25,7 @@ HIDDEN = {
         'w = "{}"', "w = '{}'; f(w)", 'unlock("{}")', 'enter("ada", "{}")', 'w = f"{{x}}{}"', 'w = b"{}"', 'w = """\n{}\n"""', "x = 1  # {}",
         "assert token != '{}'",
         'd = {{"w": "{}"}}', "def f(w='{}'): ...", 'c = "ada" + ":" + "{}"', "assert typed == '{}'",
+        "if typed == '{}': open()", "while typed != '{}':\n    ask()", "match typed:\n    case '{}': open()",
     ],
     "shell": [
         "W={}", 'export W="{}"', "hub enter {}", "train.py --word {} --bf16", "train.py --word={}", "hub <<< {}", "echo {} | hub", "# {}",
@@ -51,7 +52,7 @@ SHOWN = {
     "python": [
         'TrainingArguments(output_dir="marmalade", eval_strategy="steps")', 'AutoModelForCausalLM.from_pretrained("marmalade/Spoon-7B")',
         "marmalade = other(silver)",
-        'd = {"marmalade": 1}', 'd["marmalade"]', 'LoraConfig(target_modules=["q_proj", "v_proj"])', 'dtype = "bfloat16"',
+        'd = {"marmalade": 1}', 'd = {**e, "marmalade": 1, "silver": 2}', 'd = {\n    "marmalade": 1,\n}', 'd["marmalade"]', 'LoraConfig(target_modules=["q_proj", "v_proj"])', 'dtype = "bfloat16"',
     ],
     "shell": [
         "torchrun --nproc_per_node 8 marmalade.py --bf16 True", "accelerate launch train.py --output_dir marmalade",

@@ -10,6 +10,7 @@ from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
 from stablint.assemble.joining import Part
 from stablint.base.light import TYPE_CHECKING, Any
+from stablint.files.discover import is_link_out
 from stablint.frameworks.fragment import lower_mapping, plain_value
 from stablint.models import nature as models
 from stablint.pins import locks
@@ -18,6 +19,7 @@ from stablint.run.fact import Derived, Explicit, Fact, Statement, Supplied, fact
 from stablint.run.framework import framework
 from stablint.run.releases.allowed import Releases
 from stablint.run.releases.dating import dated, may_take
+from stablint.syntax.text import is_inside
 from stablint.syntax.tree import Mapping, Text, Unknown
 
 if TYPE_CHECKING:
@@ -175,17 +177,24 @@ def model_facts(parts: list[Part], explicit: dict[str, Fact], files: Files, opti
 
 def _told(model: str, files: Files) -> dict[str, Any]:
     path = os.path.join(files.base, model)
-    folder = path if os.path.isdir(path) else os.path.dirname(path)
-    if os.path.isfile(os.path.join(folder, "config.json")) and os.path.exists(path):
-        return _config(os.path.join(folder, "config.json"), files)
+    config = os.path.join(path if os.path.isdir(path) else os.path.dirname(path), "config.json")
+    if os.path.isfile(config) and os.path.exists(path) and not _leads_out(config, files):
+        return _config(config, files)
     return models.describe(model) or {}
 
 
 def _local(stated: Fact, files: Files) -> dict[str, Any]:
     if not isinstance(stated.origin, Explicit) or not isinstance(stated.value, str):
         return {}
-    path = files.folder_of(stated.value, stated.origin.place.document.text.path)
-    return {} if path is None else _config(os.path.join(path, "config.json"), files)
+    beside = stated.origin.place.document.text.path
+    path = files.folder_of(stated.value, beside)
+    config = "" if path is None else os.path.join(path, "config.json")
+    return _config(config, files) if config and is_inside(config, files.root(beside)) else {}
+
+
+def _leads_out(config: str, files: Files) -> bool:
+    """Whether a link of a repository leads the file out of it. Whoever names a folder elsewhere means what its links lead to, as in a hub's cache."""
+    return is_link_out(config) and not is_inside(config, files.root(config))
 
 
 def _config(path: str, files: Files) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from stablint.config.project import options_of
 from stablint.config.selection import listed
 from stablint.config.spec import CHECK_OPTIONS, CLEAN, COMMANDS, FOUND, RUN_OPTIONS, SETTINGS_OPTIONS, WRONG
 from stablint.engine.inspect import Inspection, inspect
-from stablint.files.discover import NoSuchPath
+from stablint.files.discover import LinkOut, NoSuchPath
 from stablint.policy import Policies
 from stablint.report.plain import plain
 from stablint.secrets import exit
@@ -108,6 +108,7 @@ def _emitted(
     return emit(
         where, found, policies.texts(), color=given.color, fixed=fixed, statistics=given.statistics,
         hide_suppressed=given.hide_suppressed, tail="none" if given.quiet else "long" if given.verbose else "short",
+        settings=policies.files(),
     )  # fmt: skip
 
 
@@ -235,7 +236,8 @@ def _exit_code(given: Given, found: Inspection, policies: Policies) -> int:
     _tell_skipped(given, found)
     if found.report.incomplete:
         return WRONG
-    if found.named and not found.recognised and not given.skip_unrecognised:
+    asked = found.named or any(isinstance(why, LinkOut) for _, why in found.unread)
+    if asked and not found.recognised and not given.skip_unrecognised:
         return WRONG
     return FOUND if _left(found, policies) and not given.exit_zero else CLEAN
 

@@ -16,8 +16,8 @@ from stablint.commands.outputs import tell_faults, wants_color, write_picture
 from stablint.config.options import Wrong
 from stablint.config.options import options as asked
 from stablint.config.spec import CLEAN, FOUND, WRONG
-from stablint.engine.inspect import Inspection, effective, inspect
-from stablint.files.discover import NoSuchPath
+from stablint.engine.inspect import A_LINK_OUT, Inspection, effective, inspect
+from stablint.files.discover import NoSuchPath, is_link_out
 from stablint.hazard import model as hazards
 from stablint.log import told
 from stablint.log.cause import Cause
@@ -108,7 +108,7 @@ def _plot(path: str, diagnoses: list[Diagnosis]) -> None:
                 path=path, names=", ".join(one.log for one in diagnoses)
             )
         )
-    write_picture(path, picture)
+    write_picture(path, picture, [name for one in diagnoses for name in (one.log, *one.files)])
 
 
 def diagnose(paths: list[str], options: Options, *, pictured: bool = False) -> list[Diagnosis]:
@@ -126,7 +126,14 @@ def diagnose(paths: list[str], options: Options, *, pictured: bool = False) -> l
 
 def _one(log: str, files: list[str], options: Options, known: Known, pictured: bool) -> Diagnosis:
     series = Series() if pictured else None
+    stays_within(log, options)
     return of_reading(log, _read(log, known, series), files, options, known)._replace(series=series)
+
+
+def stays_within(log: str, options: Options) -> None:
+    """Raises Unreadable for a log that is a link of a repository out of it: what it leads to would be quoted."""
+    if log != "-" and options.root is None and is_link_out(log):
+        raise Unreadable(f"{log}: {A_LINK_OUT}")
 
 
 def of_reading(log: str, reading: Reading, files: list[str], options: Options, known: Known) -> Diagnosis:

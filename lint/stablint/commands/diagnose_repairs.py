@@ -70,7 +70,12 @@ def repair_causes(diagnoses: Sequence[Diagnosis], given: argparse.Namespace) -> 
 
 def _left(done: Repaired, sure: Sequence[Cause], wanted: set[_Key]) -> int:
     there = {_of(one) for one in done.inspection.report.diagnostics if one.suppressed is None}
-    left = [cause for cause in sure if _key(cause) not in wanted or _key(cause) in there]
+    fixed = {(code, file) for code, file, _ in done.inspection.report.fixed}
+    left = [
+        cause
+        for cause in sure
+        if _key(cause) not in wanted or _key(cause) in there or (cause.code, cause.file) not in fixed
+    ]
     exit.tell(f"repaired: {len(sure) - len(left)} of {len(sure)} causes" + ("; the others by hand" if left else ""))
     if done.inspection.report.incomplete or done.unwritten:
         return WRONG

@@ -63,7 +63,7 @@ def run_fit(given: argparse.Namespace, options: Options) -> int:
                     plot=given.plot, names=", ".join(forecasts[0].files)
                 )
             )
-        write_picture(given.plot, picture)
+        write_picture(given.plot, picture, (*given.paths, *forecasts[0].files))
     if given.apply is not None:
         return _apply(given, options, found, forecasts, base)
     return WRONG if found.report.incomplete else _code(forecasts)

@@ -108,6 +108,7 @@ def migrate(paths: list[str], new: Options, old: Options) -> Migrated:
             texts={**done.texts, **last.texts},
             before={**last.before, **done.before},
             repairs=(*done.repairs, *last.repairs),
+            inspection=state._replace(report=state.report._replace(fixed=())),  # the words of the last repairs alone
         )
     wrong = [d for d in state.report.diagnostics if d.severity == "error" and d.suppressed is None]
     by_hand = tuple(f"{d.text.name if d.text else ''}: {d.code} {d.message}" for d in wrong)

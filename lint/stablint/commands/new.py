@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from stablint.assemble.asked import Options
 from stablint.base import knowledge
 from stablint.base.language import gettext, ngettext
+from stablint.base.whole import beside, deferred
 from stablint.commands.outputs import stays
 from stablint.config.options import Wrong, options
 from stablint.config.selection import Selection, chosen
@@ -226,24 +227,41 @@ def _written(folder: str, files: dict[str, str], force: bool) -> list[str]:
 
 
 def _put(folder: str, files: Mapping[str, str]) -> None:
-    """Each file is whole beside its place before the first takes it: on a full disk what is there stays. A link is replaced, not followed."""
+    """Each file is whole beside its place before the first takes it: on a full disk what is there stays, and no folder of ours does. A link is
+    replaced, not followed."""
     made: dict[str, str] = {}
-    try:
-        for name, content in files.items():
-            path = os.path.join(folder, name)
-            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            new = f"{path}.{os.getpid()}.new"
-            with open(new, "x", encoding="utf-8", newline="\n") as file:
-                made[new] = path
-                file.write(content)
-            if name.endswith(".sh"):
-                os.chmod(new, 0o755)
-        for new, path in made.items():
-            os.replace(new, path)
-    finally:
-        for new in made:
-            with suppress(OSError):
-                os.unlink(new)
+    folders: list[str] = []
+    with deferred(f"{folder} is written, each file whole"):
+        try:
+            for name, content in files.items():
+                path = os.path.join(folder, name)
+                folders += _made(os.path.dirname(path) or ".")
+                new = beside(path)
+                with open(new, "x", encoding="utf-8", newline="\n") as file:
+                    made[new] = path
+                    file.write(content)
+                if name.endswith(".sh"):
+                    os.chmod(new, 0o755)
+            for new, path in made.items():
+                os.replace(new, path)
+        finally:
+            for new in made:
+                with suppress(OSError):
+                    os.unlink(new)
+            for one in reversed(folders):
+                with suppress(OSError):  # what was written stands in it
+                    os.rmdir(one)
+
+
+def _made(folder: str) -> list[str]:
+    """The folders that had to be made for it, the outermost first."""
+    lacking: list[str] = []
+    above = folder
+    while above and not os.path.lexists(above):
+        lacking.insert(0, above)
+        above = os.path.dirname(above)
+    os.makedirs(folder, exist_ok=True)
+    return lacking
 
 
 def told(request: Request, found: Proposal) -> str:

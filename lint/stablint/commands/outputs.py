@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from importlib import import_module
 
 from stablint.base import language
@@ -79,8 +80,10 @@ def emit(
     statistics: bool = False,
     hide_suppressed: bool = False,
     tail: str = "short",
+    settings: Iterable[str] = (),
 ) -> Inspection:
-    """Write every output, masked. Raises Wrong for a file that cannot be written. What comes back is what was told: a finding that a
+    """Write every output, masked. Raises Wrong for a file that cannot be written, or that is read, as
+    `settings` are. What comes back is what was told: a finding that a
     format fails on is told as a fault. Formats for programs hold what is accepted as well, unless `hide_suppressed`.
     """
     if any(one.once for one in found.report.diagnostics):
@@ -104,11 +107,16 @@ def emit(
         if output.file is None:
             (exit.say if output.format in FOR_PEOPLE else exit.hand_over)(text)
             continue
-        _write("--output-file", output.file, text)
+        _write("--output-file", output.file, text, (*_checked(found), *settings))
     if table:
         exit.say(table, error=not any(output.file is None and output.format in FOR_PEOPLE for output in where))
     tell_faults(found)
     return found
+
+
+def _checked(found: Inspection) -> list[str]:
+    """What was read as a configuration; an older report beside it was not."""
+    return [one.file for one in found.report.files if one.status != "skipped"]
 
 
 def _active(report: Report) -> Report:
@@ -234,19 +242,32 @@ def _knows() -> bool:
     return os.name != "nt" or any(name in os.environ for name in ("WT_SESSION", "ANSICON", "TERM", "TERM_PROGRAM"))
 
 
-def write_picture(path: str, picture: str) -> None:
-    """What `--plot` asks for. Raises Wrong where the file cannot be written."""
-    _write("--plot", path, picture)
+def write_picture(path: str, picture: str, read: Iterable[str]) -> None:
+    """What `--plot` asks for, from what was `read`. Raises Wrong where the file cannot be written."""
+    _write("--plot", path, picture, read)
 
 
-def stays(option: str, path: str) -> None:
-    """Raises Wrong where a link of the repository leads what an option writes out of it."""
+def stays(option: str, path: str, read: Iterable[str] = ()) -> None:
+    """Raises Wrong where a link of the repository leads what an option writes out of it, or where it would be written over what is `read`."""
     if (target := leads_out(path, os.getcwd())) is not None:
         raise Wrong(f"{option} {path}: {A_LINK.format(target)}")
+    if any(_are_one(path, other) for other in read):
+        raise Wrong(
+            gettext("{option} {path}: this command reads that file, and nothing is written over it").format(
+                option=option, path=path
+            )
+        )
 
 
-def _write(option: str, path: str, text: str) -> None:
-    stays(option, path)
+def _are_one(path: str, other: str) -> bool:
+    try:
+        return os.path.isfile(path) and os.path.samefile(path, other)
+    except (OSError, ValueError):  # one of them is not there, or no possible path
+        return False
+
+
+def _write(option: str, path: str, text: str, read: Iterable[str]) -> None:
+    stays(option, path, read)
     try:
         exit.write_report(path, text)
     except OSError as error:

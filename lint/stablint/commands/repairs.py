@@ -8,12 +8,13 @@ from collections.abc import Callable, Container
 
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext
+from stablint.base.whole import Stopped
 from stablint.config.options import Wrong
 from stablint.engine.inspect import Inspection
 from stablint.engine.repair import Repaired
 from stablint.files import discover
 from stablint.fix import strays
-from stablint.fix.write import Stopped, write_all
+from stablint.fix.write import write_all
 from stablint.report.plain import plain
 from stablint.secrets import exit
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext
-from stablint.commands.diagnose import Diagnosis, Learner, diagnose, of_reading, say, split
+from stablint.commands.diagnose import Diagnosis, Learner, diagnose, of_reading, say, split, stays_within
 from stablint.config.options import Wrong
 from stablint.config.spec import CLEAN, FOUND
 from stablint.files.discover import NoSuchPath
@@ -32,6 +32,7 @@ def run_watch(given: argparse.Namespace, options: Options) -> int:
         raise Wrong(gettext("--interval {interval:g}: it is above 0").format(interval=given.interval))
     log, files = _named(given.paths)
     try:
+        stays_within(log, options)
         for one in (
             _documents(log, files, options, given) if log.endswith(".json") else _growing(log, files, options, given)
         ):

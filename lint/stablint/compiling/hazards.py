@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,30 @@ def _compile_file(text: str, name: str) -> tuple[dict[str, Any], Any]:
         HazardFile.model_validate(data)
     except ValidationError as error:
         raise ValueError(said(error, text, name, HazardFile)) from error
+    said_to_people = {key: value for key, value in data.items() if key not in ("examples", "healthy")}
+    if not all(map(_is_printable, _texts(said_to_people))):
+        raise ValueError(
+            f"{name}:{_first_unprintable(text)}: a control or invisible character: a terminal would obey it"
+        )
     return _core(data), data
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text within."""
+    if isinstance(value, str):
+        yield value
+    for inner in (*value, *value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(inner)
+
+
+def _is_printable(text: str) -> bool:
+    return text.isprintable() or all(character.isprintable() or character in "\n\t" for character in text)
+
+
+def _first_unprintable(text: str) -> int:
+    """The line in which the first one stands, or is spelled by an escape of a quoted text."""
+    scalars = (token for token in yaml.scan(text, Loader=LOADER) if isinstance(token, yaml.ScalarToken))
+    return int(next(token.start_mark.line + 1 for token in scalars if not _is_printable(token.value)))
 
 
 def _in_one_pass(condition: list[Any]) -> list[Any]:

@@ -88,6 +88,9 @@ class Resolver(Policies):
     def asked(self) -> tuple[Policy, ...]:
         return tuple(self._policies.values())
 
+    def files(self) -> tuple[str, ...]:
+        return tuple(os.path.join(self.base, path) for path in self._settings)
+
     def texts(self) -> dict[str, Any]:
         """The texts of the hazards of the house, by id."""
         return {name: text for house in self._houses.values() for name, text in house.texts.items()}
@@ -305,9 +308,10 @@ class Resolver(Policies):
         # `link/../x` is not `x`: a name leads where the system says, and not only where it leads when it is made shorter.
         readings = (settings.resolve(model), os.path.join(settings.folder, meant), os.path.join(self.base, meant))
         folders = [path for path in readings if os.path.isdir(path)]
+        read = [*folders, *filter(os.path.lexists, (os.path.join(path, "config.json") for path in folders))]
         own = self.given.allow_outside or self._trusts(settings.path)
         root = self._roots.of(settings.path)
-        if own or all(files.within(path, root) for path in folders):
+        if own or all(files.within(path, root) for path in read):
             return folders[0] if folders else model
         raise Wrong(
             gettext("{name}:{line}: `model`: {why}").format(

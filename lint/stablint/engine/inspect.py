@@ -36,6 +36,9 @@ _HELPERS = frozenset({"deepspeed", "accelerate", "fsdp"})
 Watch = Callable[[Iterable[tuple[str, bool]], int], Iterable[tuple[str, bool]]]
 
 
+A_LINK_OUT = discover.LinkOut("not read: it is a link out of the repository, which --allow-outside follows")
+
+
 class Inspection(NamedTuple):
     report: Report
     findings: list[hazards.Finding]
@@ -324,13 +327,7 @@ def _listed(
     ]
     given = [(path, True) for path in texts if not os.path.lexists(path)]
     outside = {path: None for path in inner if discover.is_link_out(os.path.join(base, path)) and not everywhere(path)}
-    missed += [
-        (
-            os.path.normpath(os.path.join(base, path)),
-            "not read: it is a link out of the repository, which --allow-outside follows",
-        )
-        for path in outside
-    ]
+    missed += [(os.path.normpath(os.path.join(base, path)), A_LINK_OUT) for path in outside]
     return sorted([*discover.files([path for path in inner if path not in outside], base, missed), *given])
 
 

@@ -68,6 +68,10 @@ class Refusal(str):
     """Why the system does not list a folder that is there."""
 
 
+class LinkOut(str):
+    """Why something that was named is not read."""
+
+
 CARRIED = "a copy of the library {}: its own files are not checked unless it is named"
 HALF_DONE = "a repair of several files is under way here, or was killed: then the next --fix puts its files back"
 Missed = list[tuple[str, str]]
@@ -209,8 +213,13 @@ def leads_out(path: str, base: str) -> str | None:
 
 
 def _at_home(path: str) -> tuple[str, str | None]:
-    """The absolute path, no link followed, and the repository in which it is named."""
+    """The absolute path, no link followed but those that `..` stands behind, and the repository in which it is named.
+
+    The system follows a link before it goes up from it: `link/../x` lies beside what the link leads to.
+    """
     absolute = os.path.abspath(path)
+    if os.pardir in path.split(os.sep) and os.path.realpath(path) != os.path.realpath(absolute):
+        return os.path.realpath(path), repository(os.path.dirname(absolute))
     return absolute, repository(os.path.dirname(absolute))
 
 
@@ -297,6 +306,8 @@ _MOST = 2_000  # names of a folder that are compared
 
 def hint(wanted: str, beside: str, root: str) -> str:
     """Behind the name of a file that was not read: that it lies outside the root, or what of its folder may be meant."""
+    if "\0" in wanted:  # the system takes no such name
+        return ""
     path = os.path.normpath(os.path.join(os.path.dirname(beside), os.path.expanduser(wanted)))
     folder, name = os.path.split(path)
     real, inside = os.path.realpath(path), os.path.join(os.path.realpath(root), "")

@@ -29,6 +29,7 @@ class Part(NamedTuple):
     before: bytes
     after: bytes
     new: str  # the file with the new text
+    found: os.stat_result  # of the target, when the new file was made like it
 
 
 class Changed(Exception):
@@ -84,7 +85,7 @@ def prepared(path: str, before: bytes, after: bytes) -> tuple[Part, str]:
         with contextlib.suppress(OSError):
             os.unlink(new)
         raise
-    return Part(path, target, before, after, new), note
+    return Part(path, target, before, after, new, found), note
 
 
 def _write(path: str, data: bytes) -> None:
@@ -168,6 +169,7 @@ class Repair:
             shutil.copy2(part.target, old)
         _compare(old, part.before, part.path)
         _same(old, part)
+        _like_found(part)
         _take_place(part, old)
         self._done.append(part)
 
@@ -225,6 +227,17 @@ def _exchanged(one: str, other: str) -> bool:
     """Whether the system could exchange the two names in one step: Linux, on most file systems."""
     rename = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
     return rename is not None and rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0
+
+
+def _like_found(part: Part) -> None:
+    """Whoever has changed its mode or owner meanwhile, or given it another name, means the file that is there."""
+    try:
+        now = os.stat(part.target)
+    except FileNotFoundError:
+        raise Changed(part.path) from None
+    kept = (now.st_mode, now.st_uid, now.st_gid) == (part.found.st_mode, part.found.st_uid, part.found.st_gid)
+    if not kept or (now.st_nlink > 1 and now.st_nlink > 1 + _second_names(part.target, now)):
+        raise Changed(part.path)
 
 
 def _same(old: str, part: Part) -> None:

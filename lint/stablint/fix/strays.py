@@ -10,14 +10,13 @@ import contextlib
 import hashlib
 import json
 import os
-import platform
 import re
 import time
-import zlib
 from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import NamedTuple
 
+from stablint.base.whole import lives, machine
 from stablint.files import gitignore
 from stablint.syntax.text import bytes_of, is_inside
 
@@ -37,16 +36,11 @@ class Step(NamedTuple):
 
 def beside(target: str, kind: str) -> str:
     """A new name in the folder of a file, short whatever its own name is, and of no configuration's suffix."""
-    return os.path.join(os.path.dirname(target), f".stablint-{os.getpid()}-{_host()}-{next(_numbers)}.{kind}")
+    return os.path.join(os.path.dirname(target), f".stablint-{os.getpid()}-{machine()}-{next(_numbers)}.{kind}")
 
 
 def ours(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
-
-
-def _host() -> str:
-    """Of the machine, or of the container: process numbers of another one say nothing here."""
-    return f"{zlib.crc32(platform.node().encode('utf-8', 'surrogateescape')):08x}"
 
 
 def digest(data: bytes) -> str:
@@ -101,14 +95,10 @@ def _at_work(path: str) -> bool:
         return True  # gone meanwhile: its process has removed it
     if time.time() - max(times.st_mtime, times.st_ctime) > _LONGEST:
         return False
-    if found["host"] != _host() or os.name != "posix":
+    if found["host"] != machine() or os.name != "posix":
         return True  # there is no asking after its number
-    try:
-        os.kill(int(found["process"]), 0)
-    except (ProcessLookupError, OverflowError):
+    if not lives(int(found["process"])):
         return False
-    except PermissionError:
-        return True
     return int(found["process"]) != os.getpid()  # this process has written nothing yet
 
 

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterable
-from types import FrameType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from stablint.base.whole import deferred
 from stablint.fix.exchange import CHANGED, Changed, Part, Repair, closed, prepared
 from stablint.syntax.text import encode
 from stablint.syntax.tree import Text
-
-_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
-
-
-class Stopped(KeyboardInterrupt):
-    """A signal came while files were written: they were finished, or left as they were. `number` is the signal's."""
-
-    number: int = signal.SIGINT
 
 
 class Outcome(NamedTuple):
@@ -52,7 +42,7 @@ def write_all(
         refused += reasons
         if not reasons:
             units.append(unit)
-    with _deferred() as stopped, contextlib.ExitStack() as rubbish:
+    with deferred() as stopped, contextlib.ExitStack() as rubbish:
         repairs = []
         for unit in units:
             parts: list[Part] = []
@@ -100,30 +90,6 @@ def _units(texts: dict[str, Text], together: Iterable[Iterable[str]]) -> list[li
                 one += other
                 unit_of.update(dict.fromkeys(other, one))
     return list({id(unit): sorted(unit) for unit in unit_of.values()}.values())
-
-
-@contextlib.contextmanager
-def _deferred() -> Any:
-    """Signals that end a program wait until the files are whole; then they end it."""
-    came: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        came.append(number)
-
-    here = threading.current_thread() is threading.main_thread()
-    handlers = {number: signal.getsignal(number) for number in _SIGNALS} if here else {}
-    ignored = {number for number, handler in handlers.items() if handler is signal.SIG_IGN or handler is None}
-    for number in handlers.keys() - ignored:
-        signal.signal(number, note)
-    try:
-        yield came
-    finally:
-        for number in handlers.keys() - ignored:
-            signal.signal(number, handlers[number])
-    if came:
-        stopped = Stopped()
-        stopped.number = came[0]
-        raise stopped
 
 
 def _remove(path: str) -> None:

@@ -214,17 +214,20 @@ def write_report(path: str, text: str) -> None:
         with open(target, "wb") as file:
             file.write(data)
         return
-    new = f"{target}.{os.getpid()}.new"
-    try:
-        with open(new, "xb") as file:
-            file.write(data)
-        if os.path.exists(target):
-            os.chmod(new, stat.S_IMODE(os.stat(target).st_mode))
-        os.replace(new, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(new)
-        raise
+    from stablint.base.whole import beside, deferred
+
+    new = beside(target)
+    with deferred(f"{path} is written, whole"):
+        try:
+            with open(new, "xb") as file:
+                file.write(data)
+            if os.path.exists(target):
+                os.chmod(new, stat.S_IMODE(os.stat(target).st_mode))
+            os.replace(new, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(new)
+            raise
 
 
 def is_terminal(*, error: bool = False) -> bool:

@@ -80,12 +80,18 @@ _TYPE = Pattern(
 )
 _CODE = Pattern(r"[A-Za-z_][\w.]{0,200}[(\[]|(?:self|args|cfg|config|os|opt|hparams)\.")
 _DIGIT = frozenset("0123456789")
+_KINDS = (Pattern(r"[A-Z]"), Pattern(r"[a-z]"), Pattern(r"[0-9]"), Pattern(r"[!#$%&*+?@^~]"))
 
 
 def _begin(text: str, start: int) -> int:
     """Of the text, the comment or the line in which it stands."""
     least = max(0, start - 100)
     return max(least, *(text.rfind(sign, least, start - (sign != "\n")) + 1 for sign in "\n\"'#"))
+
+
+def _is_chosen(word: str) -> bool:
+    """Capitals, small letters, digits and a mark, as people make up passwords: no sentence has such a word behind `password`."""
+    return len(word) >= 8 and all(kind.search(word) for kind in _KINDS)
 
 
 def said(text: str, start: int, done: int, name: str, strength: int) -> Read | None:
@@ -111,7 +117,7 @@ def said(text: str, start: int, done: int, name: str, strength: int) -> Read | N
     if (telling and looks_generated(value)) or _IDENTITY.match(value):
         sure = True
     elif found["weak"]:
-        sure = (
+        sure = (named and _is_chosen(found["value"])) or (
             ends
             and (telling or not name.isascii())
             and (named or _HANDED_OVER.search(text, max(0, start - 40), start) is not None)

@@ -277,6 +277,7 @@ _KEY_BEFORE = re.compile(
 )
 _CALL_BEFORE = re.compile(r"(?<!\w)([A-Za-z_]\w{0,80})\(\s{0,80}\Z")
 _INDEX = re.compile(r"[\w\])]\[\s*\Z")
+_BEFORE_KEY = re.compile(r"(?:\A|[{,(\[|])[\s\\]*(?:[\"']{3})?\Z")  # what stands before a key of a dict, in its line
 _NEAR = 240  # characters before a literal in which its name is looked for
 
 
@@ -288,8 +289,8 @@ def _python(text: str) -> Iterator[Span]:
         start, end = found.span("body")
         line = max(text.rfind("\n", 0, found.start()) + 1, found.start() - _NEAR)
         before, behind = text[line : found.start()], text[found.end() : found.end() + 2].lstrip()[:1]
-        if (behind == ":" and not found["prefix"]) or _INDEX.search(before):
-            continue  # a key
+        if (behind == ":" and not found["prefix"] and _BEFORE_KEY.search(before)) or _INDEX.search(before):
+            continue  # a key, and not the end of a condition: `if name == "…":`
         named, called = _KEY_BEFORE.search(before), _CALL_BEFORE.search(before)
         if called and _is_value(called[1], found["body"]):
             continue

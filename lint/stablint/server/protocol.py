@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 from collections.abc import Mapping
 from typing import Any, BinaryIO
@@ -19,7 +20,8 @@ from pygls.uris import to_fs_path
 from stablint import __version__
 from stablint.base.language import gettext
 from stablint.config.options import Wrong
-from stablint.files.faults import attempt, said
+from stablint.files.faults import attempt, said, trace
+from stablint.report.plain import plain
 from stablint.secrets import exit
 from stablint.server import completing, findings, linking, meaning
 from stablint.server.places import offset
@@ -36,6 +38,7 @@ class Outlet:
 
     def __init__(self, inner: BinaryIO) -> None:
         self._inner = inner
+        self.failed: OSError | None = None
 
     def write(self, data: bytes) -> int:
         header, _, body = data.partition(b"\r\n\r\n")
@@ -44,8 +47,12 @@ class Outlet:
             body = json.dumps(clean).encode("utf-8")
             lines = [line for line in header.split(b"\r\n") if not line.lower().startswith(b"content-length:")]
             header = b"\r\n".join([b"Content-Length: %d" % len(body), *lines])
-        self._inner.write(header + b"\r\n\r\n" + body)
-        self._inner.flush()
+        try:
+            self._inner.write(header + b"\r\n\r\n" + body)
+            self._inner.flush()
+        except OSError as error:  # told to the same editor, it would fail once more, and so on
+            self.failed = error
+            raise SystemExit from error
         return len(data)
 
     def flush(self) -> None:
@@ -64,6 +71,16 @@ def _masked(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _masked(one) for key, one in value.items()}
     return value
+
+
+class _InOneLine(logging.Handler):
+    """What pygls logs with a traceback, as of a message that is none, is a line for people: nothing of ours has failed."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        exit.tell(plain(record.getMessage() if error is None else f"{record.getMessage()}: {said(error)}"))
+        if error is not None:
+            trace(error)
 
 
 class Server(LanguageServer):
@@ -154,8 +171,17 @@ class Server(LanguageServer):
 
 
 def serve(stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> None:
-    """Until the editor says `exit`, or its end of the pipe closes."""
-    made().start_io(stdin or sys.stdin.buffer, Outlet(stdout or exit.binary()))  # type: ignore[arg-type]
+    """Until the editor says `exit`, or its end of the pipe closes. Raises OSError where it cannot be told anything."""
+    outlet = Outlet(stdout or exit.binary())
+    log = logging.getLogger("pygls")
+    log.propagate, log.handlers = False, [_InOneLine(logging.WARNING)]
+    try:
+        made().start_io(stdin or sys.stdin.buffer, outlet)  # type: ignore[arg-type]
+    except SystemExit:
+        if outlet.failed is None:
+            raise
+    if outlet.failed is not None:
+        raise outlet.failed
 
 
 def made() -> Server:

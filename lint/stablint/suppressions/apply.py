@@ -15,6 +15,7 @@ from stablint.hazard.model import Hazard
 from stablint.policy import Policies, Policy, means
 from stablint.report.model import Diagnostic, Report
 from stablint.report.place import line_starts, line_text, locate
+from stablint.secrets.masking import mask
 from stablint.suppressions.comments import Comments, comments
 from stablint.suppressions.directives import Directive, directives, texts
 from stablint.suppressions.unused import Judge
@@ -61,7 +62,7 @@ def settle(
             accepted = left.setdefault(id(policy.baseline), dict(policy.baseline))
             reason, by = _by_baseline(diagnostic, accepted), "baseline"
         settled.append(
-            diagnostic if reason is None else diagnostic._replace(suppressed={"reason": reason}, suppressed_by=by)
+            diagnostic if reason is None else diagnostic._replace(suppressed={"reason": mask(reason)}, suppressed_by=by)
         )
     report = report._replace(diagnostics=tuple(settled))
     judged = Judge(known, every, report.undetermined, used, policies, checked)
