@@ -181,7 +181,7 @@ def _starts_training(launcher: Command, target: Command) -> bool:
 
 # They move, show and compare what they are given.
 _OF_FILES = frozenset(
-    ["aws", "awk", "cat", "chmod", "cp", "curl", "diff", "du", "find", "git", "grep", "gsutil", "head", "hf", "huggingface-cli", "install", "jq", "less",
+    ["aws", "awk", "cat", "chmod", "cp", "curl", "diff", "du", "git", "grep", "gsutil", "head", "install", "jq", "less",
      "ln", "ls", "mkdir", "mv", "nano", "rm", "rsync", "scp", "sed", "sort", "stat", "tail", "tar", "tee", "test", "touch", "unzip", "vi", "vim", "wc",
      "wget", "yq", "zip"]
 )  # fmt: skip
