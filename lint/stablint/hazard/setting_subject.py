@@ -337,6 +337,18 @@ def _default(item: SettingSubject) -> Any:
     return item.spans(lambda spans, release: spans.default_at(release)[1])
 
 
+def _is_later_default(item: SettingSubject) -> bool:
+    """Whether a later release, which has the field, takes the same for granted: then nothing is lost where it is left out."""
+    value = item._fact.value
+    for _, spans in item._found:
+        release = item.release(spans.library)
+        later = spans.next_after(release) if release is not None else None
+        if later is not None:
+            default = spans.default_at(later)[1]
+            return bool(type(default) is type(value) and default == value)
+    return False
+
+
 def _component_now(item: SettingSubject) -> Any:
     """Where a torchtune component is found now; nothing where it has not moved."""
     value = item._fact.value
@@ -359,6 +371,7 @@ _WORDS: dict[str, Callable[[SettingSubject], Any]] = {
     "raw": lambda item: item._fact.sources[0].raw if item._fact.sources else item._fact.value,
     "type": _type,
     "default": _default,
+    "later_default": _is_later_default,
     "choices": lambda item: item.item_choices(),
     "minimum": lambda item: item.bound(("ge",)),
     "maximum": lambda item: item.bound(("le",)),
