@@ -6,11 +6,11 @@ from collections.abc import Callable
 from importlib import import_module
 
 from stablint.base.light import Any, NamedTuple
-from stablint.frameworks import accelerate, axolotl, deepspeed, fsdp, huggingface, llamafactory, peft, swift
+from stablint.frameworks import accelerate, deepspeed, fsdp, huggingface, peft
 from stablint.frameworks import model_config as model
 from stablint.frameworks.fragment import Block, Fragment, keys_of
 from stablint.frameworks.unnamed_secrets import with_secrets
-from stablint.run.framework import KeyedFiles, framework, records
+from stablint.run.framework import Framework, framework, records
 from stablint.syntax.tree import Document, Mapping, Module
 
 
@@ -20,7 +20,7 @@ class Dialect(NamedTuple):
 
 
 def _late(module: str, may: Callable[[frozenset[str], Block], bool], framework: str = "") -> Dialect:
-    """A rare one, whose module is loaded where a document may be its own: of a `framework`, by its record."""
+    """One whose module is loaded where a document may be its own. `framework`: whose record says all of it, and the module reads for several."""
 
     def its() -> Any:
         loaded = import_module(f"stablint.frameworks.{module}")
@@ -36,13 +36,20 @@ def _late(module: str, may: Callable[[frozenset[str], Block], bool], framework: 
     return Dialect(recognise, lower)
 
 
-def _by_record(name: str, files: KeyedFiles) -> Dialect:
-    return _late("keyed", lambda keys, _: keys.issuperset(files.told_by), name)
+def _of_framework(name: str, record: Framework) -> Dialect:
+    """A framework whose files are told by its module, which is asked where the record says so, or by its record alone."""
+    if record.files is not None:
+        told_by = record.files.told_by
+        return _late("keyed", lambda keys, _: keys.issuperset(told_by), name)
 
+    def may(keys: frozenset[str], block: Block) -> bool:
+        return not keys.isdisjoint(record.asked_by_keys) or any(
+            type(one.value) is Mapping and one.value.get(key) is not None
+            for key in record.asked_by_sections
+            for one in block.mapping.entries
+        )
 
-def _names_a_component(keys: frozenset[str], block: Block) -> bool:
-    entries = block.mapping.entries
-    return any(type(one.value) is Mapping and one.value.get("_component_") is not None for one in entries)
+    return _late(record.module, may)
 
 
 def _is_table_of_tables(keys: frozenset[str], block: Block) -> bool:
@@ -62,15 +69,9 @@ DOCUMENTS: dict[str, Dialect] = {
     "peft": Dialect(peft.recognise, peft.lower),
     "accelerate": Dialect(accelerate.recognise, accelerate.lower),
     "deepspeed": Dialect(deepspeed.recognise, deepspeed.lower),
-    "axolotl": Dialect(axolotl.recognise, axolotl.lower),
-    "llamafactory": Dialect(llamafactory.recognise, llamafactory.lower),
-    "torchtune": _late("torchtune", _names_a_component),
-    "litgpt": _late("litgpt", lambda keys, _: "train" in keys),
-    "ms-swift": Dialect(swift.recognise, swift.lower),
+    **{name: _of_framework(name, one) for name, one in records().items() if one.tells_files},
     "fsdp": Dialect(fsdp.recognise, fsdp.lower),
     "hf-args": Dialect(huggingface.recognise, huggingface.lower),
-    "verl": _late("verl", lambda keys, _: "actor_rollout_ref" in keys or {"trainer", "optim"} <= keys),
-    **{name: _by_record(name, one.files) for name, one in records().items() if one.files is not None},
     "llamafactory-data": _late("llamafactory_data", _is_table_of_tables),
     "own": _late("own", _has_a_rate_or_sections),  # what no library's file is may be one for a program of its own
 }
@@ -141,7 +142,7 @@ def _best(block: Block, named: str | None) -> Dialect | None:
     flat = Mapping not in {type(entry[3]) for entry in block.mapping.entries}
     if flat and keys in _flat:  # keys alone decide where nothing is nested
         return _settings(_flat[keys], block)
-    if swift.is_record(keys) or _is_tracked(keys, block.mapping):
+    if _is_written_down(keys) or _is_tracked(keys, block.mapping):
         return None
     best, score = None, _ENOUGH - 1
     for dialect in DOCUMENTS.values():
@@ -151,6 +152,15 @@ def _best(block: Block, named: str | None) -> Dialect | None:
     if flat and best is not DOCUMENTS["own"]:
         _flat[keys] = best
     return _settings(best, block)
+
+
+_WRITTEN = tuple(frozenset(one.written_down) for one in records().values() if one.written_down)
+_FEW = 3
+
+
+def _is_written_down(keys: frozenset[str]) -> bool:
+    """Whether a run of some framework wrote the file for itself."""
+    return any(len(keys & words) >= _FEW for words in _WRITTEN)
 
 
 _VALUE = frozenset({"value", "desc"})

@@ -143,19 +143,6 @@ _STAGES = {"sft": "sft", "pt": "pretrain"}
 _TASKS = frozenset({"seq_cls", "embedding", "reranker", "generative_reranker"})
 
 
-# What it writes into `args.json` when a run begins: the state of that process, which nobody states (swift/llm/argument/base_args at v3.4.0). It takes some
-# thirty settings from such a file when it goes on, and no parser reads it.
-_RECORDED = frozenset(
-    {"global_world_size", "local_world_size", "model_info", "model_meta", "model_suffix", "training_args"}
-)
-_FEW = 3
-
-
-def is_record(keys: frozenset[str]) -> bool:
-    """Whether a run wrote the file for itself."""
-    return len(keys & _RECORDED) >= _FEW
-
-
 def recognise(keys: frozenset[str], block: Block) -> int:
     if {"cmd", "args"} <= keys:  # one of its experiments: the command, and its arguments below
         inner = block.mapping.get("args")

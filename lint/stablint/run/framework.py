@@ -85,6 +85,11 @@ class Framework(NamedTuple):
     patches: tuple[str, ...] = ()  # frameworks whose classes are its own once it is imported
     module: str = ""  # of `frameworks/`, which reads its files and flags
     files: KeyedFiles | None = None  # instead of a module
+    asked_by_keys: tuple[str, ...] = ()  # any of these in a file lets its module be asked whether that is its own
+    asked_by_sections: tuple[str, ...] = ()  # the same of a key in any section
+    written_down: tuple[
+        str, ...
+    ] = ()  # what its runs write down for themselves: a file with three of them configures nothing
     commands: dict[str, list[str]] | None = (
         None  # its own by the first word, with the second words that train; none where all do
     )
@@ -157,6 +162,11 @@ class Framework(NamedTuple):
     dtype_in_file: bool = False  # in which dtype the base is loaded
     as_adapter: dict[str, Any] | None = None
     as_four_bits: dict[str, Any] | None = None
+
+    @property
+    def tells_files(self) -> bool:
+        """Whether a file can be told as its own by what stands in it."""
+        return self.files is not None or bool(self.asked_by_keys or self.asked_by_sections)
 
     @property
     def has_reader(self) -> bool:
