@@ -56,7 +56,8 @@ def predict(plan: Plan, traced: Mapping[str, Any]) -> Estimate:
     totals = [_peak(one) for one in (low, usual, high)]
     least = 0 if plan.loss == "elastic" else plan.loss_rows
     tight = plan._replace(cache_large=plan.cache, loss_rows=least, apart=NO_SHARE, loading=NO_SHARE)
-    pressed = [_peak(_largest(tight, traced, at)) for at in range(3)]
+    # The low end has none of it in the first place.
+    pressed = [totals[0], *(_peak(_largest(tight, traced, at)) for at in (1, 2))]
     held = _held(plan, 0)
     proven = sum(held.get(name, 0.0) for name in ("weights", "adapters", "optimizer", "reference"))
     return Estimate(
