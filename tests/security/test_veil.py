@@ -52,7 +52,8 @@ SHOWN = {
     "python": [
         'TrainingArguments(output_dir="marmalade", eval_strategy="steps")', 'AutoModelForCausalLM.from_pretrained("marmalade/Spoon-7B")',
         "marmalade = other(silver)",
-        'd = {"marmalade": 1}', 'd = {**e, "marmalade": 1, "silver": 2}', 'd = {\n    "marmalade": 1,\n}', 'd["marmalade"]', 'LoraConfig(target_modules=["q_proj", "v_proj"])', 'dtype = "bfloat16"',
+        'd = {"marmalade": 1}', 'd = {**e, "marmalade": 1, "silver": 2}', 'd = {\n    "marmalade": 1,\n}', 'd["marmalade"]',
+        'LoraConfig(target_modules=["q_proj", "v_proj"])', 'dtype = "bfloat16"',
     ],
     "shell": [
         "torchrun --nproc_per_node 8 marmalade.py --bf16 True", "accelerate launch train.py --output_dir marmalade",
