@@ -11,14 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from stablint.advising import text as advising_text
 from stablint.base import whole
 from stablint.cli import main
 from stablint.commands import new
 from stablint.engine.examples import write
 from stablint.fix.exchange import CHANGED
 from stablint.fix.write import write_all
+from stablint.report.model import FileEdits
+from stablint.report.plain import Style
+from stablint.syntax.edit import Edit
 from stablint.syntax.text import decode
 from stablint.syntax.tree import Text
+from tests.pace import cost
 
 RUN = """\
 model_name_or_path: Qwen/Qwen2-7B-Instruct
@@ -321,3 +326,12 @@ def test_a_reason_is_a_sentence_in_formats_for_programs_too(
     main(words)
     told = capsys.readouterr().out
     assert "the password ********" in told and "Marmalade" not in told
+
+
+def test_the_lines_of_an_advice_are_not_compared_with_each_other() -> None:
+    """A file that says the same thousands of times over, between two lines that change."""
+    whole_text = "seed: 1\n" + "fp16: true\n" * 20_000 + "seed: 2\n"
+    text = decode(whole_text.encode(), "a.yaml", "a.yaml")
+    assert isinstance(text, Text)
+    edits = (Edit(0, 7, "seed: 3"), Edit(len(whole_text) - 8, len(whole_text) - 1, "seed: 4"))
+    assert cost(lambda: list(advising_text._lines(FileEdits(text, edits), Style(False))), 1.0) < 1.0

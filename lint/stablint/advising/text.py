@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import textwrap
 from collections.abc import Iterator, Sequence
 
 from stablint.advising.model import Proposal
 from stablint.base.language import gettext
+from stablint.fix.patch import changes
 from stablint.hazard.wording import value_text
 from stablint.report.model import FileEdits
 from stablint.report.plain import Style, named, plain
@@ -66,13 +66,12 @@ def _said(word: str, text: str) -> list[str]:
 def _lines(file: FileEdits, style: Style) -> Iterator[str]:
     """The lines that change, with their numbers: of the old text those taken out, of the new one those written."""
     old, new = file.text.text.splitlines(), apply(file.text.text, file.edits).splitlines()
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield from (
-                f"       {plain(file.text.name)}:{i1 + n + 1} {style.paint('removed', f'- {plain(old[i1 + n])}')}"
-                for n in range(i2 - i1)
-            )
-            yield from (
-                f"       {plain(file.text.name)}:{j1 + n + 1} {style.paint('added', f'+ {plain(new[j1 + n])}')}"
-                for n in range(j2 - j1)
-            )
+    for i1, i2, j1, j2 in changes(old, new):
+        yield from (
+            f"       {plain(file.text.name)}:{i1 + n + 1} {style.paint('removed', f'- {plain(old[i1 + n])}')}"
+            for n in range(i2 - i1)
+        )
+        yield from (
+            f"       {plain(file.text.name)}:{j1 + n + 1} {style.paint('added', f'+ {plain(new[j1 + n])}')}"
+            for n in range(j2 - j1)
+        )

@@ -74,12 +74,12 @@ def _octal(character: str) -> str:
 def _hunks(a: list[str], b: list[str], secret: Callable[[str], bool]) -> list[_Hunk] | None:
     """None where a change holds a secret, or one stands right behind it: git wants a line of context there."""
     found: list[_Hunk] = []
-    changes = list(_changes(a, b))
-    for number, (i1, i2, j1, j2) in enumerate(changes):
+    differing = list(changes(a, b))
+    for number, (i1, i2, j1, j2) in enumerate(differing):
         if any(secret(line) for line in (*a[i1:i2], *b[j1:j2])):
             return None
-        ends = changes[number - 1][1] if number else 0
-        begins = changes[number + 1][0] if number + 1 < len(changes) else len(a)
+        ends = differing[number - 1][1] if number else 0
+        begins = differing[number + 1][0] if number + 1 < len(differing) else len(a)
         above = _clean(reversed(a[max(ends, i1 - _CONTEXT) : i1]), secret)
         below = _clean(iter(a[i2 : min(begins, i2 + _CONTEXT)]), secret)
         if not below and i2 < begins:
@@ -97,7 +97,7 @@ def _hunks(a: list[str], b: list[str], secret: Callable[[str], bool]) -> list[_H
 _MOST_PAIRS = 200_000  # of equal lines that are compared: in an ordinary text nearly every line is there once
 
 
-def _changes(a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
+def changes(a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
     """Where the lines differ, between what both begin and end with. Where the same line is there a thousand times over, that is one change."""
     shorter = min(len(a), len(b))
     head = next((number for number in range(shorter) if a[number] != b[number]), shorter)
