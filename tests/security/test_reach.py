@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -335,3 +336,26 @@ def test_the_lines_of_an_advice_are_not_compared_with_each_other() -> None:
     assert isinstance(text, Text)
     edits = (Edit(0, 7, "seed: 3"), Edit(len(whole_text) - 8, len(whole_text) - 1, "seed: 4"))
     assert cost(lambda: list(advising_text._lines(FileEdits(text, edits), Style(False))), 1.0) < 1.0
+
+
+def test_a_message_that_is_none_is_one_line(clone: Path) -> None:
+    pytest.importorskip("pygls")
+    start = {"processId": None, "rootUri": None, "capabilities": {}}
+    odd = {"textDocument": {"uri": "file:///a.yaml"}, "position": {"line": -1, "character": 10**12}}
+    asked = [
+        ("initialize", start),
+        ("textDocument/hover", odd),
+        ("workspace/executeCommand", {"command": "none"}),
+        ("shutdown", None),
+    ]
+    texts = [json.dumps({"jsonrpc": "2.0", "id": n, "method": m, "params": p}) for n, (m, p) in enumerate(asked)]
+    texts = [*texts[:1], "{bad}", "[]", *texts[1:], '{"jsonrpc": "2.0", "method": "exit"}']
+    given = "".join(f"Content-Length: {len(text)}\r\n\r\n{text}" for text in texts)
+    command = [sys.executable, "-I", "-m", "stablint", "server"]
+    done = subprocess.run(command, input=given, cwd=clone, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert (
+        done.stderr
+        and "Traceback" not in done.stderr
+        and all(line.startswith("stablint: ") for line in done.stderr.splitlines())
+    )

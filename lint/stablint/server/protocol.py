@@ -78,7 +78,8 @@ class _InOneLine(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        exit.tell(plain(record.getMessage() if error is None else f"{record.getMessage()}: {said(error)}"))
+        words = record.getMessage().partition("\n")[0]
+        exit.tell(plain(words if error is None else f"{words}: {said(error)}"))
         if error is not None:
             trace(error)
 
