@@ -293,7 +293,7 @@ def changes_only(event: str, said: list[Any], checkout: Checkout, may: set[str])
         return checkout.serves and LOOPS_OWN in place
     path = os.path.normpath(os.path.join(checkout.folder, place))
     ours = path.startswith(str(checkout.scratch))
-    beside = re.sub(r"\.\d+\.new\Z", "", path) in may or (
+    beside = re.sub(r"\.\d+-[0-9a-f]{8}\.new\Z", "", path) in may or (
         bool(may) and os.path.dirname(path) in map(os.path.dirname, may) and strays.ours(os.path.basename(path))
     )
     beside = beside or (event == "os.mkdir" and path in map(os.path.dirname, may))
