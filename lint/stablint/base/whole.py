@@ -7,8 +7,8 @@ import os
 import re
 import signal
 import threading
+from collections.abc import Iterator
 from types import FrameType
-from typing import Any
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 
@@ -20,7 +20,7 @@ class Stopped(KeyboardInterrupt):
 
 
 @contextlib.contextmanager
-def deferred(done: str = "") -> Any:
+def deferred(done: str = "") -> Iterator[list[int]]:
     """Signals that end a program wait until the files are whole; then they end it, with words for what was done."""
     came: list[int] = []
 

@@ -16,7 +16,6 @@ from stablint.files.globs import matches
 from stablint.hazard.model import load
 from stablint.report.plain import Style, plain, shown, to_json
 from stablint.secrets import exit
-from stablint.secrets.masking import mask
 
 NOBODY = "default"
 _DEFAULTS: dict[str, Any] = {
@@ -31,15 +30,6 @@ class Row(NamedTuple):
     name: str
     value: Any
     said: str
-
-
-def _masked(value: Any) -> Any:
-    """A text within the data is read as a sentence, as where people are told it."""
-    if isinstance(value, str):
-        return mask(value)
-    if isinstance(value, (list, tuple)):
-        return [_masked(one) for one in value]
-    return {key: _masked(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
 def run_config(given: argparse.Namespace) -> int:
@@ -66,7 +56,7 @@ def run_config(given: argparse.Namespace) -> int:
     rules = {"on": sum(not rule.quiet for rule in on), "known": len(load())}
     name = settings.name if settings is not None else None
     if given.output_format == "json":
-        told = [{**row._asdict(), "value": _masked(row.value)} for row in rows]
+        told = [{**row._asdict(), "value": exit.masked_within(row.value)} for row in rows]
         exit.hand_over(
             to_json({"schema_version": 1, "path": given.path, "file": name, "settings": told, "rules": rules})
         )

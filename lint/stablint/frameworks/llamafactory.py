@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stablint.frameworks import huggingface
-from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping, spelled
+from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping
 from stablint.frameworks.near_keys import in_full
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
 from stablint.syntax.tree import Mapping
@@ -207,13 +207,6 @@ def _is_second(keys: frozenset[str], block: Block) -> bool:
         "model" in keys
         and bool(parts)
         and (len(parts) >= 2 or bool(keys & {"model_class", "train_dataset", "sample_backend"}) or len(keys) <= 3)
-    )
-
-
-def owns_flags(block: Block) -> bool:
-    return bool(
-        {spelled(entry.key) for entry in block.mapping.entries}
-        & {"finetuning_type", "lora_target", "quantization_bit", "cutoff_len"}
     )
 
 

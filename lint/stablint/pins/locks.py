@@ -8,6 +8,7 @@ release, and the nearer one only a range that holds it.
 from __future__ import annotations
 
 import codecs
+import io
 import itertools
 import os
 import re
@@ -362,8 +363,8 @@ def _text(path: str, inside: str, most: int) -> str:
         if not real.startswith(inside) or not os.path.isfile(real) or os.path.getsize(real) > most:
             return ""
         with open(real, "rb") as raw:
-            marked = raw.read(2) in _UTF_16
-        with open(real, encoding="utf-16" if marked else "utf-8-sig", errors="replace") as file:
-            return file.read()
+            encoding = "utf-16" if raw.read(2) in _UTF_16 else "utf-8-sig"
+            raw.seek(0)
+            return io.TextIOWrapper(raw, encoding=encoding, errors="replace").read()
     except OSError:
         return ""

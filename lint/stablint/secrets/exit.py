@@ -47,6 +47,15 @@ def masked(text: str, *, data: bool = False) -> str:
     return mask(text, _known[0], data=data)
 
 
+def masked_within(value: Any) -> Any:
+    """The same of every text within data: each is read as a sentence, as where people are told it."""
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, (list, tuple)):
+        return [masked_within(one) for one in value]
+    return {key: masked_within(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+
 _NARROWEST = 40  # columns: less is no terminal that somebody reads a report in
 _BEHIND = 4_096  # characters behind a cut that may belong to what begins in front of it
 

@@ -43,7 +43,7 @@ class Outlet:
     def write(self, data: bytes) -> int:
         header, _, body = data.partition(b"\r\n\r\n")
         said = json.loads(body)
-        if (clean := _masked(said)) != said:
+        if (clean := exit.masked_within(said)) != said:
             body = json.dumps(clean).encode("utf-8")
             lines = [line for line in header.split(b"\r\n") if not line.lower().startswith(b"content-length:")]
             header = b"\r\n".join([b"Content-Length: %d" % len(body), *lines])
@@ -61,16 +61,6 @@ class Outlet:
     def close(self) -> None:
         """The stream is the program's, which still has to end."""
         self._inner.flush()
-
-
-def _masked(value: Any) -> Any:
-    if isinstance(value, str):
-        return exit.masked(value)
-    if isinstance(value, list):
-        return [_masked(one) for one in value]
-    if isinstance(value, dict):
-        return {key: _masked(one) for key, one in value.items()}
-    return value
 
 
 class _InOneLine(logging.Handler):

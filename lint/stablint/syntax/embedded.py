@@ -103,10 +103,6 @@ def _start_of(piece: Piece) -> int:
     return piece.start
 
 
-def _at_of(piece: Piece) -> int:
-    return piece.at
-
-
 def _is_plain(piece: Piece) -> bool:
     return piece.end - piece.start == piece.till - piece.at
 
