@@ -37,7 +37,7 @@ _COUNTS_BATCHES = re.compile(
     re.IGNORECASE,
 )
 _UNSLOTH = re.compile(r"^(?:from|import)[ \t]+unsloth\b", re.MULTILINE)
-_UNSLOTH_ANYWHERE = r"(?m)^[ \t]*(?:from|import)[ \t]+unsloth\b"
+_UNSLOTH_ANYWHERE = r"(?m)^([ \t]*)(?:from|import)[ \t]+unsloth\b"
 _PATCHED = re.compile(r"^(?:from|import)[ \t]+(?:transformers|trl|peft)\b", re.MULTILINE)
 _GIVES_INPUT_GRADIENTS = re.compile(
     r"enable_input_require_grads|prepare_model_for_(?:kbit|int8)_training|require_grads?_hook|make_inputs_require_grad|use_reentrant"
@@ -223,23 +223,37 @@ def _unsloth(document: Document, module: Module, trainer: Call) -> Iterator[Stat
     own, other = seen_in(_UNSLOTH, document), seen_in(_PATCHED, document)
     if own is not None and other is not None and other.start() < own.start():
         yield stated(document, "launch.shows.unsloth_imported_late", True, "unsloth", *own.span())
-    anywhere = list(re.finditer(_UNSLOTH_ANYWHERE, document.text.text))
-    if anywhere and all(_in_a_branch(document.text.text, one.start()) for one in anywhere):
-        yield stated(document, "launch.shows.patched_by_branch", True, "unsloth", *anywhere[0].span())
+    if _only_by_branch not in module.notes:  # asked for every trainer of a program
+        module.notes[_only_by_branch] = _only_by_branch(document.text.text)
+    branch: tuple[int, int] | None = module.notes[_only_by_branch]
+    if branch is not None:
+        yield stated(document, "launch.shows.patched_by_branch", True, "unsloth", *branch)
 
 
-def _in_a_branch(text: str, at: int) -> bool:
-    """Whether a test decides if the line at this place is reached, in its function or in the module."""
-    depth = len(text[at:]) - len(text[at:].lstrip(" \t"))
-    for line in reversed(text[:at].splitlines()[-_BRANCH:]):
-        words = line.lstrip(" \t")
-        if not words or words[0] == "#" or len(line) - len(words) >= depth:
-            continue
-        depth = len(line) - len(words)
-        if re.match(r"(?:if|elif|else|match|case)\b", words):
-            return True
-        if not depth:
+def _only_by_branch(text: str) -> tuple[int, int] | None:
+    """Where a program first imports Unsloth, if a test decides of all its imports whether they are reached."""
+    first: tuple[int, int] | None = None
+    for found in re.finditer(_UNSLOTH_ANYWHERE, text):
+        if not _in_a_branch(text, found.start(), len(found[1])):
+            return None
+        first = first or found.span()
+    return first
+
+
+def _in_a_branch(text: str, at: int, depth: int) -> bool:
+    """Whether a test decides if the line at this place, which stands so deep, is reached: in its function or in the module."""
+    end = at - 1
+    for _ in range(_BRANCH):
+        if end < 0 or not depth:
             return False
+        begin = text.rfind("\n", 0, end) + 1
+        line = text[begin:end]
+        end = begin - 1
+        words, indent = line.strip(), len(line) - len(line.lstrip(" \t"))
+        if words and words[0] != "#" and indent < depth:
+            depth = indent
+            if re.match(r"(?:if|elif|else|match|case)\b", words):
+                return True
     return False
 
 
