@@ -250,19 +250,23 @@ def _told_by_names(block: Block, call: Call) -> tuple[Statement, ...]:
         node = node.arguments.get("model") or next(iter(node.positional), None)
     module = block.document.root
     if not isinstance(block.mapping.get("model"), Call) and isinstance(module, Module):
-        kinds = python_kinds.kinds(module)
-        if not any(kind == "loader" for _, kind in kinds):  # nothing else loads the model
-            made = (
-                one.name.removesuffix(".from_pretrained")
-                for one, kind in kinds
-                if one.name.endswith(".from_pretrained")
-            )
-            names += [name.rpartition(".")[2] for name in made]
+        names += _loaded_by_name(module)
     for name in names:
         found = PURPOSE.search(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower())
         if found is not None:
             return (_named(block, call, "launch.purpose", found[1]),)
     return ()
+
+
+def _loaded_by_name(module: Module) -> list[str]:
+    """The classes that a program without a loader of a library's asks for a checkpoint."""
+    found: list[str] | None = module.notes.get(_loaded_by_name)
+    if found is None:
+        kinds = python_kinds.kinds(module)
+        loads = any(kind == "loader" for _, kind in kinds)
+        made = [one.name.removesuffix(".from_pretrained") for one, _ in kinds if one.name.endswith(".from_pretrained")]
+        found = module.notes[_loaded_by_name] = [] if loads else [name.rpartition(".")[2] for name in made]
+    return found
 
 
 # TRL's, which gives none where its ModelConfig does not say `use_peft` (trl 1.16.0 trainer/utils.py, get_peft_config).

@@ -47,7 +47,7 @@ def groups(fragments: tuple[Fragment, ...]) -> Iterator[list[Fragment]]:
         own = calls.final([n for n in calls.of("arguments") if calls.start(n) in claims[trainer]])
         for arguments in own or [n for n in free if len(calls.trainers) == 1 or n not in taken] or [-1]:
             taken.add(arguments)
-            members = list(_members(calls, trainer, claims))
+            members = list(_members(calls, trainer, claims[trainer], claimed))
             yield calls.group([*([arguments] if arguments >= 0 else []), trainer, *members])
 
 
@@ -67,7 +67,8 @@ class _Calls:
         kept = [n for n in self.fragments if not (library and self.kinds[n].startswith("program"))]
         self.numbers = kept or list(self.fragments)
         self.numbers.sort(key=self._rank)
-        self.trainers = [n for n in self.numbers if self.kinds[n] in ("trainer", "own-trainer")]
+        self.trainers = self.of("trainer", "own-trainer")
+        self.parts = [n for n in self.numbers if self.kinds[n] not in ("arguments", "trainer", "own-trainer")]
 
     def _rank(self, number: int) -> int:
         """What is imported heads no run, and what says nothing of training by itself only where nothing does."""
@@ -151,15 +152,13 @@ def reached(nodes: Iterable[Node]) -> set[int]:
     return starts
 
 
-def _members(calls: _Calls, trainer: int, claims: dict[int, set[int]]) -> Iterator[int | Fragment]:
-    """What belongs to a trainer besides its arguments."""
-    own = claims[trainer]
-    foreign = set().union(*(claims[other] for other in claims if other != trainer)) - own
-    foreign |= calls.of_other_models(trainer)
+def _members(calls: _Calls, trainer: int, own: set[int], claimed: set[int]) -> Iterator[int | Fragment]:
+    """What belongs to a trainer besides its arguments. `own`: where the calls start that it claims; `claimed`: that any trainer does."""
+    foreign = calls.of_other_models(trainer)
     model = calls.model(trainer)
     through_model = reached([model]) if model is not None else set()
     named = isinstance(model, Scalar) and isinstance(model.value, str)
-    rest = [n for n in calls.numbers if calls.kinds[n] != "arguments" and n not in calls.trainers]
+    rest = calls.parts
     loaders = [n for n in rest if calls.kinds[n] == "loader"]
     certain = [n for n in loaders if calls.start(n) in through_model]
     chosen: list[int] = []
@@ -169,7 +168,7 @@ def _members(calls: _Calls, trainer: int, claims: dict[int, set[int]]) -> Iterat
             continue
         if start in own and not (what == "loader" and (certain or named) and number not in certain):
             chosen.append(number)
-        elif start in foreign:
+        elif start in foreign or (start in claimed and start not in own):
             continue
         elif what == "loader":
             if (

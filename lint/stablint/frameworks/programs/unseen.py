@@ -35,17 +35,58 @@ def unseen(
     for one in several:
         if isinstance(one, Scalar) and isinstance(one.value, Unknown):
             return Unknown(one.value.reason)
+    takers = _takers(document, module)
     made = reached(several) | {call.start for call in holders}
-    name = re.compile(rf"(?:\w{{1,80}}\.){{0,8}}\w{{0,80}}(?:{called})")
-    text = document.text.text
-    for call in elsewhere(document, module):
-        if call.start in made or any(_is_one(node, made, name, text) for node in given(call)):
-            return Unknown(f"`{last_word(call.name)}` stands in another file, and may do it")
-    return None
+    first = min((takers.by_start[start] for start in made if start in takers.by_start), default=None)
+    named = takers.named(called, document.text.text)
+    if named is not None and (first is None or named < first):
+        first = named
+    if first is None:
+        return None
+    return Unknown(f"`{last_word(takers.calls[first].name)}` stands in another file, and may do it")
 
 
-def elsewhere(document: Document, module: Module) -> Iterator[Call]:
+class _Takers:
+    """The calls of what is not at hand, by what they make and are given: a program may have many trainers, of each of which it is asked."""
+
+    def __init__(self, calls: tuple[Call, ...]) -> None:
+        self.calls = calls
+        self.by_start: dict[int, int] = {}  # where a call starts: the first of ours that it is, or that is given it
+        self._unknown: list[tuple[int, Node]] = []
+        self._named: dict[str, int | None] = {}
+        for number, call in enumerate(calls):
+            self.by_start.setdefault(call.start, number)
+            for node in given(call):
+                if isinstance(node, Call):
+                    self.by_start.setdefault(node.start, number)
+                elif isinstance(node, Scalar) and isinstance(node.value, Unknown):
+                    self._unknown.append((number, node))
+
+    def named(self, called: str, text: str) -> int | None:
+        """The first that is given something whose name ends so and of which no more is known."""
+        if called not in self._named:
+            name = re.compile(rf"(?:\w{{1,80}}\.){{0,8}}\w{{0,80}}(?:{called})")
+            found = (number for number, node in self._unknown if name.fullmatch(text, node.start, node.end))
+            self._named[called] = next(found, None)
+        return self._named[called]
+
+
+def _takers(document: Document, module: Module) -> _Takers:
+    found: _Takers | None = module.notes.get(_takers)
+    if found is None:
+        found = module.notes[_takers] = _Takers(elsewhere(document, module))
+    return found
+
+
+def elsewhere(document: Document, module: Module) -> tuple[Call, ...]:
     """The calls of what the file imports of no library that is known; of methods of such a class too."""
+    found: tuple[Call, ...] | None = module.notes.get(elsewhere)
+    if found is None:
+        found = module.notes[elsewhere] = tuple(_elsewhere(document, module))
+    return found
+
+
+def _elsewhere(document: Document, module: Module) -> Iterator[Call]:
     text = document.text.text
     for call in module.calls:
         root = call
@@ -75,13 +116,6 @@ def _each(objects: Iterable[Node | None]) -> Iterator[Node]:
             yield from one.items
         elif one is not None:
             yield one
-
-
-def _is_one(node: Node, made: set[int], name: re.Pattern[str], text: str) -> bool:
-    if isinstance(node, Call):
-        return node.start in made
-    unknown = isinstance(node, Scalar) and isinstance(node.value, Unknown)
-    return unknown and name.fullmatch(text, node.start, node.end) is not None
 
 
 def unless(hidden: Unknown | None, value: object) -> object:

@@ -162,10 +162,9 @@ _CHOOSES = re.compile(r"requires_grad")
 def _after_optimizer(document: Document, module: Module, wraps: list[Call]) -> Iterator[Statement]:
     """Weights that come, or begin to require gradients, when the only optimizer has taken its own."""
     text = document.text.text
-    made = [one for one in module.calls if python_kinds.is_optimizer(one) and not one.local]
-    if len(made) != 1 or made[0].conditional or made[0].switch is not None or seen_in(r"add_param_group", document):
+    optimizer = _only_optimizer(module)
+    if optimizer is None or seen_in(r"add_param_group", document):
         return
-    optimizer = made[0]
     held = reached([*optimizer.positional, optimizer.arguments])
     filtered = _CHOOSES.search(text, optimizer.start, optimizer.end) is not None
     later: list[tuple[Call, int | None]] = [
@@ -181,6 +180,16 @@ def _after_optimizer(document: Document, module: Module, wraps: list[Call]) -> I
         if ours and optimizer.end < one.start and not one.conditional and _together(document, optimizer, one):
             yield of_call(document, "launch.shows.adapter_after_optimizer", last_word(one.name), one)
             return
+
+
+def _only_optimizer(module: Module) -> Call | None:
+    """Where a program makes one, whichever way it goes."""
+    if _only_optimizer not in module.notes:
+        made = [one for one in module.calls if python_kinds.is_optimizer(one) and not one.local]
+        certain = len(made) == 1 and not made[0].conditional and made[0].switch is None
+        module.notes[_only_optimizer] = made[0] if certain else None
+    optimizer: Call | None = module.notes[_only_optimizer]
+    return optimizer
 
 
 _OF_MODEL = re.compile(r"(\w{1,80})\.(?:named_)?parameters\(")
