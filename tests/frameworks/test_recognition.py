@@ -135,6 +135,8 @@ deepspeed:
     value: ds.json
 """
 OLD_TRACKED = TRACKED.replace("_wandb:\n    value:\n        cli_version: 0.19.11\n", "wandb_version: 1\n")
+CHOSEN = '"model_name": "a/b", "training_args": {"num_epochs": 3.0, "learning_rate": 1e-05, "batch_size": 2, "gradient_accumulation_steps": 8}'
+FLAT = '"learning_rate": 1e-5, "per_device_train_batch_size": 8, "num_train_epochs": 1, "output_dir": "o"'
 SWEEP = "method: bayes\nparameters:\n    learning_rate:\n        value: 1.0e-05\n"
 GENERATED = '"""\n2025.11.2\n2025.11.1\n4.57.2\n0.23.0\n__UNSLOTH_VERSIONING__\n"""\n'
 WITH_CODE = (
@@ -148,6 +150,12 @@ WITH_CODE = (
         ("kept.yaml", TRACKED, False),
         ("kept.yaml", OLD_TRACKED, False),
         ("kept.yaml", TRACKED.partition("learning_rate")[2].join(["learning_rate", ""]), False),
+        ("kept.json", "{" + CHOSEN + "}", True),
+        ("kept.json", '{"training_date": "2026-01-09T18:15:02", ' + CHOSEN + "}", False),
+        ("kept.json", "{" + FLAT + "}", True),
+        ("kept.json", "{" + FLAT + ', "eval_loss": 0.41}', False),
+        ("kept.json", "{" + FLAT + ', "train_runtime": 127.7}', False),
+        ("kept.json", "{" + FLAT + ', "metric_for_best_model": "eval_loss", "max_train_time": 3}', True),
         ("own.py", GENERATED + WITH_CODE, False),
         ("own.py", WITH_CODE, True),
         ("own.py", WITH_CODE + "PLACE = '__UNSLOTH_VERSIONING__'\n", True),

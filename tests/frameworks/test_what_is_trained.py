@@ -368,3 +368,54 @@ class CriticWorker(Worker):
 )  # fmt: skip
 def test_a_worker_of_verl_is_no_run(tmp_path, base, more, runs):
     assert bool(inspected(tmp_path, {"workers.py": WORKER.replace("BASE", base) + more}).runs) is bool(runs)
+
+
+BY_CASE = """import argparse
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM
+parser = argparse.ArgumentParser()
+parser.add_argument("--target", default="toy")
+args = parser.parse_args()
+def build():
+    LOADED
+    model = get_peft_model(model, LoraConfig(r=8, lora_alpha=16))
+    return torch.optim.AdamW(model.parameters(), lr=1e-4)
+OUTSIDE
+if args.target == "toy":
+    optimizer = None
+else:
+    optimizer = build()
+loss.backward()
+optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("here", "method"), [(True, "lora"), (False, "full")])
+def test_a_branch_that_loads_the_model_decides_of_the_model_and_not_of_its_adapter(tmp_path, here, method):
+    loads = 'model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B")'
+    lines = ("LOADED", "OUTSIDE") if here else ("OUTSIDE", "LOADED")
+    source = BY_CASE.replace(lines[0], loads).replace(lines[1], "pass" if here else "global model")
+    assert world(tmp_path, {"train.py": source}).value("derived.method") == method
+
+
+STEPS = """import torch
+from transformers import AutoModelForCausalLM
+from ours import loss_of
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+optimizer = MADE
+for batch in batches:
+    loss_of(model, batch)
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "rate"),
+    [("torch.optim.AdamW(model.parameters(), lr=1e-5)", 1e-5), ("ours.optimizer(model, lr=1e-5)", None)],
+)
+def test_the_step_of_an_optimizer_tells_of_a_loop_whose_gradients_another_file_computes(tmp_path, made, rate):
+    run = world(tmp_path, {"train.py": STEPS.replace("MADE", made)})
+    assert (run.value("derived.trainer") == "torch") is bool(rate)
+    if rate:
+        assert run.value("training.learning_rate") == rate

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from stablint.base.light import Any, NamedTuple
+from stablint.base.light import Any, NamedTuple, Pattern
 from stablint.frameworks import accelerate, deepspeed, fsdp, huggingface, peft
 from stablint.frameworks import model_config as model
 from stablint.frameworks.fragment import Block, Fragment, keys_of
 from stablint.frameworks.unnamed_secrets import with_secrets
 from stablint.run.framework import Framework, framework, records
-from stablint.syntax.tree import Document, Mapping, Module
+from stablint.syntax.tree import Document, Entry, Mapping, Module, Scalar
 
 
 class Dialect(NamedTuple):
@@ -183,8 +183,29 @@ _TOP = 400
 
 
 def _settings(best: Dialect | None, block: Block) -> Dialect | None:
-    """Nothing where the keys are those of a run, but label or describe them."""
-    return None if best is _HF and huggingface.is_prose(block.mapping) else best
+    """Nothing where the keys are those of a run, but label or describe them, or stand beside what came of it."""
+    if best is _HF and huggingface.is_prose(block.mapping):
+        return None
+    if best in (_HF, DOCUMENTS["own"]) and any(map(_is_result, block.mapping.entries)):
+        return None
+    return best
+
+
+# What only a run that is over can say. The Trainer's own words: `speed_metrics` and `_report_to_hp_search` of transformers 5.23.0.
+_RESULT = Pattern(
+    r"(?:final|train|eval|val|test)_(?:[a-z]{1,12}_)?(?:loss|accuracy|acc|perplexity|f1|reward)\Z|final_step\Z|log_history\Z|total_flos\Z"
+    r"|(?:train|training|eval|total|elapsed)_(?:runtime|duration|time)(?:_\w{1,20})?\Z|(?:train|eval)_\w{1,20}_per_second\Z"
+    r"|peak_(?:gpu_)?(?:vram|mem|memory)(?:_\w{1,20})?\Z|(?:training|train)_(?:date|finished|completed|timestamp)\Z|(?:trained|finished|completed)_(?:at|on)\Z"
+)
+
+
+def _is_result(entry: Entry) -> bool:
+    """A number that was measured, or a day: `eval_loss: steps` would be somebody's setting."""
+    node = entry.value
+    if type(node) is not Scalar or not _RESULT.match(entry.key):
+        return False
+    value = node.value
+    return type(value) in (int, float) or (type(value) is str and value[:4].isdigit())
 
 
 _flat: dict[frozenset[str], Dialect | None] = {}

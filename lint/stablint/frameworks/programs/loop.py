@@ -130,8 +130,12 @@ def _lightning(call: Call) -> bool:
     return call.name.startswith(python_kinds.LIGHTNING) and call.name.endswith(_LIGHTNING_TRAINS)
 
 
-def _backward(call: Call) -> bool:
-    return last_word(call.name) == "backward" and not call.arguments.open
+def _steps(call: Call) -> bool:
+    """A gradient, or the step of an optimizer that the file makes: what computes the gradients may stand in another file."""
+    word = last_word(call.name)
+    if word == "step":
+        return isinstance(call.receiver, Call) and python_kinds.is_optimizer(call.receiver)
+    return word == "backward" and not call.arguments.open
 
 
 # In the order in which one drives another: Lightning starts accelerate's rivals itself; who calls DeepSpeed's engine needs no Accelerator for it.
@@ -142,7 +146,7 @@ _LOOPS = (
     ("sentence-transformers", python_kinds.is_fit),
     ("deepspeed", lambda call: call.name == "deepspeed.initialize"),
     ("accelerate", lambda call: call.name in ("Accelerator", "accelerate.Accelerator")),
-    ("torch", _backward),
+    ("torch", _steps),
 )
 
 

@@ -321,10 +321,14 @@ class Names:
 
     def namesakes(self, found: FoundCall) -> list[FoundCall]:
         """The calls of the same name, this one among them."""
+        return self.called((dotted(found.node.func) or [""])[-1])
+
+    def called(self, word: str) -> list[FoundCall]:
+        """The calls whose name ends in the word."""
         if not self._by_name:
             for one in self.calls:
                 self._by_name.setdefault((dotted(one.node.func) or [""])[-1], []).append(one)
-        return self._by_name[(dotted(found.node.func) or [""])[-1]]
+        return self._by_name.get(word, [])
 
     def is_attempt(self, node: ast.AST) -> bool:
         """Whether a refusal of what is called there is caught, or another release takes another branch."""

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from stablint.syntax.python.constants import defaulted
-from stablint.syntax.python.scope import Branch, FoundCall, Position, Scope, position_of
+from stablint.syntax.python.scope import Branch, FoundCall, Position, Scope, dotted, position_of
 from stablint.syntax.tree import Scalar, Sequence, Unknown
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def switch(calls: Calls, found: FoundCall) -> Scalar | None:
         not around
         and found.scope.node is not None
         and isinstance(found.scope.node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and not _loads_model(calls, found.scope)
     ):
         sites = calls.caller.sites(found.scope.node.name)
         if len(sites) == 1:  # a function that one branch calls
@@ -42,6 +43,17 @@ def switch(calls: Calls, found: FoundCall) -> Scalar | None:
     if truth.value and not truth.names:
         return None
     return Scalar(truth.value, start, end, "default:" + ",".join(truth.names) if truth.names else "name", False)
+
+
+# AutoModelForCausalLM, LlamaForCausalLM, FastLanguageModel, AutoModel; no tokenizer, processor or configuration.
+_MODEL = re.compile(r"Model|For[A-Z]|LM")
+
+
+def _loads_model(calls: Calls, scope: Scope) -> bool:
+    """Whether the function that holds the place loads the model as well: whatever decides whether it is called decides of the model, and not
+    whether that is adapted or quantised."""
+    loads = (one for one in calls.names.called("from_pretrained") if one.scope is scope and not one.conditional)
+    return any(_MODEL.search((dotted(one.node.func) or [""])[-2:][0]) for one in loads)
 
 
 def alternative(calls: Calls, found: FoundCall) -> bool:
