@@ -23,6 +23,11 @@ def of_call(document: Document, fact: str, value: object, call: Call) -> Stateme
     return stated(document, fact, value, last_word(call.name), call.name_start, call.name_end)
 
 
+def shown(document: Document, what: str, value: object, call: Call) -> Statement:
+    """What one of its calls shows, as the fact `launch.shows.<what>`."""
+    return of_call(document, f"launch.shows.{what}", value, call)
+
+
 def is_call(node: Node | None, call: Node | None) -> bool:
     """Whether a receiver or an argument is what this call makes; of two that come through a function, whether it was called once."""
     if not isinstance(node, Call) or not isinstance(call, Call) or node.start != call.start:

@@ -1,0 +1,63 @@
+"""What only some processes come to, though all of them must: facts `launch.alone.<call>`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stablint.frameworks.fragment import last_word
+from stablint.frameworks.programs.seen import stated
+from stablint.run.fact import Statement
+from stablint.syntax.tree import Document, Module
+
+# What every process must come to: it exchanges weights, gradients or results with the others. By what it is a method of.
+_TOGETHER = re.compile(
+    r"(?:\w{1,40}\.){0,8}(?:\w{0,40}trainer\.(?:train|evaluate|predict|save_model|save_state)|accelerator\.(?:prepare|gather|gather_for_metrics|reduce|backward"
+    r"|save_state|get_state_dict|wait_for_everyone|pad_across_processes)|\w{0,40}engine\.save_checkpoint|(?:distributed|dist)\.(?:barrier|all_reduce"
+    r"|all_gather|all_gather_object|broadcast_object_list))"
+)
+
+
+def told(document: Document, module: Module) -> Iterator[Statement]:
+    """The first call of each word that exchanges something between processes, in a branch that some of them take."""
+    if not module.alone:
+        return
+    named: set[str] = set()
+    for call in module.calls:
+        word = last_word(call.name)
+        if word not in named and not call.local and _TOGETHER.fullmatch(call.name):
+            if any(start <= call.start < end for start, end in module.alone):
+                if _others_call(word, module, document):
+                    continue
+                named.add(word)
+                yield stated(document, f"launch.alone.{word}", call.name, word, call.name_start, call.name_end)
+
+
+def _others_call(word: str, module: Module, document: Document) -> bool:
+    """Whether the other processes call it in a branch of theirs: `if rank != 0: barrier()` before, `if rank == 0: barrier()` behind."""
+    text = document.text.text
+    elsewhere = (
+        call
+        for call in module.calls
+        if last_word(call.name) == word and not any(start <= call.start < end for start, end in module.alone)
+    )
+    return any(_RANK.search(test) for call in elsewhere for test in _tests_of(text, call.start))
+
+
+def _tests_of(text: str, at: int) -> Iterator[str]:
+    """The tests of the branches that a place stands in, as they are written; `else` for what has none."""
+    begin = text.rfind("\n", 0, at) + 1
+    depth = len(text[begin:at].expandtabs()) - len(text[begin:at].expandtabs().lstrip())
+    for line in reversed(text[max(0, begin - _ABOVE) : begin].splitlines()):
+        indent = len(line.expandtabs()) - len(line.expandtabs().lstrip())
+        if not line.strip() or indent >= depth:
+            continue
+        depth, words = indent, line.strip()
+        if words.startswith(("if ", "if(", "elif ", "else")):
+            yield words
+        if not depth:
+            return
+
+
+_RANK = re.compile(r"\brank|_rank|main_process|process_zero|process_index|\Aelse\b")
+_ABOVE = 4000  # characters in which the branches of a call are looked for

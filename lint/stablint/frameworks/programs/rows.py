@@ -1,0 +1,325 @@
+"""What a program's rows are, what makes batches of them, and what its metrics make of the predictions: facts `launch.shows.<what>`.
+
+What `seen_in` finds in the whole text is safe where it speaks against a finding: one word of it anywhere, in a comment too, ends it. Where the
+finding needs that nothing of the kind is there, `unseen` asks besides who else, in another file, is handed the objects that it is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stablint.frameworks.fragment import last_word
+from stablint.frameworks.programs import kinds as python_kinds
+from stablint.frameworks.programs.runs import reached
+from stablint.frameworks.programs.seen import of_call, seen_in, shown, stated
+from stablint.frameworks.programs.unseen import elsewhere, unless, unseen
+from stablint.run.fact import Statement
+from stablint.syntax.tree import Call, Document, Function, Mapping, Module, Node, Scalar, Sequence, Unknown
+
+_NEXT_METHOD = re.compile(r"\n[ \t]*(?:def|class|@)|\n\S")
+_SHARES = re.compile(r"prepare|super\(|[Ss]ampler|get_train_dataloader|num_replicas|world_size|process_index|\brank\b")
+_DIVIDES = re.compile(r"\.shard\(|split_dataset_by_node|split_between_processes|Sharded\w{0,40}Dataset")
+
+
+def rows_elsewhere(document: Document, module: Module, trainer: Call) -> Unknown | None:
+    """Why nobody can say what the rows are: another file makes them, or a caller hands them over."""
+    rows = trainer.arguments.get("train_dataset")
+    if isinstance(rows, Scalar) and isinstance(rows.value, Unknown) and rows.value.reason.endswith("is a parameter"):
+        return Unknown(rows.value.reason)
+    made = reached([rows]) if rows is not None else set()
+    maker = next((call for call in elsewhere(document, module) if call.start in made), None)
+    return Unknown(f"`{last_word(maker.name)}` stands in another file") if maker is not None else None
+
+
+def _own_loader(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """A method of the trainer's own that makes the loader, and does nothing by which each process would get rows of its own."""
+    text = document.text.text
+    made = text[trainer.name_start : trainer.name_end]
+    for one in module.functions:
+        if one.owner == made and one.name == "get_train_dataloader":
+            ends = _NEXT_METHOD.search(text, one.end)
+            body = text[one.end : ends.start() if ends else len(text)]
+            # safe: a word of any way to share the rows out ends it, in the loader or where the rows are made
+            if "DataLoader(" in body and not _SHARES.search(body) and not seen_in(_DIVIDES, document):
+                inner = [call for call in elsewhere(document, module) if one.end < call.start < one.end + len(body)]
+                hidden = Unknown(f"`{last_word(inner[0].name)}` stands in another file") if inner else None
+                hidden = rows_elsewhere(document, module, trainer) if hidden is None else hidden
+                yield stated(
+                    document, "launch.shows.own_loader_unshared", unless(hidden, True), one.name, one.start, one.end
+                )
+
+
+def functions(document: Document, module: Module, node: Node | None) -> list[Function]:
+    """The file's own functions that an argument names."""
+    if isinstance(node, Sequence):
+        return [one for item in node.items for one in functions(document, module, item)]
+    if not isinstance(node, Scalar):
+        return []
+    name = document.text.text[node.start : node.end]
+    found = [one for one in module.functions if one.name == name and not one.owner]
+    return found if len(found) == 1 else []
+
+
+def collated_elsewhere(trainer: Call) -> Unknown | None:
+    """Why nobody can say which keys a batch has: what puts it together is no class of a library's."""
+    collator = trainer.arguments.get("data_collator")
+    if collator is None or (isinstance(collator, Call) and not collator.local and "DataCollator" in collator.name):
+        return None
+    return Unknown("what puts the batch together is the program's own")
+
+
+def _of_sentences(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`loss`, `batch_sampler`: the loss of sentence-transformers by its class, and who chooses its batches."""
+    text = document.text.text
+    loss = trainer.arguments.get("loss")
+    if isinstance(loss, Call) and loss.name.startswith(python_kinds.SENTENCES):
+        yield shown(document, "loss", last_word(loss.name), loss)
+        arguments = trainer.arguments.get("args")
+        if isinstance(arguments, Call) and not arguments.arguments.open and not arguments.late:
+            sampler = arguments.arguments.get("batch_sampler")
+            word = text[sampler.start : sampler.end].strip("\"'") if sampler is not None else "batch_sampler"
+            yield shown(document, "batch_sampler", last_word(word).lower(), loss)
+
+
+def _columns(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """The columns of the rows, in their order, where the program writes them out or chooses them right before it hands them over."""
+    rows = trainer.arguments.get("train_dataset")
+    if not isinstance(rows, Call) or rows.conditional:
+        return
+    given = next(iter(rows.positional), None) or rows.arguments.get("mapping") or rows.arguments.get("column_names")
+    names: list[object] = []
+    if last_word(rows.name) == "from_dict" and isinstance(given, Mapping) and not given.open:
+        names = [entry.key for entry in given.entries]
+    elif last_word(rows.name) == "from_list" and isinstance(given, Sequence) and given.items:
+        first = given.items[0]
+        names = [entry.key for entry in first.entries] if isinstance(first, Mapping) and not first.open else []
+    elif last_word(rows.name) == "select_columns" and isinstance(given, Sequence):
+        names = [item.value for item in given.items if isinstance(item, Scalar)]
+    if names and all(isinstance(name, str) for name in names):
+        yield shown(document, "columns", names, rows)
+        yield shown(document, "first_column", names[0], rows)
+
+
+_INDENT = re.compile(r"[ \t]*")
+
+
+def _collator_reads(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """The columns that the program's own collator takes out of each row."""
+    rows = functions(document, module, trainer.arguments.get("data_collator"))
+    if not rows or not rows[0].parameters:
+        return
+    function, text = rows[0], document.text.text
+    if text[function.start - 4 : function.start] != "def ":  # in a notebook the text is escaped
+        return
+    body = _body(text, function.start)
+    several = re.escape(function.parameters[0])
+    looped = re.findall(
+        rf"\bfor[ \t]+(?:\w{{1,40}}[ \t]*,[ \t]*)?(\w{{1,40}})[ \t]+in[ \t]+(?:enumerate\()?{several}\b", body
+    )
+    each = "|".join(sorted({re.escape(name) for name in looped}) or [rf"{several}\[0\]"])
+    names = sorted(set(re.findall(rf"\b(?:{each})\[[\"'](\w{{1,40}})[\"']\]", body)))
+    if names:
+        yield stated(document, "launch.shows.collator_reads", names, function.name, function.start, function.end)
+
+
+def _body(text: str, start: int) -> str:
+    """The lines of a function, by their indentation; `start`: of its name."""
+    line = text.rfind("\n", 0, start) + 1
+    depth = len(_INDENT.match(text, line)[0])  # type: ignore[index]
+    lines = text[line:].split("\n")
+    for number, one in enumerate(lines[1:], 1):
+        if one.strip() and len(one) - len(one.lstrip()) <= depth and not one.lstrip().startswith(")"):
+            return "\n".join(lines[:number])
+    return "\n".join(lines)
+
+
+# Any word of a token to pad with: it is set, added, or the tokenizer comes from somebody who does it.
+_PAD_SAID = re.compile(
+    r"pad_token|add_special_tokens|add_tokens|get_chat_template|setup_chat_format|FastLanguageModel|Processor"
+)
+_PADDING_ASKED = re.compile(r"\bpadding[ \t]{0,4}=[ \t]{0,4}(?:True\b|[\"'](?:max_length|longest)[\"'])")
+_PADS = frozenset(
+    {
+        "DataCollatorForLanguageModeling",
+        "DataCollatorWithPadding",
+        "DataCollatorForSeq2Seq",
+        "DataCollatorForTokenClassification",
+    }
+)
+
+
+def _padded(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """What pads the rows of a program that says nowhere with which token."""
+    if seen_in(_PAD_SAID, document) or unseen(document, module, (), called="tokenizer|tokeniser") is not None:
+        return
+    collator = trainer.arguments.get("data_collator")
+    if isinstance(collator, Call) and not collator.local and last_word(collator.name) in _PADS:
+        yield shown(document, "pads_unsaid", last_word(collator.name), collator)
+        return
+    asked = seen_in(_PADDING_ASKED, document)
+    if asked is not None:
+        yield stated(document, "launch.shows.pads_unsaid", "tokenizer", "padding", asked.start(), asked.end())
+
+
+# Rows of one length, or padded ones.
+_EVEN = re.compile(r"padding|\.pad\(|group_texts|block_size|chunk|packing|concatenate|pad_sequence|pad_to")
+
+
+def _batches(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """What makes a batch of rows, and whether the program makes them of one length."""
+    collator = trainer.arguments.get("data_collator")
+    if isinstance(collator, Call) and not collator.local:
+        yield shown(document, "collator", last_word(collator.name), collator)
+        if last_word(collator.name) == "DataCollatorForSeq2Seq" and len(collator.positional) < 2:
+            if not collator.arguments.open and collator.arguments.get("model") is None:
+                yield shown(document, "collator_without_model", True, collator)
+    tokenised = seen_in(r"\btruncation\s*=\s*True", document)
+    if trainer.arguments.open or tokenised is None or seen_in(_EVEN, document):
+        return
+    even = rows_elsewhere(
+        document, module, trainer
+    )  # safe: a word of any way to even them out ends it, but in another file
+    yield stated(
+        document,
+        "launch.shows.rows_of_any_length",
+        unless(even, True),
+        "truncation",
+        tokenised.start(),
+        tokenised.end(),
+    )
+    given = {entry.key for entry in trainer.arguments.entries}
+    if given.isdisjoint({"data_collator", "processing_class", "tokenizer"}) and len(trainer.positional) < 3:
+        yield shown(document, "nothing_pads", True, trainer)
+
+
+def _decoded(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """What the program's metrics make of the predictions: logits cannot be decoded, nor can the -100 that joined batches are filled with."""
+    found = seen_in(r"\bbatch_decode\([ \t]{0,8}(\w{0,40}pred\w{0,40})", document)
+    if found is None or trainer.arguments.get("compute_metrics") is None:
+        return
+    chosen = seen_in(r"argmax|topk|\.max\(|pred_ids\s*=", document) is not None
+    yield stated(
+        document,
+        "launch.shows.predictions_decoded",
+        "chosen" if chosen else "plain",
+        "batch_decode",
+        found.start(),
+        found.end(),
+    )
+    filled = (
+        seen_in(
+            rf"{found[1]}[ \t]{{0,8}}\[[^\]]{{0,80}}-[ \t]{{0,8}}100|where\([ \t]{{0,8}}{found[1]}\b|-100", document
+        )
+        is not None
+    )
+    hidden = None if filled else unseen(document, module, (), called=found[1])
+    told = unless(hidden, not filled)
+    yield stated(document, "launch.shows.padding_decoded", told, "batch_decode", found.start(), found.end())
+
+
+# Any way to say how long a generated answer may be; the words alone are asked for, since tokenizers take a max_length too.
+_ANSWER_LENGTH = re.compile(
+    r"generation_config|max_new_tokens|generation_max_length|gen_kwargs|config\.max_length|\.generate\(|(?:evaluate|predict)\([^()\n]{0,200}max_length"
+)
+
+
+def _generated(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """Whether the program says nowhere how long the answers may be that its evaluations generate."""
+    if last_word(trainer.name) != "Seq2SeqTrainer" or seen_in(_ANSWER_LENGTH, document):
+        return
+    model = trainer.arguments.get("model") or next(iter(trainer.positional), None)
+    hidden = unseen(document, module, (model,), trainer)
+    yield of_call(document, "launch.shows.answer_length_unsaid", unless(hidden, True), trainer)
+
+
+def _markers(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """Where the answer begins, by a program that takes the tokenizer's own chat template."""
+    text = document.text.text
+    if "apply_chat_template" not in text or seen_in(
+        r"get_chat_template|chat_template\s*=(?!=)|setup_chat_format|set_chat_template", document
+    ):
+        return
+    # who is handed the tokenizer, or makes it, may give it another template
+    hidden = unseen(document, module, (), called="tokenizer|processor")
+    hidden = _tokenizer_elsewhere(document, module) if hidden is None else hidden
+    for call in module.calls:
+        name = {"train_on_responses_only": "response_part", "DataCollatorForCompletionOnlyLM": "response_template"}.get(
+            last_word(call.name)
+        )
+        given = call.arguments.get(name) if name else None
+        if given is None and name == "response_template":
+            given = next(iter(call.positional), None)
+        if isinstance(given, Scalar) and isinstance(given.value, str):
+            marker = unless(hidden, given.value)
+            yield stated(document, "launch.shows.answer_marker", marker, name or "", given.start, given.end)
+            return
+
+
+_TO_TOKENIZER = re.compile(
+    r"[ \t]*(?:\w{1,40}[ \t]{0,4},[ \t]{0,4}){0,4}\w{0,40}(?:tokenizer|processor)\b[^=\n]{0,80}=[ \t]{0,8}\Z"
+)
+
+
+def _tokenizer_elsewhere(document: Document, module: Module) -> Unknown | None:
+    """Why nobody can say what the tokenizer's template is: another file makes it."""
+    text = document.text.text
+    for call in elsewhere(document, module):
+        if _TO_TOKENIZER.match(text, text.rfind("\n", 0, call.start) + 1, call.start):
+            return Unknown(f"`{last_word(call.name)}` stands in another file")
+    return None
+
+
+_COPIED = re.compile(
+    r"\[[\"']labels[\"']\]\s*=\s*(?:copy\.(?:deep)?copy\()?\w+\[[\"']input_ids[\"']\](?:\.(?:copy|clone)\(\)|\[:\])?\)?\s*$"
+    r"|[\"']labels[\"']\s*:\s*\w+\[[\"']input_ids[\"']\](?:\.(?:copy|clone)\(\))?\s*[,}]",
+    re.MULTILINE,
+)
+_PADDED = re.compile(r"padding\s*=\s*[\"']max_length[\"']")
+_MASKS = re.compile(
+    r"-100|ignore_index|DataCollatorForLanguageModeling|DataCollatorForCompletionOnly|labels_mask|IGNORE"
+)
+
+
+def _labels(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """Labels that are the padded tokens themselves, in rows that the plain collators pass on as they are."""
+    copied = seen_in(_COPIED, document)
+    collator = trainer.arguments.get("data_collator")
+    plain = collator is None or (isinstance(collator, Call) and last_word(collator.name) in _PLAIN)
+    named = document.text.text[collator.start : collator.end] if isinstance(collator, Scalar) else ""
+    if (
+        copied
+        and seen_in(_PADDED, document)
+        and not seen_in(_MASKS, document)
+        and (plain or last_word(named) in _PLAIN)
+    ):
+        yield stated(document, "launch.shows.padding_is_learned", True, "labels", copied.start(), copied.end())
+
+
+_PLAIN = frozenset(
+    {"default_data_collator", "DefaultDataCollator", "DataCollatorWithPadding", "DataCollatorForSeq2Seq"}
+)
+
+
+def _pairs(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """Pairs as a library loads them, which nobody in the program has tokenized for a trainer of reward models."""
+    rows = trainer.arguments.get("train_dataset")
+    root = rows if isinstance(rows, Call) else None
+    while root is not None and isinstance(root.receiver, Call):
+        root = root.receiver
+    if last_word(trainer.name) != "RewardTrainer" or trainer.local or root is None:
+        return
+    if last_word(root.name) == "load_dataset" and not seen_in(r"input_ids_chosen", document):
+        yield shown(document, "pairs_untokenized", unless(unseen(document, module, (rows,), trainer), True), trainer)
+
+
+# Of each trainer, in this order.
+_OBSERVED = (
+    _own_loader, _of_sentences, _columns, _collator_reads, _padded, _batches, _decoded, _labels, _generated, _markers, _pairs,
+)  # fmt: skip
+
+
+def told(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """Of one of the program's trainers."""
+    for observe in _OBSERVED:
+        yield from observe(document, module, trainer)

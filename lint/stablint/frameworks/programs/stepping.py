@@ -1,0 +1,157 @@
+"""How a loop of the program's own wraps its model, goes backward, clips, accumulates and steps: facts `launch.shows.<what>`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stablint.frameworks.fragment import last_word
+from stablint.frameworks.programs import kinds as python_kinds
+from stablint.frameworks.programs.runs import reached
+from stablint.frameworks.programs.seen import is_call, seen_in, shown, stated
+from stablint.frameworks.programs.unseen import unless, unseen
+from stablint.run.fact import Statement
+from stablint.syntax.tree import Call, Document, Module, Node, Scalar
+
+_PLAIN_BACKWARD = re.compile(r"^[ \t]*\w{0,40}loss\w{0,40}\.backward\(", re.MULTILINE)
+_DIVIDED = re.compile(
+    r"\bloss\w{0,40}[ \t]{0,8}(?:/=|=[^=\n]{0,120}loss\w{0,40}\)?[ \t]{0,8}/)[ \t]{0,8}[\w.]{0,80}accum", re.IGNORECASE
+)
+_COUNTS_BATCHES = re.compile(
+    r"sync_gradients|%[ \t]{0,8}\(?[\w.]{0,80}(?:accum|gas\b)"
+    r"|(?<!\w)(?=\w{0,40}(?:step|batch|idx|iter|i))\w{1,80} {0,8}\+? {0,8}\d{0,8}\)? {0,8}% {0,8}\(?[\w.]",
+    re.IGNORECASE,
+)
+_SHARDS = frozenset({"FullyShardedDataParallel", "FSDP"})
+
+
+def of_optimizer(document: Document, module: Module, optimizer: Call) -> Iterator[Statement]:
+    """The order in which a loop of the program's own shards and makes its optimizer, and what its sampler is told."""
+    text = document.text.text
+    sharded = [
+        one
+        for one in module.calls
+        if last_word(one.name) in _SHARDS and not one.local and one.name.startswith("torch.")
+    ]
+    if sharded and all(one.start > optimizer.end for one in sharded):
+        original = sharded[0].arguments.get("use_orig_params")
+        if not sharded[0].arguments.open and not (isinstance(original, Scalar) and original.value is True):
+            yield shown(document, "sharded_after_optimizer", True, sharded[0])
+    clips = [call for call in module.calls if last_word(call.name) == "clip_grad_norm_"] if sharded else []
+    if clips and all(
+        map(_is_torchs, clips)
+    ):  # who calls FSDP's own method as well chooses by what the model is wrapped in
+        yield shown(document, "shard_clipped_alone", True, clips[0])
+    sampler = next((one for one in module.calls if last_word(one.name) == "DistributedSampler" and not one.local), None)
+    unshuffled = sampler.arguments.get("shuffle") if sampler is not None else None
+    if (
+        sampler is not None
+        and "set_epoch" not in text
+        and re.search(r"\bfor[ \t]{1,8}\w{0,40}epoch\w{0,40}[ \t]{1,8}in[ \t]{1,8}\w{0,8}range\(", text)
+    ):
+        if not (isinstance(unshuffled, Scalar) and unshuffled.value is False):
+            # who is handed the sampler, or a loader that has it, may tell it the epoch
+            holders = [one for one in module.calls if sampler.start in reached([one])]
+            hidden = unseen(document, module, (), *holders, called="sampler|loader|dl")
+            yield shown(document, "sampler_without_epoch", unless(hidden, True), sampler)
+
+
+def _wrapped_with_optimizer(module: Module, engine: Call) -> Call | None:
+    """The `prepare` that wraps a model and, in the same call, takes an optimizer that was made of the model before."""
+    prepares = [call for call in module.calls if last_word(call.name) == "prepare" and is_call(call.receiver, engine)]
+    for call in prepares[:1]:  # a later one may hand over what an earlier one has wrapped
+        given = [one for one in call.positional if isinstance(one, Call)]
+        models = [one for one in given if last_word(one.name) in ("from_pretrained", "from_config")]
+        optimizer = next((one for one in given if python_kinds.is_optimizer(one) and "Dummy" not in one.name), None)
+        if models and optimizer is not None:
+            return optimizer
+    return None
+
+
+def of_engine(document: Document, module: Module, engine: Call) -> Iterator[Statement]:
+    """How a loop of the program's own goes backward, clips and accumulates."""
+    text = document.text.text
+    words = {last_word(call.name) for call in module.calls}
+    plain = seen_in(_PLAIN_BACKWARD, document)
+    own = seen_in(r"(?:accelerator|engine|\bmodel\w*)\.backward\(", document)
+    if plain is not None and own is None:
+        yield stated(document, "launch.shows.plain_backward", True, "backward", plain.start(), plain.end() - 1)
+    clips = next((c for c in module.calls if last_word(c.name) in ("clip_grad_norm_", "clip_grad_norm") and _is_torchs(c)), None)  # fmt: skip
+    if clips is not None and not seen_in(
+        r"accelerator\.(?:clip_grad_norm_|unscale_gradients)|scaler\.unscale_|[Ee]ngine\.clip", document
+    ):
+        yield shown(document, "clips_by_torch", True, clips)
+    prepared = [
+        one
+        for c in module.calls
+        if last_word(c.name) == "prepare" and is_call(c.receiver, engine)
+        for one in c.positional
+    ]
+    made = [one for one in prepared if isinstance(one, Call)]
+    # Without a backward pass in this file the loop stands elsewhere, and may enter it there.
+    if own is not None and words.isdisjoint({"accumulate", "no_sync"}) and not seen_in(_COUNTS_BATCHES, document):
+        hidden = unseen(document, module, made, engine)
+        yield shown(document, "never_accumulates", unless(hidden, True), engine)
+    divided = seen_in(_DIVIDED, document)
+    if divided is not None and "accumulate" in words:
+        yield stated(document, "launch.shows.loss_divided", True, "loss", divided.start(), divided.end())
+    for loader in prepared:
+        sampler = loader.arguments.get("sampler") if isinstance(loader, Call) else None
+        if isinstance(sampler, Call) and last_word(sampler.name) == "DistributedSampler" and not sampler.local:
+            yield shown(document, "sampler_shards_too", True, sampler)
+            break
+    # safe: every loader is called so, but one that another function makes, or that is handed over by a name that says nothing
+    edited = seen_in(_EDITS_PLUGIN, document)
+    if (
+        prepared
+        and not any(_may_be_loader(one) for one in prepared)
+        and "dataloader" not in text.lower()
+        and not edited
+    ):
+        hidden = unseen(document, module, (), engine, called="accelerator|engine")
+        yield shown(document, "prepares_no_loader", unless(hidden, True), engine)
+    for one in prepared:
+        if isinstance(one, Call) and python_kinds.is_optimizer(one) and "Dummy" not in one.name and not edited:
+            yield shown(document, "prepares_optimizer", True, one)
+            break
+    together = _wrapped_with_optimizer(module, engine)
+    if together is not None and not edited:
+        yield shown(document, "wrapped_with_optimizer", True, together)
+    saved = next((c for c in module.calls if last_word(c.name) == "save_pretrained" and isinstance(c.receiver, Call)
+                  and last_word(c.receiver.name) == "unwrap_model"), None)  # fmt: skip
+    if saved is not None and saved.arguments.get("state_dict") is None and not saved.arguments.open:
+        if not seen_in(r"get_state_dict|GatheredParameters|summon_full_params|FullStateDict|SHARDED_STATE", document):
+            hidden = unseen(document, module, (*made, saved.receiver), engine)  # `with gathered(model):`
+            yield shown(document, "saves_without_state", unless(hidden, True), saved)
+    if python_kinds.kind(engine) == "deepspeed":
+        yield from _schedule(document, module, engine)
+
+
+# The plugin's file as it was read, which a program may change before `prepare` looks at it: `plugin.deepspeed_config["train_…"] = 4`.
+_EDITS_PLUGIN = re.compile(
+    r"deepspeed_config(?:\[[^\]\n]{1,80}\]){1,4}[ \t]{0,8}=(?!=)|deepspeed_config\.(?:pop|update|setdefault|clear)\("
+    r"|hf_ds_config\.config\b|\bdel[ \t][^\n]{0,80}deepspeed_config"
+)
+_STEPS = re.compile(r"(?:torch\.optim|bitsandbytes\.optim|deepspeed\.ops|accelerate|transformers|peft|torch\.nn)\.\w")
+
+
+def _may_be_loader(node: Node) -> bool:
+    """Whether what is prepared may be one: all but a model, an optimizer and a schedule of a library's."""
+    return not (isinstance(node, Call) and not node.local and _STEPS.match(node.name) and "oader" not in node.name)
+
+
+def _is_torchs(call: Call) -> bool:
+    return call.name.startswith(("torch.", "nn.utils.", "clip_grad"))
+
+
+def _schedule(document: Document, module: Module, engine: Call) -> Iterator[Statement]:
+    """A schedule that is DeepSpeed's to step and that the program steps as well."""
+    given = engine.arguments.get("lr_scheduler")
+    if given is None or (isinstance(given, Scalar) and given.value is None):
+        return
+    name = document.text.text[given.start : given.end] if not isinstance(given, Call) else (given.target or "")
+    for call in module.calls:
+        spelled = document.text.text[call.name_start : call.name_end]
+        if name and last_word(call.name) == "step" and spelled == f"{name}.step":
+            yield shown(document, "schedule_stepped_twice", True, call)
+            return
