@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from stablint.run.derived import batch, method, precision
+from stablint.run.derived import batch, method, precision, trainer
 from stablint.run.world import Answer, Rule, World
 
 
 def _later(module: str, name: str) -> Rule:
-    """A rule whose module is loaded when a run first asks for the fact: most runs name no GPU and state no learning rate."""
+    """A rule whose module is loaded when a run first asks for the fact: most runs name no GPU, have no adapter and state no learning rate."""
 
     def rule(w: World) -> Answer:
         answer: Answer = getattr(import_module(f"stablint.run.derived.{module}"), name)(w)
@@ -24,34 +24,34 @@ RULES: dict[str, Rule] = {
     "derived.method": method.method,
     "derived.objective": method.objective,
     "derived.config_class": method.config_class,
-    "derived.framework": method.framework,
-    "derived.trainer": method.trainer,
-    "derived.hf_trainer": method.hf_trainer,
-    "derived.trl_trainer": method.trl_trainer,
-    "derived.trl_arguments": method.trl_arguments,
-    "derived.read_by_library": method.read_by_library,
-    "derived.evaluates_apart": method.evaluates_apart,
-    "derived.hf_arguments": method.hf_arguments,
-    "derived.own_trainer": method.own_trainer,
-    "derived.own_optimizer": method.own_optimizer,
-    "derived.trains": method.trains,
-    "derived.lora_scale": method.lora_scale,
-    "derived.accelerator_made": method.accelerator_made,
-    "derived.model_loaded_first": method.model_loaded_first,
-    "derived.attention_set": method.attention_set,
-    "derived.adapter_claimed": method.adapter_claimed,
-    "derived.weights_gathered": method.weights_gathered,
-    "derived.encoder_decoder": method.encoder_decoder,
-    "derived.casts_text": method.casts_text,
-    "derived.unknown_arguments_pass": method.unknown_arguments_pass,
-    "derived.megatron_arguments": method.megatron_arguments,
-    "derived.adalora_pruning_end": method.adalora_pruning_end,
-    "derived.lora_pattern_keys_lost": method.lora_pattern_keys_lost,
-    "derived.lora_targets_missing": method.lora_targets_missing,
-    "derived.lora_targets_found": method.lora_targets_found,
-    "derived.lora_targets_lost": method.lora_targets_lost,
-    "derived.lora_targets_meant": method.lora_targets_meant,
-    "derived.lora_target_pattern": method.lora_target_pattern,
+    "derived.framework": trainer.framework,
+    "derived.trainer": trainer.trainer,
+    "derived.hf_trainer": trainer.hf_trainer,
+    "derived.trl_trainer": trainer.trl_trainer,
+    "derived.trl_arguments": trainer.trl_arguments,
+    "derived.read_by_library": trainer.read_by_library,
+    "derived.evaluates_apart": trainer.evaluates_apart,
+    "derived.hf_arguments": trainer.hf_arguments,
+    "derived.own_trainer": trainer.own_trainer,
+    "derived.own_optimizer": trainer.own_optimizer,
+    "derived.trains": trainer.trains,
+    "derived.lora_scale": _later("adapters", "lora_scale"),
+    "derived.accelerator_made": trainer.accelerator_made,
+    "derived.model_loaded_first": trainer.model_loaded_first,
+    "derived.attention_set": trainer.attention_set,
+    "derived.adapter_claimed": trainer.adapter_claimed,
+    "derived.weights_gathered": trainer.weights_gathered,
+    "derived.encoder_decoder": trainer.encoder_decoder,
+    "derived.casts_text": trainer.casts_text,
+    "derived.unknown_arguments_pass": trainer.unknown_arguments_pass,
+    "derived.megatron_arguments": trainer.megatron_arguments,
+    "derived.adalora_pruning_end": _later("adapters", "adalora_pruning_end"),
+    "derived.lora_pattern_keys_lost": _later("adapters", "lora_pattern_keys_lost"),
+    "derived.lora_targets_missing": _later("adapters", "lora_targets_missing"),
+    "derived.lora_targets_found": _later("adapters", "lora_targets_found"),
+    "derived.lora_targets_lost": _later("adapters", "lora_targets_lost"),
+    "derived.lora_targets_meant": _later("adapters", "lora_targets_meant"),
+    "derived.lora_target_pattern": _later("adapters", "lora_target_pattern"),
     "derived.world_size": batch.world_size,
     "derived.effective_batch": batch.effective_batch,
     "derived.total_steps": batch.total_steps,
