@@ -7,11 +7,10 @@ told in English. A process speaks one language.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 
 from stablint.base import knowledge
-from stablint.base.light import Any
+from stablint.base.light import Any, Pattern
 
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, "zh")
@@ -55,7 +54,7 @@ def ngettext(one: str, several: str, number: int) -> str:
 
 
 _forms: dict[str, list[tuple[list[str], str]]] = {}
-_HOLE = re.compile(r"\{\d\}")
+_HOLE = Pattern(r"\{\d\}")
 _DEEPEST = 3  # a reason may be filled with another
 
 

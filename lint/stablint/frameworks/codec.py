@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from stablint.base.light import Any, Pattern
@@ -17,7 +16,7 @@ class Unwritable(Exception):
 
 
 _NUMBER = Pattern(r"[-+]?(\d[\d_]*)?(\.\d*)?([eE][-+]?\d+)?\Z")
-_ELSEWHERE = re.compile(r"\$\{|\{\{|\}\}|^\$\w+$")
+_ELSEWHERE = Pattern(r"\$\{|\{\{|\}\}|^\$\w+$")
 _DTYPES = {
     "fp16": "float16", "half": "float16", "float16": "float16", "16": "float16",
     "bf16": "bfloat16", "bfloat16": "bfloat16",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 
+from stablint.base.light import Pattern
 from stablint.frameworks.fragment import Block, Fragment, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN
 from stablint.syntax.tree import Mapping, Node, Scalar, Sequence
@@ -130,7 +130,7 @@ def inline(key: str, path: str) -> Row:
     return Row(key, known.fact if known is not None else "deepspeed." + path)
 
 
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?\Z")
+_NUMBER = Pattern(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?\Z")
 
 
 def _as_json(mapping: Mapping) -> Mapping:

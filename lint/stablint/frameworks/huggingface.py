@@ -5,11 +5,10 @@ The fields themselves are not listed here: they are those that any release of th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from collections.abc import Mapping as Table
 
-from stablint.base.light import TYPE_CHECKING, NamedTuple
+from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern
 from stablint.frameworks import deepspeed, peft
 from stablint.frameworks.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled, statement
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
@@ -386,7 +385,7 @@ def _as_a_program_may_mean_it(one: Statement) -> Statement:
 
 
 # `--freeze_vision_tower`, `--tune_language_model`, `--mm_tunable_parts`, `--qlora_enabled`, `--peft_path`: a program's own switches.
-_TRAINED = re.compile(r"(?:^|_)(?:(?:un)?freez|frozen|tune_|tunable|trainable|q?lora|peft|adapter)")
+_TRAINED = Pattern(r"(?:^|_)(?:(?:un)?freez|frozen|tune_|tunable|trainable|q?lora|peft|adapter)")
 
 
 def _is_own_switch(key: str) -> bool:

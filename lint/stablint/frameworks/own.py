@@ -76,9 +76,9 @@ _ADAPTER = {
 }
 _OF_OPTIMIZER = _named("training.optim", "text", "name", "type")
 _OF_QUANTISER = _named("quantization.bits", "plain", "bits", "num_bits", "nbits")
-_QUANTISER = re.compile(r"quant|bnb|bitsandbytes", re.IGNORECASE)
+_QUANTISER = Pattern(r"quant|bnb|bitsandbytes", re.IGNORECASE)
 _SWITCHES = ("enabled", "enable", "use", "use_quantization", "active")
-_QUANTISES = re.compile(r"(?:load_in_|use_)[48]bit\Z|use_qlora\Z|bnb_4bit_\w+\Z")
+_QUANTISES = Pattern(r"(?:load_in_|use_)[48]bit\Z|use_qlora\Z|bnb_4bit_\w+\Z")
 # A trainer's section says `steps` and `epochs` of the run.
 _OF_TRAIN = _named("training.max_steps", "plain", "steps", "total_steps")
 _SPECIAL = frozenset(
@@ -93,8 +93,8 @@ _SPECIAL = frozenset(
     ]
 )
 # Sections by what their names say that they are about; the rest are read as of the training.
-_LORA = re.compile(r"lora|peft|adapter", re.IGNORECASE)
-_OPTIMIZER = re.compile(r"optim", re.IGNORECASE)
+_LORA = Pattern(r"lora|peft|adapter", re.IGNORECASE)
+_OPTIMIZER = Pattern(r"optim", re.IGNORECASE)
 _ELSEWHERE = Pattern(
     r"eval|test|infer|generat|sampl|valid|wandb|logg|log_|callback|export|deploy|serv|data|prompt|reward|rollout|critic|ref|tokeniz|hardware|search"
     r"|sweep|tune|default|slurm|ray|vllm|monitor|resource|encoder|vae|vision|teacher|draft|judge",

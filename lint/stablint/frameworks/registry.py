@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from stablint.base.light import Any, NamedTuple, Pattern
+from stablint.base.light import Any, NamedTuple
 from stablint.frameworks import accelerate, deepspeed, fsdp, huggingface, peft
 from stablint.frameworks import model_config as model
 from stablint.frameworks.fragment import Block, Fragment, keys_of
@@ -75,7 +75,7 @@ DOCUMENTS: dict[str, Dialect] = {
     "llamafactory-data": _late("llamafactory_data", _is_table_of_tables),
     "own": _late("own", _has_a_rate_or_sections),  # what no library's file is may be one for a program of its own
 }
-_HF = DOCUMENTS["hf-args"]
+_HF, _OWN = DOCUMENTS["hf-args"], DOCUMENTS["own"]
 NAMES = (*DOCUMENTS, "trl", "xtuner", "python", "notebook", "shell")
 _ENOUGH = 30
 
@@ -146,10 +146,12 @@ def _best(block: Block, named: str | None) -> Dialect | None:
         return None
     best, score = None, _ENOUGH - 1
     for dialect in DOCUMENTS.values():
+        if dialect is _OWN and best is not None and "learning_rate" in keys:
+            break  # it is asked last, and says no more of such a file than whoever knows it
         found = dialect.recognise(keys, block)
         if found > score:
             best, score = dialect, found
-    if flat and best is not DOCUMENTS["own"]:
+    if flat and best is not _OWN:
         _flat[keys] = best
     return _settings(best, block)
 
@@ -186,25 +188,36 @@ def _settings(best: Dialect | None, block: Block) -> Dialect | None:
     """Nothing where the keys are those of a run, but label or describe them, or stand beside what came of it."""
     if best is _HF and huggingface.is_prose(block.mapping):
         return None
-    if best in (_HF, DOCUMENTS["own"]) and any(map(_is_result, block.mapping.entries)):
+    if best in (_HF, _OWN) and any(map(_is_result, block.mapping.entries)):
         return None
     return best
 
 
-# What only a run that is over can say. The Trainer's own words: `speed_metrics` and `_report_to_hp_search` of transformers 5.23.0.
-_RESULT = Pattern(
-    r"(?:final|train|eval|val|test)_(?:[a-z]{1,12}_)?(?:loss|accuracy|acc|perplexity|f1|reward)\Z|final_step\Z|log_history\Z|total_flos\Z"
-    r"|(?:train|training|eval|total|elapsed)_(?:runtime|duration|time)(?:_\w{1,20})?\Z|(?:train|eval)_\w{1,20}_per_second\Z"
-    r"|peak_(?:gpu_)?(?:vram|mem|memory)(?:_\w{1,20})?\Z|(?:training|train)_(?:date|finished|completed|timestamp)\Z|(?:trained|finished|completed)_(?:at|on)\Z"
-)
+# What only a run that is over can say: by the word that a key begins with the words that it ends in, but for a unit. The Trainer's own:
+# `speed_metrics` of transformers 5.23.0.
+_MEASURED = frozenset(["loss", "accuracy", "acc", "perplexity", "f1", "reward"])
+_LASTED = frozenset(["runtime", "duration", "second", "flos"])
+_RESULTS = {
+    **dict.fromkeys(("train", "eval", "val", "test"), _MEASURED | _LASTED),
+    **dict.fromkeys(("training", "total", "elapsed"), _LASTED | {"time", "date"}),
+    **dict.fromkeys(("trained", "finished", "completed"), frozenset(["at", "on"])),
+    "final": _MEASURED | {"step"},
+    "peak": frozenset(["vram", "mem", "memory"]),
+}
+_UNITS = frozenset(["s", "sec", "secs", "seconds", "min", "minutes", "h", "hours", "mb", "mib", "gb", "gib"])
+_LONGEST = 3  # words behind the first: `train_samples_per_second`
 
 
 def _is_result(entry: Entry) -> bool:
     """A number that was measured, or a day: `eval_loss: steps` would be somebody's setting."""
-    node = entry.value
-    if type(node) is not Scalar or not _RESULT.match(entry.key):
+    first, _, rest = entry.key.partition("_")
+    ends = _RESULTS.get(first)
+    if ends is None or type(entry.value) is not Scalar:
         return False
-    value = node.value
+    words = [word for word in rest.split("_") if word not in _UNITS]
+    if not words or len(words) > _LONGEST or words[-1] not in ends:
+        return False
+    value = entry.value.value
     return type(value) in (int, float) or (type(value) is str and value[:4].isdigit())
 
 

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from stablint.base.light import Any
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, Secret, is_unknown
 from stablint.run.releases.pep440 import release_key
-from stablint.run.world import ChangePoints, Facts
+from stablint.run.world import NO_CHANGE_POINTS, ChangePoints, Facts
 from stablint.syntax.limits import MATCHED, SEARCHED
 
 Verdict = bool | None
@@ -48,18 +48,21 @@ def _reads_file(condition: Condition) -> bool:
 
 def change_points(conditions: list[Condition], world: Facts) -> ChangePoints:
     """The releases at which something that the conditions read changes."""
-    found: ChangePoints = frozenset()
+    found = NO_CHANGE_POINTS
     for condition in conditions:
         if condition[0] in GROUPS:
-            found |= change_points(condition[1], world)
-            continue
-        found |= world.fact(condition[1]).change_points
-        if condition[1].startswith("versions."):
-            found |= boundaries(condition, world)
-        if condition[2] == 2:
-            found |= world.fact(condition[3]).change_points
-        if condition[1].startswith("item") and condition[0] in ("unknown-key", "one-of-enum"):
-            found |= world.item_change_points()
+            more = change_points(condition[1], world)
+        else:
+            name = condition[1]
+            more = world.fact(name).change_points
+            if name[:9] == "versions.":
+                more |= boundaries(condition, world)
+            if condition[2] == 2:
+                more |= world.fact(condition[3]).change_points
+            if name[:4] == "item" and condition[0] in ("unknown-key", "one-of-enum"):
+                more |= world.item_change_points()
+        if more:
+            found |= more
     return found
 
 
@@ -193,6 +196,8 @@ def _version(condition: Condition, world: Facts) -> Verdict:
 
 
 def _same(value: Any, operand: Any) -> Verdict:
+    if type(value) is str:  # most values are words
+        return bool(value == operand)
     if isinstance(value, bool) or isinstance(operand, bool):
         return None if is_unknown(value) else value is operand
     if isinstance(value, (int, float)) and isinstance(operand, (int, float)):
@@ -235,6 +240,8 @@ def _order(test: Callable[[float, float], bool]) -> Test:
 
 
 def _in(value: Any, operand: Any) -> Verdict:
+    if type(value) is str and type(operand) is list:
+        return value in operand
     return isinstance(operand, list) and _some(_same(value, one) for one in operand)
 
 

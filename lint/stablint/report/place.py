@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from functools import lru_cache
 
+from stablint.base.light import Pattern
 from stablint.report.model import Diagnostic, Location
 from stablint.report.plain import named
 
-_BREAK = re.compile(r"\r\n|\n|\r")
+_BREAK = Pattern(r"\r\n|\n|\r")
 
 
 @lru_cache(maxsize=16)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import re
 
-from stablint.base.light import Any
+from stablint.base.light import Any, Pattern
 from stablint.run.fact import ABSENT
 from stablint.secrets.exit import cut
 from stablint.syntax.tree import Unknown
@@ -17,7 +16,7 @@ _BITS = 1000
 
 
 # Azure Pipelines, TeamCity and older runners of GitHub obey `##vso[…]`, `##teamcity[…]` and `##[…]` wherever they stand in a line of a log.
-_COMMAND = re.compile(r"##(?=\w{0,40}\[)")
+_COMMAND = Pattern(r"##(?=\w{0,40}\[)")
 
 
 def plain(text: str) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from stablint.base.language import told
+from stablint.base.light import Pattern
 from stablint.report.model import Diagnostic
 from stablint.secrets import exit
 
 WIDTH = 108  # columns of a finding that goes to no terminal
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`0-9])|(?<=[。！？])")
+_SENTENCE_END = Pattern(r"(?<=[.!?])\s+(?=[A-Z`0-9])|(?<=[。！？])")
 # What stays with the word before it, and what with the word behind it.
 _CLOSING, _OPENING = frozenset("，。：；！？、）》」』】”’"), frozenset("（《「『【“‘")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from stablint.base.light import Pattern
@@ -147,7 +146,7 @@ def _long_words(text: str) -> bool:
     return any(len(word) > 44 and word.isascii() for word in text.split())
 
 
-_WORD = re.compile(r"\w+")
+_WORD = Pattern(r"\w+")
 
 
 @lru_cache(maxsize=2)

@@ -85,19 +85,19 @@ def decode(data: bytes, path: str, name: str) -> Text | Unreadable:
 
 
 _SHELLS = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
-_SHELL = re.compile(rb"#![^\n]*\b(?:ba|da|k|z)?sh\b")
-_PYTHON = re.compile(rb"#![^\n]*\bpython")
+_SHELL = rb"#![^\n]*\b(?:ba|da|k|z)?sh\b"
+_PYTHON = rb"#![^\n]*\bpython"
 # PEP 263: in a comment of the first or second line.
-_COOKIE = re.compile(rb"(?:[ \t\f]*(?:#[^\n]*)?\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)")
+_COOKIE = rb"(?:[ \t\f]*(?:#[^\n]*)?\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)"
 
 
 def _runs_in(data: bytes, name: str) -> str:
     """The encoding in which a program that is no UTF-8 runs all the same; empty where there is none. To a shell a byte is a byte."""
     if b"\0" in data:
         return ""
-    if name.endswith(_SHELLS) or _SHELL.match(data):
+    if name.endswith(_SHELLS) or re.match(_SHELL, data):
         return "latin-1"
-    found = _COOKIE.match(data) if name.endswith(".py") or _PYTHON.match(data) else None
+    found = re.match(_COOKIE, data) if name.endswith(".py") or re.match(_PYTHON, data) else None
     if found is None:
         return ""
     try:

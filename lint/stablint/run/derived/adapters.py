@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 
-from stablint.base.light import Any
+from stablint.base.light import Any, Pattern
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.world import Answer, World
 from stablint.syntax.tree import Unknown
@@ -71,7 +70,7 @@ def lora_targets_missing(w: World) -> Answer:
     return Answer([word for word in wanted if word.rpartition(".")[2] not in have], names, presumed=changed)
 
 
-_PLAIN_PATH = re.compile(r"[A-Za-z_0-9]+(?:[.][A-Za-z_0-9]+){0,40}")
+_PLAIN_PATH = Pattern(r"[A-Za-z_0-9]+(?:[.][A-Za-z_0-9]+){0,40}")
 
 
 def lora_pattern_keys_lost(w: World) -> Answer:

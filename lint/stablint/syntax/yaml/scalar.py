@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Callable
 
+from stablint.base.light import Pattern
 from stablint.syntax.tree import Unknown
 
 _PREFIX = "tag:yaml.org,2002:"
@@ -22,7 +22,7 @@ _WORDS: dict[str, object] = {
     **{form: value for word, value in _TRUTH.items() for form in (word, word.title(), word.upper())},
 }
 _TELLING = frozenset("+-0123456789.<=")  # what other values than words and text begin with
-_NUMBER = re.compile(r"[-+]?(?:(0|[1-9][0-9]*)|([0-9]+\.[0-9]*(?:e[-+][0-9]+)?)|([0-9]+e[-+]?[0-9]+))\Z")
+_NUMBER = Pattern(r"[-+]?(?:(0|[1-9][0-9]*)|([0-9]+\.[0-9]*(?:e[-+][0-9]+)?)|([0-9]+e[-+]?[0-9]+))\Z")
 
 
 @functools.lru_cache(maxsize=4096)
