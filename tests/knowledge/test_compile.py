@@ -168,6 +168,17 @@ def test_a_broken_stamp_is_none(broken, sources, target):
     assert tables(target) == first
 
 
+def test_what_other_code_made_of_a_text_is_not_remembered(sources, target):
+    first = tables(target)
+    stamp = json.loads((target / "stamp").read_text(encoding="utf-8"))
+    recalled = json.loads((target / "_recalled.json").read_text(encoding="utf-8"))
+    (target / "_recalled.json").write_text(json.dumps(dict.fromkeys(recalled, [{}, {}])), encoding="utf-8")
+    stamp |= {"code": "of another day", "whole": "", "parts": {}}
+    (target / "stamp").write_text(json.dumps(stamp), encoding="utf-8")
+    compile_all(str(sources), str(target))
+    assert tables(target) == first
+
+
 def test_a_table_that_was_lost_is_made_again(sources, target):
     first = tables(target)
     (target / "gpus.json").unlink()

@@ -110,6 +110,9 @@ def _content(name: str) -> bytes | None:
         return None
 
 
+_CODE = (os.path.join(_PACKAGE, "compiling"), os.path.join(_PACKAGE, "schema"))  # what makes the tables of the sources
+
+
 def _refresh() -> None:
     """In a checkout, compile when the newest source is younger than the stamp; an installed package has no sources beside it."""
     global _fresh
@@ -120,7 +123,7 @@ def _refresh() -> None:
         stamp = os.stat(os.path.join(COMPILED, "stamp")).st_mtime
     except FileNotFoundError:
         stamp = 0.0
-    if _newest(SOURCES) > stamp or _newest(os.path.join(_PACKAGE, "compiling")) > stamp:
+    if any(_newest(folder) > stamp for folder in (SOURCES, *_CODE)):
         _compile()
 
 

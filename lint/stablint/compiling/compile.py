@@ -98,14 +98,14 @@ def _compile_into(fresh: Path, sources: Path, found: _Digests, before: _Before, 
             if joined:
                 tables = getattr(compiler, f"combine_{name}")(contents)
             elif getattr(compiler, "RECALLS", False):
-                recall = _Recall(before.recalled())
+                recall = _Recall(before.recalled(found.code))
                 tables = getattr(compiler, f"compile_{name}")(sources, recall)
                 tables[_RECALLED] = recall.now
             else:
                 tables = getattr(compiler, f"compile_{name}")(sources)
             made = [file for table, content in tables.items() for file in contents.write(table, content, incremental)]
         parts[name] = {"key": keys[name], "files": made}
-    return {"whole": found.whole(), "parts": parts}
+    return {"whole": found.whole(), "code": found.code, "parts": parts}
 
 
 def _compilers() -> Iterator[tuple[str, ModuleType]]:
@@ -197,6 +197,7 @@ class _Before:
         with contextlib.suppress(OSError, ValueError):
             stamp = json.loads(Path(folder, _STAMP).read_text(encoding="utf-8")) if folder else None
         self.whole: str | None = stamp.get("whole") if isinstance(stamp, dict) else None
+        self._code: object = stamp.get("code") if isinstance(stamp, dict) else None
         self._parts: dict[str, Any] = stamp.get("parts", {}) if isinstance(stamp, dict) else {}
 
     def names(self, part: str, key: str) -> list[str] | None:
@@ -204,9 +205,12 @@ class _Before:
         made = self._parts.get(part)
         return made["files"] if made is not None and made["key"] == key else None
 
-    def recalled(self) -> dict[str, Any]:
+    def recalled(self, code: str) -> dict[str, Any]:
+        """What the texts came to; nothing where other code did the work."""
+        if self._code != code:
+            return {}
         try:
-            found: dict[str, Any] = json.loads((self.folder / f"{_RECALLED}.json").read_bytes()) if self._parts else {}
+            found: dict[str, Any] = json.loads((self.folder / f"{_RECALLED}.json").read_bytes())
         except (OSError, ValueError):
             return {}
         return found
@@ -216,8 +220,8 @@ class _Digests:
     """The content of the sources and of our own code, by which what is made of both is known to be the same."""
 
     def __init__(self, sources: Path) -> None:
-        code = _contents(Path(__file__).parent, (".py",))
-        self._code = _digest(f"{name} {digest}" for name, digest in code.items())
+        code = _contents(Path(__file__).parent, (".py",)) | _contents(Path(__file__).parents[1] / "schema", (".py",))
+        self.code = _digest(f"{name} {digest}" for name, digest in code.items())
         self._sources = _contents(sources, ("",))
 
     def whole(self) -> str:
@@ -227,7 +231,7 @@ class _Digests:
         """The digest of the files that these paths name, or that lie below them."""
         below = tuple(f"{path}/" if path else "" for path in reads)
         named = (f"{name} {digest}" for name, digest in self._sources.items() if f"{name}/".startswith(below))
-        return _digest((self._code, *named))
+        return _digest((self.code, *named))
 
 
 def _contents(folder: Path, suffixes: tuple[str, ...]) -> dict[str, str]:

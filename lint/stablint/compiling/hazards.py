@@ -35,6 +35,7 @@ HOT = (
     "reads",
     "quiet",
     "once",
+    "keys",
 )
 UNARY = frozenset({"is-integer", "one-of-enum", "is-set", "is-absent", "is-default", "exists-file", "unknown-key"})
 
@@ -148,15 +149,35 @@ def _in_one_pass(condition: list[Any]) -> list[Any]:
 
 
 def _core(data: dict[str, Any]) -> dict[str, Any]:
+    when = _when(data)
     return {
         "id": data["id"], "code": data["code"], "severity": data["severity"], "bites_at": data["bites_at"],
-        "when": _when(data), "message": data["message"], "at": data["at"],
+        "when": when, "message": data["message"], "at": data["at"],
         "remedies": [compiled_remedy(r) for r in data.get("remedies") or []],
         "evidence": {key: data["evidence"][key] for key in ("grade", "sources")},
         "grade": data["evidence"]["grade"], "reads": facts_of_files(data["when"]),
         "versions": data.get("versions") or {}, "each": data.get("each") or [], "yields_to": data.get("yields_to") or [],
         "quiet": bool(data.get("quiet")), "once": bool(data.get("once")),
+        "keys": sorted(_keys(when) or ()),
     }  # fmt: skip
+
+
+def _keys(conditions: list[list[Any]]) -> set[str] | None:
+    """How a setting must be spelled for the conditions to hold; None where they hold of others as well."""
+    found: set[str] | None = None
+    for operator, *rest in conditions:
+        if operator == "all":
+            keys = _keys(rest[0])
+        elif operator == "any":
+            branches = [_keys([branch]) for branch in rest[0]]
+            keys = None if None in branches else set().union(*(branch for branch in branches if branch))
+        elif operator in ("is", "in") and rest[0] == "item.key" and rest[1] == 1:
+            keys = {rest[2]} if operator == "is" else set(rest[2])
+        else:
+            keys = None
+        if keys is not None:
+            found = keys if found is None else found & keys
+    return found
 
 
 LOOPS = {"trainer": "derived.hf_trainer is true"}

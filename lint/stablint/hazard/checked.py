@@ -62,6 +62,12 @@ class Checked:
             )
         return self._views[key]
 
+    def spelled(self, item: str) -> str:
+        """The setting's key, as its class or framework spells it."""
+        view = self.view(self.newest, item)
+        assert isinstance(view, SettingSubject)
+        return view.spelled
+
     def has_change(self, item: str) -> bool:
         """Is there anything to say of the key itself: unknown, renamed, on its way out?"""
         if item not in self._changed:

@@ -201,6 +201,9 @@ def _items(hazard: Hazard, checked: Checked) -> list[str]:
     if not hazard.each:
         return [""]
     found = _stated(hazard, checked.run)
+    if hazard.keys:
+        keys = frozenset(hazard.keys)
+        found = [name for name in found if checked.spelled(name) in keys]
     return [name for name in found if checked.has_change(name)] if asks_about_change(hazard) else found
 
 
