@@ -172,7 +172,7 @@ def test_what_other_code_made_of_a_text_is_not_remembered(sources, target):
     first = tables(target)
     stamp = json.loads((target / "stamp").read_text(encoding="utf-8"))
     recalled = json.loads((target / "_recalled.json").read_text(encoding="utf-8"))
-    (target / "_recalled.json").write_text(json.dumps(dict.fromkeys(recalled, [{}, {}])), encoding="utf-8")
+    (target / "_recalled.json").write_text(json.dumps({key: [{}, {}] for key in recalled}), encoding="utf-8")
     stamp |= {"code": "of another day", "whole": "", "parts": {}}
     (target / "stamp").write_text(json.dumps(stamp), encoding="utf-8")
     compile_all(str(sources), str(target))
