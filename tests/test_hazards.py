@@ -104,7 +104,7 @@ def test_every_condition_is_pinned_by_a_look_alike(hazard: model.Hazard, tmp_pat
         if asked in (OF_THE_TRAINER, OF_ARGUMENTS, OF_TRL, OF_TRAINING):  # below, for all hazards at once
             continue
         mutant = hazard._replace(
-            reads=[], when=[other for place, other in enumerate(copy.deepcopy(hazard.when)) if place != number]
+            reads=[], keys=[], when=[other for place, other in enumerate(copy.deepcopy(hazard.when)) if place != number]
         )
         if not mutant.when:
             continue

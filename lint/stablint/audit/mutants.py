@@ -85,5 +85,5 @@ def looks(hazard: model.Hazard, examples: list[dict[str, Any]], folder: Path) ->
 
 
 def dies(hazard: model.Hazard, conditions: Conditions, texts: list[Look]) -> bool:
-    mutant = hazard._replace(when=copy.deepcopy(conditions), reads=[])
+    mutant = hazard._replace(when=copy.deepcopy(conditions), reads=[], keys=[])
     return any(any(check(run, (mutant,))[0] for run in runs) != bad for runs, bad in texts)
