@@ -465,6 +465,9 @@ RUNS: dict[str, Attack] = {
     "shell deepspeed": shell("", lambda n: "deepspeed t.py --deepspeed ds.json --learning_rate 1\n"),
     "json list": flow("[", lambda n: DS + "},", DS + "}]"),
     "json nested": flow(DS, lambda n: f', "a{n}": {DS}}}', "}"),
+    "shell documents of one kind": shell("", lambda n: f"cat <<'EOF' > c{n}.yaml\nlearning_rate: 1e-5\nfp16: true\nEOF\n", LAUNCH + "o\n"),
+    "notebook short commands": notebook("n.ipynb", lambda size: "!torchrun t.py\n" * (size // 16)),
+    "notebook commands with a variable": notebook("n.ipynb", lambda size: "!A=1 torchrun t.py --fp16\n" * (size // 27)),
     "notebook commands": notebook("n.ipynb", lambda size: ("!" + LAUNCH + "o\n") * (size // 110)),
     "configs of a script": lambda size: {"run.sh": until(size, "", lambda n: "axolotl train c.yaml\n"), "c.yaml": AXOLOTL},
     "configs of a script, flags": lambda size: {"run.sh": until(size, "", lambda n: f"llamafactory-cli train c.yaml --seed {n}\n"), "c.yaml": "model_name_or_path: Qwen/Qwen2-7B\nstage: sft\ntemplate: qwen\nfinetuning_type: lora\nfp16: true\n"},
@@ -505,9 +508,14 @@ UNKNOWN_KEYS: dict[str, Attack] = {
 SCRIPTS: dict[str, Attack] = {
     "commands of one letter": lambda size: {"run.sh": LAUNCH + "o\n" + "a) " * (size // 3 - 40) + "$*[[\n"},
     "folders": lambda size: {"run.sh": LAUNCH + "o\n" + "cd a\n$@" * (size // 7 - 20) + "\n"},
+    "files read into it": lambda size: {
+        "run.sh": until(size, "", lambda n: "source a.sh\n", LAUNCH + "o\n"),
+        "a.sh": "x=1\n",
+    },
+    "words in their own place": shell("", lambda n: 'set -- "$@" "$@"\n', LAUNCH + '"$@"\n'),
     "commands in brackets": lambda size: {"run.sh": LAUNCH + "o\na+=mysql -p))" + "(a b) " * (size // 6 - 20) + "\n"},
 }
-"""For `migrate`, which checks a file for the old releases and for the new ones."""
+"""For `migrate`, which checks a file for the old releases and for the new ones, and for repairs."""
 
 _RUN = "torchrun train.py --fp16 True --bf16 True --learning_rate 3 --output_dir "
 _WORKFLOW = "on: push\njobs:\n a:\n  runs-on: x\n"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablint.files import discover
+from stablint.syntax import limits
 from stablint.syntax.notebook.cells import NoNotebook
 from stablint.syntax.notebook.cells import notebook as cells_of
 from stablint.syntax.notebook.reader import seen
@@ -208,3 +209,11 @@ def test_a_cell_of_a_template_leaves_the_others_readable():
     template = "x = 1\n{% for message in messages %}\n{{ message['content'] }}\n{% endfor %}\n"
     trained = 'from transformers import TrainingArguments\nargs = TrainingArguments("out", fp16=True, bf16=True)\n'
     assert value(call(python(notebook(template, trained)), "transformers.TrainingArguments"), "fp16") is True
+
+
+def test_of_a_thousand_commands_the_others_are_not_read():
+    found = read(notebook("!torchrun t.py\n" * 1_200))
+    assert len(found) == limits.DOCUMENTS.most
+    assert [(problem.kind, problem.message) for problem in found[0].problems] == [
+        (limits.KIND, "more than 1,000 documents in one file: the others are not read")
+    ]

@@ -3,6 +3,8 @@ comes before the defaults of the library that it drives. Nothing else compares a
 
 from __future__ import annotations
 
+from functools import cache
+
 from stablint.base import knowledge
 from stablint.base.light import Any, NamedTuple
 from stablint.run.fact import PRESUMED, Default, Fact, is_unknown
@@ -195,6 +197,7 @@ def framework(name: str) -> Framework:
 _PARTS: dict[str, Any] = {"launch": Launch, "rollout": Rollout, "files": KeyedFiles, "keys": _own_keys}
 
 
+@cache
 def records() -> dict[str, Framework]:
     """All of them, by name."""
     return {name: framework(name) for name in knowledge.load("frameworks")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import TypeVar, Union
 
@@ -47,8 +47,8 @@ class Builder:
 
     def take(self, source: str, pieces: tuple[Piece, ...], start: int, end: int) -> None:
         """A part of another view of the same file."""
-        first = max(bisect_right(pieces, start, key=_start_of) - 1, 0)
-        behind = bisect_left(pieces, end, key=_start_of)
+        first = _place_of(pieces, start)
+        behind = bisect_left(pieces, (end,))
         self._part(source, pieces[first:behind][:1], start, end)
         if behind - first > 2:  # those between are taken whole: an escaped text has one for nearly every character
             shift = self.length - pieces[first + 1].start
@@ -99,8 +99,9 @@ class Builder:
         return View("".join(self._parts), tuple(self._pieces), host, name)
 
 
-def _start_of(piece: Piece) -> int:
-    return piece.start
+def _place_of(pieces: tuple[Piece, ...], offset: int) -> int:
+    """Which piece an offset lies in or behind; the first one for what lies before all. A piece begins with its start, and tuples compare in C."""
+    return max(bisect_left(pieces, (offset + 1,)) - 1, 0)
 
 
 def _is_plain(piece: Piece) -> bool:
@@ -146,7 +147,7 @@ def start_in_file(view: View, offset: int) -> int:
     pieces = view.pieces
     if not pieces:
         return 0
-    piece = pieces[max(bisect_right(pieces, offset, key=_start_of) - 1, 0)]
+    piece = pieces[_place_of(pieces, offset)]
     if offset >= piece.end:
         return piece.till
     return piece.at + offset - piece.start if _is_plain(piece) else piece.at
@@ -159,7 +160,7 @@ def end_in_file(view: View, offset: int) -> int:
         return 0
     if offset <= 0:
         return pieces[0].at
-    piece = pieces[max(bisect_right(pieces, offset - 1, key=_start_of) - 1, 0)]
+    piece = pieces[_place_of(pieces, offset - 1)]
     return piece.at + offset - piece.start if _is_plain(piece) and offset <= piece.end else piece.till
 
 

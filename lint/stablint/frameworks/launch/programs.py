@@ -70,7 +70,30 @@ def _commands() -> dict[str, tuple[str, tuple[str, ...]]]:
     }
 
 
+@cache
+def _telling_words() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """How the words that tell any program begin, and what others hold."""
+    every = records().values()
+    return (
+        tuple(start for record in every for start in record.started_as),
+        tuple(part for record in every for part in record.told_by_words),
+    )
+
+
+@cache
+def _telling_flags() -> dict[str, list[str]]:
+    """A flag that tells programs → their frameworks."""
+    found: dict[str, list[str]] = {}
+    for name, record in records().items():
+        for flag in record.told_by_flags:
+            found.setdefault(flag, []).append(name)
+    return found
+
+
 def _by_words(words: list[str]) -> Program | None:
+    starts, parts = _telling_words()
+    if not any(word.startswith(starts) or any(part in word for part in parts) for word in words):
+        return None
     for name, record in records().items():
         named = next((word for word in words if record.started_as and word.startswith(record.started_as)), "")
         if named:
@@ -84,7 +107,9 @@ def _by_words(words: list[str]) -> Program | None:
 
 def _by_flags(keys: frozenset[str], target: Command) -> Program | None:
     """First by the flags that no other program has."""
-    told = [name for name, record in records().items() if not keys.isdisjoint(record.told_by_flags)]
+    flags = _telling_flags()
+    any_of = {name for key in keys if key in flags for name in flags[key]}
+    told = [name for name in records() if name in any_of] if any_of else []
     asked = [(name, getattr(module_of(name), "recognise_flags", None)) for name in told]
     for name, recognise in sorted(asked, key=lambda one: one[1] is not None):
         if recognise is None or recognise(keys, target):

@@ -51,6 +51,10 @@ def documents(text: Text, parse: Parse, kind_of: Callable[[str], str]) -> tuple[
     constants = _constants(module)
     for span in whole.shell:
         if _starts(span):
+            if len(found) >= limits.DOCUMENTS.most:
+                at = start_of(span.cell, span.start)
+                found[0] = module._replace(problems=(*module.problems, limits.DOCUMENTS.problem(at, at)))
+                break
             commands = documents_of(text, _command(span, constants, read.host), "shell", len(found), parse)
             if not (span.guessed and any(document.problems for document in commands)):
                 found += [_as_one_line(document) if span.expands else document for document in commands]

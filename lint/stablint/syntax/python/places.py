@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from array import array
+from bisect import bisect_right
 from typing import cast
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+_WIDE = re.compile(r"[^\x00-\x7f]")
 
 
 class Places:
@@ -17,7 +18,7 @@ class Places:
         for line in _LINE.finditer(source):
             self._starts.append(line.end())
         self._ascii = source.isascii()
-        self._columns: dict[int, array[int] | None] = {}
+        self._wide: dict[int, tuple[list[int], list[int]]] = {}
 
     def offset(self, line: int, column: int) -> int:
         """The offset of a line (from 1) and a column in bytes; what lies behind the text is its end."""
@@ -25,12 +26,11 @@ class Places:
             return len(self._source)
         if self._ascii:
             return min(self._starts[line - 1] + column, len(self._source))
-        if line not in self._columns:
-            self._columns[line] = self._table(self._source[self._starts[line - 1] : self._starts[line]])
-        table = self._columns[line]
-        if table is not None:
-            column = table[min(column, len(table) - 1)]
-        return min(self._starts[line - 1] + column, len(self._source))
+        if line not in self._wide:
+            self._wide[line] = _wide(self._source[self._starts[line - 1] : self._starts[line]])
+        ends, more = self._wide[line]
+        column -= more[bisect_right(ends, column)]
+        return min(self._starts[line - 1] + column, self._starts[line])
 
     def start(self, node: ast.AST) -> int:
         place = cast(ast.expr, node)
@@ -40,13 +40,13 @@ class Places:
         place = cast(ast.expr, node)
         return self.offset(place.end_lineno or place.lineno, place.end_col_offset or place.col_offset)
 
-    @staticmethod
-    def _table(line: str) -> array[int] | None:
-        """For every byte of a line the code point that it belongs to; None where the two are the same."""
-        if line.isascii():
-            return None
-        table = array("i")
-        for column, character in enumerate(line):
-            table.extend([column] * len(character.encode("utf-8", "surrogatepass")))
-        table.append(len(line))
-        return table
+
+def _wide(line: str) -> tuple[list[int], list[int]]:
+    """Behind which bytes of a line its characters of several bytes end, and how many bytes more than characters there are in front of the first of
+    them, of the second and so on, and behind the last one."""
+    ends, more = [], [0]
+    for found in _WIDE.finditer(line):
+        surplus = len(found[0].encode("utf-8", "surrogatepass")) - 1
+        more.append(more[-1] + surplus)
+        ends.append(found.end() + more[-1])
+    return ends, more

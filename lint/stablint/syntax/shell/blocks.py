@@ -262,7 +262,8 @@ _COUNTED = re.compile(
 )
 
 
-def script_of(script: list[Item]) -> Script:
+def script_of(tokens: list[Token]) -> Script:
+    script = items(tokens)
     ends: dict[int, int] = {}
     stack: list[int] = []
     for number, item in enumerate(script):

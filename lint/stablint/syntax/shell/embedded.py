@@ -56,7 +56,8 @@ class Inner:
         """Whether something in a span is filled in, and what of it is not known."""
         first = bisect_right(self._filled, start, key=_end_of)
         found = False
-        for at, till, unknown in self._filled[first:]:
+        for number in range(first, len(self._filled)):
+            at, till, unknown = self._filled[number]
             if at >= end:
                 break
             found = found or till > start
@@ -66,7 +67,8 @@ class Inner:
 
     def unknown(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The stretches of a span that are not known."""
-        for at, till, unknown in self._filled[bisect_right(self._filled, start, key=_end_of) :]:
+        for number in range(bisect_right(self._filled, start, key=_end_of), len(self._filled)):
+            at, till, unknown = self._filled[number]
             if at >= end:
                 break
             if unknown is not None and till > at:

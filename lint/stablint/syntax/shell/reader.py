@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import posixpath
 import re
+from functools import cache, lru_cache
 
 from stablint.syntax import limits
 from stablint.syntax.embedded import Parse
-from stablint.syntax.shell.blocks import Simple, items
+from stablint.syntax.shell.blocks import Script as Blocks
+from stablint.syntax.shell.blocks import Simple, script_of
 from stablint.syntax.shell.embedded import Inner, placed_tokens
 from stablint.syntax.shell.embedded import documents as inner_documents
 from stablint.syntax.shell.flags import arguments
@@ -71,10 +73,10 @@ def _read(text: Text, locate: Locate = nowhere) -> tuple[Document, list[tuple[In
         problem = Problem("too-large", f"longer than {LARGEST // 1_000_000} million characters", 0, 0)
         return Document(text, "shell", 0, None, (problem,)), []
     lexer = Lexer(source)
-    reader = _Reader(text, lexer, locate)
+    reader = _Reader(text, lexer, cache(locate))  # a script may name one file again and again
     options = header(source)
     reader.know(options)
-    reader.go_through(items(lexer.tokens))
+    reader.go_through(script_of(lexer.tokens))
     commands = tuple(sorted(reader.commands, key=lambda command: command.start))
     found = [*lexer.problems, *reader.problems, *reader.state.spent.problems.values()]
     problems = sorted(dict.fromkeys(found), key=lambda problem: problem.start)
@@ -83,6 +85,12 @@ def _read(text: Text, locate: Locate = nowhere) -> tuple[Document, list[tuple[In
     return Document(text, "shell", 0, script, tuple(problems)), [
         (content, format, reader.writer.is_certain(content)) for content, format in reader.writer.written
     ]
+
+
+@lru_cache(maxsize=16)  # scripts of a folder read the same files
+def _read_in(source: str) -> tuple[Lexer, Blocks]:
+    lexer = Lexer(source)
+    return lexer, script_of(lexer.tokens)
 
 
 class _Reader(Runner):
@@ -201,12 +209,12 @@ class _Reader(Runner):
             self.state.spent.reached(limits.SOURCED, fields[0].start, fields[1].end)
             return
         most.texts[text.path] = text
-        lexer = Lexer(text.text)
+        lexer, script = _read_in(text.text)
         other = _Reader(text, lexer, self.locate, self)
         before = dict(self.state.held)
         other.state.work, other.calls, other.done = self.state.work, self.calls, self.done
         other.state.held.update(before)
-        other.go_through(items(lexer.tokens))
+        other.go_through(script)
         self.state.work, self.calls, self.done = other.state.work, other.calls, other.done
         for limit in other.state.spent.problems:
             self.state.spent.reached(limit, fields[0].start, fields[1].end)
@@ -227,7 +235,7 @@ class _Reader(Runner):
         self.inside += 1
         bodies, self.bodies = self.bodies, {}
         self.state.enter("group", "-c")
-        self.go_through(items(placed_tokens(content, Lexer(content.view.source).tokens)))
+        self.go_through(script_of(placed_tokens(content, Lexer(content.view.source).tokens)))
         self.state.leave()
         self.bodies = bodies
         self.inside -= 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 from stablint.syntax import limits
 from stablint.syntax.shell.blocks import (
     Arm,
-    Item,
     Open,
     Script,
     Simple,
@@ -16,7 +15,6 @@ from stablint.syntax.shell.blocks import (
     assigned_name,
     assignment,
     changed_by,
-    script_of,
 )
 from stablint.syntax.shell.conditions import Test, examine
 from stablint.syntax.shell.pieces import GIVEN
@@ -70,10 +68,10 @@ class Runner:
     def command(self, words: tuple[Word, ...], environment: list[Entry], item: Simple) -> None:
         raise NotImplementedError
 
-    def go_through(self, script: list[Item]) -> None:
+    def go_through(self, script: Script) -> None:
         """The commands in order; functions that nothing in the script calls come last."""
-        outer, self.script = self.script, script_of(script)
-        self._run(0, len(script))
+        outer, self.script = self.script, script
+        self._run(0, len(script.items))
         main = not self.is_empty()  # a script of functions alone is there for others to read in
         self.uncalled += main
         for name in [
