@@ -55,8 +55,14 @@ def _is_late(entry: Entry, call: Call) -> bool:
 
 
 def _made_again(block: Block) -> bool:
+    """Asked once a program: it may have many calls, of each of which it is asked."""
     module = block.document.root
-    return isinstance(module, Module) and any(call.name.endswith("__post_init__") for call in module.calls)
+    if not isinstance(module, Module):
+        return False
+    if _made_again not in module.notes:
+        module.notes[_made_again] = any(call.name.endswith("__post_init__") for call in module.calls)
+    found: bool = module.notes[_made_again]
+    return found
 
 
 def sets_in_vain(calls: Iterable[Call]) -> frozenset[str]:

@@ -40,6 +40,7 @@ class Calls(Constants):
         self._bindings: dict[tuple[int, str], tuple[list[int], bool]] = {}
         self._handed_on: dict[tuple[int, str], bool] = {}
         self._program: bool | None = None
+        self._trains: bool | None = None
 
     def weigh(self, node: Node, parts: list[Node]) -> Node:
         raise NotImplementedError
@@ -168,12 +169,14 @@ class Calls(Constants):
 
     def _trains_by_itself(self) -> bool:
         """Whether running the file trains, so that nothing of it is there for another."""
-        return any(
-            one.scope.kind == "module"
-            and isinstance(one.node.func, ast.Attribute)
-            and one.node.func.attr in ("train", "backward")
-            for one in self.names.calls
-        )
+        if self._trains is None:
+            self._trains = any(
+                one.scope.kind == "module"
+                and isinstance(one.node.func, ast.Attribute)
+                and one.node.func.attr in ("train", "backward")
+                for one in self.names.calls
+            )
+        return self._trains
 
     def _words(self, name: str) -> list[int]:
         """Where a name stands in the text, in whatever meaning. The text is read once for all names."""
