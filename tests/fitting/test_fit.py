@@ -330,7 +330,30 @@ def test_weights_that_an_engine_casts_and_states_on_the_host_rule_nothing_out(tm
     ds = '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}}'
     script = "deepspeed --num_gpus=1 run_translation.py --model_name_or_path t5-11b --output_dir o --do_train --learning_rate 1e-4 --fp16 --deepspeed ds.json\n"
     one = answer(world(tmp_path, {"run.sh": script, "ds.json": ds}, gpus=["A100-40GB x1"]), "")
-    assert one.verdict == "unknown"
+    assert one.verdict == "tight"
+
+
+@pytest.mark.parametrize(
+    ("precision", "loaded", "bytes_each"),
+    [("bf16", "float32", 2), ("fp16", "float32", 2), ("bf16", "bfloat16", 2), ("", "float32", 4)],
+)
+def test_deepspeed_casts_the_whole_module_before_it_comes_onto_the_card(tmp_path, precision, loaded, bytes_each):
+    more = f"packing: true\ndeepspeed: ds.json\ndtype: {loaded}\n"
+    text = TRL.format(model="Qwen/Qwen2.5-7B", batch=1, length=64, more=more).replace("dtype: bfloat16\n", "", 1)
+    text = text.replace("bf16: true\n", f"{precision}: true\n" if precision else "bf16: false\n")
+    ds = {"zero_optimization": {"stage": 2}} | ({precision: {"enabled": True}} if precision else {})
+    one = answer(world(tmp_path, {"train.yaml": text, "ds.json": json.dumps(ds)}, gpus=["H100"], releases=[NEW]), "")
+    assert one.estimate is not None
+    assert gib(one, "weights") == pytest.approx(7615616512 * bytes_each / GIB, rel=0.001)
+    assert not one.estimate.parts[MOMENTS[0]].get("copies"), "nothing is left for autocast to copy"
+
+
+def test_rows_whose_length_nobody_says_are_as_long_as_the_model_takes_at_most(tmp_path: Path) -> None:
+    text = TRL.format(model="Qwen/Qwen2.5-14B", batch=1, length=64, more="").replace("max_length: 64\n", "")
+    one = told(tmp_path, text)
+    assert one.reading is not None and tuple(one.reading.plan.length) == (64, 1024, 131072)
+    assert one.verdict == "does-not-fit", "weights, gradients and states alone are more than the card has"
+    assert any("the longest row is not known" in assumed for assumed in one.reading.assumptions)
 
 
 def test_a_run_that_fits_is_seen_within_the_card(tmp_path: Path) -> None:

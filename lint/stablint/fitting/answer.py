@@ -19,6 +19,10 @@ _ROOM = 0.95  # of what is usable: beyond that nothing is left for an evaluation
 BECAUSE: dict[str, tuple[str, tuple[str, ...]]] = {
     "weights": ("the model", ("model.parameters", "derived.weights_dtype")),
     "quantisation": ("one matrix in half precision", ("derived.weights_dtype",)),
+    "copies": (
+        "of weights in half precision, which autocast keeps",
+        ("derived.weights_dtype", "derived.compute_dtype"),
+    ),
     "adapters": ("the adapter", ("lora.r", "lora.target_modules")),
     "gradients": ("of what is trained", ("derived.method", "training.gradient_accumulation_steps")),
     "optimizer": ("states", ("training.optim",)),

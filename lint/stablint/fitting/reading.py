@@ -21,6 +21,7 @@ from stablint.syntax.tree import Unknown
 GIB = 2**30
 _LARGEST = 10**15
 SHORTEST = 64  # tokens of a short answer: rows of which nothing is known are no shorter
+_USUAL = 1024  # to which TRL cuts where nothing is said (trl 1.16.0 trainer/sft_config.py, max_length)
 _LENGTHS = ("training.max_length", "trainer.max_length", "trainer.max_seq_length", "model.max_seq_length", "data.block_size")  # fmt: skip
 _PAIRS = ("dpo", "cpo", "orpo", "simpo", "ipo")
 _ONLINE = (*rollout.ONLINE, "ppo", "online-dpo")
@@ -97,6 +98,7 @@ _OPTIMIZERS = {
     "muon": Optimizer(Range(2.0, 2.0, 4.0), Range(4.0, 4.0, 8.0), sure(1.0)),
 }  # fmt: skip
 # They update each matrix as soon as its gradient is there, and drop it (arXiv 2306.09782, section 3).
+_WHOLE = ("float32", "float16", "bfloat16")  # weights that no library has packed
 _STREAMING = ("lomo", "adalomo")
 _UNKNOWN_OPTIMIZER = Optimizer(Range(0.0, 4.0, 8.0), Range(0.0, 8.0, 12.0), Range(0.0, 1.0, 1.0))
 
@@ -260,8 +262,8 @@ def read(w: World) -> list[Reading]:
     whole = plan._replace(loss="full", loss_rows=0) if older else None
     return [
         Reading(
-            _started(plan, sharding), type_, start, (*assumed, *notes),
-            _started(whole, sharding) if whole is not None else None,
+            _started(plan, sharding, compute), type_, start, (*assumed, *notes),
+            _started(whole, sharding, compute) if whole is not None else None,
         )
         for sharding, start, notes in _starts(w)
     ]  # fmt: skip
@@ -341,8 +343,12 @@ def _is_mixed(w: World) -> bool:
     return True in switches or w.value("accelerate.mixed_precision") in ("bfloat16", "float16")
 
 
-def _started(plan: Plan, sharding: Sharding) -> Plan:
+def _started(plan: Plan, sharding: Sharding, compute: Any) -> Plan:
     context = _CONTEXT
+    if sharding.engine == "deepspeed" and compute in ("float16", "bfloat16") and plan.weights in _WHOLE:
+        # The engine casts the whole module before it comes onto the card, and nothing is cast again (deepspeed 0.19.8 runtime/engine.py,
+        # _configure_distributed_model).
+        plan = plan._replace(weights=compute, autocast=False)
     if sharding.processes > 1:
         context = Range(*(one + more for one, more in zip(_CONTEXT, _NCCL, strict=True)))
     if sharding.engine == "fsdp" and plan.mixed:
@@ -476,7 +482,16 @@ def _length(w: World, assumed: list[str]) -> tuple[Range, bool]:
                     )
                 )
             return (sure(most) if filled else Range(min(SHORTEST, most), most, most)), filled
-    raise Unanswerable(gettext("the longest row is not known: pass --set training.max_length=TOKENS"))
+    most = w.value("model.max_positions")
+    if not _is_size(most):
+        raise Unanswerable(gettext("the longest row is not known: pass --set training.max_length=TOKENS"))
+    assumed.append(
+        gettext(
+            "the longest row is not known: {least} tokens at the low end, {usual} usually, the model's {most} at the high end"
+            "; say it with --set training.max_length=TOKENS"
+        ).format(least=min(SHORTEST, most), usual=min(_USUAL, most), most=most)
+    )
+    return Range(min(SHORTEST, most), min(_USUAL, most), most), False
 
 
 def _holds(w: World, row: dict[str, Any]) -> bool | None:

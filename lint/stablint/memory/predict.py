@@ -120,7 +120,7 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
     workspace = _dequantised(plan)
     common = {**held, "context": plan.context[at], "rollout": plan.rollout[at]}
     found = {
-        MOMENTS[0]: {**common, **kept, "logits": forward, "gradients": early, "quantisation": casts},
+        MOMENTS[0]: {**common, **kept, "logits": forward, "gradients": early, "copies": casts},
         MOMENTS[1]: {**common, **kept, "logits": backward, "gradients": early or grads["head"]},
         MOMENTS[2]: {
             **common, **kept, "activations": kept["activations"] + block * factor, "gradients": early or grads["head"], "quantisation": workspace,
