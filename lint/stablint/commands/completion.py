@@ -17,6 +17,8 @@ from stablint.config.arguments import check_parser
 from stablint.config.spec import CLEAN, FORMATS
 from stablint.secrets import exit
 
+_LONG = 20  # a longer list has a name of its own in a script
+
 
 class Option(NamedTuple):
     """`values` is None for a switch, empty for what is a file or free text."""
@@ -41,10 +43,12 @@ def run_completion(given: argparse.Namespace) -> int:
 
 
 def _commands() -> Iterator[Words]:
-    cards = tuple(sorted({label for label in knowledge.load("gpus")["labels"].values() if " " not in label}))
+    # A card may be written with a dash for each space, so that nothing need be quoted.
+    cards = sorted({label.replace(" ", "-") for label in knowledge.load("gpus")["labels"].values()})
+    codes = tuple(sorted(text["code"] for text in knowledge.load("texts").values()))
     # Values that the parser takes as free text, since a longer form of each is right as well.
-    listed = {"--gpu": ("auto", *cards), "--output-format": FORMATS}
-    bare = {"schema": tuple(FORMS)}
+    listed = {"--gpu": ("auto", *cards), "--output-format": FORMATS, "--select": codes, "--ignore": codes}
+    bare = {"schema": tuple(FORMS), "explain": codes}
     for name, parser in [("check", check_parser()), *((name, one.words()) for name, one in COMMANDS.items())]:
         options, names = [], list(bare.get(name, ()))
         tasks = [parser]
@@ -62,12 +66,23 @@ def _commands() -> Iterator[Words]:
         yield Words(name, (parser.description or "").partition(".")[0], tuple(dict.fromkeys(options)), tuple(names))
 
 
+def _long(commands: list[Words]) -> dict[tuple[str, ...], str]:
+    """Lists that several commands share stand once in a script, under these names."""
+    lists = [words for one in commands for words in (one.names, *(option.values or () for option in one.options))]
+    return {words: f"list{n}" for n, words in enumerate(dict.fromkeys(words for words in lists if len(words) > _LONG))}
+
+
 def _bash(commands: list[Words]) -> str:
+    long = _long(commands)
+
+    def words_of(values: tuple[str, ...]) -> str:
+        return f"words=${long[values]}" if values in long else f"words={shlex.quote(' '.join(values))}"
+
     def cases(rows: Iterator[tuple[str, str]]) -> str:
         return "".join(f"    {head}) {does} ;;\n" for head, does in rows)
 
     values = (
-        (" | ".join(f"{shlex.quote(f'{one.command} {name}')}" for name in option.names), f"words={shlex.quote(' '.join(option.values))}")
+        (" | ".join(f"{shlex.quote(f'{one.command} {name}')}" for name in option.names), words_of(option.values))
         for one in commands for option in one.options if option.values
     )  # fmt: skip
     files = (
@@ -78,12 +93,13 @@ def _bash(commands: list[Words]) -> str:
         (one.command, f"words={shlex.quote(' '.join(name for option in one.options for name in option.names))}")
         for one in commands
     )
-    bare = ((one.command, f"words={shlex.quote(' '.join(one.names))}") for one in commands if one.names)
+    bare = ((one.command, f"{words_of(one.names)}; ((COMP_CWORD == 2)) && files=") for one in commands if one.names)
+    lists = "".join(f"  local {name}={shlex.quote(' '.join(words))}\n" for words, name in long.items())
     names = " ".join(one.command for one in commands)
     return f"""\
 _stablint() {{
   local word words= files= command=check current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}
-  case ${{COMP_WORDS[1]}} in
+{lists}  case ${{COMP_WORDS[1]}} in
     {names.replace(" ", " | ")}) ((COMP_CWORD > 1)) && command=${{COMP_WORDS[1]}} ;;
   esac
   case "$command $before" in
@@ -105,25 +121,31 @@ complete -o filenames -o bashdefault -F _stablint stablint
 
 
 def _zsh(commands: list[Words]) -> str:
+    long = _long(commands)
+
+    def words_of(values: tuple[str, ...]) -> str:
+        return f"('${long[values]}')" if values in long else f"({' '.join(values)})"
+
     def row(option: Option) -> Iterator[str]:
         for name in option.names:
             said = f"[{_zsh_text(option.help)}]"
             if option.values is None:
                 yield f"'*{name}{said}'"
             else:
-                what = f"({' '.join(option.values)})" if option.values else "_files"
+                what = words_of(option.values) if option.values else "_files"
                 yield f"'*{name}{said}:value:{what}'"
 
     def case(one: Words) -> str:
-        bare = f"'*:name:({' '.join(one.names)})'" if one.names else "'*:file:_files'"
+        bare = f"'*:name:{words_of(one.names)}'" if one.names else "'*:file:_files'"
         lines = [line for option in one.options for line in row(option)] + [bare]
         return f"    {one.command}) _arguments -S \\\n" + " \\\n".join(f"      {line}" for line in lines) + " ;;\n"
 
+    lists = "".join(f"  local {name}='{' '.join(words)}'\n" for words, name in long.items())
     table = "\n".join(f"    '{one.command}:{_zsh_text(one.help)}'" for one in commands)
     return f"""\
 #compdef stablint
 _stablint() {{
-  local -a commands
+{lists}  local -a commands
   commands=(
 {table}
   )
@@ -149,20 +171,26 @@ def _zsh_text(text: str) -> str:
 
 
 def _fish(commands: list[Words]) -> str:
+    long = _long(commands)
+
+    def words_of(values: tuple[str, ...]) -> str:
+        return f'"$stablint_{long[values]}"' if values in long else shlex.quote(" ".join(values))
+
     names = " ".join(one.command for one in commands)
-    lines = [
+    lines = [f"set -l stablint_{name} {shlex.quote(' '.join(words))}" for words, name in long.items()]
+    lines += [
         f"complete -c stablint -n __fish_use_subcommand -a {one.command} -d {_fish_text(one.help)}" for one in commands
     ]
     for one in commands:
         seen = f"__fish_seen_subcommand_from {one.command}"
         when = shlex.quote(f"not __fish_seen_subcommand_from {names}; or {seen}" if one.command == "check" else seen)
         if one.names:
-            lines.append(f"complete -c stablint -f -n {when} -a {shlex.quote(' '.join(one.names))}")
+            lines.append(f"complete -c stablint -f -n {when} -a {words_of(one.names)}")
         for option in one.options:
             flags = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
             value = "" if option.values is None else " -r"
             if option.values:
-                value = f" -x -a {shlex.quote(' '.join(option.values))}"
+                value = f" -x -a {words_of(option.values)}"
             lines.append(f"complete -c stablint -n {when} {flags}{value} -d {_fish_text(option.help)}")
     return "\n".join(lines) + "\n"
 

@@ -117,9 +117,11 @@ def schema(name: str, asked: Options) -> dict[str, Any]:
         from difflib import get_close_matches
 
         near = get_close_matches(name, FORMS, 1)
-        meant = gettext(": did you mean {names}?").format(names=f"`{near[0]}`") if near else ""
-        known = gettext("known are {names}").format(names=", ".join(FORMS))
-        raise Wrong(gettext("no configuration is called `{name}`{meant}").format(name=name, meant=meant) + f"; {known}")
+        if near:
+            meant = gettext(": did you mean {names}?").format(names=f"`{near[0]}`")
+        else:
+            meant = "; " + gettext("known are {names}").format(names=", ".join(FORMS))
+        raise Wrong(gettext("no configuration is called `{name}`{meant}").format(name=name, meant=meant))
     releases = _releases(form, asked)
     words = _words(form, releases)
     if not words:
