@@ -72,9 +72,8 @@ def at(browser: Any, selector: str) -> Any:
     return browser.find_element("css selector", selector)
 
 
-def wait(
-    until: Any, seconds: float = 300
-) -> Any:  # what comes is asked here, on a machine that others use as well; not how soon
+def wait(until: Any, seconds: float = 300) -> Any:
+    """What comes is asked here, also on a machine that others use as well; not how soon."""
     end = time.monotonic() + seconds
     while not (found := until()):
         assert time.monotonic() < end, "it did not come"

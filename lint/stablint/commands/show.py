@@ -127,7 +127,10 @@ def _meant(word: str, texts: dict[str, Any]) -> str:
     names = [*texts, *(text["code"] for text in texts.values())]
     word = word if "-" in word else word.upper()
     looks_like = word[:1] + word[1:].translate(_DIGITS)
-    near = [looks_like] if looks_like in names else get_close_matches(word, names, 2, 0.5)
+    if looks_like in names:
+        near = [looks_like]
+    else:
+        near = [name for name in names if name.startswith(looks_like)][:3] or get_close_matches(word, names, 2, 0.5)
     return (
         gettext(": did you mean {names}?").format(names=gettext(" or ").join(f"`{one}`" for one in near))
         if near
