@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from stablint.report import progress as module
-from stablint.report.progress import bar, progress
+from stablint.report.progress import bar, progress, watching
 
 
 class Terminal(io.StringIO):
@@ -43,6 +43,16 @@ def test_a_long_wait_is_shown_and_wiped_off(monkeypatch):
     first, *_, last = terminal.getvalue().split("\r\x1b[K")[1:]
     assert first.endswith("1 of 9 files")
     assert last == ""
+
+
+def test_stages_of_one_command_share_their_first_second(monkeypatch):
+    monkeypatch.setattr(module, "time", Clock())
+    terminal = Terminal()
+    watch = watching(terminal)
+    for noun in ("files", "runs", "findings"):
+        assert list(watch(range(2), 2, noun)) == [0, 1]
+    said = terminal.getvalue()
+    assert "of 2 files" in said and "of 2 runs" in said and "of 2 findings" in said
 
 
 def test_bar_is_full_at_the_end_only():

@@ -133,9 +133,9 @@ def _stdin(given: Given, base: str) -> tuple[list[str], dict[str, Text]]:
 def _watch(given: Given) -> Any:
     if given.quiet or not exit.is_terminal(error=True):
         return None
-    from stablint.report.progress import progress
+    from stablint.report.progress import watching
 
-    return lambda listed, total: progress(listed, total, exit.stream(error=True))
+    return watching(exit.stream(error=True))
 
 
 def _repair(
@@ -160,7 +160,10 @@ def _repair(
         return "" if given.diff or path in texts else closed(path, root(path))
 
     named = listed(given.select)
-    done = repair(paths, options, unsafe=given.unsafe_fixes, base=base, texts=texts, closed=shut, named=named)
+    watch = _watch(given)
+    done = repair(
+        paths, options, unsafe=given.unsafe_fixes, base=base, texts=texts, closed=shut, named=named, watch=watch
+    )
     for line in done.refused:
         exit.tell(gettext("{line} (this is a bug: please report it)").format(line=plain(line)))
     for line in done.kept_out:

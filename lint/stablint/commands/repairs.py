@@ -54,7 +54,9 @@ def write(
     try:
         outcome = write_all(texts, done.before, root, done.repairs, changed)
     except (OSError, UnicodeEncodeError) as error:
-        raise Wrong(gettext("nothing was written: {error}").format(error=error)) from error
+        raise Wrong(
+            gettext("nothing was written: {error}").format(error=getattr(error, "strerror", None) or error)
+        ) from error
     for path, why in outcome.refused:
         _tell(path, base, f"not written: {why}")
     for path, why in outcome.notes:

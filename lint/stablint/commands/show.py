@@ -130,7 +130,9 @@ def _meant(word: str, texts: dict[str, Any]) -> str:
     if looks_like in names:
         near = [looks_like]
     else:
-        near = [name for name in names if name.startswith(looks_like)][:3] or get_close_matches(word, names, 2, 0.5)
+        near = sorted(name for name in names if name.startswith(looks_like))[:3] or get_close_matches(
+            word, names, 2, 0.5
+        )
     return (
         gettext(": did you mean {names}?").format(names=gettext(" or ").join(f"`{one}`" for one in near))
         if near

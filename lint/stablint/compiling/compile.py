@@ -90,7 +90,7 @@ def _compile_into(fresh: Path, sources: Path, found: _Digests, before: _Before, 
     keys: dict[str, str] = {}
     parts: dict[str, Any] = {}
     compilers = list(_compilers())
-    for name, compiler in progress(compilers, len(compilers), exit.stream(error=True), "parts of the knowledge"):
+    for name, compiler in progress(compilers, len(compilers), exit.stream(error=True), "knowledge"):
         joined: tuple[str, ...] = getattr(compiler, "COMBINES", ())
         keys[name] = _digest((keys[part] for part in joined) if joined else (found.of(compiler.READS),))
         made = before.names(name, keys[name])

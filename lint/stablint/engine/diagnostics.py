@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stablint.base.language import gettext
-from stablint.base.light import Any
+from stablint.base.light import TYPE_CHECKING, Any
 from stablint.files.faults import Fault, Faults
 from stablint.hazard.model import Finding, Hazard, Undecided, asks_about_change
 from stablint.hazard.wording import value_text
@@ -13,6 +13,9 @@ from stablint.run.fact import ABSENT, HIDDEN, LIVE, Default, Derived, Explicit, 
 from stablint.secrets.keys import conceal
 from stablint.syntax import limits
 from stablint.syntax.tree import Seen, Text
+
+if TYPE_CHECKING:
+    from stablint.report.progress import Watch
 
 _BITES = {"parse": 0, "start": 1, "save": 2, "hours": 3, "never-visibly": 4}
 _RANK = {"error": 0, "warning": 1, "info": 2}
@@ -25,7 +28,11 @@ Told = dict[tuple[int, ...], tuple[list[Finding], Diagnostic]]
 
 
 def diagnostics(
-    findings: list[Finding], faults: Faults, kept: Told | None = None, purse: limits.Purse | None = None
+    findings: list[Finding],
+    faults: Faults,
+    kept: Told | None = None,
+    purse: limits.Purse | None = None,
+    watch: Watch | None = None,
 ) -> tuple[Diagnostic, ...]:
     groups: dict[tuple[Any, ...], list[Finding]] = {}
     for finding in findings:
@@ -34,7 +41,8 @@ def diagnostics(
             groups.setdefault(key, []).append(finding)
     kept = {} if kept is None else kept
     purse = limits.Purse(limits.REREAD) if purse is None else purse
-    merged = [(group[0], made) for group in groups.values() if (made := _once(group, faults, kept, purse)) is not None]
+    each = groups.values() if watch is None else watch(groups.values(), len(groups), "findings")
+    merged = [(group[0], made) for group in each if (made := _once(group, faults, kept, purse)) is not None]
     return tuple(sorted(_whole(merged), key=order))
 
 

@@ -27,14 +27,12 @@ from stablint.syntax.tree import Document, Problem, Text
 if TYPE_CHECKING:  # only where a repository reads its configurations itself
     from stablint.frameworks.launch.at_hand import Program
     from stablint.policy import Policies
+    from stablint.report.progress import Watch
 
 T = TypeVar("T")
 _NONE = "no training configuration"
 # Files that mean little without the run that reads them.
 _HELPERS = frozenset({"deepspeed", "accelerate", "fsdp"})
-
-Watch = Callable[[Iterable[tuple[str, bool]], int], Iterable[tuple[str, bool]]]
-
 
 A_LINK_OUT = discover.LinkOut("not read: it is a link out of the repository, which --allow-outside follows")
 
@@ -126,7 +124,7 @@ def inspected(
     statuses: dict[str, FileStatus] = {}
     problems: list[tuple[Document, Problem]] = []
     entries: list[str] = []
-    for path, named in watch(listed, len(listed)) if watch is not None else listed:
+    for path, named in listed if watch is None else watch(listed, len(listed), "files"):
         if not named and files.is_silent(path, speaks):
             statuses[path] = FileStatus(files.name(path), None, "skipped", _NONE)
             continue
@@ -166,7 +164,7 @@ def inspected(
     problems += files.boundaries()
 
     def judged(runs: tuple[Run, ...]) -> tuple[list[hazards.Finding], list[hazards.Undecided]]:
-        return judge(runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, alone)
+        return judge(runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, alone, watch)
 
     def anew() -> tuple[tuple[Run, ...], list[hazards.Finding], list[hazards.Undecided]]:
         """Once more, where `files` has learnt how some of them are read."""
@@ -212,7 +210,7 @@ def inspected(
         from stablint.engine import diagnostics as grouping  # most files have nothing to tell
 
         report = report._replace(
-            diagnostics=grouping.diagnostics(findings, files.faults, files.kept.told, files.kept.reread),
+            diagnostics=grouping.diagnostics(findings, files.faults, files.kept.told, files.kept.reread, watch),
             undetermined=grouping.undetermined(undetermined),
         )
     spoken = {path: files.documents(path) for path in entries if "stablint:" in files.documents(path)[0].text.text}

@@ -20,8 +20,9 @@ from stablint.syntax import limits
 from stablint.syntax.tree import Document, Problem
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # only loaded where there are several runs
-    from stablint.hazard.sieve import Sieve
+if TYPE_CHECKING:
+    from stablint.hazard.sieve import Sieve  # only loaded where there are several runs
+    from stablint.report.progress import Watch
 
 _NAMED = 5  # rules that fail on one run are named one by one, up to so many
 
@@ -33,6 +34,7 @@ def judge(
     faults: Faults,
     kept: dict[int, tuple[Run, Any]] | None = None,
     alone: bool = False,
+    watch: Watch | None = None,
 ) -> tuple[list[hazards.Finding], list[hazards.Undecided]]:
     """`known` are the rules, or a book of them where files have different ones; `kept` are verdicts on the same runs under the same rules.
     `alone`: one file was asked for, and nothing else.
@@ -43,7 +45,8 @@ def judge(
     sieves: dict[int, Sieve] = {}
     told = Told()
     parts: dict[tuple[int, bool], tuple[hazards.Hazard, ...]] = {}
-    for run, broken in [(_broken(d, p, alone), True) for d, p in problems] + [(run, False) for run in runs]:
+    every = [(_broken(d, p, alone), True) for d, p in problems] + [(run, False) for run in runs]
+    for run, broken in every if watch is None else watch(every, len(every), "runs"):
         if id(run) in kept:
             findings += told.within(kept[id(run)][1][0])
             undetermined += kept[id(run)][1][1]

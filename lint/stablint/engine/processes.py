@@ -25,7 +25,8 @@ from stablint.secrets import exit
 from stablint.syntax.limits import SEARCHED
 
 if TYPE_CHECKING:
-    from stablint.engine.inspect import Inspection, Watch
+    from stablint.engine.inspect import Inspection
+    from stablint.report.progress import Watch
 
 Listed = list[tuple[str, bool]]
 
@@ -75,7 +76,7 @@ def inspected(
             parts[number] = part
             yield from shares[number]
 
-    for _ in told() if watch is None else watch(told(), len(listed)):
+    for _ in told() if watch is None else watch(told(), len(listed), "files"):
         pass
     return _whole([parts.get(number) for number in range(len(shares))], listed, missed, root, base, options)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
@@ -22,6 +22,9 @@ from stablint.report.model import Diagnostic, Fix, Report
 from stablint.syntax import limits
 from stablint.syntax.edit import apply
 from stablint.syntax.tree import Edit, Text
+
+if TYPE_CHECKING:
+    from stablint.report.progress import Watch
 
 _ROUNDS = 10
 Texts = dict[str, Text]
@@ -204,6 +207,7 @@ def repair(
     named: Container[str] = (),
     only: Callable[[Diagnostic], bool] | None = None,
     read: Files | None = None,
+    watch: Watch | None = None,
 ) -> Repaired:
     """Apply every applicable fix until nothing is left, in memory. At most ten rounds; what does not help is left out and told.
 
@@ -220,7 +224,7 @@ def repair(
         return not d.fix.by_name or known is not None or d.code in named or d.rule in named
 
     def check(current: Texts, earlier: Inspection | None) -> Inspection:
-        return inspect(paths, options, base=base, texts=current, known=known, earlier=earlier, read=read)
+        return inspect(paths, options, base=base, texts=current, known=known, earlier=earlier, read=read, watch=watch)
 
     work = _Repair(check, dict(texts or {}))
     shut: dict[str, str] = {}
