@@ -219,6 +219,8 @@ def test_a_check_of_the_house_is_the_same_report_for_machines(here, capsys):
 # A fault of a hazard's file, and what is said of it with its line.
 SAID = {
     "a fact of no namespace": ("training.seed is-set", "trainin.seed is-set", "seed.yaml:7: `when.0`: 'trainin.seed' is no fact: did you mean"),
+    "a code": ("T901", "FOO1", "seed.yaml:2: `code`: a code is one to ten capitals and three digits, such as `ACME001`"),
+    "an id": ("house-seed", "House_Seed", "seed.yaml:1: `id`: an id is small letters and digits with dashes between them"),
     "an operator": ("is-not 1234", "is-nto 1234", "seed.yaml:8: `when.1`: 'is-nto' is no operator: did you mean `is-not`?"),
     "a field": ("title: a", "titel: a", "seed.yaml:3: nothing is called `titel`: did you mean `title`?"),
     "a field that is missing": ("at: training.seed\n", "", "`at` says which fact's place is shown"),
@@ -266,7 +268,7 @@ def test_one_broken_file_is_one_error_and_the_check_goes_on(here, capsys, broken
     assert main(["explain", "T902"]) == 2
     assert "sound-seed" in capsys.readouterr().out
     assert main(["test-hazards", "rules"]) == 2
-    assert "1 examples, 0 with failures" in capsys.readouterr().err
+    assert "1 example, 0 with failures" in capsys.readouterr().err
     (here / "rules" / "seed.yaml").unlink()
     (here / "stablint.toml").write_text('hazards = ["rules"]\nignore = ["T901"]\n')
     assert main(["configs"]) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 
-from stablint.base.language import gettext
+from stablint.base.language import gettext, ngettext
 from stablint.config.house import house
 from stablint.config.options import Wrong
 from stablint.engine.examples import failures, false_alarms
@@ -45,8 +45,12 @@ def run_test_hazards(folders: list[str]) -> int:
         for line in found:
             exit.say(f"{hazard.id} ({hazard.code}): {line}\n")
     exit.say(
-        gettext("{number} hazards, {examples} examples, {failed} with failures.\n").format(
-            number=len(rules.hazards), examples=examples, failed=failed
+        gettext("{hazards}, {examples}, {failed} with failures.\n").format(
+            hazards=ngettext("{number} hazard", "{number} hazards", len(rules.hazards)).format(
+                number=len(rules.hazards)
+            ),
+            examples=ngettext("{number} example", "{number} examples", examples).format(number=examples),
+            failed=failed,
         ),
         error=True,
     )

@@ -24,6 +24,13 @@ RuleId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60
 Selector = Annotated[str, Field(pattern=r"^([A-Z]{1,10}[0-9]{0,3}|[a-z0-9]+(-[a-z0-9]+)+)$")]
 """A code, the beginning of codes (`P`, `P1`) or a rule's id."""
 
+FORMS = {
+    r"^[A-Z]{1,10}[0-9]{3}$": "a code is one to ten capitals and three digits, such as `ACME001`",
+    r"^[a-z0-9]+(-[a-z0-9]+)*$": "an id is small letters and digits with dashes between them, such as `acme-runs-are-reported`",
+    r"^([A-Z]{1,10}[0-9]{0,3}|[a-z0-9]+(-[a-z0-9]+)+)$": "a code such as `ACME001`, its beginning, or a rule's id",
+}
+"""What a text of such a pattern is, in words for whoever wrote another."""
+
 _CLAUSE = r"(===|==|~=|!=|<=|>=|<|>)\s*v?[0-9]+(\.[0-9]+)*((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?(\.\*)?"
 Specifier = Annotated[str, Field(pattern=rf"^\s*{_CLAUSE}\s*(,\s*{_CLAUSE}\s*)*$")]
 """A PEP 440 specifier set: `>=4.46,<5`."""

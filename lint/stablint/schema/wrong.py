@@ -9,6 +9,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from stablint.schema.base import FORMS
+
 _SAID = 9  # faults of one file; a text that is no hazard at all lacks every field
 
 
@@ -50,4 +52,6 @@ def _words(fault: dict[str, Any], where: tuple[Any, ...], model: type[BaseModel]
     if fault["type"] == "extra_forbidden":
         near = get_close_matches(str(where[-1]), model.model_fields, 1, 0.7)
         return f"nothing is called `{dotted}`" + (f": did you mean `{near[0]}`?" if near else "")
+    if fault["type"] == "string_pattern_mismatch" and (form := FORMS.get(fault["ctx"]["pattern"])):
+        return f"`{dotted}`: {form}"
     return f"`{dotted}`: {str(fault['msg']).removeprefix('Value error, ')}"
