@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from stablint.frameworks.fragment import last_word
-from stablint.frameworks.programs.seen import stated
+from stablint.frameworks.programs.seen import stated, tests_above
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Document, Module
 
@@ -41,23 +41,7 @@ def _others_call(word: str, module: Module, document: Document) -> bool:
         for call in module.calls
         if last_word(call.name) == word and not any(start <= call.start < end for start, end in module.alone)
     )
-    return any(_RANK.search(test) for call in elsewhere for test in _tests_of(text, call.start))
-
-
-def _tests_of(text: str, at: int) -> Iterator[str]:
-    """The tests of the branches that a place stands in, as they are written; `else` for what has none."""
-    begin = text.rfind("\n", 0, at) + 1
-    depth = len(text[begin:at].expandtabs()) - len(text[begin:at].expandtabs().lstrip())
-    for line in reversed(text[max(0, begin - _ABOVE) : begin].splitlines()):
-        indent = len(line.expandtabs()) - len(line.expandtabs().lstrip())
-        if not line.strip() or indent >= depth:
-            continue
-        depth, words = indent, line.strip()
-        if words.startswith(("if ", "if(", "elif ", "else")):
-            yield words
-        if not depth:
-            return
+    return any(_RANK.search(test) for call in elsewhere for test in tests_above(text, call.start))
 
 
 _RANK = re.compile(r"\brank|_rank|main_process|process_zero|process_index|\Aelse\b")
-_ABOVE = 4000  # characters in which the branches of a call are looked for

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 from stablint.frameworks.programs import kinds as python_kinds
-from stablint.frameworks.programs.seen import seen_in, stated
+from stablint.frameworks.programs.seen import seen_in, stated, tests_above
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Call, Document, Module
 
 _UNSLOTH = re.compile(r"^(?:from|import)[ \t]+unsloth\b", re.MULTILINE)
-_UNSLOTH_ANYWHERE = r"(?m)^([ \t]*)(?:from|import)[ \t]+unsloth\b"
+_UNSLOTH_ANYWHERE = r"(?m)^[ \t]*(?:from|import)[ \t]+unsloth\b"
 _PATCHED = re.compile(r"^(?:from|import)[ \t]+(?:transformers|trl|peft)\b", re.MULTILINE)
 _TO_VISIBLE = re.compile(r"os\.environ(?:\[[\"']CUDA_VISIBLE_DEVICES[\"']\]\s*=(?!=)|\.update\()")
 
@@ -32,30 +32,10 @@ def _only_by_branch(text: str) -> tuple[int, int] | None:
     """Where a program first imports Unsloth, if a test decides of all its imports whether they are reached."""
     first: tuple[int, int] | None = None
     for found in re.finditer(_UNSLOTH_ANYWHERE, text):
-        if not _in_a_branch(text, found.start(), len(found[1])):
+        if next(tests_above(text, found.end()), None) is None:
             return None
         first = first or found.span()
     return first
-
-
-def _in_a_branch(text: str, at: int, depth: int) -> bool:
-    """Whether a test decides if the line at this place, which stands so deep, is reached: in its function or in the module."""
-    end = at - 1
-    for _ in range(_BRANCH):
-        if end < 0 or not depth:
-            return False
-        begin = text.rfind("\n", 0, end) + 1
-        line = text[begin:end]
-        end = begin - 1
-        words, indent = line.strip(), len(line) - len(line.lstrip(" \t"))
-        if words and words[0] != "#" and indent < depth:
-            depth = indent
-            if re.match(r"(?:if|elif|else|match|case)\b", words):
-                return True
-    return False
-
-
-_BRANCH = 200  # lines in which a branch begins
 
 
 def visible(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:

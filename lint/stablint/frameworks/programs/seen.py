@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from stablint.frameworks.fragment import last_word
 from stablint.run.fact import Explicit, Place, Statement
@@ -77,3 +78,30 @@ def seen_in(expression: str | re.Pattern[str], document: Document, flags: int = 
         module.notes[key] = None if match is None else Found(match, document.view)
     found: Found | None = module.notes[key]
     return found
+
+
+_TESTS = re.compile(r"(?:if|elif|else|match|case)\b")
+_ABOVE = 200  # lines in which the branches of a place are looked for
+
+
+def tests_above(text: str, at: int) -> Iterator[str]:
+    """The lines with which the branches begin that a place stands in, from the inside out, by their indentation: `if …`, `elif …`, `else`, `case …`."""
+    end = text.rfind("\n", 0, at)
+    depth = _indent(text[end + 1 : at] + "|")
+    for _ in range(_ABOVE):
+        if end < 0 or not depth:
+            return
+        begin = text.rfind("\n", 0, end) + 1
+        line = text[begin:end]
+        end = begin - 1
+        words = line.strip()
+        if words and words[0] != "#" and (indent := _indent(line)) < depth:
+            depth = indent
+            if _TESTS.match(words):
+                yield words
+
+
+def _indent(line: str) -> int:
+    """Columns, as Python counts tabs."""
+    wide = line.expandtabs()
+    return len(wide) - len(wide.lstrip())
