@@ -79,10 +79,6 @@ class Policies:
         """All that a file was found to be under."""
         return (self.policy,)
 
-    def files(self) -> tuple[str, ...]:
-        """The settings files that were read."""
-        return ()
-
 
 def means(word: str, code: str, rule: str) -> bool:
     """Whether a rule's code begins with the word, or its id is the word. Letters are those of a category or of a house, whole: `P` is not `PLAN001`."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 import errno
 import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +84,80 @@ def test_nothing_is_written_over_what_is_read(
     assert main(words) == 2
     assert "this command reads that file" in capsys.readouterr().err
     assert (clone / kept).read_bytes() == before
+
+
+ROUND_ABOUT = {
+    "train.yaml": RUN.replace("Qwen/Qwen2-7B-Instruct", "./m") + "deepspeed: ds.json\n",
+    "ds.json": '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}',
+    "m/config.json": MODEL.replace(
+        "77341", '64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100, "intermediate_size": 128'
+    ),
+    "launch.sh": ". ./env.sh\ntrl sft --config train.yaml --learning_rate $LR\n",
+    "env.sh": "LR=1e-5\n",
+    "requirements.txt": "-r more.txt\ntransformers==4.46.0\n",
+    "more.txt": "trl==0.12.0\n",
+    "pyproject.toml": '[project]\nname = "x"\ndependencies = ["peft==0.13.0"]\n',
+    "uv.lock": 'version = 1\n[[package]]\nname = "accelerate"\nversion = "1.0.0"\n',
+    ".gitignore": "out/\n",
+    ".git/info/exclude": "tmp/\n",
+    "stablint.toml": 'baseline = "base.json"\nhazards = ["house"]\n[house]\nprefix = "ACME"\n',
+    "base.json": '{"schema_version": 1, "findings": []}',
+    "house/run.yaml": "{}",
+    "notes.yaml": "fruit: plum\n",
+}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(
+    "words", [["check"], PLOT[:-1], ["diagnose", "train.log", "train.yaml"]], ids=lambda words: words[0]
+)
+def test_nothing_is_written_over_what_was_read_on_the_way(
+    words: list[str], jobs: str, clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever file of the repository a command opens, but for what it finds to be no configuration: an older report is one of these."""
+    if jobs != "1" and words != ["check"]:
+        pytest.skip("one process does it")
+    text = (Path(__file__).parents[2] / "docs/house.md").read_text(encoding="utf-8")
+    files = ROUND_ABOUT | {"house/run.yaml": text.split("```yaml\n")[2].split("```")[0]}
+    write(files, str(clone))
+    if words == ["check"]:
+        write({f"other{number}/{name}": content for number in range(2) for name, content in files.items()}, str(clone))
+        write({f"other{number}/.git/HEAD": "ref: refs/heads/main\n" for number in range(2)}, str(clone))
+        words = ["check", ".", "--jobs", jobs, "--output-format", "json", "--output-file"]
+    else:
+        words = [*words, "--plot"]
+    opened: set[str] = set()
+
+    def noted(open_: Callable[..., Any]) -> Callable[..., Any]:
+        def opens(path: Any, *args: Any, **more: Any) -> Any:
+            opened.add(os.path.realpath(path) if isinstance(path, (str, os.PathLike)) else "")
+            return open_(path, *args, **more)
+
+        return opens
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", noted(os.open))
+        patched.setattr(builtins, "open", noted(open))
+        main([*words, "new.out"])
+    (clone / "new.out").unlink()
+    capsys.readouterr()
+    names = [
+        path.relative_to(clone).as_posix() for path in sorted(clone.rglob("*")) if os.path.realpath(path) in opened
+    ]
+    aside = (
+        {"notes.yaml"} if words[0] == "check" else {"launch.sh"}
+    )  # the script was searched for names, and no run begins in it
+    names = [name for name in names if os.path.basename(name) not in aside]
+    assert {"ds.json", "m/config.json", "requirements.txt", "more.txt", "pyproject.toml", "uv.lock"} <= set(names)
+    assert {"stablint.toml", "base.json", "house/run.yaml"} <= set(names)
+    written = []
+    for name in [*names, "no/../train.yaml"]:
+        before = (clone / name.replace("no/../", "")).read_bytes()
+        code = main([*words, name])
+        if code != 2 or (clone / name.replace("no/../", "")).read_bytes() != before:
+            written.append(name)
+            (clone / name.replace("no/../", "")).write_bytes(before)
+    assert not written
 
 
 def test_an_older_report_is_written_over(clone: Path) -> None:

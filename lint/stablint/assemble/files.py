@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Set
 
 from stablint.assemble.cache import Kept
+from stablint.base import consulted
 from stablint.base.light import TYPE_CHECKING
 from stablint.files import discover
 from stablint.files.faults import Faults
@@ -125,6 +126,7 @@ class Files:
             text = Text(path, self.name(path), "")
             nothing = (Document(text, discover.kind_of(path), 0, None),)
             known, _ = self._first_seen.pop(path, (None, False))
+            consulted.note(path, perhaps=True)
             if known is None:
                 found = self.faults.guard(READING, text, nothing, discover.read, path, text.name, format)
             else:

@@ -67,6 +67,8 @@ def run_check(given: Given, options: Options) -> int:
     where = outputs(given.outputs)
     if given.jobs < 0:
         raise Wrong(gettext("--jobs {jobs}: a number from 1 on, or 0 for the default").format(jobs=given.jobs))
+    if given.write_baseline and any(output.file is not None for output in where):
+        raise Wrong(gettext("--write-baseline writes no report: leave --output-file out"))
     options = options._replace(skip_unrecognised=given.skip_unrecognised, jobs=given.jobs)
     policies = options.policies
     assert policies is not None
@@ -108,7 +110,6 @@ def _emitted(
     return emit(
         where, found, policies.texts(), color=given.color, fixed=fixed, statistics=given.statistics,
         hide_suppressed=given.hide_suppressed, tail="none" if given.quiet else "long" if given.verbose else "short",
-        settings=policies.files(),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext
-from stablint.commands.outputs import tell_faults, wants_color, write_picture
+from stablint.commands.outputs import skipped, tell_faults, wants_color, write_picture
 from stablint.config.options import Wrong
 from stablint.config.options import options as asked
 from stablint.config.spec import CLEAN, FOUND, WRONG
@@ -108,7 +108,8 @@ def _plot(path: str, diagnoses: list[Diagnosis]) -> None:
                 path=path, names=", ".join(one.log for one in diagnoses)
             )
         )
-    write_picture(path, picture, [name for one in diagnoses for name in (one.log, *one.files)])
+    no_configurations = [name for one in diagnoses if one.found is not None for name in skipped(one.found)]
+    write_picture(path, picture, no_configurations, [one.log for one in diagnoses])
 
 
 def diagnose(paths: list[str], options: Options, *, pictured: bool = False) -> list[Diagnosis]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext, ngettext
-from stablint.commands.outputs import tell_faults, wants_color, why_none, write_picture
+from stablint.commands.outputs import skipped, tell_faults, wants_color, why_none, write_picture
 from stablint.config.options import Wrong
 from stablint.config.spec import CLEAN, FOUND, WRONG
 from stablint.engine.inspect import Inspection, effective, inspect
@@ -63,7 +63,7 @@ def run_fit(given: argparse.Namespace, options: Options) -> int:
                     plot=given.plot, names=", ".join(forecasts[0].files)
                 )
             )
-        write_picture(given.plot, picture, (*given.paths, *forecasts[0].files))
+        write_picture(given.plot, picture, skipped(found))
     if given.apply is not None:
         return _apply(given, options, found, forecasts, base)
     return WRONG if found.report.incomplete else _code(forecasts)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from importlib import import_module
 
-from stablint.base import language
+from stablint.base import consulted, language
 from stablint.base.language import gettext, ngettext
 from stablint.base.light import Any, NamedTuple
 from stablint.config.options import Wrong
@@ -80,11 +80,9 @@ def emit(
     statistics: bool = False,
     hide_suppressed: bool = False,
     tail: str = "short",
-    settings: Iterable[str] = (),
 ) -> Inspection:
-    """Write every output, masked. Raises Wrong for a file that cannot be written, or that is read, as
-    `settings` are. What comes back is what was told: a finding that a
-    format fails on is told as a fault. Formats for programs hold what is accepted as well, unless `hide_suppressed`.
+    """Write every output, masked. Raises Wrong for a file that cannot be written, or that is read. What comes back
+    is what was told: a finding that a format fails on is told as a fault. Formats for programs hold what is accepted as well, unless `hide_suppressed`.
     """
     if any(one.once for one in found.report.diagnostics):
         from stablint.report.once import joined
@@ -107,16 +105,16 @@ def emit(
         if output.file is None:
             (exit.say if output.format in FOR_PEOPLE else exit.hand_over)(text)
             continue
-        _write("--output-file", output.file, text, (*_checked(found), *settings))
+        _write("--output-file", output.file, text, skipped(found))
     if table:
         exit.say(table, error=not any(output.file is None and output.format in FOR_PEOPLE for output in where))
     tell_faults(found)
     return found
 
 
-def _checked(found: Inspection) -> list[str]:
-    """What was read as a configuration; an older report beside it was not."""
-    return [one.file for one in found.report.files if one.status != "skipped"]
+def skipped(found: Inspection) -> list[str]:
+    """What was found to be no configuration; an older report is one of these."""
+    return [one.file for one in found.report.files if one.status == "skipped"]
 
 
 def _active(report: Report) -> Report:
@@ -242,16 +240,16 @@ def _knows() -> bool:
     return os.name != "nt" or any(name in os.environ for name in ("WT_SESSION", "ANSICON", "TERM", "TERM_PROGRAM"))
 
 
-def write_picture(path: str, picture: str, read: Iterable[str]) -> None:
-    """What `--plot` asks for, from what was `read`. Raises Wrong where the file cannot be written."""
-    _write("--plot", path, picture, read)
+def write_picture(path: str, picture: str, no_configurations: Iterable[str], logs: Iterable[str] = ()) -> None:
+    """What `--plot` asks for. Raises Wrong where the file cannot be written."""
+    _write("--plot", path, picture, no_configurations, logs)
 
 
-def stays(option: str, path: str, read: Iterable[str] = ()) -> None:
-    """Raises Wrong where a link of the repository leads what an option writes out of it, or where it would be written over what is `read`."""
+def stays(option: str, path: str, no_configurations: Iterable[str] = (), logs: Iterable[str] = ()) -> None:
+    """Raises Wrong where a link of the repository leads what an option writes out of it, or where it would be written over what was read."""
     if (target := leads_out(path, os.getcwd())) is not None:
         raise Wrong(f"{option} {path}: {A_LINK.format(target)}")
-    if any(_are_one(path, other) for other in read):
+    if any(_are_one(path, other) for other in (*logs, *consulted.paths(no_configurations))):
         raise Wrong(
             gettext("{option} {path}: this command reads that file, and nothing is written over it").format(
                 option=option, path=path
@@ -260,14 +258,14 @@ def stays(option: str, path: str, read: Iterable[str] = ()) -> None:
 
 
 def _are_one(path: str, other: str) -> bool:
-    try:
-        return os.path.isfile(path) and os.path.samefile(path, other)
+    try:  # as it is written, whether the folders before `..` are there or not
+        return os.path.samefile(os.path.realpath(path), other)
     except (OSError, ValueError):  # one of them is not there, or no possible path
         return False
 
 
-def _write(option: str, path: str, text: str, read: Iterable[str]) -> None:
-    stays(option, path, read)
+def _write(option: str, path: str, text: str, no_configurations: Iterable[str], logs: Iterable[str] = ()) -> None:
+    stays(option, path, no_configurations, logs)
     try:
         exit.write_report(path, text)
     except OSError as error:

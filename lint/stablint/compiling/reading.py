@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from stablint.base import consulted
 from stablint.syntax import text as source_text
 from stablint.syntax.yaml.error import is_nesting
 
@@ -31,6 +32,7 @@ def text_of(path: Path, name: str, root: str | None) -> str:
     """The text of a file of at most LARGEST bytes; with `root`, of one that does not lead out of it. Raises ValueError that names the file."""
     if root is not None and not source_text.is_inside(str(path), root):
         raise ValueError(f"{name}: a link that leads out of {os.path.basename(root) or root}")
+    consulted.note(str(path))
     content = source_text.read(str(path), name, LARGEST)
     if isinstance(content, source_text.Unreadable):
         raise ValueError(f"{name}: {content.problem.message}")

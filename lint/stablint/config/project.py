@@ -88,9 +88,6 @@ class Resolver(Policies):
     def asked(self) -> tuple[Policy, ...]:
         return tuple(self._policies.values())
 
-    def files(self) -> tuple[str, ...]:
-        return tuple(os.path.join(self.base, path) for path in self._settings)
-
     def texts(self) -> dict[str, Any]:
         """The texts of the hazards of the house, by id."""
         return {name: text for house in self._houses.values() for name, text in house.texts.items()}

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
 
+from stablint.base import consulted
 from stablint.base.language import told
 from stablint.base.light import Any, NamedTuple
 from stablint.syntax import text as source_text
@@ -226,6 +227,7 @@ def _from(folder: str, path: str) -> str:
 
 def text_of(path: str, shown: str) -> str:
     """The text of a regular file of at most `LARGEST` bytes. Raises BadSettings for any other."""
+    consulted.note(path)
     content = source_text.read(path, shown, LARGEST)
     if isinstance(content, source_text.Unreadable):
         raise BadSettings(f"{shown}: {content.problem.message}")

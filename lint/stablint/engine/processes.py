@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
+from stablint.base import consulted
 from stablint.files import discover
 from stablint.files.faults import attempt
 from stablint.hazard.condition import refill, searched
@@ -49,6 +50,7 @@ class Part(NamedTuple):
     linked: set[str]
     searched: int
     faulty: bool
+    consulted: tuple[frozenset[str], frozenset[str]]
 
 
 def inspected(
@@ -124,7 +126,7 @@ def _part(share: Listed, root: Callable[[str], str], base: str, options: Options
     words, frameworks = unfound(files, found.runs)
     return Part(
         found.report, found.recognised, list(found.unread), found.referring, found.secrets, words, frameworks,
-        files.linked, searched() - before, bool(files.faults.found),
+        files.linked, searched() - before, bool(files.faults.found), consulted.noted(),
     )  # fmt: skip
 
 
@@ -154,6 +156,7 @@ def _whole(
         return None
     words: dict[str, str] = {}
     for part in done:
+        consulted.add(part.consulted)
         for path, text in part.unfound.items():
             words.setdefault(path, text)
     files = Files(root, base)

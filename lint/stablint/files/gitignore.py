@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from functools import lru_cache
 
+from stablint.base import consulted
 from stablint.base.light import NamedTuple
 
 _MOST = 1_000  # patterns of one file
@@ -83,6 +84,7 @@ def _read(path: str, folder: str) -> tuple[Rule, ...]:
     try:
         if not os.path.isfile(path):
             return ()
+        consulted.note(path)
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = file.read(_LONGEST).split("\n")
     except OSError:
@@ -236,6 +238,7 @@ def _index(path: str) -> list[str]:
             return []
         if os.path.getsize(path) > _LARGEST_INDEX:
             return _EVERYTHING
+        consulted.note(path)
         with open(path, "rb") as file:
             data = file.read(_LARGEST_INDEX)
     except OSError:

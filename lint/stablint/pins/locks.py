@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from stablint.base import consulted
 from stablint.base.light import Any, NamedTuple
 from stablint.pins import commands, formats
 from stablint.pins.formats import reader_of
@@ -362,6 +363,7 @@ def _text(path: str, inside: str, most: int) -> str:
     try:
         if not real.startswith(inside) or not os.path.isfile(real) or os.path.getsize(real) > most:
             return ""
+        consulted.note(real)
         with open(real, "rb") as raw:
             encoding = "utf-16" if raw.read(2) in _UTF_16 else "utf-8-sig"
             raw.seek(0)

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from typing import Any
 
+from stablint.base import consulted
 from stablint.report.model import Diagnostic
 from stablint.report.plain import jsonable
 from stablint.secrets import exit
@@ -109,6 +110,7 @@ def _read(path: str, name: str) -> dict[Key, int]:
         raise BadBaseline(f"{name}: this is no regular file")
     if there.st_size > _LARGEST:
         raise BadBaseline(f"{name}: more than {_LARGEST:,} bytes are no baseline of stablint")
+    consulted.note(path)
     with open(path, encoding="utf-8") as file:
         data = json.loads(file.read(_LARGEST))
     if data["schema_version"] != _VERSION:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from stablint.base import consulted
 from stablint.syntax.shell.values import Chunk, Definition, Field, Held, Items, text_of
 from stablint.syntax.text import Unreadable, read
 from stablint.syntax.tree import Text, Unknown
@@ -33,6 +34,7 @@ def sourced(fields: list[Field], script: Text, folder: str, locate: Locate) -> T
     path = path or locate(named, script.path)
     if path is None or path == script.path:
         return None
+    consulted.note(path)
     content = read(path, path)
     return None if isinstance(content, Unreadable) else content
 
