@@ -34,6 +34,7 @@ VENDORS: dict[str, tuple[str, str]] = {
     "OpenRouter": ("OPENROUTER_API_KEY", "sk-" + "or-v1-" + _hex(64)),
     "DeepSeek": ("DEEPSEEK_API_KEY", "sk-" + _hex(32)),
     "Dashscope": ("DASHSCOPE_API_KEY", "sk-" + _hex(31) + "0"),
+    "SiliconFlow": ("SILICONFLOW_API_KEY", "sk-" + "".join(c for c in _mixed(200, 30).lower() if c.isalpha())[:48]),
     "GitHub, personal": ("GITHUB_TOKEN", "gh" + "p_" + _mixed(36, 6)),
     "GitHub, OAuth": ("GH_TOKEN", "gh" + "o_" + _mixed(36, 7)),
     "GitHub, server": ("GITHUB_APP_TOKEN", "gh" + "s_" + _mixed(36, 8)),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import string
 
 import pytest
 from hypothesis import example, given
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from stablint import cli
 from stablint.report.plain import to_json
 from stablint.secrets.keys import conceal
-from stablint.secrets.masking import in_name, mask
+from stablint.secrets.masking import generated_in, in_name, mask
 from stablint.secrets.veil import without_words
 
 FORTY = "0123456789abcdef0123456789abcdef01234567"
@@ -33,6 +35,40 @@ FORTY = "0123456789abcdef0123456789abcdef01234567"
 def test_tokens_are_known_by_their_shape(text, secret):
     assert secret not in mask(text)
     assert len(mask(text, same_length=True)) == len(text)
+
+
+HEX, SMALL = "0123456789abcdef", string.ascii_lowercase
+
+
+@pytest.mark.parametrize(
+    ("mark", "signs", "length"),
+    [
+        ("", HEX, 32), ("", HEX, 40), ("", HEX, 64), ("", HEX.upper(), 32), ("sk-", SMALL, 48), ("sk-", HEX, 32),
+        ("hf_", SMALL, 34), ("hf_", string.ascii_letters, 34), ("gsk_", SMALL + string.digits, 52),
+    ],
+)  # fmt: skip
+def test_however_a_key_was_drawn_it_is_known(mark, signs, length):
+    """A measure of how a key looks has keys beyond it: of 32 hexadecimal digits some 4% have too few changes from digit to letter."""
+    drawn = random.Random(length)
+    for _ in range(1_000):
+        key = mark + "".join(drawn.choices(signs, k=length))
+        text = f'run = start("{key}")'
+        assert key in generated_in(text) or key not in mask(text), key
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0" * 31 + "1",
+        "deadbeef" * 4,
+        "sk-" + "learnbaselineofmondaymorning",
+        "hf_" + "internaltestingrandomgpttwo",
+        "f" * 40,
+    ],
+)
+def test_long_words_and_what_is_repeated_stay(text):
+    assert mask(text) == text
+    assert not generated_in(f'run = start("{text}")')
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ _LETTERS = Pattern(r"[A-Za-z0-9]{12,}")
 _PIECE = Pattern(r"(?<![A-Za-z0-9])[A-Za-z0-9]{12,200}(?![A-Za-z0-9])")
 _CAMEL = Pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _HEX = Pattern(r"(?:[0-9a-f]{20,200}|[0-9A-F]{20,200})\Z")
+_DIGESTS = (32, 40, 64)  # hexadecimal digits of keys and of digests
+_VARIED = 8  # different digits, which no word and nothing that is counted up or repeated has
 _RUN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+~")
 _SHORTEST_BASE64 = 40
 _BASE64 = Pattern(r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/]{40,200}={0,2}(?![A-Za-z0-9+/=_.-])")
@@ -71,6 +73,8 @@ def _is_random(piece: str) -> bool:
     digits = sum(map(str.isdigit, piece))
     if digits == length:
         return False
+    if length in _DIGESTS and _HEX.match(piece) is not None and len(set(piece)) >= _VARIED:
+        return True
     if piece.islower() or piece.isupper():
         change_points = sum(a.isdigit() != b.isdigit() for a, b in pairwise(piece))
         return length >= 16 and change_points >= (0.3 if length >= 20 else 0.44) * length

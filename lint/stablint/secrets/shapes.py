@@ -346,6 +346,9 @@ _VERSION = Pattern(r"[vV]?[0-9]{1,4}\Z")
 _ACCOUNTS = ("AKIA", "ABIA", "ACCA")  # a word begins with none of these
 
 
+_NO_WORD = 32  # letters without a break behind a vendor's mark, of whatever kind
+
+
 def _is_token(text: str) -> bool:
     """Neither there to be replaced, nor made of words as the names of models and files are: `sk-learn-style-baseline`."""
     if _is_filler(text):
@@ -360,6 +363,8 @@ def _is_random(piece: str) -> bool:
     core = core.lstrip(ascii_uppercase) if len(core) > 14 and not core.isupper() else core  # `LTAIrlineReviews`
     if len(core) < 5:
         return False
+    if len(core) >= _NO_WORD:
+        return True
     digits = sum(c.isdigit() for c in core)
     if digits == len(core):
         return digits >= 9
