@@ -9,10 +9,12 @@ local function check(script)
   if not file then return true, "" end
   file:write(script)
   file:close()
-  -- The name that is made here is the only word that comes from anywhere: the script goes in on standard input, and is never run.
+  -- The name that is made here is the only word that comes from anywhere: the script goes in on standard input, and is never run. It is read
+  -- in a folder of its own, so that no file of this machine that the script names is: the controller may read more than the user may.
   local command = string.format(
-    "timeout 5 %s check - --stdin-filename job.sbatch --isolated --quiet --output-format concise --skip-unrecognised < %s 2>/dev/null",
-    STABLINT, path)
+    "mkdir -m 700 %s.d && cd %s.d || exit 2; timeout 5 %s check - --stdin-filename job.sbatch --isolated --quiet --output-format concise"
+      .. " --skip-unrecognised < %s 2>/dev/null; code=$?; cd /; rmdir %s.d; exit $code",
+    path, path, STABLINT, path, path)
   local pipe = io.popen(command, "r")
   local said = pipe:read("*a") or ""
   local _, _, code = pipe:close()

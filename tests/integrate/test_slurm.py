@@ -125,3 +125,20 @@ def test_a_check_that_cannot_be_made_stops_no_cluster(cluster, tmp_path):
     (tmp_path / "work" / "stand_in.lua").write_text(STAND_IN, encoding="utf-8")
     words = ("lua", "stand_in.lua", str(ROOT / "deploy/slurm/job_submit.lua"), "faulty.sbatch", "")
     assert cluster(*words, STABLINT="/nowhere/stablint")[1] == "queued\n"
+
+
+@pytest.mark.skipif(not shutil.which("lua"), reason="the plug-in is Lua")
+@pytest.mark.parametrize("named", ["{work}/private.json", "private.json", "../work/private.json"])
+def test_the_plug_in_reads_no_file_that_the_script_names(cluster, tmp_path, named):
+    """Slurm's controller may read what the user who submits may not."""
+    work = tmp_path / "work"
+    (work / "stand_in.lua").write_text(STAND_IN, encoding="utf-8")
+    (work / "private.json").write_text('{"zero_optimization": {"stage": 2, "marmalade": 1}}', encoding="utf-8")
+    words = f"trl sft --model_name_or_path Qwen/Qwen2-7B --fp16 --bf16 --output_dir out --deepspeed {named.format(work=work)}"
+    (work / "reaching.sbatch").write_text(f"#!/bin/bash\n{words}\n", encoding="utf-8")
+    assert "marmalade" in cluster("stablint", "check", "reaching.sbatch", "--output-format", "concise")[1]
+    code, out, err, _ = cluster(
+        "lua", "stand_in.lua", str(ROOT / "deploy/slurm/job_submit.lua"), "reaching.sbatch", "", STABLINT="stablint"
+    )
+    assert (code, out) == (0, "refused\n") and "P143" in err
+    assert "marmalade" not in err
