@@ -64,6 +64,8 @@ def test_however_a_key_was_drawn_it_is_known(mark, signs, length):
         "sk-" + "learnbaselineofmondaymorning",
         "hf_" + "internaltestingrandomgpttwo",
         "f" * 40,
+        "3f9c07ab52e16d88b04e7a1c9d25f6e3.safetensors",
+        "weights_3f9c07ab52e16d88b04e7a1c9d25f6e3.gguf",
     ],
 )
 def test_long_words_and_what_is_repeated_stay(text):

@@ -35,6 +35,10 @@ _OF_COMMITS = Pattern(
     r"""(?ix)(?:(?<![a-z])(?:revision|rev|commit|sha|blob|ref|snapshots?|checkout|parent|layout|style|children|version|tree)s?(?:_(?:id|hash|sha))?
         ["'`]?\]?[ \t]{0,4}[:=(/\\ ]{1,3}[ \t]{0,4}["'`]? | ={1,2}[0-9.]{0,20}=?(?:cuda|py)? | IPY_MODEL_ | [@/\#])\Z"""
 )
+# The name of a file that is called by its digest.
+_SUFFIX = Pattern(
+    r"\.(?:safetensors|bin|pth?|ckpt|gguf|jsonl?|ya?ml|parquet|arrow|npz?|txt|log|csv|tar|gz|zip|png|jpe?g)(?![A-Za-z0-9])"
+)
 _LEFT = 40  # characters of the line that are looked at
 
 
@@ -95,4 +99,8 @@ def _is_of_data(text: str, first: int, start: int, end: int) -> bool:
         return True
     if _HEX.match(text, start, end) is None:
         return False
-    return text[end : end + 2] == '":' or _OF_COMMITS.search(text[max(0, start - _LEFT) : start]) is not None
+    return (
+        text[end : end + 2] == '":'
+        or _SUFFIX.match(text, end) is not None
+        or _OF_COMMITS.search(text[max(0, start - _LEFT) : start]) is not None
+    )
