@@ -379,6 +379,9 @@ BLANKS: dict[str, Attack] = {
     "notebook, pip pins": notebook("n.ipynb", lambda size: ARGUMENTS.replace("=x", "=1") + "!pip install " + "trl==0.1 " * (size // 9)),
     "notebook, pip pins that differ": notebook("n.ipynb", lambda size: ARGUMENTS.replace("=x", "=1") + "!pip install " + " ".join(f"trl!=0.{n}" for n in range(size // 10))),
     "notebook, magics": notebook("n.ipynb", lambda size: "%env A=1\n" * (size // 11) + ARGUMENTS.replace("=x", "=1")),
+    "notebook, magics and a repair": notebook(
+        "n.ipynb", lambda size: ARGUMENTS.replace("=x", "=1, evaluation_strategy='no'") + "%env A=1\n" * (size // 11) + "Trainer(args=args)\n"
+    ),
     "notebook, bangs": notebook("n.ipynb", lambda size: "!echo\n" * (size // 8) + ARGUMENTS.replace("=x", "=1")),
     "notebook, newlines": notebook("n.ipynb", lambda size: "\n" * (size // 2) + ARGUMENTS.replace("=x", "=1")),
     "notebook, blanks": notebook("n.ipynb", lambda size: " " * size + "!x\n" + ARGUMENTS.replace("=x", "=1")),

@@ -21,13 +21,14 @@ MEGABYTES = 200
 
 # Every attack of a class in one process: file by file its seconds, and what was told; the memory of all of them at the end.
 PROGRAM = """
-import contextlib, io, json, os, resource, sys, tempfile
+import contextlib, gc, io, json, os, resource, sys, tempfile
 from stablint.cli import main
 from tests.security.attack_files import CLASSES
 from tests.pace import cost
 
 name, size, most, *more = sys.argv[1:]
 resource.setrlimit(resource.RLIMIT_CPU, (400, 400))
+gc.disable()  # as the console script does
 done = {}
 for attack, make in CLASSES[name].items():
     with tempfile.TemporaryDirectory() as folder:

@@ -168,7 +168,9 @@ def _by_file(edits: Made, purse: limits.Purse) -> tuple[FileEdits, ...]:
 
 
 def _require_room(document: Document, purse: limits.Purse) -> None:
-    if document.view is not None and purse.is_empty(document.text.path):
+    """Raises Impossible where there is no room left to read the file anew, which is as much as the view holds at the least."""
+    view = document.view
+    if view is not None and purse.is_empty(document.text.path, len(view.source) + 2 * len(view.pieces)):
         raise Impossible(f"more than {purse.limit.most:,} {purse.limit.of}: {purse.limit.then}")
 
 

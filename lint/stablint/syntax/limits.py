@@ -80,8 +80,9 @@ class Purse:
         self.limit = limit
         self._used: dict[str, int] = {}
 
-    def is_empty(self, path: str) -> bool:
-        return self._used.get(path, 0) > self.limit.most
+    def is_empty(self, path: str, amount: int = 0) -> bool:
+        """Whether that much more would be too much."""
+        return self._used.get(path, 0) + amount > self.limit.most
 
     def pay(self, path: str, amount: int) -> None:
         self._used[path] = self._used.get(path, 0) + amount
