@@ -152,6 +152,19 @@ def test_a_limit_is_an_error_of_the_file_that_was_asked_for_alone(
     assert [d["severity"] for d in told] == ([severity] if severity else [])
 
 
+@pytest.mark.parametrize("command", ["advise", "fit"])
+def test_changes_that_were_not_tried_are_told(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(limits, "CHANGED", limits.CHANGED._replace(most=1_000))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.yaml").write_text(
+        "model_name_or_path: Qwen/Qwen2-7B\nstage: sft\nfinetuning_type: full\n" + PLAIN
+    )
+    main([command, "--gpu", "RTX 4090", "--isolated", "train.yaml"])
+    assert capsys.readouterr().err.splitlines() == [
+        "stablint: train.yaml: more than 1,000 characters read again to try changes of one file: the other changes are not tried, and not offered"
+    ]
+
+
 def test_every_limit_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "limits.md").read_text(encoding="utf-8")
     every = [limit for limit in vars(limits).values() if isinstance(limit, limits.Limit)]

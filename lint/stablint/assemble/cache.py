@@ -27,6 +27,7 @@ class Kept:
         self.judged: dict[int, tuple[Run, Any]] = {}
         self.told: dict[tuple[int, ...], tuple[list[Any], Any]] = {}
         self.reread = limits.Purse(limits.REREAD)
+        self.changed = limits.Purse(limits.CHANGED)
 
     def without(self, changed: set[str]) -> Kept:
         """What still holds when these files, by absolute path, have changed: fragments of theirs are others, and so are all keys."""
@@ -35,7 +36,8 @@ class Kept:
         rest.joined = {
             key: value for key, value in self.joined.items() if changed.isdisjoint(value[1].followed.consulted)
         }
-        rest.made, rest.judged, rest.told, rest.reread = self.made, self.judged, self.told, self.reread
+        rest.made, rest.judged, rest.told = self.made, self.judged, self.told
+        rest.reread, rest.changed = self.reread, self.changed
         return rest
 
 

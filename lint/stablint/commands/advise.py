@@ -13,7 +13,7 @@ from stablint.advising.model import MOST, Proposal
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext
 from stablint.commands.fit import chosen, draws_nothing_new, holds, reread, write_files
-from stablint.commands.outputs import tell_faults, wants_color, why_none
+from stablint.commands.outputs import tell_faults, tell_untried, wants_color, why_none
 from stablint.config.options import Wrong
 from stablint.config.spec import CLEAN, WRONG
 from stablint.engine.inspect import Inspection, effective, inspect
@@ -41,6 +41,7 @@ def run_advise(given: argparse.Namespace, options: Options) -> int:
     except NoSuchPath as error:
         raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
     tell_faults(found)
+    tell_untried(found)
     exit.learn(found.secrets)
     if given.output_format == "json":
         rows = [data.as_data(*one) for one in counsels]

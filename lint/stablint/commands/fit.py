@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext, ngettext
-from stablint.commands.outputs import skipped, tell_faults, wants_color, why_none, write_picture
+from stablint.commands.outputs import skipped, tell_faults, tell_untried, wants_color, why_none, write_picture
 from stablint.config.options import Wrong
 from stablint.config.spec import CLEAN, FOUND, WRONG
 from stablint.engine.inspect import Inspection, effective, inspect
@@ -46,6 +46,7 @@ def run_fit(given: argparse.Namespace, options: Options) -> int:
     except NoSuchPath as error:
         raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
     tell_faults(found)
+    tell_untried(found)
     exit.learn(found.secrets)
     if given.output_format == "json":
         rows = [data.as_data(one.files, one.told, one.remedies) for one in forecasts]
@@ -102,6 +103,7 @@ def before_run(before: Inspection, run: str, target: str) -> Run:
     return next(one for one in before.runs if (one.id, one.target) == (run, target))
 
 
+_A_TRIAL = 2_000  # characters that reading a file again counts for, however short it is
 # A stage of ZeRO comes with a DeepSpeed file, whatever it is called.
 _WITH_STAGE = {"training.deepspeed": "ds_config.json"}
 
@@ -121,7 +123,11 @@ def draws_nothing_new(world: World, facts: Mapping[str, Any]) -> bool:
 def reread(
     paths: list[str], options: Options, before: Inspection, run: str, target: str, files: tuple[FileEdits, ...]
 ) -> World | None:
-    """The run as the changed texts make it; None where they draw a finding that was not there, or there is no such run any more."""
+    """The run as the changed texts make it; None where they draw a finding that was not there, or there is no such run any more, and where
+    the files were read again so often that no more is tried."""
+    purse = before.files.kept.changed
+    if not all(purse.spend(file.text.path, len(file.text.text) + _A_TRIAL) for file in files):
+        return None
     texts = {file.text.path: file.text._replace(text=apply(file.text.text, file.edits)) for file in files}
     after = inspect(paths, options, texts=texts, earlier=before)
     known = {(d.rule, d.text.name if d.text else "") for d in before.report.diagnostics}

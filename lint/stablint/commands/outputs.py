@@ -159,6 +159,13 @@ def tell_faults(found: Inspection) -> None:
         )
 
 
+def tell_untried(found: Inspection) -> None:
+    """A line for each file of which not every change was tried that might be offered."""
+    purse = found.files.kept.changed
+    for path in purse.reached():
+        exit.tell(plain(f"{found.files.name(path)}: {purse.limit.problem(0, 0).message}"))
+
+
 def why_none(found: Inspection) -> str:
     """Why there is no run: files that could not be read, or none that is a training configuration."""
     unread = [

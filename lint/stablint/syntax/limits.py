@@ -65,6 +65,9 @@ MATCHED = Limit(1_000, "characters in a value that a pattern is asked about", "t
 REREAD = Limit(
     250_000, "characters read again to prove the repairs of a notebook or here-document", "those told first come first"
 )
+CHANGED = Limit(
+    400_000, "characters read again to try changes of one file", "the other changes are not tried, and not offered"
+)
 TRIED = Limit(
     24,
     "trials to find which repairs of files that belong together spoil one another",
@@ -79,10 +82,23 @@ class Purse:
     def __init__(self, limit: Limit) -> None:
         self.limit = limit
         self._used: dict[str, int] = {}
+        self._refused: dict[str, None] = {}
 
     def is_empty(self, path: str, amount: int = 0) -> bool:
         """Whether that much more would be too much."""
         return self._used.get(path, 0) + amount > self.limit.most
+
+    def reached(self) -> list[str]:
+        """The texts for which there was no more room when they were asked for."""
+        return list(self._refused)
+
+    def spend(self, path: str, amount: int) -> bool:
+        """Whether there is room for that; then it is used up."""
+        if self.is_empty(path, amount):
+            self._refused[path] = None
+            return False
+        self.pay(path, amount)
+        return True
 
     def pay(self, path: str, amount: int) -> None:
         self._used[path] = self._used.get(path, 0) + amount
