@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import string
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from stablint import cli
 from stablint.report.plain import to_json
+from stablint.secrets import exit
 from stablint.secrets.keys import conceal
 from stablint.secrets.masking import generated_in, in_name, mask
 from stablint.secrets.veil import without_words
@@ -187,3 +189,14 @@ def test_a_secret_in_a_name_is_printed_nowhere(tmp_path, monkeypatch, capfdbinar
     assert cli.main(["check", ".", "--jobs", "1", "--output-format", format]) == 1
     told = b"".join(capfdbinary.readouterr())
     assert b"********" in told and b"marmalade" not in told
+
+
+def test_a_stream_that_was_closed_under_it_closes_in_silence():
+    """As Python 3.14 closes what is left at its end, and tells what that raises."""
+    inner = io.StringIO()
+    guarded = exit._Guarded(inner)
+    guarded.write("the last words")
+    inner.close()
+    with pytest.raises(ValueError):
+        guarded.flush()  # what is lost before the end is told
+    guarded.close()

@@ -53,6 +53,8 @@ class Form(NamedTuple):
     flags: str = ""  # the reader whose flags the sections in PREFIXES stand for
 
 
+# Hydra's own, beside which a file may add keys to those of the trainer.
+_HYDRA = ("defaults", "hydra")
 _TRL = ("trl.ModelConfig", "trl.ScriptArguments")
 FORMS: dict[str, Form] = {
     "training-arguments": Form("hf-args", "transformers.TrainingArguments", (), ("transformers.Seq2SeqTrainingArguments",), True),
@@ -72,6 +74,8 @@ FORMS: dict[str, Form] = {
     "axolotl": Form("axolotl", "axolotl", readers("axolotl"), sections=("debug",)),  # common/datasets.py asks the file for it
     "ms-swift": Form("ms-swift", "ms-swift", readers("ms-swift"), sections=("args", "cmd", "colocate_groups", "rollout", "teacher", "train")),
     "litgpt": Form("litgpt", "litgpt finetune", readers("litgpt")),
+    "verl-ppo": Form("verl", "verl.trainer.main_ppo", ("verl.main_ppo",), (), True, "trainer", sections=_HYDRA),
+    "verl-sft": Form("verl", "verl's supervised trainers", ("verl.sft_trainer", "verl.fsdp_sft_trainer"), (), True, "trainer", sections=_HYDRA),
     "torchtune": Form("torchtune", "torchtune", ("torchtune.recipe",), more=True, components="torchtune.components"),
 }  # fmt: skip
 

@@ -138,7 +138,8 @@ def _stands_in(diagnostic: Diagnostic, fact: ReportedFact) -> _Place | None:
 def _beside(fact: ReportedFact) -> str:
     stated = f"`{plain(fact.origin['setting'])}: {shown(fact.value)}`"
     where = gettext("cell {cell}, line {line}") if fact.origin.get("cell") else gettext("line {line}")
-    return f"{stated} ({where.format(cell=fact.origin.get('cell'), line=fact.origin['line'])})"
+    place = where.format(cell=fact.origin.get("cell"), line=fact.origin["line"])
+    return gettext("{words} ({notes})").format(words=stated, notes=place)
 
 
 def _elsewhere(diagnostic: Diagnostic, fact: ReportedFact) -> bool:

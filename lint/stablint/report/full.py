@@ -125,17 +125,18 @@ def _repairs(report: Report) -> Iterator[str]:
 
 def _undetermined(report: Report, named: bool) -> Iterator[str]:
     """One line a set of options, the most wanted first: `4 checks need the GPU: pass --gpu NAME`."""
-    waiting: dict[tuple[tuple[str, str], ...], set[str]] = {}
-    of_releases: dict[tuple[tuple[str, str], ...], bool] = {}
+    waiting: dict[tuple[tuple[str, str, str], ...], set[str]] = {}
+    of_releases: dict[tuple[tuple[str, str, str], ...], bool] = {}
     for item in report.undetermined:
         needs = tuple(dict.fromkeys(_supplier(need) for need in item.needs))
         waiting.setdefault(needs, set()).add(item.rule)
         of_releases[needs] = all(need.startswith("versions.") for need in item.needs)
     for needs, rules in sorted(waiting.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-        what, options = gettext(" and ").join(need for need, _ in needs), " ".join(option for _, option in needs)
+        what, options = _wanted(needs), " ".join(option for _, option, _ in needs)
         # A fault of some releases only has a name: who runs such a release can look it up.
         first = sorted(rules)[: None if named else _NAMED if of_releases[needs] else 0]
-        names = f" ({_unnamed(', '.join(first), len(rules) - len(first))})" if first else ""
+        told = _unnamed(", ".join(first), len(rules) - len(first))
+        names = gettext("{words} ({notes})").format(words="", notes=told) if first else ""
         said = _some(
             "{number} check{names} needs {what}: pass {options}",
             "{number} checks{names} need {what}: pass {options}",
@@ -150,12 +151,24 @@ def _unnamed(names: str, more: int) -> str:
     )
 
 
-def _supplier(need: str) -> tuple[str, str]:
+def _wanted(needs: tuple[tuple[str, str, str], ...]) -> str:
+    """All that is needed; of several libraries the releases in one."""
+    libraries = [library for _, _, library in needs if library]
+    if len(libraries) < 2:
+        return gettext(" and ").join(what for what, _, _ in needs)
+    names = gettext(", ").join(libraries[:-1]) + gettext(" and ") + libraries[-1]
+    return gettext(" and ").join(
+        [*(what for what, _, library in needs if not library), gettext("the releases of {names}").format(names=names)]
+    )
+
+
+def _supplier(need: str) -> tuple[str, str, str]:
+    """What it is called, the option that says it, and the library whose release it is."""
     for start, what, option in _SUPPLIERS:
         if need.startswith(start):
             name = need[len(start) :]
-            return gettext(what).format(name), option.format(name)
-    return f"`{need}`", f"--set {need}=VALUE"
+            return gettext(what).format(name), option.format(name), name if start == "versions." else ""
+    return f"`{need}`", f"--set {need}=VALUE", ""
 
 
 def _severity(number: int, severity: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stablint.base.language import told
+from stablint.base.language import gettext, told
 from stablint.base.light import Pattern
 from stablint.report.model import Diagnostic
 from stablint.secrets import exit
@@ -18,7 +18,9 @@ _CLOSING, _OPENING = frozenset("，。：；！？、）》」』】”’"), fr
 def message(diagnostic: Diagnostic) -> str:
     """The message with what else must be known to read it rightly: "unless set elsewhere", the releases concerned."""
     words = told(diagnostic.message)
-    return f"{words} ({'; '.join(diagnostic.notes)})" if diagnostic.notes else words
+    if not diagnostic.notes:
+        return words
+    return gettext("{words} ({notes})").format(words=words, notes="; ".join(diagnostic.notes))
 
 
 def first_sentences(text: str, longest: int = 240) -> str:

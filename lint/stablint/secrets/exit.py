@@ -129,6 +129,10 @@ class _Guarded(io.TextIOBase, TextIO):
             self.inner.write(masked(held))
         self.inner.flush()
 
+    def close(self) -> None:
+        if not self.inner.closed:  # Python, when it ends, may have closed the inner one before
+            super().close()
+
     def isatty(self) -> bool:
         return bool(self.inner.isatty())
 

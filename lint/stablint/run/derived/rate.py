@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stablint.base.language import gettext
 from stablint.base.light import Any
 from stablint.run.derived.recipe_rates import Band, Published, band, goals, published
 from stablint.run.fact import ABSENT
@@ -38,7 +39,9 @@ def _band(w: World) -> tuple[Any, tuple[str, ...]]:
 
 
 def _in_words(low: float, high: float) -> str:
-    return f"about {low:g}" if low == high else f"{low:g} to {high:g}"
+    if low == high:
+        return gettext("about {rate}").format(rate=f"{low:g}")
+    return gettext("{low} to {high}").format(low=f"{low:g}", high=f"{high:g}")
 
 
 def learning_rate_band(w: World) -> Answer:
