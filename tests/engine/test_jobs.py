@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from stablint.assemble.asked import Options
+from stablint.assemble.files import Files
 from stablint.base import knowledge
 from stablint.cli import main
 from stablint.engine import inspect
@@ -91,7 +92,7 @@ def test_how_many_processes_where_nobody_says(monkeypatch, files, cores, used):
     monkeypatch.setattr(dividing, "_cores", lambda: cores)
     monkeypatch.setattr(dividing, "_work", lambda shares, jobs, _: seen.append(jobs) or iter(()))
     listed = [(f"/work/{number:06}/train.yaml", False) for number in range(files)]
-    dividing.inspected(listed, [], os.path.dirname, "/work", Options(jobs=0))
+    dividing.inspected(listed, [], Files(os.path.dirname, "/work"), Options(jobs=0))
     assert seen == ([used] if used > 1 else [])
 
 

@@ -436,3 +436,31 @@ def test_a_message_that_is_none_is_one_line(clone: Path) -> None:
         and "Traceback" not in done.stderr
         and all(line.startswith("stablint: ") for line in done.stderr.splitlines())
     )
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_lies_elsewhere_and_is_not_named_has_no_part_in_a_run(
+    jobs: str, clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--allow-outside` is about what names and links lead to; it is no leave to look around on the machine."""
+    elsewhere = {
+        "elsewhere/edit.sh": "sed -i 's/eval_steps.*/eval_steps: 500/' train.yaml\ntrl sft --config train.yaml\n",
+        "elsewhere/conf/ds.json": '{"zero_optimization": {"stage": 9}}',
+        "requirements.txt": "transformers==4.30.0\n",
+    }
+    write(elsewhere, str(clone.parent))
+    write({"launch.sh": "trl sft --config train.yaml --deepspeed $HERE/conf/ds.json\n"}, str(clone))
+    opened: set[str] = set()
+
+    def noted(path: Any, *args: Any, **more: Any) -> Any:
+        opened.add(str(path))
+        return open_(path, *args, **more)
+
+    open_ = os.open
+    monkeypatch.setattr(os, "open", noted)
+    told = []
+    for more in ([], ["--allow-outside"]):
+        assert main(["check", ".", "--jobs", jobs, "--output-format", "json", *more]) == 1
+        told.append(json.loads(capsys.readouterr().out)["diagnostics"])
+    assert told[0] == told[1]
+    assert not [path for path in opened if path.startswith(str(clone.parent)) and not path.startswith(str(clone))]

@@ -189,12 +189,12 @@ def _local(stated: Fact, files: Files) -> dict[str, Any]:
     beside = stated.origin.place.document.text.path
     path = files.folder_of(stated.value, beside)
     config = "" if path is None else os.path.join(path, "config.json")
-    return _config(config, files) if config and is_inside(config, files.root(beside)) else {}
+    return _config(config, files) if config and is_inside(config, files.reach(beside)) else {}
 
 
 def _leads_out(config: str, files: Files) -> bool:
     """Whether a link of a repository leads the file out of it. Whoever names a folder elsewhere means what its links lead to, as in a hub's cache."""
-    return is_link_out(config) and not is_inside(config, files.root(config))
+    return is_link_out(config) and not is_inside(config, files.reach(config))
 
 
 def _config(path: str, files: Files) -> dict[str, Any]:

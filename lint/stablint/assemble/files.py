@@ -30,9 +30,10 @@ READING, LOWERING = "reading the file", "making out its settings"
 class Files:
     """The documents of the files that were read, each file once; linked files are read when they are asked for."""
 
-    def __init__(self, root: Callable[[str], str], base: str) -> None:
-        """`root`: of a file, the folder below which the files lie that it may name."""
-        self.root, self.base = root, base
+    def __init__(self, root: Callable[[str], str], base: str, reach: Callable[[str], str] | None = None) -> None:
+        """`root`: of a file, its repository, in which one looks around; `reach`, where it is not the same: the folder below which the files lie
+        that it may name."""
+        self.root, self.reach, self.base = root, reach or root, base
         self._prefix = os.path.join(os.path.normpath(base), "")
         self._documents: dict[str, tuple[Document, ...]] = {}
         self._fragments: dict[tuple[str, str | None], tuple[Fragment, ...]] = {}
@@ -73,7 +74,7 @@ class Files:
             if path not in texts or path not in self._put or texts[path].text != self._put[path].text
         }
         changed |= {fault.path for fault in self.faults.found}
-        new = Files(self.root, self.base)
+        new = Files(self.root, self.base, self.reach)
         new._documents = {
             path: value for path, value in self._documents.items() if path.partition("\0")[0] not in changed
         }
@@ -102,7 +103,7 @@ class Files:
             for key, value in new._fragments.items()
             if not {key[0]} & ({*new.owned} | new.edited | new.patched | new.spared)
         }
-        blank = Files(self.root, self.base)
+        blank = Files(self.root, self.base, self.reach)
         new.owned, new.edited, new.patched, new.spared = blank.owned, blank.edited, blank.patched, blank.spared
         new.kept, new._requirements = blank.kept, blank._requirements
         return new
@@ -271,7 +272,7 @@ class Files:
         """A local model folder of this name, if there is one."""
         key = (wanted, os.path.dirname(beside))
         if key not in self._folders:
-            path = discover.locate(wanted, beside, self.root(beside))
+            path = discover.locate(wanted, beside, self.reach(beside))
             self._folders[key] = path if path is not None and os.path.isdir(path) else None
         return self._folders[key]
 

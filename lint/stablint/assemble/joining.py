@@ -97,8 +97,8 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         beside = document.text.path
         path = files.written(link.path, document)
         if path is None and link.folder and link.folder != NO_FOLDER:
-            path = discover.locate(os.path.join(link.folder, link.path), beside, files.root(beside))
-        path = path or discover.locate(link.path, beside, files.root(beside))
+            path = discover.locate(os.path.join(link.folder, link.path), beside, files.reach(beside))
+        path = path or discover.locate(link.path, beside, files.reach(beside))
         guessed = path is None and link.role == "script"
         if guessed:
             path = discover.by_its_end(link.path, beside, files.root(beside))
@@ -255,7 +255,7 @@ def _with_its_engine(part: Part, program: Program, path: str, files: Files) -> P
     from stablint.frameworks import chat_copy
 
     name = chat_copy.module_of(program.document.text.text)
-    own = discover.locate(name, path, files.root(path)) if name else None
+    own = discover.locate(name, path, files.reach(path)) if name else None
     if own is None or os.path.isdir(own):
         return part
     said = {one.fact for one in part.fragment.statements}
@@ -277,7 +277,7 @@ def _at_hand(files: Files, path: str) -> Program | None:
 
     program = read(files.documents(path))
     for name, loop_only in imported(program) if program is not None else ():
-        own = discover.locate(name, path, files.root(path))
+        own = discover.locate(name, path, files.reach(path))
         other = read(files.documents(own)) if own is not None and not os.path.isdir(own) else None
         if program is not None and other is not None:
             program = joined(program, other, loop_only)

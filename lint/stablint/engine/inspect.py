@@ -91,7 +91,7 @@ def inspect(
         listed = _listed(paths, base, texts, missed, lambda path: _everywhere(path, options))
         if policies is not None:
             listed = [(path, named) for path, named in listed if not policies.at(path).excludes(path) or named]
-        files = Files(_roots(paths, base, options), base) if read is None else read.afresh(texts)
+        files = Files(*_bounds(paths, base, options)) if read is None else read.afresh(texts)
         for text in texts.values() if read is None else ():
             files.put(text)
         if options.jobs != 1 and len(listed) > 1 and read is None and known is None and not texts:
@@ -99,7 +99,7 @@ def inspect(
                 inspected as divided,  # only where there may be work for several processes
             )
 
-            several = divided(listed, missed, files.root, base, options, watch)
+            several = divided(listed, missed, files, options, watch)
             if several is not None:
                 return several
     return inspected(listed, missed, files, options, texts, known, watch, earlier, len(listed) == 1)
@@ -301,13 +301,16 @@ def told(report: Report, faults: list[Fault]) -> Report:
     )
 
 
-def _roots(paths: list[str], base: str, options: Options) -> Callable[[str], str]:
+def _bounds(paths: list[str], base: str, options: Options) -> tuple[Callable[[str], str], str, Callable[[str], str]]:
+    """The repository of a file, the folder from which names are told, and how far a file's names may lead: everywhere, if somebody says so. One
+    looks around in the repository all the same: what lies elsewhere on the machine and is not named has no part in a run."""
     roots, policies, everywhere = discover.Roots(paths or [base], base), options.policies, options.root
+    top = os.path.abspath(os.sep)
     if everywhere is not None:
-        return lambda path: everywhere
+        return roots.of if everywhere == top else lambda path: everywhere, base, lambda path: everywhere
     if policies is None:
-        return roots.of
-    return lambda path: os.path.abspath(os.sep) if policies.at(path).allow_outside else roots.of(path)
+        return roots.of, base, roots.of
+    return roots.of, base, lambda path: top if policies.at(path).allow_outside else roots.of(path)
 
 
 def _everywhere(path: str, options: Options) -> bool:

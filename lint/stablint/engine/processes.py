@@ -56,8 +56,7 @@ class Part(NamedTuple):
 def inspected(
     listed: Listed,
     missed: discover.Missed,
-    root: Callable[[str], str],
-    base: str,
+    files: Files,
     options: Options,
     watch: Watch | None = None,
 ) -> Inspection | None:
@@ -67,10 +66,10 @@ def inspected(
     wanted = options.jobs or min(_cores(), len(listed) // WORTH)
     if wanted < 2 or _speaks_of_all(options) or any(isinstance(words, discover.Refusal) for _, words in missed):
         return None
-    shares = _shares(listed, root, wanted)
+    shares = _shares(listed, files.root, wanted)
     if len(shares) < 2:
         return None
-    done = _work(shares, min(wanted, len(shares)), lambda share: _part(share, root, base, options))
+    done = _work(shares, min(wanted, len(shares)), lambda share: _part(share, files, options))
     parts: dict[int, Part] = {}
 
     def told() -> Iterator[tuple[str, bool]]:
@@ -80,7 +79,7 @@ def inspected(
 
     for _ in told() if watch is None else watch(told(), len(listed), "files"):
         pass
-    return _whole([parts.get(number) for number in range(len(shares))], listed, missed, root, base, options)
+    return _whole([parts.get(number) for number in range(len(shares))], listed, missed, files, options)
 
 
 def _cores() -> int:
@@ -117,11 +116,11 @@ def _shares(listed: Listed, root: Callable[[str], str], jobs: int) -> list[Liste
     return shares
 
 
-def _part(share: Listed, root: Callable[[str], str], base: str, options: Options) -> Part:
+def _part(share: Listed, whole: Files, options: Options) -> Part:
     from stablint.engine.inspect import inspected, unfound
 
     missed: discover.Missed = []
-    files, before = Files(root, base), searched()
+    files, before = Files(whole.root, whole.base, whole.reach), searched()
     found = inspected(share, missed, files, options, {})
     words, frameworks = unfound(files, found.runs)
     return Part(
@@ -134,8 +133,7 @@ def _whole(
     parts: list[Part | None],
     listed: Listed,
     missed: discover.Missed,
-    root: Callable[[str], str],
-    base: str,
+    files: Files,
     options: Options,
 ) -> Inspection | None:
     """The parts as one inspection; None where a part is missing, or where they do not add up to it."""
@@ -159,7 +157,6 @@ def _whole(
         consulted.add(part.consulted)
         for path, text in part.unfound.items():
             words.setdefault(path, text)
-    files = Files(root, base)
     statuses: list[FileStatus] = [status for part in done for status in part.report.files]
     report = Report(
         tuple(statuses),

@@ -37,7 +37,7 @@ def links(checked: Checked, path: str) -> list[DocumentLink]:
     for fragment in files.fragments(path):
         for folder, name, place in _named(fragment):
             target = os.path.normpath(os.path.join(os.path.dirname(path), folder, name))
-            there = place.document.text.path == path and os.path.isfile(target) and is_inside(target, files.root(path))
+            there = place.document.text.path == path and os.path.isfile(target) and is_inside(target, files.reach(path))
             if there:
                 found[place.start, place.end] = DocumentLink(
                     span(place.document.text.text, place.start, place.end), uri_of(target)
