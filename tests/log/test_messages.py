@@ -38,6 +38,8 @@ def test_every_row_names_rules_that_exist() -> None:
 @each(by(lambda template: f"{template.number // 100} hundred", lambda template: str(template.number), KNOWN.templates))
 def test_every_text_is_found_where_it_is_printed(template: Template) -> None:
     gaps = [f"{number}" if name in template.numbers else f"v{number}" for number, name in enumerate(template.names)]
+    if template.called:  # a function and an argument that it takes in some releases
+        gaps = ["prepare_model_for_kbit_training", "gradient_checkpointing_kwargs"]
     text = "".join(part for pair in zip(template.runs, [*gaps, ""], strict=True) for part in pair)
     printed = f"ValueError: {text}".strip()
     found = template.find(" ".join(printed.split()))

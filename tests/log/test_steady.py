@@ -98,6 +98,7 @@ def _state(reader: Reader) -> object:
         first,
         watch._nans,
         watch._zeros,
+        repr(watch._norm),
         jumped,
         signs,
     )

@@ -6,9 +6,11 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-# `'loss': 5.5`, `"train/loss": NaN`, `loss=0.3`, `grad_norm: nan`; transformers 5 prints figures as texts.
+# `'loss': 5.5`, `"train/loss": NaN`, `loss=0.3`, `grad_norm: nan`, `loss 0.3`, `val loss: 0.3`; transformers 5 prints figures as texts.
 PAIR = re.compile(
-    r"""(?<![\w/.@-])["']?(?P<name>[A-Za-z_][\w/.@-]{0,80})["']?\s{0,30}[:=]\s{0,30}["']?(?P<value>[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|NaN|inf|Infinity))(?![\w.])"""
+    r"""(?<![\w/.@-])["']?(?P<name>(?:(?:e?val|validation) (?=loss))?[A-Za-z_][\w/.@-]{0,80})["']?"""
+    r"""(?:\s{0,30}[:=]\s{0,30}|(?<=[Ll]oss) )"""
+    r"""["']?(?P<value>[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|NaN|inf|Infinity))(?![\w.])"""
 )
 _PARTS = ("train/", "training/", "actor/", "critic/", "train_")
 # Names of other loops for the Trainer's.
@@ -57,8 +59,8 @@ def row(line: int, text: str) -> Row | None:
 def name_of(raw: str) -> tuple[str, bool]:
     """The Trainer's name for it, and whether it is of an evaluation."""
     name, evaluates = raw.lower(), False
-    if name.startswith(("eval_", "eval/", "validation/", "val_")):
-        name, evaluates = "eval_" + re.split(r"[_/]", name, maxsplit=1)[1], True
+    if name.startswith(("eval_", "eval/", "eval ", "validation/", "validation ", "val_", "val ")):
+        name, evaluates = "eval_" + re.split(r"[_/ ]", name, maxsplit=1)[1], True
     elif name not in ("train_loss", "train_runtime"):
         name = next((name[len(part) :] for part in _PARTS if name.startswith(part)), name)
     return _SAME.get(name, name), evaluates

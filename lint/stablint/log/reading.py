@@ -239,9 +239,10 @@ class Reader:
             if word in text:
                 yield from (self._known.templates[number] for number in numbers if number not in seen)
 
-    def result(self) -> Reading:
+    def result(self, *, ended: bool = False) -> Reading:
+        """`ended`: nothing will come any more."""
         ordered = sorted(self._matches.values(), key=lambda match: match.line)
-        sick = tuple(self._watch.found())
+        sick = tuple(self._watch.found(ended=ended))
         shown = {one.symptom for one in sick} | {match.template.symptom for match in ordered}
         harmless = tuple(
             match
@@ -259,7 +260,7 @@ def read(blocks: Iterable[Block], known: Known, series: Series | None = None) ->
     reader = Reader(known, series)
     for block in blocks:
         reader.block(block)
-    return reader.result()
+    return reader.result(ended=True)
 
 
 def _parts(data: bytes) -> Iterator[bytes]:

@@ -15,6 +15,7 @@ _BATCH = 16  # values that are looked at together
 _JUMP = 2.0  # times that median
 _FAR = 4.0  # times that median: twice in a row is enough
 _LOGS = 3  # in a row
+_ROUND = 4  # digits behind the point that a norm may share with the next one
 _LN2 = math.log(2)  # the preference loss of a policy that tells nothing
 _STUCK = 5  # logs at exactly that loss
 # DeepSpeed's line, and that of apex.
@@ -108,14 +109,19 @@ class Watch:
         )
         self._zeros = 0
         self._first_zero: Row | None = None
+        self._norm = math.nan  # of the row before
         self._nans = 0
         self._first_nan: Row | None = None
         self._minima = 0
         self._first_minimum = (0, "")
         self._sick: dict[str, Sick] = {}
 
-    def found(self) -> list[Sick]:
-        return sorted(self._sick.values(), key=lambda sick: sick.line)
+    def found(self, *, ended: bool = False) -> list[Sick]:
+        """`ended`: no row will come any more, so that a loss that is no number in the last one is not made good."""
+        last = self._first_nan
+        alone = ended and self._nans == 1 and last is not None and not math.isfinite(last.values.get("loss", 0.0))
+        late = [Sick("nan-gradients", last.line, last.text, 1)] if alone and last and not self._sick else []
+        return sorted([*self._sick.values(), *late], key=lambda sick: sick.line)
 
     def scale(self, line: int, text: str) -> None:
         """A line of a loss scaler. At the minimum twice running: the scale cannot settle."""
@@ -141,9 +147,9 @@ class Watch:
         self._still(row)
         self._level(row)
 
-    def rows(self, taken: list[tuple[Row, dict[str, list[float]]]]) -> bool:
-        """Many rows at once: of each kind its first one, and their losses and shares of cut completions. Not where one of them could show a sign, or
-        leave more than its loss behind; nothing is taken then. All other numbers of theirs are numbers."""
+    def rows(self, taken: list[tuple[Row, dict[str, list[float]]]], norm: float) -> bool:
+        """Many rows at once: of each kind its first one, and their losses and shares of cut completions, and the last norm of them. Not where one of
+        them could show a sign, or leave more than its loss and its norm behind; nothing is taken then. All other numbers of theirs are numbers."""
         levels: list[list[float]] = []
         for row, numbers in taken:
             if row.evaluation:
@@ -169,7 +175,7 @@ class Watch:
             if (not losses or any(losses)) and self._sick.keys().isdisjoint({"nan-gradients", "group-of-one"}):
                 self._nans, self._first_nan = 0, None
             if not row.shape.rewards:
-                self._zeros, self._first_zero = 0, None
+                self._zeros, self._first_zero, self._norm = 0, None, norm
         if window is not None:
             self._losses, self._jumped = window, _Sign()
         return True
@@ -202,11 +208,14 @@ class Watch:
         values = row.values
         if "grad_norm" not in values or row.shape.rewards:
             return
-        first = self._first_zero
+        norm, before, first = values["grad_norm"], self._norm, self._first_zero
+        self._norm = norm
         if values.get("loss") == 0.0 and (first is None or first.values["grad_norm"] == values["grad_norm"]):
             self._zeros += 1
             self._first_zero = first or row
-            if self._zeros >= _LOGS and "nan-gradients" not in self._sick:
+            # A norm that is the same to the last digit is a second sign by itself; one of few digits may be so by chance.
+            stands = norm == before and norm != round(norm, _ROUND)
+            if (self._zeros >= _LOGS or stands) and "nan-gradients" not in self._sick:
                 self._tell("zero-loss", self._first_zero.line, self._first_zero.text, self._zeros)
         elif not math.isnan(values["grad_norm"]):
             self._zeros, self._first_zero = 0, None

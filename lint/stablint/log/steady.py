@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from stablint.log import metrics
 from stablint.log.sickness import Watch, scale_of
-from stablint.log.unwrap import plain
+from stablint.log.unwrap import LONGEST, plain
 
 # Words without which a line has nothing that the watch asks for.
 MARKS = (*metrics.MARKS, b"completion", b"clipped", b"norm")
@@ -114,6 +114,19 @@ class Steady:
             taken.append((form.row, numbers))
             rest = b"".join(pieces[::wide])
         letters = letters_of(rest)
-        if within(letters, MARKS) or not self._watch.rows(taken):
+        if within(letters, MARKS):
             return None
-        return letters
+        normed = any("grad_norm" in row.values and not row.evaluation and not row.shape.rewards for row, _ in taken)
+        return letters if self._watch.rows(taken, _last_norm(data) if normed else math.nan) else None
+
+
+def _last_norm(data: bytes) -> float:
+    """Of the rows that are no policy's. Every line with the word is a row here."""
+    at = data.rfind(b"norm")
+    while at >= 0:
+        start = data.rfind(b"\n", 0, at) + 1
+        row = metrics.row(0, plain(data[start : start + LONGEST].partition(b"\n")[0].decode("latin-1")).text)
+        if row is not None and "grad_norm" in row.values and not row.evaluation and not row.shape.rewards:
+            return row.values["grad_norm"]
+        at = data.rfind(b"norm", 0, start)
+    return math.nan

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from stablint.base import knowledge, language
 from stablint.log.unwrap import closed
+from stablint.run.releases.signatures import differs
 
 _SHARED = 4  # rules that one message may serve, and yet tell a reader something
 LONGEST_GAP = 600  # characters that a gap may hold
@@ -58,6 +59,7 @@ class Template:
         self.about: str = row.get("about", "")
         self.decides: dict[str, Any] = row.get("decides", {})
         self.numbers: tuple[str, ...] = tuple(row.get("numbers", ()))
+        self.called: tuple[str, ...] = tuple(row.get("called", ()))
         self.beside: tuple[str, ...] = tuple(row.get("beside", ()))
         self.why: str = row.get("why", "")  # of a harmless line
         self.until: str = row.get("until", "")  # when it is one no more
@@ -82,6 +84,9 @@ class Template:
     def _fitting(self, found: Found | None) -> Found | None:
         if found is not None and not all(found.gaps[name].strip().isdigit() for name in self.numbers):
             return None
+        if found is not None and self.called:
+            function, argument = (found.gaps[name].strip() for name in self.called)
+            return found if differs(function.rpartition(".")[2], argument) else None
         return found
 
     def causes(self, gaps: dict[str, str]) -> tuple[str, ...]:

@@ -155,6 +155,16 @@ def callable_of(name: str) -> Callable | None:
     return Callable(f"{package}.{label}", about, spans) if spans is not None else None
 
 
+def differs(function: str, argument: str) -> bool:
+    """Whether a library's function of that name takes the argument in some of its releases, and in others not."""
+    table = rows("signatures")
+    for package in [key for key in table if "." not in key]:
+        taken = [parsed(text) for _, _, text in table.get(f"{package}.{function}", ())]
+        if len({one.any or argument in one.named for one in taken}) == 2:
+            return True
+    return False
+
+
 def is_method_of(package: str, word: str) -> bool:
     """Whether some class of the package has a method of its own of that name."""
     about = rows("signatures").get(package)
