@@ -170,7 +170,8 @@ def _keys(conditions: list[list[Any]]) -> set[str] | None:
             keys = _keys(rest[0])
         elif operator == "any":
             branches = [_keys([branch]) for branch in rest[0]]
-            keys = None if None in branches else set().union(*(branch for branch in branches if branch))
+            known = [branch for branch in branches if branch is not None]
+            keys = set[str]().union(*known) if len(known) == len(branches) else None
         elif operator in ("is", "in") and rest[0] == "item.key" and rest[1] == 1:
             keys = {rest[2]} if operator == "is" else set(rest[2])
         else:

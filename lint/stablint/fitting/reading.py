@@ -97,8 +97,8 @@ _OPTIMIZERS = {
     "lomo": Optimizer(sure(0.0), sure(0.0), sure(0.0)), "adalomo": Optimizer(Range(0.0, 0.02, 0.1), Range(0.0, 0.02, 0.1), sure(0.0)),
     "muon": Optimizer(Range(2.0, 2.0, 4.0), Range(4.0, 4.0, 8.0), sure(1.0)),
 }  # fmt: skip
-# They update each matrix as soon as its gradient is there, and drop it (arXiv 2306.09782, section 3).
 _WHOLE = ("float32", "float16", "bfloat16")  # weights that no library has packed
+# They update each matrix as soon as its gradient is there, and drop it (arXiv 2306.09782, section 3).
 _STREAMING = ("lomo", "adalomo")
 _UNKNOWN_OPTIMIZER = Optimizer(Range(0.0, 4.0, 8.0), Range(0.0, 8.0, 12.0), Range(0.0, 1.0, 1.0))
 
@@ -437,7 +437,7 @@ def _weights(w: World, method: str, assumed: list[str]) -> str:
     if dtype in ("4bit", "8bit"):
         double = w.value("quantization.bnb_4bit_use_double_quant") is True
         return "4bit-double" if dtype == "4bit" and double else str(dtype)
-    if dtype in ("float32", "float16", "bfloat16"):
+    if dtype in _WHOLE:
         return str(dtype)
     if w.value("derived.compute_dtype") in ("float16", "bfloat16"):
         assumed.append(Guess(gettext("the weights are taken to be in half precision")))

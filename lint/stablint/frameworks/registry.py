@@ -107,11 +107,7 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
         from stablint.frameworks.launch import commands as shell
         from stablint.syntax.shell.reader import split_launch
 
-        return (
-            tuple(with_secrets(_with_unread(one)) for one in shell.lower(document, split_launch))
-            if shell.recognise(document, split_launch)
-            else ()
-        )
+        return tuple(with_secrets(_with_unread(one)) for one in shell.lower(document, split_launch))
     return ()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from stablint.base import knowledge, language
@@ -44,7 +44,7 @@ class Hazard(NamedTuple):
     reads: list[list[str]]  # [namespace, name] of facts that only files can state and that a finding needs
     quiet: bool = False  # off unless it is asked for by name
     once: bool = False  # told once a file
-    keys: list[str] = []  # noqa: RUF012  # how a setting must be spelled that it is about; any way where there are none
+    keys: Sequence[str] = ()  # how a setting must be spelled that it is about; any way where there are none
     guesses: bool = True  # told as well as an info that nobody would act on (hazard/finding.py, `_is_idle`)
     own: dict[str, Any] | None = None  # message, remedies and evidence of a house hazard
     trust: str = ""  # what the settings say of its repairs: `promote` or `demote`

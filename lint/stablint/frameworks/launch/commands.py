@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 
-from stablint.base.light import NamedTuple
 from stablint.frameworks import huggingface, llamafactory, own
 from stablint.frameworks.fragment import PURPOSE, Block, Fragment, Link, as_yaml, overrides, spelled
 from stablint.frameworks.launch import launchers as launch
@@ -30,47 +29,6 @@ _CONFIG_SUFFIX = (".yaml", ".yml", ".json")
 # A caller that hands over a whole config: everything else in it stands in that file.
 _CONFIG_FLAGS = frozenset({"config", "config_file", "config_path"})
 _FILE_FLAGS = dict.fromkeys(("deepspeed", "deepspeed_config"), "deepspeed") | dict.fromkeys(_CONFIG_FLAGS, "config")
-
-
-class _Asked(NamedTuple):
-    """What a command starts, and what that is taken for."""
-
-    launcher: Command
-    script: Command | None
-    trains: bool
-    launches: bool
-
-
-class _Commands:
-    """The commands of one script, each asked once, by who recognises the script or by who reads it."""
-
-    def __init__(self, script: Script, split_launch: SplitLaunch) -> None:
-        self.script, self.split_launch = script, split_launch
-        self._asked: list[_Asked] = []
-
-    def __iter__(self) -> Iterator[_Asked]:
-        for number, command in enumerate(self.script.commands):
-            if number == len(self._asked):
-                launcher, script = self.split_launch(command)
-                trains = _is_training(launcher, script)
-                self._asked.append(_Asked(launcher, script, trains, trains or _launches_script(launcher, script)))
-            yield self._asked[number]
-
-
-_latest: list[_Commands] = []  # of the script that was asked for last
-
-
-def _commands(script: Script, split_launch: SplitLaunch) -> _Commands:
-    if not _latest or _latest[0].script is not script or _latest[0].split_launch is not split_launch:
-        _latest[:] = [_Commands(script, split_launch)]
-    return _latest[0]
-
-
-def recognise(document: Document, split_launch: SplitLaunch) -> int:
-    script = document.root
-    if not isinstance(script, Script):
-        return 0
-    return 90 if any(asked.launches for asked in _commands(script, split_launch)) else 0
 
 
 def _is_training(launcher: Command, script: Command | None) -> bool:
@@ -232,11 +190,11 @@ def _speaks_of_training(target: Command) -> bool:
 def lower(document: Document, split_launch: SplitLaunch) -> Iterator[Fragment]:
     """Two fragments a training command: the launcher's and the script's; commands are numbered, each makes a run."""
     script = document.root
-    assert isinstance(script, Script)
     blocks = 0
-    for index, (command, asked) in enumerate(zip(script.commands, _commands(script, split_launch), strict=True)):
-        launcher, target, weak = asked.launcher, asked.script, not asked.trains
-        if not asked.launches:
+    for index, command in enumerate(script.commands if isinstance(script, Script) else ()):
+        launcher, target = split_launch(command)
+        weak = not _is_training(launcher, target)
+        if weak and not _launches_script(launcher, target):
             continue
         blocks += 1
         if blocks > BLOCKS.most + 1:  # assemble/runs.py leaves out the last of them, and says so
