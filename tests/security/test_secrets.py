@@ -554,6 +554,7 @@ def test_what_a_log_tells_with_its_key_is_hidden_in_its_other_lines(tmp_path, ca
         "train.py: error: unrecognized arguments: --hub_tokn {}",
         "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--hub_tokn', '{}']",
         "{{'loss': nan, 'api_kye': '{}'}}",
+        "{{'loss': nan, 'grad_norm': nan, 'api_kye': '{0}'}}\n{{'loss': nan, 'grad_norm': nan, 'api_kye': '{0}'}}",
         "OddError: comet_ml.init('{}')",
         "OddError: args: [--hub_token, '{}']",
         "OddError: tokens=('{}')",
