@@ -153,7 +153,8 @@ def of_reading(log: str, reading: Reading, files: list[str], options: Options, k
 
 def _quoted(reading: Reading) -> Iterator[str]:
     """The lines that are shown of a log. Whatever key may stand before it, or none that is known: what looks generated is hidden in them."""
-    yield from (one.text for one in (*reading.matches, *reading.harmless, *reading.sick))
+    yield from (one.text for one in (*reading.matches, *reading.harmless))
+    yield from (one.text for one in reading.sick)
     if reading.exception is not None:
         yield reading.exception.said
 
