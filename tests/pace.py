@@ -47,11 +47,10 @@ def measured(work: Callable[[], object]) -> float:
 
 def cost(work: Callable[[], object], most: float) -> float:
     """The least of some measurements; the first that is at most `most` seconds is enough."""
-    gc.collect()  # what is left of other work goes outside of the time
     seconds = spent(work)
     for _ in range(TIMES - 1):
         if seconds <= most:
             break
-        gc.collect()
+        gc.collect()  # other work's garbage is outside of the time; not before the first try, since thousands are asked and a full heap takes a third of a second
         seconds = min(seconds, measured(work))
     return seconds
