@@ -51,6 +51,6 @@ def cost(work: Callable[[], object], most: float) -> float:
     for _ in range(TIMES - 1):
         if seconds <= most:
             break
-        gc.collect()  # other work's garbage is outside of the time; not before the first try, since thousands are asked and a full heap takes a third of a second
+        gc.collect()  # other work's garbage is outside of the time; not before each first try, where a full heap costs a third of a second
         seconds = min(seconds, measured(work))
     return seconds

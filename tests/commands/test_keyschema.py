@@ -179,6 +179,15 @@ def test_the_command_lists_names_prints_one_and_refuses_others(capsys: pytest.Ca
     assert "did you mean `axolotl`" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("release", "told"),
+    [("0.12.99", "axolotl 0.12.99 is no release that is known: the schema is that of 0.12.2"), ("0.12.2", "")],
+)
+def test_a_release_that_is_in_no_list_is_told(release: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "axolotl", "--with", f"axolotl=={release}"]) == 0
+    assert capsys.readouterr().err.removeprefix("stablint: ").strip() == told
+
+
 def test_a_release_that_nobody_knows_is_refused() -> None:
     with pytest.raises(Wrong):
         schema("axolotl", options(releases=["axolotl==0.0.1"]))

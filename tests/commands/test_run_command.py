@@ -76,6 +76,14 @@ def test_force_starts_it_all_the_same(project):
     assert "P143" in done.stderr
 
 
+def test_a_wrapper_that_has_no_options_of_ours_is_told_the_variable_that_starts_it(project, monkeypatch):
+    refused = launch(project, sys.executable, "train.py", "--config", "bad.yaml")
+    assert "STABLINT_SKIP=1" in refused.stderr
+    monkeypatch.setenv("STABLINT_SKIP", "1")
+    done = launch(project, sys.executable, "train.py", "--config", "bad.yaml")
+    assert done.returncode == 7 and "P143" in done.stderr
+
+
 def test_a_flag_of_the_command_counts_like_one_in_the_file(project):
     (project / "sft.yaml").write_text(
         GOOD + "stage: sft\ndo_train: true\nfinetuning_type: full\ndataset: x\ntemplate: default\n"

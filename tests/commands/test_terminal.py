@@ -43,6 +43,11 @@ def on_a_terminal(words: list[str], folder: Path, lint: Path = ROOT / "lint", **
     return drawn.decode(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+def left_standing(drawn: str) -> str:
+    """Without the bars that a busy machine shows and that are wiped off again."""
+    return re.sub(r"\r\x1b\[K(\[[#.]{30}\] [^\r]*)?", "", drawn)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "train.yaml").write_text(TRAIN, encoding="utf-8")
@@ -71,13 +76,14 @@ def test_what_is_drawn(folder: Path, name: str) -> None:
     told, ended = on_a_terminal(words, folder, **environment)
     assert ended == code, told
     assert not [one for one in drawn if one not in told], told
-    assert not [one for one in absent if one in told], told
+    shown = told if environment.get("TERM") == "dumb" else left_standing(told)
+    assert not [one for one in absent if one in shown], told
 
 
 def test_lines_are_as_wide_as_the_terminal(folder: Path) -> None:
     for width in (50, 80):
         told, _ = on_a_terminal(["train.yaml", "--isolated"], folder, COLUMNS=str(width), NO_COLOR="1")
-        lines = told.replace("\r", "").split("\nFound ")[0].splitlines()
+        lines = left_standing(told).replace("\r", "").split("\nFound ")[0].splitlines()
         assert max(map(len, lines)) <= width, width
 
 

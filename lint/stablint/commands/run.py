@@ -13,7 +13,7 @@ from typing import Any
 
 from stablint.assemble.asked import Options
 from stablint.base import language
-from stablint.base.language import gettext
+from stablint.base.language import gettext, ngettext
 from stablint.commands.outputs import tell_faults, wants_color
 from stablint.config.options import Wrong
 from stablint.config.spec import FOUND, WRONG
@@ -26,6 +26,7 @@ from stablint.secrets import exit
 from stablint.syntax.tree import Text
 
 NAME = "command line"
+SKIP = "STABLINT_SKIP"  # the environment's `--force`, for who types another command that a wrapper checks (deploy/slurm/sbatch)
 # Variables that a launcher or a library reads its settings from. Nothing here holds a secret.
 _READ = re.compile(
     r"(ACCELERATE_|FSDP_|NCCL_|TORCH_|TORCHELASTIC_|PYTORCH_|DS_|CUDA_|HIP_|ROCR_|MASTER_)\w+\Z"
@@ -47,6 +48,7 @@ def run_launch(given: argparse.Namespace, options: Options, command: Sequence[st
     """Does not return where the command is started: its exit code and its signals are its own. 127 if there is no such program."""
     if not command:
         raise Wrong(gettext("which command? write it behind two dashes: stablint run -- accelerate launch train.py …"))
+    forced = given.force or os.environ.get(SKIP) == "1"
     options = _of_here(command, options)
     found = sure = examine(command, options._replace(trusting=True), os.environ, os.getcwd())
     feared = _errors(found)
@@ -55,20 +57,24 @@ def run_launch(given: argparse.Namespace, options: Options, command: Sequence[st
     ):  # an error may rest on the program's giving its file to a library: say so, and do not start it all the same
         sure = examine(command, options, os.environ, os.getcwd())
     _tell(sure, given, options.policies.texts() if options.policies is not None else {})
-    if not found.runs and not given.force and (maker := _maker(command)):
-        why = f"what `{maker}` starts is not read: give the command itself, or check its files with `stablint check`"
-        return _refused(why, WRONG)
-    if (found.report.incomplete or sure.report.incomplete) and not given.force:
-        return _refused("a rule failed, which is a fault of stablint", WRONG)
-    errors = len(_errors(sure))
-    if errors and not given.force:
-        return _refused(f"{errors} error{'s' if errors > 1 else ''}", FOUND)
-    if feared and not given.force:
-        codes = sorted({one.code for one in feared})
-        verb = "is an error" if len(codes) == 1 else "are errors"
-        return _refused(
-            f"{', '.join(codes)} {verb} if the program gives a library what it is handed, which is not seen", FOUND
+    if not found.runs and not forced and (maker := _maker(command)):
+        why = gettext(
+            "what `{maker}` starts is not read: give the command itself, or check its files with `stablint check`"
         )
+        return _refused(why.format(maker=maker), WRONG)
+    if (found.report.incomplete or sure.report.incomplete) and not forced:
+        return _refused(gettext("a rule failed, which is a fault of stablint"), WRONG)
+    errors = len(_errors(sure))
+    if errors and not forced:
+        return _refused(ngettext("{errors} error", "{errors} errors", errors).format(errors=errors), FOUND)
+    if feared and not forced:
+        codes = sorted({one.code for one in feared})
+        why = ngettext(
+            "{codes} is an error if the program gives a library what it is handed, which is not seen",
+            "{codes} are errors if the program gives a library what it is handed, which is not seen",
+            len(codes),
+        )
+        return _refused(why.format(codes=", ".join(codes)), FOUND)
     return start(command)
 
 
@@ -201,7 +207,11 @@ def _tell(found: Inspection, given: argparse.Namespace, house_texts: Mapping[str
 
 
 def _refused(why: str, code: int) -> int:
-    exit.tell(gettext("not started: {why}; --force starts it all the same").format(why=why))
+    exit.tell(
+        gettext("not started: {why}; --force, or {skip}=1 in the environment, starts it all the same").format(
+            why=why, skip=SKIP
+        )
+    )
     return code
 
 

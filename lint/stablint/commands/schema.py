@@ -136,6 +136,8 @@ def schema(name: str, asked: Options) -> dict[str, Any]:
             )
         )
     told = sorted({library for library, _ in _asked(form, releases)})
+    for library in told:
+        _tell_unlisted(library, releases)
     which = ", ".join(f"{library} {_text(releases, library)}" for library in told)
     tree = _nested(words, form, releases)
     if form.components and (components := reader(form.components)) is not None:
@@ -166,6 +168,21 @@ def _releases(form: Form, asked: Options) -> Releases:
         except ValueError as error:
             raise Wrong(str(error)) from error
     return releases
+
+
+def _tell_unlisted(library: str, releases: Releases) -> None:
+    """A release that is in no list may be a developer's own or a slip of the hand: the schema is that of the release before it."""
+    asked = release_of(releases, library)
+    known = known_keys(library)
+    if asked is None or asked in known:
+        return
+    before = [text_of(key) for key in known if key < asked]
+    if before:
+        exit.tell(
+            gettext("{library} {release} is no release that is known: the schema is that of {before}").format(
+                library=library, release=text_of(asked), before=before[-1]
+            )
+        )
 
 
 def _text(releases: Releases, library: str) -> str:

@@ -32,6 +32,7 @@ _GRADES = {
     "folklore": "often claimed, not shown",
 }
 _OPERATORS = {
+    "is": "is",
     "is-not": "is not",
     "in": "is one of",
     "not-in": "is none of",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TextIO, TypeVar
@@ -42,7 +43,7 @@ def progress(
     items: Iterable[T], total: int, stream: TextIO, noun: str = "files", began: float | None = None
 ) -> Iterator[T]:
     """The items as they come; how many of the `total` are done is drawn on `stream` meanwhile, and wiped off at the end."""
-    if not stream.isatty():
+    if not stream.isatty() or os.environ.get("TERM") == "dumb":  # such a terminal wipes nothing off
         yield from items
         return
     due, drawn = (time.monotonic() if began is None else began) + _PATIENCE, False
