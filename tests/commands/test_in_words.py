@@ -292,6 +292,31 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
         {"train.py": '# /// script\n# dependencies = [\n#   "trl==0.8.6",\n# ]\n# ///\nfrom trl import SFTTrainer\nSFTTrainer(model="a/b").train()\n'},
         {"releases": "trl 0.8.6"},
     ),
+    "a flat file of an own program, with two names that a rare class of TRL has": (
+        {"rm.yaml": "base_model_name: ./sft\nsave_dir: ./out\ndata_path: a.jsonl\ntrain_batch_size: 2\nmax_steps: 200\nlearning_rate: 1.0e-5\n"
+                    "warmup_steps: 10\nmax_length: 256\nmixed_precision: fp16\nlogging_steps: 10\n"},
+        {"framework": "a program's own settings", "learning rate": "1e-05 (presumed)", "precision": "float16 (presumed)",
+         "effective batch": "not known: batch size, accumulation and processes are not all known (2 a device)"},
+    ),
+    "the same in the trainer's own words": (
+        {"rm.yaml": "model_name_or_path: ./sft\noutput_dir: ./out\nper_device_train_batch_size: 2\nmax_steps: 200\nlearning_rate: 1.0e-5\nfp16: true\n"},
+        {"framework": "transformers.Trainer (presumed)", "precision": "float16"},
+    ),
+    "DeepSpeed's file says rate, batch and warm-up where nothing else does": (
+        {"ds.json": '{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2, "zero_optimization": {"stage": 2},'
+                    ' "optimizer": {"type": "AdamW", "params": {"lr": 2e-5}},'
+                    ' "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 500}}}\n'},
+        {"learning rate": "2e-05", "warm-up steps": "500", "sharding": "ZeRO-2",
+         "effective batch": "not known: batch size, accumulation and processes are not all known (4 a device, 2 accumulated)"},
+    ),
+    "DeepSpeed's file says the whole batch": (
+        {"ds.json": '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n'},
+        {"effective batch": "64", "learning rate": ""},
+    ),
+    "a launcher that is told no mixed precision": (
+        {"run.sh": "accelerate launch --mixed_precision=no train_text.py --learning_rate 1e-4 --max_train_steps 9 --train_batch_size 1\n"},
+        {"precision": "no mixed precision: that of the weights"},
+    ),
     "a release that is stated": (
         {"run.sh": f"python train.py {_RUN}\n", "requirements.txt": "transformers==4.37.2\n"},
         {"releases": "transformers 4.37.2"},

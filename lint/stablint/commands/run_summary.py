@@ -25,8 +25,9 @@ def in_words(world: World) -> dict[str, str]:
         found |= {
             "method": _method(world),
             "objective": _objective(world),
-            "precision": _said(world, "derived.compute_dtype"),
-            "learning rate": _number(world, "training.learning_rate"),
+            "precision": _precision(world),
+            "learning rate": _number(world, "training.learning_rate")
+            or _number(world, "deepspeed.optimizer.params.lr"),
             "steps": _steps(world),
             "effective batch": _batch(world),
             "warm-up steps": _warmup(world),
@@ -139,6 +140,14 @@ def _unknown(fact: Fact) -> str:
     return gettext("not known: {reason}").format(reason=told(fact.value.reason))
 
 
+def _precision(world: World) -> str:
+    dtype = world.fact("derived.compute_dtype")
+    switches = (world.stated("accelerate.mixed_precision"), world.stated("training.mixed_precision"))
+    if is_unknown(dtype.value) and any(one in ("no", False) for one in switches):
+        return gettext("no mixed precision: that of the weights")
+    return _said(world, "derived.compute_dtype")
+
+
 def _number(world: World, name: str) -> str:
     """A setting by its value; what is left out has the default of its class, if that is certain."""
     fact = world.fact(name)
@@ -172,17 +181,31 @@ def _batch(world: World) -> str:
     fact = world.fact("derived.effective_batch")
     if not is_unknown(fact.value):
         return _said(world, "derived.effective_batch")
-    names = ("training.per_device_train_batch_size", "training.gradient_accumulation_steps", "derived.world_size")
+    whole = _whole(world, "deepspeed.train_batch_size")
+    if whole is not None:
+        return value_text(whole)
     parts = [
         word.format(number=value_text(value))
-        for name, word in zip(
-            names,
-            (gettext("{number} a device"), gettext("{number} accumulated"), gettext("{number} processes")),
-            strict=True,
+        for word, value in (
+            (
+                gettext("{number} a device"),
+                _whole(world, "training.per_device_train_batch_size", "deepspeed.train_micro_batch_size_per_gpu"),
+            ),
+            (
+                gettext("{number} accumulated"),
+                _whole(world, "training.gradient_accumulation_steps", "deepspeed.gradient_accumulation_steps"),
+            ),
+            (gettext("{number} processes"), _whole(world, "derived.world_size")),
         )
-        if isinstance(value := world.value(name), int) and not isinstance(value, bool)
+        if value is not None
     ]
     return _unknown(fact) + (f" ({', '.join(parts)})" if parts else "")
+
+
+def _whole(world: World, *names: str) -> int | None:
+    """The first of the facts that is a number: the trainer's, else DeepSpeed's own."""
+    values = (world.value(name) for name in names)
+    return next((value for value in values if isinstance(value, int) and not isinstance(value, bool)), None)
 
 
 def _warmup(world: World) -> str:
@@ -191,6 +214,9 @@ def _warmup(world: World) -> str:
     share = world.value("training.warmup_ratio")
     if is_unknown(world.value("derived.warmup_steps")) and isinstance(share, (int, float)) and share > 0:
         return gettext("{share} of all steps").format(share=value_text(share))
+    scheduled = _whole(world, "deepspeed.scheduler.params.warmup_num_steps")
+    if is_unknown(world.value("derived.warmup_steps")) and scheduled is not None:
+        return value_text(scheduled)
     return _said(world, "derived.warmup_steps")
 
 

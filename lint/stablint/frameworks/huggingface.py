@@ -190,6 +190,12 @@ def recognise(keys: frozenset[str], block: Block) -> int:
         return 0
     if telling <= _ANY_TRAINER and keys.isdisjoint(_OF_A_RUN) and not any(block.mapping.get(part) for part in SECTIONS):
         return 0
+    if (
+        not keys.isdisjoint(_RIVALS)
+        and keys.isdisjoint(_UNMISTAKABLE)
+        and not any(block.mapping.get(part) for part in SECTIONS)
+    ):
+        return 0
     known = sum(1 for key in keys if _is_known(key))
     if known < 2 or known * 3 < len(keys):
         return 0
@@ -231,6 +237,20 @@ _PLAIN = frozenset(
 _SWITCHES = ("true", "false", "auto", "none", "null")
 # Words of every library that trains anything; alone they tell no trainer of language models.
 _ANY_TRAINER = frozenset(["learning_rate", "weight_decay", "max_steps", "warmup_steps", "optim", "max_grad_norm"])
+# What other programs call what these arguments call otherwise: beside such a name it is one of theirs, unless another name says the contrary.
+_RIVALS = frozenset(
+    [
+        "batch_size",
+        "train_batch_size",
+        "micro_batch_size",
+        "epochs",
+        "num_epochs",
+        "lr",
+        "grad_accum_steps",
+        "accumulation_steps",
+    ]
+)
+_UNMISTAKABLE = _ITS_OWN | {"deepspeed", "fsdp"}
 _OF_A_RUN = frozenset(
     ["output_dir", "model_name_or_path", "logging_steps", "save_steps", "eval_steps", "lr_scheduler_type", "use_peft"]
 )
@@ -295,6 +315,12 @@ def candidates(keys: Iterable[str]) -> tuple[str, ...]:
     left = {owner for owner, count in votes.items() if count == most} or None
     common = tuple(f"trl.{name}" for name in _ENTRY_COMMANDS.values())
     return tuple(c for c in common if left is None or c in left) or tuple(sorted(left or ()))
+
+
+def _only_rare(keys: Iterable[str]) -> bool:
+    """Whether the one class that has most of the TRL-only keys is none of a command's: a name or two that it shares with anybody's program."""
+    possible = candidates(keys)
+    return len(possible) == 1 and possible[0].removeprefix("trl.") not in _ENTRY_COMMANDS.values()
 
 
 def lower(block: Block, layer: str = "file", config_class: str | None = None, *, plain: bool = False) -> Fragment:
@@ -438,12 +464,15 @@ _readings: dict[tuple[frozenset[str], bool, str | None, bool], _Reading] = {}
 
 
 def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: bool) -> _Reading:
-    trl = config_class is not None or (
-        is_trl(keys) and keys.isdisjoint(_NOT_OF_TRL) and not any(map(_is_own_switch, keys))
-    )
     unknown = sum(1 for key in keys if key not in TRL_ONLY and not _is_known(key))
     # TRL's own parser takes no key that nobody knows: such flags, and more than one such key, are another program's, which may set more.
     foreign = unknown >= (1 if flags else 2) or not keys.isdisjoint(LOOSE)
+    trl = config_class is not None or (
+        is_trl(keys)
+        and keys.isdisjoint(_NOT_OF_TRL)
+        and not any(map(_is_own_switch, keys))
+        and not (foreign and _only_rare(keys))
+    )
     classes: tuple[str, ...] = (BASE,)
     if config_class:
         classes = (config_class, BASE)
