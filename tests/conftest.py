@@ -10,6 +10,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from stablint.hardware import probes
+
 os.environ.pop("COLUMNS", None)  # xdist says 80 to its workers, and a report is as wide as that says
 
 os.environ["LC_ALL"] = "C.UTF-8"  # stablint speaks the language of the locale, and the tests expect English
@@ -38,6 +40,12 @@ def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_bytes().decode("utf-8")
 
     return compare
+
+
+@pytest.fixture(autouse=True)
+def patient_with_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child that asks for the GPUs may take longer than a user would wait where other tests have the cores."""
+    monkeypatch.setattr(probes, "LIMIT", 60.0)
 
 
 @pytest.fixture
