@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from stablint.cli import main
+from stablint.commands import migrate as migrating
+from stablint.config.options import options
+from stablint.engine import repair as repairing
+from stablint.engine.inspect import inspect
 
 NEW = ["--with", "transformers==5.23.0", "--with", "trl==1.16.0"]
 OLD = ["--from", "transformers==4.44.2", "--from", "trl==0.11.4"]
@@ -175,3 +179,53 @@ def test_whatever_the_named_releases_have_given_up_goes(
     assert "SFTConfig(" in text and "max_length=2048" in text
     assert not [name for name in gone if name in text]
     assert [name for name in left if name in text] == left
+
+
+def test_many_files_cost_no_more_checks_than_one(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each check is one of all files: as many checks as there are defaults would be their number twice over."""
+    calls: list[int] = []
+
+    def counted(*arguments: object, **named: object) -> object:
+        calls.append(1)
+        return inspect(*arguments, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(migrating, "inspect", counted)
+    monkeypatch.setattr(repairing, "inspect", counted)
+    seen = []
+    for number in range(6):
+        write_files(there, {f"train{number}.py": PYTHON, f"train{number}.yaml": YAML})
+        calls.clear()
+        made = migrating.migrate(
+            ["."],
+            options(releases=[w for w in NEW if w != "--with"]),
+            options(releases=[w for w in OLD if w != "--from"]),
+        )
+        assert len(made.pinned) >= number + 1
+        seen.append(len(calls))
+    assert seen[-1] == seen[0] < 8
+
+
+def test_every_trainer_of_a_program_keeps_its_defaults(there: Path) -> None:
+    write_files(
+        there, {"train.py": PYTHON + PYTHON.partition("\n")[2].replace("args", "more").replace("trainer", "other")}
+    )
+    main(["migrate", "train.py", *OLD, *NEW])
+    after = (there / "train.py").read_text(encoding="utf-8")
+    assert after.count("learning_rate=5e-05,  # the default of transformers 4.44.2") == 2
+    main(["migrate", "train.py", *OLD, *NEW])
+    assert (there / "train.py").read_text(encoding="utf-8") == after
+
+
+def test_a_default_that_does_not_hold_is_told_and_spoils_no_other(
+    there: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_files(there, {"train.py": PYTHON})
+    holds = migrating._holds
+    monkeypatch.setattr(
+        migrating, "_holds", lambda one, after: one.one.default.fact != "training.learning_rate" and holds(one, after)
+    )
+    main(["migrate", "train.py", *OLD, *NEW])
+    after = (there / "train.py").read_text(encoding="utf-8")
+    assert "learning_rate" not in after and "# the default of" in after
+    told = capsys.readouterr().err
+    assert "learning_rate: 5e-05 was the default of" in told and "add it by hand" in told

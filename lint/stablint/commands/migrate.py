@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from stablint.assemble.asked import Options
@@ -24,7 +24,9 @@ from stablint.run.fact import Secret
 from stablint.run.releases.fields import field
 from stablint.run.world import Run
 from stablint.secrets import exit
-from stablint.syntax.edit import apply
+from stablint.syntax import limits
+from stablint.syntax.edit import apply, overlaps
+from stablint.syntax.tree import Edit, Text
 
 _PINNED = ("training.", "lora.", "quantization.", "trainer.")  # namespaces whose defaults belong to a release
 
@@ -78,31 +80,18 @@ def migrate(paths: list[str], new: Options, old: Options) -> Migrated:
     if not before.runs:
         raise Wrong(gettext("{paths}: no training configuration, nothing to migrate").format(paths=paths[0]))
     done = repair(paths, new, unsafe=True, base=base, known=rules, read=before.files)
-    pinned: list[Pinned] = []
-    state, tried = done.inspection, set()
-    while True:
-        left = (
-            (run, one)
-            for was, run in _pairs(before, state)
-            for one in _changed(was, run)
-            if (_entry(run), one.fact) not in tried
-        )
-        run, default = next(left, (None, None))
-        if run is None or default is None:
-            break
-        tried.add((_entry(run), default.fact))
-        (one,) = pin(run, [default])
-        trial = _applied(one, done)
-        after = inspect(paths, new, base=base, texts=trial.texts, known=rules, read=before.files)
-        if one.files and _holds(default, _entry(run), after):
-            done, state = trial, after
-        elif one.files:
-            one = one._replace(files=(), why="the value would not stand as it was")
-        pinned.append(one)
+
+    def check(texts: dict[str, Text], earlier: Inspection) -> Inspection:
+        return inspect(paths, new, base=base, texts=texts, known=rules, earlier=earlier, read=before.files)
+
+    done, pinned = _pinned(before, done, check)
+    state = done.inspection
     if any(
         one.files for one in pinned
     ):  # the name used longest, which a default is written down under, may have a successor too
-        last = repair(paths, new, unsafe=True, base=base, texts=done.texts, known=rules, read=before.files)
+        last = repair(
+            paths, new, unsafe=True, base=base, texts=done.texts, known=rules, read=before.files, earlier=state
+        )
         state = last.inspection
         done = last._replace(
             texts={**done.texts, **last.texts},
@@ -123,11 +112,124 @@ def migrations() -> Iterator[hazards.Hazard]:
             yield hazard
 
 
-def _pairs(before: Inspection, after: Inspection) -> Iterator[tuple[Run, Run]]:
-    """The runs as they were and as they are, in the order of the files; none where there are not as many as before."""
-    one = [run for run in before.runs if run.target == before.runs[0].target]
-    other = [run for run in after.runs if run.target == after.runs[0].target]
-    yield from zip(one, other, strict=True) if len(one) == len(other) else ()
+class _Wanted(NamedTuple):
+    """A default that one run is to have again: the file that the run begins in, and which of its runs it is."""
+
+    path: str
+    number: int
+    one: Pinned
+
+
+class _Trials:
+    """The defaults of files that hang together: all of them at once, and halves of those that do not hold."""
+
+    def __init__(self, wanted: list[_Wanted]) -> None:
+        self.queue, self.accepted, self.refused = [wanted], list[_Wanted](), list[tuple[_Wanted, str]]()
+        self.tried = 0
+
+    def settle(self, after: _Runs) -> None:
+        """What became of the trial of what is accepted and the first of the queue."""
+        first, self.tried = self.queue.pop(0), self.tried + 1
+        if all(_holds(one, after) for one in (*self.accepted, *first)):
+            self.accepted += first
+        elif len(first) == 1:
+            self.refused.append((first[0], "the value would not stand as it was"))
+        elif self.tried < limits.TRIED.most:
+            self.queue[:0] = [first[: len(first) // 2], first[len(first) // 2 :]]
+        else:
+            self.queue.insert(0, first)
+            self.refused += [(one, "too many beside it did not hold") for several in self.queue for one in several]
+            self.queue.clear()
+
+
+_Runs = dict[str, list[Run]]  # by the file that they begin in
+
+
+def _pinned(
+    before: Inspection, done: Repaired, check: Callable[[dict[str, Text], Inspection], Inspection]
+) -> tuple[Repaired, list[Pinned]]:
+    """With what neither text states and the two releases fill in differently written down: a check for all files, and one more for each choice
+    among those that do not hold together."""
+    pinned: list[Pinned] = []
+    tried: set[tuple[str, int, str]] = set()
+    old, purse, rounds = _runs(before), limits.Purse(limits.REREAD), 0
+    while wanted := list(_wanted(old, _runs(done.inspection), tried, purse)):
+        rounds += 1
+        if rounds > limits.TRIED.most:
+            pinned += [one.one._replace(files=(), why="too many others touch the same text") for one in wanted]
+            break
+        pinned += [one.one for one in wanted if not one.one.files]
+        groups = [_Trials(several) for several in _together(_apart(wanted))]
+        tried |= {(path, number, one.default.fact) for path, number, one in wanted if not one.files}
+        tried |= {(path, number, one.default.fact) for group in groups for path, number, one in group.queue[0]}
+        start, state = done, done.inspection
+        while trying := [group for group in groups if group.queue]:
+            chosen = [one for group in groups for one in (*group.accepted, *(group.queue[0] if group.queue else ()))]
+            done = _applied(chosen, start)
+            state = check(done.texts, state)
+            for group in trying:
+                group.settle(_runs(state))
+        kept = _applied([one for group in groups for one in group.accepted], start)
+        if any(group.refused for group in groups):
+            state = check(kept.texts, state)
+        done = kept._replace(inspection=state)
+        pinned += [one.one for group in groups for one in group.accepted]
+        pinned += [one.one._replace(files=(), why=why) for group in groups for one, why in group.refused]
+    return done, pinned
+
+
+def _runs(found: Inspection) -> _Runs:
+    """Of one target, in the order of each file."""
+    runs: _Runs = {}
+    for run in found.runs:
+        if run.target == found.runs[0].target:
+            runs.setdefault(run.anchor.document.path, []).append(run)
+    return runs
+
+
+def _wanted(before: _Runs, after: _Runs, tried: set[tuple[str, int, str]], purse: limits.Purse) -> Iterator[_Wanted]:
+    """What was not tried yet; nothing of a file that does not have as many runs as before."""
+    for path, runs in after.items():
+        old = before.get(path, [])
+        for number, (was, run) in enumerate(zip(old, runs, strict=True) if len(old) == len(runs) else ()):
+            fresh = [one for one in _changed(was, run) if (path, number, one.fact) not in tried]
+            yield from (_Wanted(path, number, one) for one in pin(run, fresh, purse))
+
+
+def _apart(wanted: list[_Wanted]) -> list[_Wanted]:
+    """Those that touch nothing of one another and say no setting of a file twice; the others come when these are settled."""
+    chosen: list[_Wanted] = []
+    spans: dict[str, list[Edit]] = {}
+    said: set[tuple[str, str, int]] = set()
+    for one in wanted:
+        made = [(file.text.path, edit) for file in one.one.files for edit in file.edits]
+        fact = one.one.default.fact
+        names = {(path, fact, edit.start) for path, edit in made}
+        if (
+            not made
+            or names & said
+            or any(overlaps(edit, other) for path, edit in made for other in spans.get(path, ()))
+        ):
+            continue
+        said |= names
+        for path, edit in made:
+            if edit.start < edit.end:  # an insertion is in nobody's way
+                spans.setdefault(path, []).append(edit)
+        chosen.append(one)
+    return chosen
+
+
+def _together(wanted: list[_Wanted]) -> list[list[_Wanted]]:
+    """In groups that have no file in common."""
+    chain: dict[str, list[_Wanted]] = {}
+    for one in wanted:
+        paths = {one.path, *(file.text.path for file in one.one.files)}
+        joined = list({id(chain[path]): chain[path] for path in paths if path in chain}.values())
+        group = [*(each for several in joined for each in several), one]
+        for member in group:
+            for path in {member.path, *(file.text.path for file in member.one.files)}:
+                chain[path] = group
+    return list({id(group): group for group in chain.values()}.values())
 
 
 def _changed(was: Run, run: Run) -> Iterator[Default]:
@@ -154,24 +256,23 @@ def _may_be_null(name: str, run: Run) -> bool:
     return False
 
 
-def _entry(run: Run) -> tuple[str, int]:
-    return run.anchor.document.path, run.anchor.document.number
+def _applied(several: list[_Wanted], done: Repaired) -> Repaired:
+    texts, originals, repairs = dict(done.texts), dict(done.before), list(done.repairs)
+    edits: dict[str, tuple[Text, list[Edit]]] = {}
+    for wanted in several:
+        repairs.append(tuple(file.text.path for file in wanted.one.files))
+        for file in wanted.one.files:
+            edits.setdefault(file.text.path, (file.text, []))[1].extend(file.edits)
+    for path, (text, made) in edits.items():
+        originals.setdefault(path, text)
+        texts[path] = text._replace(text=apply(text.text, made))
+    return done._replace(texts=texts, before=originals, repairs=tuple(repairs))
 
 
-def _applied(one: Pinned, done: Repaired) -> Repaired:
-    texts, originals = dict(done.texts), dict(done.before)
-    for file in one.files:
-        originals.setdefault(file.text.path, file.text)
-        texts[file.text.path] = file.text._replace(text=apply(file.text.text, file.edits))
-    return done._replace(
-        texts=texts, before=originals, repairs=(*done.repairs, tuple(file.text.path for file in one.files))
-    )
-
-
-def _holds(default: Default, entry: tuple[str, int], after: Inspection) -> bool:
-    """Whether the run has its old value again, and nothing became an error by that."""
-    same = next((run for run in after.runs if _entry(run) == entry), None)
-    return same is not None and bool(effective(same).fact(default.fact).value == default.value)
+def _holds(wanted: _Wanted, after: _Runs) -> bool:
+    """Whether the run has its old value again."""
+    runs, default = after.get(wanted.path, []), wanted.one.default
+    return wanted.number < len(runs) and bool(effective(runs[wanted.number]).fact(default.fact).value == default.value)
 
 
 def _unsaid(before: Inspection, new: Options) -> Iterator[str]:

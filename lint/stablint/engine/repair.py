@@ -74,7 +74,9 @@ class _Group:
 class _Repair:
     """What holds for all rounds of one repair."""
 
-    def __init__(self, check: Callable[[Texts, Inspection | None], Inspection], texts: Texts) -> None:
+    def __init__(
+        self, check: Callable[[Texts, Inspection | None], Inspection], texts: Texts, state: Inspection | None
+    ) -> None:
         self.check = check
         self.current, self.before = texts, Texts()
         self.refused: dict[str, str] = {}  # fingerprint → why; empty where it is nobody's fault
@@ -83,7 +85,7 @@ class _Repair:
         self.named: list[tuple[str, str, str]] = []  # the same for people
         self.seen: set[Stand] = {()}
         self.faults = Faults()
-        self.state = check(texts, None)
+        self.state = check(texts, None) if state is None else state
 
     def round(self, offered: list[Diagnostic]) -> None:
         """Accept of these fixes, which touch nothing of one another, all that hold."""
@@ -208,11 +210,13 @@ def repair(
     only: Callable[[Diagnostic], bool] | None = None,
     read: Files | None = None,
     watch: Watch | None = None,
+    earlier: Inspection | None = None,
 ) -> Repaired:
     """Apply every applicable fix until nothing is left, in memory. At most ten rounds; what does not help is left out and told.
 
     `closed` says why a file is not to be changed, or nothing; `named` are codes and ids that somebody has asked for one by one, as all of
-    `known` are; `only` leaves out what it does not take; `read` are the files, where somebody has read them.
+    `known` are; `only` leaves out what it does not take; `read` are the files, where somebody has read them; `earlier` is the inspection
+    of these very texts with these options, where there is one.
     """
     allowed = ("safe", "unsafe") if unsafe else ("safe",)
 
@@ -226,7 +230,7 @@ def repair(
     def check(current: Texts, earlier: Inspection | None) -> Inspection:
         return inspect(paths, options, base=base, texts=current, known=known, earlier=earlier, read=read, watch=watch)
 
-    work = _Repair(check, dict(texts or {}))
+    work = _Repair(check, dict(texts or {}), earlier)
     shut: dict[str, str] = {}
     for _ in range(_ROUNDS):
         offered = []

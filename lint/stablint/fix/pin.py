@@ -29,9 +29,9 @@ class Pinned(NamedTuple):
     why: str = ""
 
 
-def pin(run: Run, defaults: Iterable[Default]) -> list[Pinned]:
+def pin(run: Run, defaults: Iterable[Default], purse: limits.Purse) -> list[Pinned]:
     """Each default as a new setting of the run."""
-    done, purse = [], limits.Purse(limits.REREAD)
+    done = []
     beside = next((name for name in reversed(list(run.explicit)) if name.startswith("training.")), "")
     for default in defaults:
         try:
