@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Table
 
 from stablint.assemble.asked import Options
@@ -105,9 +105,11 @@ def extra_flags_of(flags: tuple[str, ...]) -> Iterator[Statement]:
             yield Statement(one.fact, one.value, one.raw, Supplied(f"-- --{setting}"))
 
 
-def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Releases, dict[str, str], frozenset[str]]:
+def releases_of(
+    parts: list[Part], files: Files, options: Options, others: Table[str, locks.Pin]
+) -> tuple[Releases, dict[str, str], frozenset[str]]:
     """The releases that the run may use, where each library's were said, and the libraries of which a list beside the run says it: the options, then
-    what the texts of the run install and ask for by themselves, then the files beside them."""
+    what the texts of the run install and ask for by themselves, then the files beside them, then what others who start the same program install."""
     releases = Releases.known()
     pins = dict(files.requirements(parts[0].fragment.block.document.text.path))
     dialects = {part.fragment.dialect for part in parts}
@@ -122,6 +124,7 @@ def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Rele
             pins |= {name: pin for name, pin in files.installed(text).items() if not (pin.presumed and name in pins)}
         if format in ("python", "notebook"):
             pins |= locks.required(text.text, text.path)
+    pins = {**others, **pins}
     if not (pins or options.releases):
         return releases, {}, frozenset()
     asked = dict(options.releases)
@@ -143,6 +146,24 @@ def releases_of(parts: list[Part], files: Files, options: Options) -> tuple[Rele
     for library, specifier in asked.items():
         releases = releases.restrict(library, specifier)
     return dated(releases), {**said, **{name: options.said.get(name) or f"--with {name}" for name in asked}}, listed
+
+
+def installed_by(several: Iterable[list[Part]], files: Files) -> dict[str, dict[str, locks.Pin]]:
+    """By the path of each program, what scripts install that start it, as a presumption for the runs of scripts that install nothing."""
+    said: dict[str, list[tuple[str, locks.Pin]]] = {}
+    for parts in several:
+        texts = _texts(parts)
+        pins = [
+            (name, pin._replace(presumed=True))
+            for text, format, _ in texts
+            if format == "shell"
+            for name, pin in files.installed(text).items()
+            if pin.specifier not in (ANY, UNREAD)
+        ]
+        for text, format, _ in texts if pins else ():
+            if format == "python":
+                said.setdefault(text.path, []).extend(pins)
+    return {path: locks.agreeing(pins) for path, pins in said.items()}
 
 
 def _texts(parts: list[Part]) -> list[tuple[Text, str, bool]]:

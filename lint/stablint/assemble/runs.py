@@ -9,6 +9,7 @@ from stablint.assemble.cache import Joined, identity
 from stablint.assemble.context import (
     extra_flags_of,
     governed,
+    installed_by,
     model_facts,
     on_target,
     releases_of,
@@ -18,6 +19,7 @@ from stablint.assemble.context import (
 from stablint.assemble.files import Files
 from stablint.assemble.joining import ROLE_DIALECT, Part, join, seeds_of, with_live, with_neighbours
 from stablint.frameworks.fragment import Block, Fragment
+from stablint.pins.locks import Pin
 from stablint.run.fact import (
     CLOSED,
     LIVE,
@@ -79,11 +81,13 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
         for parts, linked in joined
         if not (parts[0].fragment.block.document.path in files.linked and parts[0].fragment.block.kind != "flags")
     ]
+    installed = installed_by((parts for parts, _ in alone), files)
     for parts, linked in with_neighbours(alone):
-        key = (identity(parts), linked)
+        others = _of_others(parts, installed) if installed else {}
+        key = (identity(parts), linked, tuple(others.items()))
         if key not in kept.made:
             nothing: list[Run] = []
-            runs = faults.guard(SETTLING, _text(parts), nothing, _made, parts, linked, files, options)
+            runs = faults.guard(SETTLING, _text(parts), nothing, _made, parts, linked, others, files, options)
             if not runs:
                 continue
             kept.made[key] = (parts, runs)
@@ -101,8 +105,16 @@ def _text(parts: list[Part]) -> Text:
     return parts[0].fragment.block.document.text
 
 
-def _made(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> list[Run]:
-    return list(_runs(parts, linked, files, options))
+def _of_others(parts: list[Part], installed: dict[str, dict[str, Pin]]) -> dict[str, Pin]:
+    """What scripts install that start the same program."""
+    paths = dict.fromkeys(part.fragment.block.document.text.path for part in parts)
+    return {name: pin for path in reversed(paths) for name, pin in installed.get(path, {}).items()}
+
+
+def _made(
+    parts: list[Part], linked: frozenset[str], others: dict[str, Pin], files: Files, options: Options
+) -> list[Run]:
+    return list(_runs(parts, linked, others, files, options))
 
 
 def _bounded(fragments: tuple[Fragment, ...], files: Files) -> tuple[Fragment, ...]:
@@ -124,10 +136,12 @@ def _most_runs(targets: int) -> tuple[limits.Limit, int]:
     return (limits.RUNS, limits.RUNS.most) if aimed >= limits.RUNS.most else (limits.AIMED, max(1, aimed))
 
 
-def _runs(parts: list[Part], linked: frozenset[str], files: Files, options: Options) -> Iterator[Run]:
+def _runs(
+    parts: list[Part], linked: frozenset[str], others: dict[str, Pin], files: Files, options: Options
+) -> Iterator[Run]:
     options = governed(options, parts[0].fragment.block.document.text.path)
     parts = _as_called(parts)
-    releases, said, listed = releases_of(parts, files, options)
+    releases, said, listed = releases_of(parts, files, options, others)
     groups: list[tuple[Iterable[Statement], bool]] = [(part.fragment.statements, part.presumed) for part in parts]
     groups.append((extra_flags_of(options.extra_flags), False))
     groups.append(([Statement(name, value, value, Supplied(f"--set {name}")) for name, value in options.sets], False))

@@ -1,6 +1,6 @@
 """What the install commands of a notebook, a script, a Dockerfile or a text for readers say, in their order.
 
-`pip install`, `%pip install`, `!pip install`, `python -m pip install`, `uv pip install`, `uv add`, and Databricks' `# MAGIC %pip install`;
+`pip install`, `%pip install`, `!pip install`, `python -m pip install`, `uv pip install`, `uv add`, `conda install`, and Databricks' `# MAGIC %pip install`;
 over continued lines; and `git clone --branch v1.2.3 https://…`, or a clone that `git checkout v1.2.3` follows, which is what is installed then.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from stablint.base.light import NamedTuple
 from stablint.pins.requirement import ANY, UNREAD, Requirement, library_of, requirement
 
-_COMMAND = r"(?:\bpip3?[\"', ]+install|\buv[ ]+add)(?=[\"', ])"
+_COMMAND = r"(?:\b(?:pip3?|conda|mamba|micromamba)[\"', ]+install|\buv[ ]+add)(?=[\"', ])"
 _WORD = r"\"([^\"]*)\"|'([^']*)'|(&&|\|\||[;|&]|#)|([^\s\"';&|()#\[\],<>=!~@]+(?:\[[^\]\s]*\])?[^\s\"';&|()]*)"
 # What may stand in front of the command: nothing else on the line than what starts commands. A sentence that speaks of one is none.
 _STARTS = frozenset(

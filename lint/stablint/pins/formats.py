@@ -19,8 +19,6 @@ _ARRAY = r"[ \t]*([\w-]+)[ \t]*=[ \t]*\["
 _IN_ARRAY = r"\"([^\"\n]*)\"|'([^'\n]*)'|#[^\n]*|(\])"
 _QUOTED = r"\"([^\"\n]{0,300})\"|'([^'\n]{0,300})'"
 _POETRY = r"([A-Za-z0-9._-]+)[ \t]*=[ \t]*(?:\{[^\n]{0,200}?version[ \t]*=[ \t]*)?\"([^\"\n]+)\""
-_CONDA = r"([A-Za-z0-9._-]+)[ ]?=[ ]?([0-9][0-9A-Za-z.]*)(\.\*)?(?:=[^ ]*)?\Z"
-_EXPORTED = r"([A-Za-z0-9._-]+)=([0-9][0-9A-Za-z.]*)=[A-Za-z0-9_.]+[ \t]*\Z"  # name=release=build
 _IMAGE = r"(?i)[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(\S+)"
 # Images whose tag names a release of what they are published with.
 _TAGGED = (
@@ -41,7 +39,6 @@ _REFERENCE = r"\b(?:rev|tag|branch)[ \t]*=[ \t]*\"([^\"\n]+)\""
 _SOURCE = r"source = \{ (?:git|url) = \"([^\"\n]+)\""
 _EDITABLE = r"(?:-e|--editable)[ =](\S{1,300})\Z"
 _BY_LIST = r"\bpip3?[ ]{1,9}install[ ](?:-[Uq][ ]{1,9}|--upgrade[ ]{1,9}|--no-cache-dir[ ]{1,9}){0,3}(?:-r|--requirement)[ =]{0,9}([\w./-]{1,200})"
-_OTHER_NAMES = {"pytorch": "torch"}
 _EXTRA = " ; extra"
 _EXTRAS = r"[\"'][ ]?:[ ]?\[[^\]\[]{0,4000}"  # a list behind a key in quotes
 
@@ -66,13 +63,9 @@ def locked(text: str) -> Iterator[str]:
 def required(text: str) -> Iterator[str]:
     """requirements.txt, and the lists of setup.cfg: one a line; `conda list --export` writes a file of that name as well."""
     for line in text.splitlines():
-        exported = re.match(_EXPORTED, line)
-        if exported:
-            yield f"{_OTHER_NAMES.get(exported[1], exported[1])}=={exported[2]}"
-        else:
-            words = " ".join(line.partition(" #")[0].split()).partition(" --hash")[0].rstrip("\\").rstrip()
-            edited = re.match(_EDITABLE, words)
-            yield _of_folder(edited[1]) if edited else words
+        words = " ".join(line.partition(" #")[0].split()).partition(" --hash")[0].rstrip("\\").rstrip()
+        edited = re.match(_EDITABLE, words)
+        yield _of_folder(edited[1]) if edited else words
 
 
 def _of_folder(place: str) -> str:
@@ -213,13 +206,7 @@ def environment(text: str) -> Iterator[str]:
         words = line.partition(" #")[0].strip()
         if not words.startswith("- "):
             continue
-        words = words[2:].strip().strip("\"'").rpartition("::")[2]
-        conda = re.match(_CONDA, words)
-        if conda is None:
-            yield words
-        else:
-            exact = conda[2].count(".") > 1 and not conda[3]
-            yield f"{_OTHER_NAMES.get(conda[1], conda[1])}=={conda[2]}{'' if exact else '.*'}"
+        yield words[2:].strip().strip("\"'").rpartition("::")[2]
 
 
 def images(text: str) -> Iterator[str]:

@@ -22,6 +22,17 @@ from stablint.pins.requirement import ANY, UNREAD, requirement
 from stablint.run.framework import framework, with_own_command
 from stablint.run.releases.allowed import EITHER, Releases
 
+# Where runs write down what was installed when they trained.
+_RECORDS = (
+    *("wandb/*/files/requirements.txt", "mlruns/*/*/artifacts/*/requirements.txt"),
+    *(
+        "runs/*/requirements.txt",
+        "outputs/*/requirements.txt",
+        "output/*/requirements.txt",
+        "results/*/requirements.txt",
+    ),
+)
+_MOST_RECORDS = 500  # folders of runs that are looked at
 _LARGEST = 20_000_000
 _LARGEST_TEXT = 1_000_000
 _MOST_INCLUDED = 20  # files that requirements name
@@ -131,17 +142,19 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
             listed = list(_listed(text, path, inside))
             said["text" if kind == "text" else "wish"] += listed
             by_pip = by_pip or bool(pins) or re.search(_BY_PIP, text) is not None
+    for path in _records(folder, names):  # the last alone: who runs it again has most likely what it had then
+        said["text"] += _said(formats.required(_text(path, inside, _LARGEST_TEXT)), path)
     found = copied | {library: Pin(UNREAD, path) for library, path in _carried(folder, names)}
     wished = {
         library: _or_newer(pin)
         if (open_elsewhere.get(library, set()) - {pin.file} and not _is_aside(pin.file))
         or (library in left_open and _is_special(pin.file))
         else pin
-        for library, pin in _agreeing(said["wish"]).items()
+        for library, pin in agreeing(said["wish"]).items()
     }
     for library in upgraded & wished.keys():
         wished[library] = _or_newer(wished[library])._replace(presumed=True)
-    for library, pin in _agreeing(said["lock"]).items():
+    for library, pin in agreeing(said["lock"]).items():
         # pip reads no such lock: where somebody installs by pip, it is one of two sets
         other = wished.get(library) if by_pip else None
         apart = other is not None and _is_exact(other.specifier) and other.specifier != pin.specifier
@@ -149,12 +162,12 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
         found.setdefault(library, both or pin._replace(presumed=by_pip))
     for library, pin in wished.items():
         found.setdefault(library, pin)
-    for library, pin in _agreeing(said["extra"]).items():
+    for library, pin in agreeing(said["extra"]).items():
         found.setdefault(library, pin)
-    for library, pin in _agreeing(said["text"]).items():
+    for library, pin in agreeing(said["text"]).items():
         if library not in found or _is_named_within(pin, found[library], library):
             found[library] = pin._replace(presumed=True)
-    for library, pin in _agreeing(other_uses).items():
+    for library, pin in agreeing(other_uses).items():
         # of two environments that differ it is not known which one a command runs in
         both = _agreed([found[library], pin], library) if library in found else None
         if both is not None and EITHER in both.specifier:
@@ -283,6 +296,19 @@ def _files(folder: str, names: list[str]) -> Iterator[tuple[str, str, Any]]:
                 yield os.path.join(place, name), "aside", read
 
 
+def _records(folder: str, names: list[str]) -> Iterator[str]:
+    """Of each place where runs are recorded, what the last one wrote down: their folders are called after their days."""
+    for pattern in _RECORDS:
+        first, *steps = pattern.split("/")
+        places = [os.path.join(folder, first)] if first in names else []
+        for step in steps[:-1]:
+            inner = ((place, _names(place) if step == "*" else [step]) for place in places)
+            places = [os.path.join(place, name) for place, found in inner for name in found][-_MOST_RECORDS:]
+        last = next((path for place in reversed(places) if os.path.isfile(path := os.path.join(place, steps[-1]))), "")
+        if last:
+            yield last
+
+
 def _names(folder: str) -> list[str]:
     try:
         return sorted(os.listdir(folder))
@@ -309,7 +335,7 @@ def required(text: str, path: str) -> dict[str, Pin]:
     asked = re.findall(_REQUIRES, text) if "require_version(" in text else []
     if "# /// script" in text:
         asked += formats.script(text)
-    found = _agreeing(_said(asked, path)) if asked else {}
+    found = agreeing(_said(asked, path)) if asked else {}
     if "sys.path" in text:
         found |= {name: Pin(UNREAD, path) for name in re.findall(_ON_THE_PATH, text)}
     return found
@@ -322,7 +348,7 @@ def _said(requirements: Iterable[str], path: str) -> Iterator[tuple[str, Pin]]:
             yield found.library, Pin(found.specifier, path)
 
 
-def _agreeing(said: Iterable[tuple[str, Pin]]) -> dict[str, Pin]:
+def agreeing(said: Iterable[tuple[str, Pin]]) -> dict[str, Pin]:
     """What is said of each library."""
     pins: dict[str, list[Pin]] = {}
     for library, pin in said:

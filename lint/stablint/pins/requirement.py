@@ -1,4 +1,4 @@
-"""One requirement as pip writes it (PEP 508): a name with releases, a bare name, or an address."""
+"""One requirement as pip writes it (PEP 508), or conda: a name with releases, a bare name, or an address."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _OPERATORS = r"(?:===|==|~=|!=|<=|>=|<|>)"
 _RELEASES = _NAME + r" ?\(?(" + _OPERATORS + r"[^;#()]*)\)? ?(?:;.*)?(?:#.*)?\Z"
 _FILLED_IN = _NAME + r" ?" + _OPERATORS + r" ?[\"']?v?\$[A-Za-z_{(]"  # `trl==${TRL_VERSION}`
 _BARE = _NAME + r" ?(?:;.*)?\Z"
+_CONDA = r"([A-Za-z0-9][A-Za-z0-9._-]*) ?= ?([0-9][0-9A-Za-z.]*?)(\.?\*)?(?:=[A-Za-z0-9_.*]+)? ?(?:;.*)?(?:#.*)?\Z"
 _ADDRESS = r"(?:" + _NAME + r" ?@ ?)?((?:git\+)?(?:https?|ssh|file)://\S+)"
 _ON_ANOTHER_SYSTEM = r"; ?(?:sys_platform|platform_system|os_name|platform_machine) ?== ?[\"'](?:darwin|win32|Darwin|Windows|nt|arm64)[\"']"
 _LOCAL = r"\+[A-Za-z0-9._]+"
@@ -27,6 +28,7 @@ _MAKERS = frozenset(
      "casper-hansen", "modelcloud", "linkedin", "dao-ailab", "mobiusml"]
 )  # fmt: skip
 _OTHERWISE = {"llama-factory": "llamafactory"}  # as its repository is called
+_IN_CONDA = {"pytorch": "torch"}
 ANY, UNREAD = "", "?"
 """What stands for a specifier: no word on the release, and a word that says no release (a commit)."""
 
@@ -59,6 +61,12 @@ def requirement(text: str) -> Requirement | None:
     found = re.match(_RELEASES, re.sub(_LOCAL, "", words))
     if found:
         library, specifier = library_of(found[1]), found[2].strip().rstrip(",").rstrip()
+        return Requirement(library, specifier) if library and _is_specifier(specifier) else None
+    conda = re.match(_CONDA, words) if "=" in words else None
+    if conda:  # `name=release`, `name=release=build`; fewer than three numbers are the beginning of a release
+        library = library_of(_IN_CONDA.get(conda[1].lower(), conda[1]))
+        whole = conda[2].count(".") > 1 and not conda[3]
+        specifier = f"=={conda[2]}{'' if whole else '.*'}"
         return Requirement(library, specifier) if library and _is_specifier(specifier) else None
     bare = re.match(_BARE, words)
     library = library_of(bare[1]) if bare else ""
