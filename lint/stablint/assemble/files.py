@@ -57,6 +57,7 @@ class Files:
         self.edited: frozenset[str] = frozenset()  # configurations that a program changes before it hands them on
         self.patched: frozenset[str] = frozenset()  # Python files that are imported behind Unsloth
         self.spared: frozenset[str] = frozenset()  # Python files that a program goes on without
+        self.unheard: frozenset[str] = frozenset()  # files of a launcher whose programs read nothing of them
         self._copies: dict[tuple[str, str], frozenset[str]] = {}  # what a repository's copy of a framework declares
         self.programs: dict[str, tuple[str, ...]] = {}  # by repository
         self.scripts: dict[str, tuple[str, ...]] = {}  # of a shell, looked for with them
@@ -82,6 +83,7 @@ class Files:
             key: value for key, value in self._fragments.items() if key[0].partition("\0")[0] not in changed
         }
         new.owned, new.edited, new.patched, new.spared = self.owned, self.edited, self.patched, self.spared
+        new.unheard = self.unheard
         new._first_seen = {path: seen for path, seen in self._first_seen.items() if path not in changed}
         new._requirements, new.kept = self._requirements, self.kept.without(changed)
         new._cut = {key: cut for key, cut in self._cut.items() if key[0] not in changed}
@@ -101,10 +103,11 @@ class Files:
         new._fragments = {
             key: value
             for key, value in new._fragments.items()
-            if not {key[0]} & ({*new.owned} | new.edited | new.patched | new.spared)
+            if not {key[0]} & ({*new.owned} | new.edited | new.patched | new.spared | new.unheard)
         }
         blank = Files(self.root, self.base, self.reach)
         new.owned, new.edited, new.patched, new.spared = blank.owned, blank.edited, blank.patched, blank.spared
+        new.unheard = blank.unheard
         new.kept, new._requirements = blank.kept, blank._requirements
         return new
 
@@ -208,6 +211,8 @@ class Files:
                 ]
             if path in self.patched:
                 found = [_with_unsloth(one) for one in found]
+            if path in self.unheard:
+                found = [one._replace(statements=()) if one.dialect == "accelerate" else one for one in found]
             if path in self.spared:
                 found = [one._replace(statements=()) if one.layer == "import" else one for one in found]
             self._fragments[key] = tuple(found)
@@ -248,6 +253,11 @@ class Files:
     def spare(self, paths: frozenset[str]) -> None:
         """These Python files are optional from now on: who imports them goes on where that fails."""
         self.spared |= paths
+        self._read_anew(paths)
+
+    def silence(self, paths: frozenset[str]) -> None:
+        """What these files of a launcher say reaches nobody from now on."""
+        self.unheard |= paths
         self._read_anew(paths)
 
     def _read_anew(self, paths: Set[str]) -> None:

@@ -187,6 +187,9 @@ def inspected(
     if earlier is None and options.live is None and (changed := _edited(findings, files)):
         files.edit(changed)
         runs, findings, undetermined = anew()
+    if earlier is None and options.live is None and (unheard := _unheard(findings, files)):
+        files.silence(unheard)
+        runs, findings, undetermined = anew()
     if more:  # what is wrong with them alone was not asked for
         findings = [finding for finding in findings if _touches(finding, statuses)]
         undetermined = [item for item in undetermined if item.run.anchor.document.text.path in statuses]
@@ -381,6 +384,20 @@ def _edited(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]
     from stablint.repository.changers import edited
 
     return frozenset().union(*_one_by_one("looking for the programs that change it", edited, asked, files))
+
+
+def _unheard(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]:
+    """The files of a launcher that something is told of, that no command at hand names, and whose programs hear nothing of them."""
+    asked = {
+        finding.run.anchor.document.path
+        for finding in findings
+        if finding.severity in ("error", "warning") and finding.run.dialects[:1] == ("accelerate",)
+    }
+    if not asked:
+        return frozenset()
+    from stablint.repository.unheard import unheard
+
+    return frozenset().union(*_one_by_one("looking for the programs that read it", unheard, asked, files))
 
 
 def _behind_unsloth(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]:

@@ -361,6 +361,10 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None, *,
         scopes = {**scopes, "deepspeed": OPEN}
     if not reading.trl:
         statements = tuple(map(_as_a_program_may_mean_it, statements))
+        said = {one.fact for one in statements}
+        if "model.attn_implementation" in said and "model.dtype" not in said:
+            # no argument of the Trainer's: whoever reads it loads the model, in a dtype that may stand in the program
+            scopes = {**scopes, "model": OPEN}
     if config_class is None and any(map(_decides_what_is_trained, block.mapping.entries)):
         scopes = {**scopes, "lora": OPEN}
     return Fragment(

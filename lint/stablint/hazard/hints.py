@@ -58,9 +58,25 @@ _ALIKE = 0.8  # of 1.0: worth a question; `max_seq_len` and `max_seq_length` are
 A_SLIP = 0.85  # a slip of the hand or a forgotten word; `reward_model_0` and `reward_model_type` are 0.84 alike
 
 
+# What a key is called under which somebody writes to readers, with whatever marks and numbers around it: `_comment_2`, `//note`.
+_REMARK = frozenset(
+    ["about", "author", "comment", "comments", "desc", "description", "doc", "docs", "explanation", "help", "hint", "info", "memo", "note", "notes",
+     "purpose", "readme", "reason", "remark", "remarks", "see", "source", "summary", "title", "todo", "usage", "why"]
+)  # fmt: skip
+
+
+def is_remark(item: SettingSubject) -> bool:
+    """Whether the key holds a text for readers, which no slip of a setting's name does."""
+    word = item.spelled.rpartition(".")[2].lower().strip("_-/#* 0123456789")
+    value = item._fact.value
+    lines = value if isinstance(value, (list, tuple)) else [value]
+    first = word.replace("-", "_").partition("_")[0]
+    return not {word, first}.isdisjoint(_REMARK) and all(isinstance(line, str) for line in lines)
+
+
 def suggestion(item: SettingSubject, choose: Callable[..., str | None] = nearest, cutoff: float = _ALIKE) -> str | None:
     """The field of the same section whose name is nearest, among those of the chosen release that the same text does not set already."""
-    if item.item_unknown() is not True:
+    if item.item_unknown() is not True or is_remark(item):
         return None
     set_already = stated_beside(item)
     names = [last for name in siblings(item) if (last := name.rpartition(".")[2]) not in set_already]

@@ -20,22 +20,22 @@ def referrers(paths: Iterable[str], root: str, known: Container[str] = ()) -> li
 
     Candidates only: whether a file really reads the other shows when it is parsed. Sorted folder by folder; unreadable files are passed over.
     """
-    names = sorted({os.path.basename(path).encode("utf-8", "surrogatepass") for path in paths})
-    if not names:
+    wanted = sorted({os.path.basename(path).encode("utf-8", "surrogatepass") for path in paths})
+    if not wanted:
         return []
     found = []
     for path in discover.within(root, _ENTRIES):
         if path in known:
             continue
         text = content(path)
-        if any(_named(name, text) for name in names):
+        if any(names(name, text) for name in wanted):
             found.append(path)
             if len(found) == _FOUND:
                 break
     return found
 
 
-def _named(name: bytes, content: bytes) -> bool:
+def names(name: bytes, content: bytes) -> bool:
     """Whether `name` stands in `content` as a file's whole name; a plain search is many times as fast as a pattern."""
     at = content.find(name)
     while at >= 0:

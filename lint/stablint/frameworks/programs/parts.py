@@ -9,7 +9,7 @@ from stablint.frameworks import deepspeed, huggingface, peft
 from stablint.frameworks.fragment import PURPOSE, Block, Fragment, Link, Row, last_word, lower_mapping, statement
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import late as python_late
-from stablint.frameworks.programs import loop
+from stablint.frameworks.programs import loop, padding
 from stablint.run.fact import HIDDEN, MAYBE_HIDDEN, Explicit, Place, Statement
 from stablint.run.releases.fields import field
 from stablint.run.releases.reader_keys import reader
@@ -525,7 +525,8 @@ def _data(block: Block, call: Call) -> Fragment:
 def _tokenizer(block: Block, call: Call) -> Fragment:
     """Which special token the program makes another one of."""
     rows = {key: Row(key, "tokenizer.pad_token", "text") for key in ("pad_token", "pad_token_id")}
-    said = list(lower_mapping(block, rows, "call", lambda key: None))
+    mapping = block.mapping._replace(entries=tuple(padding.of_trainings(block.document, block.mapping.entries)))
+    said = list(lower_mapping(block._replace(mapping=mapping), rows, "call", lambda key: None))
     if said:
         said.append(_named(block, call, "data.own_end", _OWN_END.search(block.document.text.text) is not None))
     return Fragment("python", block, "call", tuple(said), {}, {})

@@ -289,12 +289,36 @@ def launched(fragments: list[Fragment], commands: Iterable[Fragment], sure: bool
     certain = {fragment.block.number for fragment in fragments if fragment.layer == "call" and not fragment.presumed}
     found: list[Fragment] = []
     for fragment in fragments:
+        if _is_left_out(fragment, blocks):
+            fragment = fragment._replace(statements=tuple(one for one in fragment.statements if one.fact in _SWITCHES))
         if fragment.layer != "script-default":
             found.append(_given(_filled(fragment, blocks), said, known))
             continue
         one = _launched(fragment, blocks, said, known)
         found += _flags_apart(one) if sure and fragment.block.number in certain else [one]
     return found
+
+
+_SWITCHES = frozenset({"lora.use_peft", "quantization.load_in_4bit", "quantization.load_in_8bit"})
+_ONE_OPTION = re.compile(r"(not\s+)?(?:bool\()?(?:\w+\.)*(\w+)\)?")
+
+
+def _is_left_out(fragment: Fragment, commands: list[Block]) -> bool:
+    """Whether a branch makes the adapter or the quantiser that the command does not take: it says no to the option that the branch asks for."""
+    call, text = fragment.block.origin, fragment.block.document.text.text
+    if not isinstance(call, Call) or call.switch is None or kind(call) not in _BY_CHOICE:
+        return False
+    asked = _ONE_OPTION.fullmatch(text[call.switch.start : call.switch.end])
+    given = [
+        flag.value for block in commands for flag in block.mapping.entries if asked and spelled(flag.key) == asked[2]
+    ]
+    answer = given[-1].value if given and isinstance(given[-1], Scalar) else None
+    said = _ANSWERS.get(answer.lower()) if isinstance(answer, str) else answer
+    return said is (asked is not None and asked[1] is not None) if isinstance(said, bool) else False
+
+
+_BY_CHOICE = frozenset({"adapter", "unsloth-adapter", "quantiser"})
+_ANSWERS = {"false": False, "no": False, "0": False, "none": False, "true": True, "yes": True, "1": True}
 
 
 def _flags_apart(fragment: Fragment) -> list[Fragment]:

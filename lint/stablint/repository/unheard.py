@@ -1,0 +1,32 @@
+"""Files of accelerate's launcher whose programs hear nothing of them: these make no Accelerator, and the launcher alone refuses nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from stablint.assemble.files import Files
+from stablint.repository.programs import programs_of, scripts_of
+from stablint.repository.referrers import content, names
+
+# Who makes an Accelerator, or may: accelerate's own importers, trainers that are handed arguments, frameworks that are imported or started.
+_MAKES = re.compile(
+    rb"\bAccelerator\b|^[ \t]*(?:from|import)[ \t]+(?:accelerate|trl|unsloth|axolotl|llamafactory|swift|sentence_transformers|diffusers|alignment|verl)\b"
+    rb"|\bTrainingArguments\b|\bTrainer\b[ \t]*[,(]|\bimport[ \t][^\n]*Trainer\b|-m[\"', ]+(?:axolotl|trl|llamafactory|swift)\b|\bDeepSpeedPlugin\b",
+    re.MULTILINE,
+)
+
+
+def unheard(paths: Iterable[str], files: Files) -> frozenset[str]:
+    """Those of the files that a program of their repository names and no script, where no program there makes an Accelerator."""
+    return frozenset(path for path in paths if _is_unheard(path, files))
+
+
+def _is_unheard(path: str, files: Files) -> bool:
+    root = files.root(path)
+    name = os.path.basename(path).encode("utf-8", "surrogatepass")
+    if any(names(name, content(script)) for script in scripts_of(root, files)):
+        return False  # which program that starts, its own run says
+    texts = [content(one) for one in programs_of(root, files)]
+    return any(names(name, text) for text in texts) and not any(map(_MAKES.search, texts))
