@@ -79,6 +79,28 @@ def generate():
     }
 
 
+ENGINE = "from accelerate import Accelerator\n\naccelerator = Accelerator()\n"
+HEAD, STEPS = OWN_LOOP.partition("import")[0] + "from steps import run\n\nrun()\n", OWN_LOOP.partition('"""\n')[2]
+STARTER = (
+    'import subprocess\n\nsubprocess.run(["accelerate", "launch", "--config_file", "accelerate.yaml", "train.py"])\n'
+)
+LAUNCH = "accelerate launch --config_file accelerate.yaml train.py --output_dir o --learning_rate 1e-5\n"
+IN_FLOAT32 = """import torch
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+model = AutoModelForCausalLM.from_pretrained("gpt2", attn_implementation="flash_attention_2", torch_dtype=torch.float32)
+Trainer(model=model, args=TrainingArguments(output_dir="o", learning_rate=1e-5)).train()
+"""
+OTHER_SWITCH = {
+    "train.py": QUANTISES.replace("model_args.load_in_4bit", "model_args.quantise"),
+    "run.sh": COMMAND.replace("load_in_4bit", "quantise") + "False\n",
+}
+PLAIN = {
+    "train.py": QUANTISES.replace("if model_args.load_in_4bit", "if not model_args.plain"),
+    "run.sh": COMMAND.replace("load_in_4bit", "plain") + "True\n",
+}
+
+
 CLASSIFIES = """def classify():
     tokenizer = AutoTokenizer.from_pretrained("facebook/opt-350m")
     tokenizer.pad_token = tokenizer.eos_token
@@ -88,25 +110,29 @@ MAKES = """def make():
     tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
 """
+OWN = """tokenizer = AutoTokenizer.from_pretrained("facebook/opt-350m")
+    tokenizer.pad_token = tokenizer.unk_token"""
+HANDED_OVER = {"train.py": padding(MAKES)["train.py"].replace(OWN, "tokenizer = make()")}
 # The files, the rule, and whether it is told.
 CASES: dict[str, tuple[Files, str, bool]] = {
     "accelerate's-file-alone": (LAUNCHED, "D180", True),
     "a-program-that-makes-no-accelerator-names-it": ({**LAUNCHED, "train.py": OWN_LOOP}, "D180", False),
-    "the-loop-stands-in-another-module": ({**LAUNCHED, "train.py": OWN_LOOP.partition("import")[0] + "from steps import run\n\nrun()\n", "steps.py": OWN_LOOP.partition('"""\n')[2]}, "D180", False),
-    "it-makes-one": ({**LAUNCHED, "train.py": OWN_LOOP + "\n\nfrom accelerate import Accelerator\n\naccelerator = Accelerator()\n"}, "D180", True),
-    "another-module-makes-one": ({**LAUNCHED, "train.py": OWN_LOOP, "engine.py": "from accelerate import Accelerator\n\naccelerator = Accelerator()\n"}, "D180", True),
+    "the-loop-stands-in-another-module": ({**LAUNCHED, "train.py": HEAD, "steps.py": STEPS}, "D180", False),
+    "it-makes-one": ({**LAUNCHED, "train.py": OWN_LOOP + ENGINE}, "D180", True),
+    "another-module-makes-one": ({**LAUNCHED, "train.py": OWN_LOOP, "engine.py": ENGINE}, "D180", True),
     "the-trainer-makes-one": ({**LAUNCHED, "train.py": OWN_LOOP + "\nfrom transformers import Trainer, TrainingArguments\n"}, "D180", True),
     "a-program-that-does-not-name-it": ({**LAUNCHED, "train.py": OWN_LOOP.replace("accelerate.yaml", "other")}, "D180", True),
-    "a-script-launches-a-trainer-with-it": ({**LAUNCHED, "run.sh": "accelerate launch --config_file accelerate.yaml train.py --output_dir o --learning_rate 1e-5\n"}, "D180", True),
+    "a-program-starts-another-with-it": ({**LAUNCHED, "start.py": STARTER}, "D180", True),
+    "a-script-launches-a-trainer-with-it": ({**LAUNCHED, "run.sh": LAUNCH}, "D180", True),
     "the-class-holds-the-dtype": ({"config.json": EMBEDDER, "model.py": MODEL}, "K102", False),
     "nobody-knows-who-reads-it": ({"config.json": EMBEDDER}, "K102", False),
     "the-file-says-half": ({"config.json": EMBEDDER.replace("{", '{"torch_dtype": "bfloat16", ', 1)}, "K102", False),
     "the-file-says-float32": ({"config.json": EMBEDDER.replace("{", '{"torch_dtype": "float32", ', 1)}, "K102", True),
-    "the-call-says-float32": ({"train.py": 'import torch\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n\nmodel = AutoModelForCausalLM.from_pretrained("gpt2", attn_implementation="flash_attention_2", torch_dtype=torch.float32)\nTrainer(model=model, args=TrainingArguments(output_dir="o", learning_rate=1e-5)).train()\n'}, "K102", True),
+    "the-call-says-float32": ({"train.py": IN_FLOAT32}, "K102", True),
     "the-switch-is-off": ({"train.py": QUANTISES, "run.sh": COMMAND + "False\n"}, "Q125", False),
     "off-in-small-letters": ({"train.py": QUANTISES, "run.sh": COMMAND + "false\n"}, "Q125", False),
-    "a-switch-of-another-name": ({"train.py": QUANTISES.replace("model_args.load_in_4bit", "model_args.quantise"), "run.sh": COMMAND.replace("load_in_4bit", "quantise") + "False\n"}, "Q125", False),
-    "the-other-way-round": ({"train.py": QUANTISES.replace("if model_args.load_in_4bit", "if not model_args.plain"), "run.sh": COMMAND.replace("load_in_4bit", "plain") + "True\n"}, "Q125", False),
+    "a-switch-of-another-name": (OTHER_SWITCH, "Q125", False),
+    "the-other-way-round": (PLAIN, "Q125", False),
     "nobody-says": ({"train.py": QUANTISES}, "Q125", False),
     "it-is-on": ({"train.py": QUANTISES, "run.sh": COMMAND + "True\n"}, "Q125", False),
     "without-a-switch": ({"train.py": QUANTISES.replace("if model_args.load_in_4bit", "if True").replace("load_in_4bit=True, ", "")}, "Q125", True),
@@ -123,7 +149,7 @@ CASES: dict[str, tuple[Files, str, bool]] = {
     "its-own-function-pads": (padding(CLASSIFIES, "tokenizer.pad_token = tokenizer.eos_token"), "T231", True),
     "only-the-collator's-function": (padding("", "tokenizer.pad_token = tokenizer.eos_token"), "T231", True),
     "only-another-function-and-a-tokenizer-of-its-own": (padding(CLASSIFIES, "tokenizer.padding_side = 'right'"), "T231", False),
-    "a-function-hands-it-over": (padding(MAKES).copy() | {"train.py": padding(MAKES)["train.py"].replace('    tokenizer = AutoTokenizer.from_pretrained("facebook/opt-350m")\n    tokenizer.pad_token = tokenizer.unk_token', "    tokenizer = make()")}, "T231", True),
+    "a-function-hands-it-over": (HANDED_OVER, "T231", True),
 }  # fmt: skip
 
 

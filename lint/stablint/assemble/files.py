@@ -212,7 +212,7 @@ class Files:
             if path in self.patched:
                 found = [_with_unsloth(one) for one in found]
             if path in self.unheard:
-                found = [one._replace(statements=()) if one.dialect == "accelerate" else one for one in found]
+                found = [_for_the_launcher(one) for one in found]
             if path in self.spared:
                 found = [one._replace(statements=()) if one.layer == "import" else one for one in found]
             self._fragments[key] = tuple(found)
@@ -317,6 +317,20 @@ def _first_look(path: str, name: str, speaks: Callable[[str], bool]) -> tuple[Te
     words = text.text
     spoken = speaks(words) or may_speak(words) or discover.is_notebook(text)
     return text, not spoken and python.is_plain(words)
+
+
+# What accelerate's launcher hands on to the processes, where an Accelerator or a plugin reads it.
+FOR_PROCESSES = ("fsdp.", "deepspeed.", "accelerate.deepspeed_config.", "accelerate.parallelism_config.")
+
+
+def _for_the_launcher(fragment: Fragment) -> Fragment:
+    """Without what only an Accelerator reads."""
+    kept = (
+        one
+        for one in fragment.statements
+        if not one.fact.startswith((*FOR_PROCESSES, "accelerate.deepspeed_config", "accelerate.mixed_precision"))
+    )
+    return fragment._replace(statements=tuple(kept)) if fragment.dialect == "accelerate" else fragment
 
 
 def _with_unsloth(fragment: Fragment) -> Fragment:

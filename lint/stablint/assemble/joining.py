@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 
-from stablint.assemble.files import Files
+from stablint.assemble.files import FOR_PROCESSES, Files
 from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern
 from stablint.files import discover
 from stablint.frameworks.fragment import Fragment, Link
@@ -232,16 +232,12 @@ def _unseen(part: Part, at_hand: bool) -> tuple[Part, ...]:
     return part._replace(fragment=fragment._replace(statements=known, scopes=scopes)), Part(rest, True, True)
 
 
-# What accelerate's launcher hands on to the processes, where an Accelerator reads it.
-_FOR_PROCESSES = ("fsdp.", "deepspeed.", "accelerate.deepspeed_config.", "accelerate.parallelism_config.")
-
-
 def _led_by_program(part: Part) -> tuple[Part, ...]:
     """A file of accelerate's launcher, or its flags, where the program leads its processes itself: how they are to shard is presumed."""
     fragment = part.fragment
     if part.presumed or fragment.dialect not in ("accelerate", "shell"):
         return (part,)
-    meant = tuple(one for one in fragment.statements if one.fact.startswith(_FOR_PROCESSES))
+    meant = tuple(one for one in fragment.statements if one.fact.startswith(FOR_PROCESSES))
     if not meant:
         return (part,)
     kept = tuple(one for one in fragment.statements if one not in meant)

@@ -83,11 +83,11 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
     ]
     installed = installed_by((parts for parts, _ in alone), files)
     for parts, linked in with_neighbours(alone):
-        others = _of_others(parts, installed) if installed else {}
-        key = (identity(parts), linked, tuple(others.items()))
+        beside = _of_others(parts, installed) if installed else {}
+        key = (identity(parts), linked, tuple(beside.items()))
         if key not in kept.made:
             nothing: list[Run] = []
-            runs = faults.guard(SETTLING, _text(parts), nothing, _made, parts, linked, others, files, options)
+            runs = faults.guard(SETTLING, _text(parts), nothing, _made, parts, linked, beside, files, options)
             if not runs:
                 continue
             kept.made[key] = (parts, runs)

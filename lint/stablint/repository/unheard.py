@@ -16,6 +16,9 @@ _MAKES = re.compile(
     rb"|\bTrainingArguments\b|\bTrainer\b[ \t]*[,(]|\bimport[ \t][^\n]*Trainer\b|-m[\"', ]+(?:axolotl|trl|llamafactory|swift)\b|\bDeepSpeedPlugin\b",
     re.MULTILINE,
 )
+_STARTS = re.compile(
+    rb"\bsubprocess\b|\bos\.(?:system|exec\w+|spawn\w+)\(|\bPopen\("
+)  # what runs then is another program
 
 
 def unheard(paths: Iterable[str], files: Files) -> frozenset[str]:
@@ -29,4 +32,5 @@ def _is_unheard(path: str, files: Files) -> bool:
     if any(names(name, content(script)) for script in scripts_of(root, files)):
         return False  # which program that starts, its own run says
     texts = [content(one) for one in programs_of(root, files)]
-    return any(names(name, text) for text in texts) and not any(map(_MAKES.search, texts))
+    named = [text for text in texts if names(name, text)]
+    return bool(named) and not any(map(_STARTS.search, named)) and not any(map(_MAKES.search, texts))

@@ -46,6 +46,8 @@ def _method(w: World) -> Answer:
     if isinstance(parts, (str, list)) and "mm_language_model" not in parts:
         return Answer("projector", ("training.tunable_parts",))
     kind = w.stated("training.finetuning_type")
+    if kind == "lora" and "own" in w.run.dialects:  # whose word for LoRA on quantised weights is another: `qlora`
+        return Answer("lora", ("training.finetuning_type",), presumed=True)
     if kind is not ABSENT:
         return (
             _adapted(w, kind, "training.finetuning_type")
