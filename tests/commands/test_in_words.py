@@ -77,6 +77,19 @@ def main():
 
 main()
 """
+_TORCH = """
+import torch
+from torch.utils.data import DataLoader
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained("gpt2", torch_dtype=torch.bfloat16)
+loader = DataLoader(rows, batch_size=8, shuffle=True)
+optimizer = torch.optim.AdamW(model.parameters(), lr=5e-5)
+for epoch in range(3):
+    for batch in loader:
+        loss = model(**batch).loss
+        loss.backward()
+        optimizer.step()
+"""
 _CONFIG = """
 from dataclasses import dataclass, field
 
@@ -316,6 +329,55 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
     "a launcher that is told no mixed precision": (
         {"run.sh": "accelerate launch --mixed_precision=no train_text.py --learning_rate 1e-4 --max_train_steps 9 --train_batch_size 1\n"},
         {"precision": "no mixed precision: that of the weights"},
+    ),
+    "a loop in plain torch: epochs, batch, dtype, and that all of it is trained": (
+        {"t.py": _TORCH},
+        {"framework": "transformers, a loop of its own (torch)", "method": "full (presumed)", "precision": "bfloat16 (presumed)", "learning rate": "5e-05",
+         "steps": "3 epochs", "effective batch": "not known: batch size, accumulation and processes are not all known (8 a device)"},
+    ),
+    "the same under autocast": (
+        {"t.py": _TORCH.replace("loss = model(**batch).loss", 'with torch.autocast("cuda", torch.float16):\n            loss = model(**batch).loss')},
+        {"precision": "float16 (presumed)"},
+    ),
+    "the same under autocast without a dtype, which is float16 on a card": (
+        {"t.py": _TORCH.replace("loss = model(**batch).loss", "with torch.cuda.amp.autocast():\n            loss = model(**batch).loss")},
+        {"precision": "float16 (presumed)"},
+    ),
+    "the same under autocast that a switch decides": (
+        {"t.py": _TORCH.replace("loss = model(**batch).loss", "with torch.cuda.amp.autocast(enabled=amp):\n            loss = model(**batch).loss")},
+        {"precision": "not known: a switch decides whether products are cast"},
+    ),
+    "the same with an adapter of another module": (
+        {"t.py": _TORCH.replace("for epoch", "model = add_lora(model)\nfor epoch")},
+        {"method": "unknown", "steps": "3 epochs"},
+    ),
+    "the same in a function that is called with the epochs": (
+        {"t.py": _TORCH.replace("for epoch", "def fit(model, epochs=1):\n  for epoch").replace("range(3)", "range(epochs)") + "fit(model, epochs=4)\n"},
+        {"steps": "4 epochs"},
+    ),
+    "the same from an epoch on": ({"t.py": _TORCH.replace("range(3)", "range(1, 6)")}, {"steps": "5 epochs"}),
+    "the same with loaders of two sizes": (
+        {"t.py": _TORCH + "more = DataLoader(rows, batch_size=16)\n"},
+        {"effective batch": "not known: batch size, accumulation and processes are not all known"},
+    ),
+    "a loader that measures is none of the training": (
+        {"t.py": _TORCH.replace("loader =", "val_loader = DataLoader(rows, batch_size=64)\nloader =")},
+        {"effective batch": "not known: batch size, accumulation and processes are not all known (8 a device)"},
+    ),
+    "a trainer takes no step of a loop beside it": (
+        {"t.py": _MODEL.replace("CLASS", "AutoModelForCausalLM").replace("ADAPTER", "LoraConfig(task_type='CAUSAL_LM')")
+                 + "for epoch in range(9):\n    print(epoch)\n"},
+        {"steps": "3 epochs (default)"},
+    ),
+    "what a call in Python says of do_train the Trainer never reads": (
+        {"t.py": "import json\nfrom transformers import Trainer, TrainingArguments\nc = json.load(open('c.json'))\n"
+                 "Trainer(model=m, args=TrainingArguments('o', do_train=c.get('do_train', True), learning_rate=2e-5)).train()\n"},
+        {"learning rate": "2e-05", "method": "full (presumed)"},
+    ),
+    "four bits under a program's own names": (
+        {"q.yaml": "base_model: a/b-7b\nmethod: qlora\nlr: 2.0e-4\nepochs: 1\nbatch_size: 2\nlora: {r: 16, alpha: 32}\n"
+                   "quantization: {enabled: true, load_in_4bit: true, compute_dtype: float16}\n"},
+        {"precision": "float16 in the 4-bit layers, else not known", "method": "qlora (presumed)"},
     ),
     "a release that is stated": (
         {"run.sh": f"python train.py {_RUN}\n", "requirements.txt": "transformers==4.37.2\n"},

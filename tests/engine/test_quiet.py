@@ -119,7 +119,16 @@ DEEP = "from transformers import TrainingArguments\nargs = TrainingArguments('o'
 # Programs in which nothing is to be changed, and what is told of them.
 PROGRAMS = [
     ("tests of a program", TESTS, []),
-    ("the same outside of tests", TESTS.replace("unittest", "mytests"), ["V108"]),
+    (
+        "tests by a class of the program's own",
+        TESTS.replace("unittest.TestCase", "OurTestCase").replace("import unittest\n", ""),
+        [],
+    ),
+    (
+        "the same outside of tests",
+        TESTS.replace("unittest.TestCase", "Base").replace("test_refuses", "refuses"),
+        ["V108"],
+    ),
     (
         "a token in tests",
         TESTS + '\nimport wandb\nwandb.login(key="' + "0123456789abcdef" * 2 + '01234567")\n',

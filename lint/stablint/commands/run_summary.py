@@ -145,6 +145,9 @@ def _precision(world: World) -> str:
     switches = (world.stated("accelerate.mixed_precision"), world.stated("training.mixed_precision"))
     if is_unknown(dtype.value) and any(one in ("no", False) for one in switches):
         return gettext("no mixed precision: that of the weights")
+    layers = world.value("quantization.bnb_4bit_compute_dtype")
+    if is_unknown(dtype.value) and isinstance(layers, str) and world.is_stated("quantization.bnb_4bit_compute_dtype"):
+        return gettext("{dtype} in the 4-bit layers, else not known").format(dtype=layers)
     return _said(world, "derived.compute_dtype")
 
 

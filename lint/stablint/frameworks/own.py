@@ -29,7 +29,7 @@ ALIASES = {
     **_named("training.learning_rate", "plain", "lr", "max_lr", "base_lr", "peak_lr"),
     **_named("training.num_train_epochs", "plain", "epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs", "train_epochs", "num_train_epoch",
              "epoch"),
-    **_named("training.max_steps", "plain", "max_train_steps", "train_steps", "num_train_steps", "max_iters", "train_iters",
+    **_named("training.max_steps", "plain", "max_train_steps", "train_steps", "num_train_steps", "max_iters", "train_iters", "iters",
              "total_steps", "total_train_steps", "total_training_steps"),
     **_named(
         "training.per_device_train_batch_size", "plain", "micro_batch_size", "per_device_batch_size", "batch_size_per_device", "batch_size_per_gpu",
@@ -75,7 +75,12 @@ _ADAPTER = {
     **_named("lora.bias", "plain", "bias", "lora_bias"),
 }
 _OF_OPTIMIZER = _named("training.optim", "text", "name", "type")
-_OF_QUANTISER = _named("quantization.bits", "plain", "bits", "num_bits", "nbits")
+_OF_QUANTISER = {
+    **_named("quantization.bits", "plain", "bits", "num_bits", "nbits"),
+    **_named("quantization.bnb_4bit_compute_dtype", "dtype", "compute_dtype"),
+    **_named("quantization.bnb_4bit_quant_type", "text", "quant_type"),
+    **_named("quantization.bnb_4bit_use_double_quant", "flag", "double_quant", "use_double_quant", "use_nested_quant"),
+}
 _QUANTISER = Pattern(r"quant|bnb|bitsandbytes", re.IGNORECASE)
 _SWITCHES = ("enabled", "enable", "use", "use_quantization", "active")
 _QUANTISES = Pattern(r"(?:load_in_|use_)[48]bit\Z|use_qlora\Z|bnb_4bit_\w+\Z")

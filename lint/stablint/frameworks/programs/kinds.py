@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from stablint.frameworks import huggingface
@@ -120,6 +121,10 @@ def is_optimizer(call: Call) -> bool:
     )
 
 
+# What a loader that gives no rows to train on is called after.
+_MEASURES = re.compile(r"val|eval|test|dev(?!ice)|infer|predict", re.IGNORECASE)
+
+
 def is_encoder(call: Call) -> bool:
     """Whether it makes a model of sentence-transformers."""
     return call.name.startswith(SENTENCES) and last_word(call.name) in ENCODERS
@@ -173,6 +178,12 @@ def kind(call: Call) -> str:
         return "fit"
     if is_optimizer(call):
         return "optimizer"
+    if word == "DataLoader":
+        return "batches" if call.name.startswith("torch.utils.data") and not _MEASURES.search(call.target or "") else ""
+    if word in ("range", "trange"):
+        return "passes"
+    if word == "autocast" and call.name.startswith("torch."):
+        return "autocast"
     if call.parsed:
         return "program" if trains(_plain(call)) else "program-part" if _is_part(call) else ""
     if word in QUANTISERS:

@@ -458,6 +458,46 @@ def _optimizer(block: Block, call: Call) -> Fragment:
     return Fragment("python", block, "call", tuple(statements), {}, {})
 
 
+def _batches(block: Block, call: Call) -> Fragment:
+    """The loader of a loop of the program's own. Presumed: what goes between may split a batch, or drop the loader for another."""
+    row = Row("batch_size", "training.per_device_train_batch_size")
+    statements = lower_mapping(block, {"batch_size": row}, "call", lambda key: None)
+    return Fragment("python", block, "call", tuple(statements), {}, {}, presumed=True)
+
+
+def _passes(block: Block, call: Call) -> Fragment:
+    """`range(3)`, `range(1, 4)`: how often a loop goes over its rows; behind a first epoch that nobody knows, to which. Presumed: it may be
+    left earlier."""
+    bounds = call.positional[:2]
+    if not bounds:
+        return Fragment("python", block, "call", (), {}, {})
+    stop = bounds[-1]
+    whole = [one.value for one in bounds if isinstance(one, Scalar) and isinstance(one.value, int)]
+    if len(whole) == 2:
+        stop = Scalar(whole[1] - whole[0], stop.start, stop.end, "computed", False)
+    entry = Entry("epochs", stop.start, stop.end, stop)
+    row = Row("epochs", "training.num_train_epochs")
+    statements = (statement(block, entry, ("epochs",), row, "call"),)
+    return Fragment("python", block, "call", statements, {}, {}, presumed=True)
+
+
+def _autocast(block: Block, call: Call) -> Fragment:
+    """`torch.autocast("cuda", dtype=…)`, `torch.cuda.amp.autocast()`: float16 on a card where none is named (torch 2.14.1 amp/autocast_mode.py).
+    Presumed: it may be the evaluation's."""
+    row = Row("dtype", "training.amp_dtype", "dtype")
+    statements = lower_mapping(block, {"dtype": row}, "call", lambda key: None)
+    given = call.positional[1:2]
+    if not statements and given:
+        entry = Entry("dtype", given[0].start, given[0].end, given[0])
+        statements = [statement(block, entry, ("dtype",), row, "call")]
+    enabled = call.arguments.get("enabled")
+    if enabled is not None and not (isinstance(enabled, Scalar) and enabled.value is True):
+        statements = [_named(block, call, "training.amp_dtype", Unknown("a switch decides whether products are cast"))]
+    elif not statements and not call.arguments.open:
+        statements = [_named(block, call, "training.amp_dtype", "float16")]
+    return Fragment("python", block, "call", tuple(statements), {}, {}, presumed=True)
+
+
 # Schedules that have the rate themselves, and take none from the optimizer.
 _SETS_THE_RATE = frozenset({"OneCycleLR", "CyclicLR", "WarmupLR", "WarmupDecayLR", "WarmupCosineLR"})
 
@@ -571,4 +611,5 @@ LOWER = {
     "trainer": _trainer, "own-trainer": _own_trainer, "checkpointing": _checkpointing, "accelerator": _accelerator, "kbit": _kbit,
     "program": _program, "program-part": _program, "environment": _environment, "imports": _imports,
     "deepspeed": _engine, "plugin": _engine, "lightning": _lightning, "optimizer": _optimizer, "fit": _fit,
+    "batches": _batches, "passes": _passes, "autocast": _autocast,
 }  # fmt: skip

@@ -30,8 +30,9 @@ from stablint.syntax.limits import BLOCKS
 from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
 
 _TRAINERS = ("trainer", "own-trainer", "lightning")
+_OF_A_LOOP = frozenset({"optimizer", "batches", "passes", "autocast"})
 _SILENT = frozenset(
-    {"data", "environment", "imports", "tokenizer", "collator", "frozen", "rebuilt", "program-part", "optimizer"}
+    {"data", "environment", "imports", "tokenizer", "collator", "frozen", "rebuilt", "program-part", *_OF_A_LOOP}
 )  # they mean nothing by themselves
 
 
@@ -72,6 +73,8 @@ def lower(document: Document) -> Iterator[Fragment]:
     if any(kind in _ADAPTERS and call.arguments.open for call, kind in kinds):
         lora = OPEN  # `LoraConfig(**settings)`
     opened = _opened(kinds)
+    # a loop of the program's own trains whatever it loads, unless a word here speaks of adapters
+    adapting = lora if "loader" in words and not seen_in(_ADAPTS, document, re.IGNORECASE) else OPEN
     view = document.view
     own = "notebook" if view is not None and view.host in ("notebook", "databricks") and not view.name else "python"
     framework = "unsloth" if _takes_unsloth(document) else _framework([call.name for call, _ in kinds])
@@ -111,7 +114,7 @@ def lower(document: Document) -> Iterator[Fragment]:
         fragment = fragment._replace(
             dialect=own if fragment.dialect == "python" else fragment.dialect,
             framework=framework if fragment.entry else "",
-            scopes=_scopes(kind, call, lora, mapping.open, opened),
+            scopes=_scopes(kind, call, adapting if kind == "optimizer" else lora, mapping.open, opened),
             statements=(
                 *(_either(_member(one)) for one in fragment.statements),
                 *(steps if kind == ("arguments" if "arguments" in words else "trainer") or index == told else ()),
@@ -131,6 +134,7 @@ def lower(document: Document) -> Iterator[Fragment]:
             yield from _defaults_apart(part)
 
 
+_ADAPTS = r"lora|adapter|peft|prefix|prompt_?tun"
 _OF_SETTINGS = frozenset({"training", "trainer", "fsdp", "lora", "quantization"})
 
 
@@ -270,12 +274,12 @@ def _kinds(module: Module) -> list[tuple[Call, str]]:
         # a model of sentence-transformers that nothing here trains makes the rows, or measures
         kinds = [(call, "" if python_kinds.is_encoder(call) else kind) for call, kind in kinds]
     words = {kind for _, kind in kinds}
-    if "optimizer" in words and (
+    if words & _OF_A_LOOP and (
         words & {"arguments", "trainer", "fit", "lightning"}
         or (found := loop.of(module)) is None
         or found[0] not in _OWN_LOOPS
     ):
-        kinds = [(call, "" if kind == "optimizer" else kind) for call, kind in kinds]
+        kinds = [(call, "" if kind in _OF_A_LOOP else kind) for call, kind in kinds]
     arguments = {call.start for call, kind in kinds if kind == "arguments"}
     return [
         (call, kind or "own-trainer")
@@ -447,6 +451,8 @@ def _scopes(kind: str, call: Call, lora: str, is_open: bool, opened: frozenset[s
             "fsdp": state,
             "tokenizer": OPEN,
         }
+    if kind == "optimizer":
+        return {"lora": lora}
     if kind == "fit":
         return {"lora": lora, "quantization": PRESUMED}
     if kind == "adapter" or kind == "unsloth-adapter":

@@ -22,7 +22,8 @@ _PARTS = {
     "data": "loads the training data",
 }
 # Of several of them one is made, or each by itself.
-_UNITED = {**_PARTS, "accelerator": "makes the accelerator", "fit": "trains", "optimizer": "updates the weights"}
+_UNITED = {**_PARTS, "accelerator": "makes the accelerator", "fit": "trains", "optimizer": "updates the weights", "batches": "makes the batches",
+           "passes": "counts the epochs", "autocast": "casts the products"}  # fmt: skip
 _CODECS = {row.fact: row.codec for row in ROWS.values()}
 
 

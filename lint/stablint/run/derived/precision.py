@@ -42,6 +42,7 @@ def compute_dtype(w: World) -> Answer:
         return (
             _as_loaded(w)
             or _accelerated(w)
+            or _in_own_loop(w)
             or Answer(Unknown("neither fp16 nor bf16 is known"), ("training.fp16", "training.bf16"))
         )
     return _as_loaded(w) or _accelerated(w) or _weights_decide(w)
@@ -52,6 +53,16 @@ def _accelerated(w: World) -> Answer | None:
         if w.stated(name) in _HALF:
             return Answer(w.stated(name), (name,))
     return None
+
+
+def _in_own_loop(w: World) -> Answer | None:
+    """A loop in plain torch that casts nothing computes in the dtype of the weights. Presumed: who is called in between may cast."""
+    if w.stated("launch.loop") != "torch":
+        return None
+    cast = w.stated("training.amp_dtype")
+    if is_unknown(cast):
+        return Answer(cast, ("training.amp_dtype",))
+    return _weights_decide(w)._replace(presumed=True)
 
 
 def _as_loaded(w: World) -> Answer | None:

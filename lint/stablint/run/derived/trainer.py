@@ -173,7 +173,7 @@ _OTHER_PHASES = ("training.do_eval", "training.do_predict")
 def trains(w: World) -> Answer:
     """Are weights trained? Flags and files say so to programs that ask; what a call in Python says the Trainer itself never reads."""
     asked = w.stated("training.do_train")
-    if asked is False and _in_a_call(w, "training.do_train"):
+    if (asked is False or is_unknown(asked)) and _in_a_call(w, "training.do_train"):
         asked = ABSENT
     if asked in (True, False):
         return Answer(asked, ("training.do_train",))

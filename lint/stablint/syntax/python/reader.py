@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from stablint.base.light import Pattern
 from stablint.syntax.tree import (
     Document,
     Entry,
@@ -21,6 +23,7 @@ from stablint.syntax.tree import (
 )
 
 if TYPE_CHECKING:
+    from stablint.syntax.python.places import Places
     from stablint.syntax.python.scope import FoundCall
 
 LARGEST = 1_000_000
@@ -95,7 +98,11 @@ def module(
             start = places.start(again)
             return Problem("syntax-error", f"keyword argument repeated: {again.arg}"[:200], start, start + 1)
     values = Values(source, places, names)
-    calls = [call for found in names.calls if _may_tell(found) and (call := values.call(found)) is not None]
+    calls = [
+        call
+        for found in names.calls
+        if (_may_tell(found) or _counts_epochs(found, places, source)) and (call := values.call(found)) is not None
+    ]
     calls += values.filled()
     calls += settable(values.caller)
     environment = values.environment()
@@ -138,6 +145,17 @@ def _may_tell(found: FoundCall) -> bool:
     function = found.node.func
     word = getattr(function, "attr", None) or getattr(function, "id", "")
     return word not in _SILENT
+
+
+_EPOCH_LOOP = Pattern(r"\bfor[ \t]+\w{0,40}epoch\w{0,40}[ \t]+in[ \t]+(?:[\w.]{1,40}\()?\Z", re.IGNORECASE)
+
+
+def _counts_epochs(found: FoundCall, places: Places, source: str) -> bool:
+    """`for epoch in range(3)`: of all ranges the one that says how often a loop goes over its rows."""
+    if getattr(found.node.func, "id", "") != "range":
+        return False
+    start = places.start(found.node)
+    return _EPOCH_LOOP.search(source, max(0, start - 160), start) is not None
 
 
 def _is_constant(node: Node) -> bool:
