@@ -128,7 +128,7 @@ UNSAID = [
     (lambda folder: trl(folder, COLOCATED.replace("0.3", "1.5")), "the share of the engine"),
     (lambda folder: trl(folder, COLOCATED.replace("vllm_gpu", "max_completion_length: null\nvllm_gpu")), "the longest answer"),
     (lambda folder: verl(folder, kind="gae"), "models that judge the answers"),
-    (lambda folder: verl(folder, " actor_rollout_ref.actor.strategy=megatron"), "Megatron"),
+    (lambda folder: verl(folder, " actor_rollout_ref.actor.strategy=megatron"), "megatron"),
 ]  # fmt: skip
 
 
@@ -136,3 +136,25 @@ UNSAID = [
 def test_what_is_not_stated_is_not_guessed(tmp_path: Path, ask, why: str) -> None:
     found = ask(tmp_path)
     assert found.estimate is None and why in found.why
+
+
+def test_the_copy_of_a_release_that_nobody_states_is_counted_at_the_high_end(tmp_path: Path) -> None:
+    """TRL's `beta` was 0.04 before 0.19."""
+    sizes = []
+    for more in ("", "beta: 0.0\n"):
+        text = TRL.format(more=more).replace("use_peft: true\nlora_r: 16\n", "")
+        texts = {"grpo.yaml": text, "run.sh": "trl grpo --config grpo.yaml\n"}
+        sizes.append(answer(world(tmp_path, texts, gpus=["H200"], releases=["trl>=0.17"]), "H200").peak[2])
+    assert sizes[0] - sizes[1] == pytest.approx(7615616512 * 2 / GIB, rel=0.1)
+
+
+def test_verls_supervised_trainer_divides_float32_weights(tmp_path: Path) -> None:
+    """verl 0.4.1 trainer/config/sft_trainer.yaml: model_dtype fp32, FSDP without a choice."""
+    text = (
+        "torchrun --nproc_per_node=2 -m verl.trainer.fsdp_sft_trainer data.train_files=x data.micro_batch_size_per_gpu=1 data.max_length=2048 "
+        "model.partial_pretrain=Qwen/Qwen2.5-7B-Instruct{more}\n"
+    )
+    for more, width in (("", 4), (" model.fsdp_config.model_dtype=bf16", 2)):
+        found = answer(world(tmp_path, {"run.sh": text.format(more=more)}, gpus=["A100-80GB x2"]), "A100-80GB x2")
+        assert found.reading is not None and found.reading.plan.sharding.engine == "fsdp"
+        assert found.reading.plan.weights == {4: "float32", 2: "bfloat16"}[width]

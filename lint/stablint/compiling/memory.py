@@ -10,7 +10,7 @@ from stablint.compiling.reading import read_yaml
 READS = ("memory",)
 
 _ROW = {"library", "from", "before", "framework", "objectives", "when", "loss", "rows", "checkpoints", "outside", "source"}  # fmt: skip
-_LOSSES = {"chunked", "piecewise", "fused", "elastic"}
+_LOSSES = {"full", "chunked", "piecewise", "fused", "elastic"}
 
 
 def compile_memory(root: Path) -> dict[str, object]:

@@ -117,13 +117,17 @@ def _within(estimate: Estimate, room: float) -> Estimate:
 def estimated(reading: Reading) -> Estimate:
     traced = knowledge.load(f"memory/{reading.type}")
     found = predict(reading.plan, traced)
-    if reading.older is None:
-        return found
-    older = predict(reading.older, traced)
-    return found._replace(
-        peak=found.peak._replace(high=max(found.peak.high, older.peak.high)),
-        pressed=found.pressed._replace(high=max(found.needed, older.needed)),
-    )
+    for other in (predict(plan, traced) for plan in reading.others):
+        found = found._replace(
+            peak=_either(found.peak, other.peak),
+            pressed=_either(found.pressed, other.pressed),
+            proven=min(found.proven, other.proven),
+        )
+    return found
+
+
+def _either(one: Range, other: Range) -> Range:
+    return one._replace(low=min(one.low, other.low), high=max(one.high, other.high))
 
 
 def verdict(estimate: Estimate, room: float | None) -> str:

@@ -47,6 +47,9 @@ _PACKED = ("gptq", "awq")
 _SDPA_SINCE = (
     "4.36.0"  # transformers' Llama had one attention before, which builds the scores (models/llama/modeling_llama.py)
 )
+_FUSED_SINCE = "5.0.0"  # experts are one parameter a block
+_BITS = ("4bit", "4bit-double", "8bit")
+_ANSWERING = "trl"
 _WRAPPED = ("wrapped",)  # rows cut anywhere, a batch of which stays a batch
 _SEEING = ("gemma3", "mistral3", "llava")
 _PARALLEL = (
@@ -114,9 +117,7 @@ class Reading(NamedTuple):
     type: str  # of the traced model whose figures are used
     start: str
     assumptions: tuple[str, ...]
-    older: Plan | None = (
-        None  # the same with a release of the framework that may run as well, and builds the whole logits
-    )
+    others: tuple[Plan, ...] = ()  # the same as other releases have it that may run as well
 
     @property
     def is_guessed(self) -> bool:
@@ -130,7 +131,6 @@ class Unanswerable(Exception):
 def read(w: World) -> list[Reading]:
     """The ways in which the run may be started, the likeliest first. Raises Unanswerable."""
     assumed: list[str] = []
-    shape, heads, groups = _shape(w)
     method = w.value("derived.method")
     if method not in ("full", "lora", "qlora"):
         raise Unanswerable(
@@ -138,6 +138,7 @@ def read(w: World) -> list[Reading]:
                 method=method if isinstance(method, str) else "derived.method"
             )
         )
+    shape, heads, groups = _shape(w)
     kind = w.value("model.type")
     type_, factor = _traced(kind if isinstance(kind, str) else "", assumed, w.value("model.is_moe") is True)
     weights = _weights(w, method, assumed)
@@ -240,7 +241,7 @@ def read(w: World) -> list[Reading]:
             )
         )
     rank = w.value("lora.r")
-    quantised = weights in ("4bit", "4bit-double", "8bit")
+    quantised = weights in _BITS
     dropout = w.value("lora.lora_dropout")
     plan = Plan(
         shape=shape, heads=heads, groups=groups, method="full" if method == "full" else "lora", weights=weights, autocast=autocast, mixed=_is_mixed(w),
@@ -259,11 +260,14 @@ def read(w: World) -> list[Reading]:
     if online:
         plan = _answering(w, plan, scored, assumed)
     assumed += [f"{targets}"] if targets else []
-    whole = plan._replace(loss="full", loss_rows=0) if older else None
+    plan, others = _experts(w, plan, assumed)
+    others += [plan._replace(loss="full", loss_rows=0)] if older else []
+    if online and _compared_before(w, plan, assumed):
+        others += [one._replace(reference=True) for one in (plan, *others)]
     return [
         Reading(
             _started(plan, sharding, compute), type_, start, (*assumed, *notes),
-            _started(whole, sharding, compute) if whole is not None else None,
+            tuple(_started(other, sharding, compute) for other in others),
         )
         for sharding, start, notes in _starts(w)
     ]  # fmt: skip
@@ -359,8 +363,6 @@ def _started(plan: Plan, sharding: Sharding, compute: Any) -> Plan:
 
 
 def _shape(w: World) -> tuple[Shape, int, int]:
-    if w.value("model.is_moe") is True:
-        _experts(w)
     names = ("parameters", "layers", "hidden", "intermediate", "heads", "kv_heads", "vocab")
     values = {name: w.value(f"model.{name}") for name in names}
     text = seeing.dimensions(w)
@@ -385,14 +387,47 @@ def _shape(w: World) -> tuple[Shape, int, int]:
     return shape, values["heads"], values["kv_heads"]
 
 
-def _experts(w: World) -> None:
-    """Raises Unanswerable where it is not known which of the experts' weights are quantised, or bear an adapter: releases keep them as linear
-    layers, one an expert, or as one parameter, which bitsandbytes and adapters on linear layers pass by."""
-    if w.value("derived.weights_dtype") in ("4bit", "8bit"):
-        raise Unanswerable(gettext("a model of experts: which of their weights are quantised depends on the release"))
-    named = w.value("lora.target_modules")
-    if w.value("derived.method") != "full" and not (isinstance(named, list) and set(map(str, named)) <= _ATTENTION):
-        raise Unanswerable(gettext("a model of experts: which of them bear an adapter depends on the release"))
+def _experts(w: World, plan: Plan, assumed: list[str]) -> tuple[Plan, list[Plan]]:
+    """The run as the likeliest release keeps experts, and as others do that may run it. Before transformers 5 each expert has linear layers; from
+    there on those of a block are one parameter, which bitsandbytes and adapters on linear layers pass by (transformers 5.0.0
+    models/mixtral/modeling_mixtral.py, MixtralExperts)."""
+    shape, adapted = plan.shape, plan.method != "full" and plan.spread != "attention"
+    if w.value("model.is_moe") is not True or not (adapted or plan.weights in _BITS):
+        return plan, []
+    experts = max(
+        shape.parameters - shape.outside - 2 * shape.layers * shape.hidden * (shape.query + shape.key_value), 0
+    )
+    count, trained = w.value("model.experts"), plan.trained
+    if adapted and _is_size(count):
+        # Three matrices of hidden x width an expert (gate, up and down): the width is what the parameters leave.
+        width = experts // (3 * shape.hidden * shape.layers * count)
+        trained += 3 * plan.rank * shape.layers * count * (shape.hidden + width)
+    linear, fused = plan._replace(trained=trained), plan._replace(fused=experts)
+    if w.at_least("transformers", _FUSED_SINCE) is False:
+        return linear, []
+    if not _may_be_older(w, "transformers", _FUSED_SINCE):
+        return fused, []
+    assumed.append(
+        gettext(
+            "experts: neither quantised nor with an adapter from transformers {release} on, which the range has beside releases before"
+        ).format(release=_FUSED_SINCE)
+    )
+    return fused, [linear]
+
+
+def _compared_before(w: World, plan: Plan, assumed: list[str]) -> bool:
+    """Whether older releases keep a frozen copy where nobody says that answers are held against one."""
+    of = rollout.names(w)
+    if not of.copies_before or plan.reference or plan.method != "full" or any(map(w.is_stated, of.compares)):
+        return False
+    if not _may_be_older(w, _ANSWERING, of.copies_before):
+        return False
+    assumed.append(
+        gettext(
+            "the release of {library} is not stated: before {release} a frozen copy is kept, which the high end counts"
+        ).format(library=_ANSWERING, release=of.copies_before)
+    )
+    return True
 
 
 def _is_size(value: Any) -> bool:
@@ -451,9 +486,10 @@ def _weights(w: World, method: str, assumed: list[str]) -> str:
 
 def _loaded(w: World, own: Rollout) -> str:
     """What FSDP shards is loaded in float32 and computed with in bfloat16 (verl 0.7.0 trainer/config/engine/fsdp.yaml, model_dtype)."""
-    if w.value(own.strategy) not in (ABSENT, "fsdp", "fsdp2"):
-        raise Unanswerable(gettext("work divided by Megatron is not counted yet"))
-    return "bfloat16" if w.value(own.loads) in ("bf16", "bfloat16") else "float32"
+    strategy = w.value(own.strategy)
+    if isinstance(strategy, str) and strategy not in ("fsdp", "fsdp2"):
+        raise Unanswerable(gettext("work divided by {engine} is not counted yet").format(engine=strategy))
+    return "bfloat16" if any(w.value(name) in ("bf16", "bfloat16") for name in own.loads) else "float32"
 
 
 def _outside(w: World) -> Range:
@@ -471,7 +507,7 @@ def _length(w: World, assumed: list[str]) -> tuple[Range, bool]:
     """Tokens a row, and whether every row is filled up to the limit."""
     for name in _LENGTHS:
         value = w.value(name)
-        if _is_size(value):
+        if _is_size(value) and (w.is_stated(name) or value != w.value("model.max_positions")):
             most = value
             switches = ("training.packing", "training.pad_to_max_length", "training.pad_to_sequence_len")
             filled = w.is_stated("data.block_size") or any(w.value(switch) is True for switch in switches)
@@ -512,14 +548,16 @@ def _holds(w: World, row: dict[str, Any]) -> bool | None:
     return False if False in answers else None if None in answers else True
 
 
+def _may_be_older(w: World, library: str, release: str) -> bool:
+    return any(one < release_key(release) for one in w.run.releases.allowed(library))
+
+
 def _loss(w: World, assumed: list[str]) -> tuple[str, int, bool]:
     """The loss, the rows of its pieces, and whether an older release that may run as well builds the whole logits."""
     for row in knowledge.load("memory/kernels")["loss"]:
         if _holds(w, row) is True:
             library = row.get("library", "")
-            older = "from" in row and any(
-                release < release_key(row["from"]) for release in w.run.releases.allowed(library)
-            )
+            older = "from" in row and _may_be_older(w, library, row["from"])
             if older:
                 assumed.append(
                     gettext(
@@ -548,6 +586,10 @@ def _adapter(w: World, shape: Shape, method: str, assumed: list[str]) -> tuple[s
     copied = shape.vocab * shape.hidden * len(outside)
     inner = [one for one in targets if one not in _OUTSIDE]
     outer = 0 if whole else len([one for one in targets if one in _OUTSIDE])
+    if w.value("model.is_moe") is True:
+        spread = "attention" if inner and set(inner) <= _ATTENTION else "all"
+        inner = [one for one in inner if one in _ATTENTION]  # those on experts: _experts
+        return words, spread, copied, shape.adapter(inner, rank) + outer * rank * (shape.vocab + shape.hidden)
     trained = shape.adapter(inner, rank) + outer * rank * (shape.vocab + shape.hidden)
     spread = "attention" if inner and set(inner) <= _ATTENTION else "all"
     return words, spread, copied, trained

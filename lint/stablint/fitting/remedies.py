@@ -113,10 +113,9 @@ def _answered(world: World, told: Told, chosen: list[Move]) -> Told:
         return after
     count = after.reading.plan.sharding.processes
     sharding = Sharding(count, count, count, 3, "deepspeed", count, float(after.reading.plan.shape.hidden) ** 2)
-    older = after.reading.older
     reading = after.reading._replace(
         plan=after.reading.plan._replace(sharding=sharding),
-        older=older._replace(sharding=sharding) if older is not None else None,
+        others=tuple(other._replace(sharding=sharding) for other in after.reading.others),
     )
     estimate, word = judged(reading, after.usable, after.least)
     return after._replace(reading=reading, estimate=estimate, verdict=word)

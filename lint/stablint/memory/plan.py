@@ -89,6 +89,7 @@ class Plan(NamedTuple):
     compared: Range = NO_SHARE  # bytes a logit while a reference answers beside the trained model's logits
     tensor: int = 1  # cards that share each matrix of a block
     packed: bool = False  # quantised weights lie in buffers, which no engine divides
+    fused: int = 0  # parameters of experts that are no linear layers, which quantisers pass by
     tower: int = 0  # parameters of what sees pictures
     pictures: Range = NO_SHARE  # bytes that pictures take in it
     lean: bool = False  # Liger's norms and activations, which keep their inputs only

@@ -382,7 +382,7 @@ def _base(plan: Plan, at: int) -> float:
     rate, shape = _BASE[plan.weights], plan.shape
     if plan.weights in ("float32", "float16", "bfloat16"):
         return shape.parameters * rate
-    return (shape.parameters - shape.outside) * rate + shape.outside * plan.outside[at]
+    return (shape.parameters - shape.outside - plan.fused) * rate + 2.0 * plan.fused + shape.outside * plan.outside[at]
 
 
 def _held(plan: Plan, at: int) -> Parts:

@@ -41,7 +41,8 @@ class Rollout(NamedTuple):
     parks: dict[str, str] | None = None  # what lies in the host's memory while answers are written, by component
     scores_prompts: bool = False  # the logits of prompts are built too
     strategy: str = ""  # weights and states are divided by FSDP, unless this says otherwise
-    loads: str = ""  # the dtype that it loads them in: float32 where nobody says so
+    loads: tuple[str, ...] = ()  # the dtype that it loads them in: float32 where none says so
+    copies_before: str = ""  # the release of TRL before which one is kept where nobody says so
 
 
 class OwnKeys(NamedTuple):
