@@ -508,9 +508,9 @@ def test_a_row_that_several_cards_share_is_a_part_of_it_on_each(tmp_path: Path) 
 
 
 def test_states_that_exceed_the_card_are_enough_where_the_dimensions_are_not_known(tmp_path: Path) -> None:
-    """LlamaFactory 313: plain data parallelism keeps all states of 7B parameters on each V100."""
+    """LlamaFactory 313: plain data parallelism keeps all states of billions of parameters on each V100."""
     line = (
-        "accelerate launch --multi_gpu --num_processes 8 src/train_bash.py --stage sft --do_train --model_name_or_path baichuan-inc/Baichuan-7B "
+        "accelerate launch --multi_gpu --num_processes 8 src/train_bash.py --stage sft --do_train --model_name_or_path microsoft/Phi-4-multimodal-instruct "
         "--template default --dataset ours --finetuning_type full --output_dir out --learning_rate 5e-6 --per_device_train_batch_size 1 --fp16\n"
     )
     found = answer(world(tmp_path, {"go.sh": line}, gpus=["V100-32GB x8"]), "V100-32GB x8")
