@@ -109,7 +109,8 @@ _ELSEWHERE = Pattern(
 _KINDS = frozenset(
     {"training_type", "train_type", "finetuning_type", "finetune_type", "tuning_type", "training_method", "train_method", "finetune_method",
      "finetuning_method", "tuning_method", "method", "stage", "algorithm",
-     "objective", "task", "trainer_type", "mode"}
+     "objective", "task", "trainer_type", "mode", "rl_algorithm", "rl_algo", "rl_method", "rlhf_algorithm", "rlhf_method", "alignment_method",
+     "alignment_algorithm", "preference_method", "train_algorithm", "training_algorithm"}
 )  # fmt: skip
 _METHODS = {
     "full": "full",

@@ -166,7 +166,18 @@ def may_be_shown(key: str, literal: str) -> bool:
     said = _unquoted(literal.strip())
     if "/" in key and said.isdecimal():  # how much is taken of a data set on the hub: no name of a secret has a slash
         return True
-    return _is_plain(literal) or (said in _choices() and not names_secret(key.strip("\"' ").lstrip("-")))
+    if names_secret(key.strip("\"' ").lstrip("-")):
+        return _is_plain(literal)
+    return _is_plain(literal) or said in _choices() or _are_words(_LISTED.findall(said) if _LIST.match(said) else [])
+
+
+_LIST = re.compile(r"[\[(](?:\s*[\"']?[A-Za-z_]{2,30}[\"']?\s*,?)+\s*[\])]\Z")
+_LISTED = re.compile(r"[A-Za-z_]+")
+
+
+def _are_words(listed: list[str]) -> bool:
+    """Whether there are several, each of which the libraries say as well: `[model,optimizer,extra]` is nobody's secret."""
+    return len(listed) > 1 and all(_LISTED.fullmatch(one) and is_said(one) for one in listed)
 
 
 @lru_cache(maxsize=1)
@@ -227,6 +238,8 @@ def without_words(key: str, value: Any, hidden: Any) -> Any:
     if isinstance(value, str) or type(value) is int:
         return value if may_be_shown(key, str(value)) else hidden
     if isinstance(value, list):
+        if all(isinstance(one, str) for one in value) and _are_words(value) and not names_secret(key):
+            return value
         return [without_words(key, one, hidden) for one in value]
     if isinstance(value, dict):
         if value and all(one is None for one in value.values()):  # a set: its keys are what it holds

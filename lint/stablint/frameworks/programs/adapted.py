@@ -127,9 +127,14 @@ def _may_adapt(call: Call, loaders: set[int]) -> bool:
     return foreign(call) and any(_is_model(node, loaders) for node in given(call))
 
 
+_PHASES = frozenset({"for_inference", "for_training"})  # they change how the model runs, and none of its modules
+
+
 def foreign(call: Call) -> bool:
     """A function that is neither the file's own nor one of a library that is known."""
     head = call.name.partition(".")[0]
+    if head == "unsloth" and last_word(call.name) in _PHASES:
+        return False
     return not (
         call.local or call.receiver is not None or head in _LIBRARIES or call.name in _BUILTINS or not call.name
     )

@@ -442,15 +442,19 @@ def _optimizer(block: Block, call: Call) -> Fragment:
 
     statements = list(lower_mapping(block, _OF_OPTIMIZER, "call", lambda key: None))
     module = block.document.root
-    if isinstance(module, Module) and any(last_word(one.name) in _SETS_THE_RATE for one in module.calls):
+    if _scheduled(module):
         statements = [one for one in statements if one.fact != "training.learning_rate"]
-    groups = [call.arguments.get("params"), *call.positional[:1]]
-    if any(isinstance(node, Sequence) and any(map(_has_rate, node.items)) for node in groups):
+    rates = python_kinds.rates_of_groups(call)
+    stated = next((one for one in rates if one is not None), None)
+    if stated is not None:
+        rate = statement(block, stated, (stated.key,), _OF_OPTIMIZER["lr"], "call")
+        values = {one.value.value if one is not None and isinstance(one.value, Scalar) else None for one in rates}
+        rate = rate._replace(value=_SEVERAL) if len(values) > 1 else rate
+        if not _scheduled(module):
+            statements = [*(one for one in statements if one.fact != rate.fact), rate]
+    if any(isinstance(node, Mapping) and node.open for node in _groups(call)):
         statements = [
-            one._replace(value=Unknown("groups of weights have rates of their own"))
-            if one.fact == "training.learning_rate"
-            else one
-            for one in statements
+            one._replace(value=_SEVERAL) if one.fact == "training.learning_rate" else one for one in statements
         ]
     word = name_of(call.name)
     if word:
@@ -502,8 +506,16 @@ def _autocast(block: Block, call: Call) -> Fragment:
 _SETS_THE_RATE = frozenset({"OneCycleLR", "CyclicLR", "WarmupLR", "WarmupDecayLR", "WarmupCosineLR"})
 
 
-def _has_rate(group: Node) -> bool:
-    return isinstance(group, Mapping) and (group.open or group.get("lr") is not None)
+def _scheduled(module: object) -> bool:
+    return isinstance(module, Module) and any(last_word(one.name) in _SETS_THE_RATE for one in module.calls)
+
+
+_SEVERAL = Unknown("groups of weights have rates of their own")
+
+
+def _groups(optimizer: Call) -> tuple[Node, ...]:
+    given = optimizer.arguments.get("params") or next(iter(optimizer.positional), None)
+    return given.items if isinstance(given, Sequence) else ()
 
 
 def _fit(block: Block, call: Call) -> Fragment:

@@ -175,7 +175,7 @@ def _steps(document: Document, module: Module, words: set[str]) -> tuple[Stateme
         return ()
     found = loop.of(module)
     merges = loop.merges(module)
-    if found is None and not words & _OF_TRAINING and "loader" in words and (merges or _is_a_program(document)):
+    if found is None and not words & _OF_TRAINING and "loader" in words and (merges or _is_a_program(document, module)):
         judged = (
             (merges or loop.judges(module))
             and not loop.may_train(module)
@@ -206,10 +206,13 @@ def _is_left(document: Document, module: Module) -> bool:
 _OF_TRAINING = frozenset({"arguments", "adapter", "unsloth-adapter", "kbit", "checkpointing", "program", "own-trainer"})
 
 
-def _is_a_program(document: Document) -> bool:
-    """Whether it is run by itself, and no module of another: a notebook, or a file that says so."""
-    view = document.view
-    return (view is not None and view.host in ("notebook", "databricks")) or "__main__" in document.text.text
+def _is_a_program(document: Document, module: Module) -> bool:
+    """Whether it is run by itself, and no module of another: a notebook, a file that says so, or one whose own lines load a model."""
+    view, text = document.view, document.text.text
+    if (view is not None and view.host in ("notebook", "databricks")) or "__main__" in text:
+        return True
+    loads = (call for call, kind in python_kinds.kinds(module) if kind == "loader")
+    return any(not text[text.rfind("\n", 0, call.start) + 1 : call.start][:1].isspace() for call in loads)
 
 
 _MADE = frozenset({"arguments", "adapter", "quantiser"})

@@ -256,6 +256,10 @@ def _of_some(calls: _Calls, number: int, loaders: list[int]) -> bool:
     return 0 < len(given) < len(loaders)
 
 
+# What is said once of a whole program, at one of its calls.
+_OF_THE_PROGRAM = frozenset({"launch.loop", "launch.trains", "launch.phase"})
+
+
 def _common(calls: list[list[Fragment]], what: str) -> Fragment:
     """What every one of the calls states alike; the rest depends on which of them is made. Every place stays known: who removes a setting
     removes it from all of them."""
@@ -267,7 +271,7 @@ def _common(calls: list[list[Fragment]], what: str) -> Fragment:
     unclear = Unknown(f"depends on which of {len(calls)} calls {_UNITED[what]}")
     kept = []
     for same in said.values():
-        everywhere = len({number for number, _ in same}) == len(calls)
+        everywhere = len({number for number, _ in same}) == len(calls) or same[0][1].fact in _OF_THE_PROGRAM
         agreed = everywhere and all(repr(one.value) == repr(same[0][1].value) for _, one in same)
         kept += [one if agreed else one._replace(value=unclear) for _, one in same]
     fragments = [fragment for parts in calls for fragment in parts]

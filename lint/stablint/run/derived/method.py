@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stablint.base.light import Any
-from stablint.run.fact import ABSENT, CLOSED, OPEN, PRESUMED, Explicit, is_unknown
+from stablint.run.fact import ABSENT, CLOSED, OPEN, OWN, PRESUMED, Explicit, is_unknown
 from stablint.run.objective import ENCODERS, OBJECTIVES
 from stablint.run.world import Answer, World
 from stablint.syntax.tree import Unknown
@@ -46,7 +46,7 @@ def _method(w: World) -> Answer:
     if isinstance(parts, (str, list)) and "mm_language_model" not in parts:
         return Answer("projector", ("training.tunable_parts",))
     kind = w.stated("training.finetuning_type")
-    if kind == "lora" and "own" in w.run.dialects:  # whose word for LoRA on quantised weights is another: `qlora`
+    if kind == "lora" and _is_own_word(w, "training.finetuning_type"):  # LoRA on quantised weights has another: `qlora`
         return Answer("lora", ("training.finetuning_type",), presumed=True)
     if kind is not ABSENT:
         return (
@@ -101,6 +101,12 @@ def _method(w: World) -> Answer:
     return Answer("full", (), presumed=scope == PRESUMED)
 
 
+def _is_own_word(w: World, name: str) -> bool:
+    """Whether the setting has a name of the program's own."""
+    origin = w.fact(name).origin
+    return isinstance(origin, Explicit) and origin.reader == OWN
+
+
 def _is_given_another(w: World) -> bool:
     """Whether the trainer takes an adapter's config that is not the one at hand, or none: `peft_config=lora if use_peft else None`."""
     given = w.stated("trainer.peft_config")
@@ -153,6 +159,10 @@ def objective(w: World) -> Answer:
         and "?trl.SFTConfig" not in w.run.classes.get("training", ())
     ):
         return Answer(name, ("derived.config_class",))
+    loop = w.stated("launch.loop")  # the trainer of the program that a command starts, which may have others
+    named = loop.removeprefix("trl.").removesuffix("Trainer") + "Config" if isinstance(loop, str) else ""
+    if isinstance(loop, str) and loop.startswith("trl.") and named in OBJECTIVES:
+        return Answer(OBJECTIVES[named], ("launch.loop",), presumed=True)
     word = w.stated("keys.recipe.task_type")
     if isinstance(word, str) and word.lower() in _WORDS:
         return Answer(_WORDS[word.lower()], ("keys.recipe.task_type",))

@@ -59,7 +59,8 @@ def trainer(w: World) -> Answer:
         return Answer(named[0].removeprefix("?"), _own_class(w), presumed=_does_otherwise(w))
     own = w.framework.trainer
     if own == "transformers.Trainer":  # a program may have put a class of its own in its place
-        return Answer(own, ("derived.framework", *_own_class(w)), presumed=_does_otherwise(w))
+        unseen = w.framework.patches and _is_program(w) and not w.run.classes.get("training")  # it makes none itself
+        return Answer(own, ("derived.framework", *_own_class(w)), presumed=bool(unseen) or _does_otherwise(w))
     if own:
         return Answer(own, ("derived.framework",))
     if w.run.classes.get("training"):

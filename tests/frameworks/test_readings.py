@@ -1,0 +1,87 @@
+"""What `show` says of programs that were once read as something else, and of near ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablint.commands.run_summary import in_words
+from stablint.engine.diagnostics import reported
+from stablint.engine.inspect import effective
+from stablint.secrets.veil import without_words
+from tests.runs import Files, runs
+
+ASKS = """from unsloth import FastLanguageModel
+
+model, tokenizer = FastLanguageModel.from_pretrained("tuned", load_in_4bit=True)
+FastLanguageModel.for_inference(model)
+inputs = tokenizer.apply_chat_template(messages).to("cuda")
+model.generate(inputs)
+"""
+LOOP = """from torch.optim import AdamW
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+optimizer = AdamW([{"params": head, "lr": 1e-4}, {"params": body, "lr": 1e-4}])
+for batch in batches:
+    model(**batch).loss.backward()
+    optimizer.step()
+"""
+OWN = """method: lora
+quantization:
+  load_in_4bit: true
+peft: {r: 16, lora_alpha: 32}
+training: {learning_rate: 5e-5, num_train_epochs: 3, per_device_train_batch_size: 8, gradient_accumulation_steps: 2}
+model_name: meta-llama/Llama-3.2-1B
+"""
+DPO = "from trl import DPOConfig, DPOTrainer\n\ntrainer = DPOTrainer(model=model, args=arguments)\ntrainer.train()\n"
+RL = "python train.py --output_dir o --learning_rate 5e-7 --per_device_train_batch_size 1 --rl_algorithm dpo --beta 0.1 --loss_type sigmoid\n"
+# The files, what of the summary is looked at, and what is said.
+SAID: dict[str, tuple[Files, str, str]] = {
+    "unsloth-loads-a-model-that-is-asked": ({"use.py": ASKS}, "training", "none"),
+    "the-same-twice": ({"use.py": ASKS + ASKS.partition("\n\n")[2]}, "training", "none"),
+    "a-loop-at-the-top-of-a-file": ({"train.py": LOOP}, "framework", "transformers, a loop of its own (torch)"),
+    "and-another-model-to-look-at-the-result": ({"train.py": LOOP + 'best = AutoModelForCausalLM.from_pretrained("out")\n'}, "framework", "transformers, a loop of its own (torch)"),
+    "groups-of-one-rate": ({"train.py": LOOP}, "learning rate", "0.0001"),
+    "groups-of-two-rates": ({"train.py": LOOP.replace("1e-4}]", "1e-3}]")}, "learning rate", "not known"),
+    "a-group-that-may-say-more": ({"train.py": LOOP.replace('"lr": 1e-4}]', '"lr": 1e-4, **more}]')}, "learning rate", "not known"),
+    "a-word-of-its-own-for-lora": ({"config.yaml": OWN}, "method", "lora (presumed)"),
+    "and-for-qlora": ({"config.yaml": OWN.replace("method: lora", "method: qlora")}, "method", "qlora"),
+    "the-program's-trainer-is-trl's": ({"run.sh": RL, "train.py": DPO}, "objective", "dpo"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_it_is_read_as_what_it_is(name: str, tmp_path: Path) -> None:
+    files, label, words = SAID[name]
+    run = runs(tmp_path, files)[0]
+    assert in_words(effective(run)).get(label, "").startswith(words)
+
+
+PROGRAM = """from transformers import DataCollatorForLanguageModeling, Trainer, TrainingArguments
+
+arguments = TrainingArguments(output_dir="o", learning_rate=1e-5)
+Trainer(model="gpt2", args=arguments, data_collator=DataCollatorForLanguageModeling(tokenizer, mlm=False)).train()
+"""
+
+
+def test_the_names_of_classes_are_no_secrets(tmp_path: Path) -> None:
+    (run,) = runs(tmp_path, {"train.py": PROGRAM})
+    assert reported(run.explicit["data.collator"]).value == "DataCollatorForLanguageModeling"
+
+
+LISTS = {
+    "[model,optimizer,extra]": True,
+    "[model, hf_model, optimizer, extra]": True,
+    "['model','optimizer']": True,
+    "(model,optimizer)": True,
+    "[marmalade,spoons]": False,
+    "[model,marmalade]": False,
+}
+
+
+@pytest.mark.parametrize("text", LISTS)
+def test_a_list_of_the_libraries_words_is_shown(text: str) -> None:
+    assert (without_words("actor.checkpoint.contents", text, None) == text) == LISTS[text]
+    assert without_words("actor.checkpoint.password", text, None) is None
