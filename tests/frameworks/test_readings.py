@@ -28,6 +28,8 @@ for batch in batches:
     model(**batch).loss.backward()
     optimizer.step()
 """
+BEST = 'best = AutoModelForCausalLM.from_pretrained("out")\n'
+LAUNCH = 'deepspeed --num_gpus=8 scripts/train.py --epochs 3 --lr "$RATE" --group-size 2 --kl-beta 0.04 "$@"\n'
 OWN = """method: lora
 quantization:
   load_in_4bit: true
@@ -42,14 +44,22 @@ SAID: dict[str, tuple[Files, str, str]] = {
     "unsloth-loads-a-model-that-is-asked": ({"use.py": ASKS}, "training", "none"),
     "the-same-twice": ({"use.py": ASKS + ASKS.partition("\n\n")[2]}, "training", "none"),
     "a-loop-at-the-top-of-a-file": ({"train.py": LOOP}, "framework", "transformers, a loop of its own (torch)"),
-    "and-another-model-to-look-at-the-result": ({"train.py": LOOP + 'best = AutoModelForCausalLM.from_pretrained("out")\n'}, "framework", "transformers, a loop of its own (torch)"),
+    "and-another-model-to-look-at-the-result": ({"train.py": LOOP + BEST}, "framework", "transformers, a loop of its own (torch)"),
     "groups-of-one-rate": ({"train.py": LOOP}, "learning rate", "0.0001"),
     "groups-of-two-rates": ({"train.py": LOOP.replace("1e-4}]", "1e-3}]")}, "learning rate", "not known"),
     "a-group-that-may-say-more": ({"train.py": LOOP.replace('"lr": 1e-4}]', '"lr": 1e-4, **more}]')}, "learning rate", "not known"),
     "a-word-of-its-own-for-lora": ({"config.yaml": OWN}, "method", "lora (presumed)"),
     "and-for-qlora": ({"config.yaml": OWN.replace("method: lora", "method: qlora")}, "method", "qlora"),
     "the-program's-trainer-is-trl's": ({"run.sh": RL, "train.py": DPO}, "objective", "dpo"),
+    "a-launcher's-command": ({"run.sh": "RATE=1e-5\n" + LAUNCH}, "learning rate", "1e-05"),
+    "with-a-rate-that-nobody-knows": ({"run.sh": LAUNCH}, "learning rate", "not known"),
+    "with-torchrun": ({"run.sh": "torchrun --nproc_per_node 8 train.py --lr 1e-5 --epochs 3 --reward-weight 2\n"}, "learning rate", "1e-05"),
 }  # fmt: skip
+
+
+def test_a_launcher_starts_other_trainings_too(tmp_path: Path) -> None:
+    found = runs(tmp_path, {"run.sh": "torchrun --nproc_per_node 8 main.py --lr 0.1 --epochs 90 --arch resnet50\n"})
+    assert not found
 
 
 @pytest.mark.parametrize("name", SAID)

@@ -184,6 +184,16 @@ def are_of_a_training(keys: frozenset[str]) -> bool:
     return (span or "training.per_device_train_batch_size" in facts) and special >= 1 and len(facts) >= 4
 
 
+_OF_TEXTS = Pattern(r"(?:\A|_)(?:kl|grpo|ppo|dpo|sft|rlhf|lora|peft|reward|rollout|challenger|teacher|tokens?|llm|seq)(?:_|\Z)")
+
+
+def may_be_of_a_training(keys: frozenset[str]) -> bool:
+    """Of the flags of a program that a launcher of several processes starts: a rate, a length or a batch, and a word about texts or preferences."""
+    facts = {found.fact for key in keys if (found := row(key)) is not None}
+    long = "training.per_device_train_batch_size" in facts or any(name in facts for name in _LENGTHS)
+    return not keys.isdisjoint(_RATES) and long and (any(map(_OF_TEXTS.search, keys)) or not keys.isdisjoint(_SPECIAL))
+
+
 def lower(block: Block) -> Fragment:
     """A file that a program of its own reads."""
     statements = tuple(stated(block, "file"))

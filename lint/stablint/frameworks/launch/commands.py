@@ -47,6 +47,7 @@ def _is_training(launcher: Command, script: Command | None) -> bool:
         or (program is not None and (bool(keys) or bool(_config_links(target))))
         or (program is not None and program.dialect == "verl")
         or own.are_of_a_training(frozenset(keys))
+        or (script is not None and _starts_training(launcher, launcher) and own.may_be_of_a_training(frozenset(keys)))
         or _is_hydra(target)
         or (known >= 1 and bool(keys & huggingface.TELLING) and not _evaluates(target, keys, known))
         or (bool(_config_links(target)) and _starts_training(launcher, target))
