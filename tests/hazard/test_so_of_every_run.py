@@ -118,6 +118,11 @@ CASES: dict[str, tuple[Files, str, bool]] = {
     "accelerate's-file-alone": (LAUNCHED, "D180", True),
     "a-program-that-makes-no-accelerator-names-it": ({**LAUNCHED, "train.py": OWN_LOOP}, "D180", False),
     "the-loop-stands-in-another-module": ({**LAUNCHED, "train.py": HEAD, "steps.py": STEPS}, "D180", False),
+    "a-trainer-of-its-own-stands-in-another-module": (
+        {**LAUNCHED, "train.py": HEAD + "from steps import OwnTrainer\n\nOwnTrainer().run()\n", "steps.py": STEPS},
+        "D180",
+        False,
+    ),
     "it-makes-one": ({**LAUNCHED, "train.py": OWN_LOOP + ENGINE}, "D180", True),
     "another-module-makes-one": ({**LAUNCHED, "train.py": OWN_LOOP, "engine.py": ENGINE}, "D180", True),
     "the-trainer-makes-one": ({**LAUNCHED, "train.py": OWN_LOOP + "\nfrom transformers import Trainer, TrainingArguments\n"}, "D180", True),
