@@ -184,7 +184,9 @@ def are_of_a_training(keys: frozenset[str]) -> bool:
     return (span or "training.per_device_train_batch_size" in facts) and special >= 1 and len(facts) >= 4
 
 
-_OF_TEXTS = Pattern(r"(?:\A|_)(?:kl|grpo|ppo|dpo|sft|rlhf|lora|peft|reward|rollout|challenger|teacher|tokens?|llm|seq)(?:_|\Z)")
+_OF_TEXTS = Pattern(
+    r"(?:\A|_)(?:kl|grpo|ppo|dpo|sft|rlhf|lora|peft|reward|rollout|challenger|teacher|tokens?|llm|seq)(?:_|\Z)"
+)
 
 
 def may_be_of_a_training(keys: frozenset[str]) -> bool:

@@ -13,7 +13,9 @@ from stablint.repository.referrers import content, names
 # Who makes an Accelerator, or may: accelerate's own importers, trainers that are handed arguments, frameworks that are imported or started.
 _MAKES = re.compile(
     rb"\bAccelerator\b|^[ \t]*(?:from|import)[ \t]+(?:accelerate|trl|unsloth|axolotl|llamafactory|swift|sentence_transformers|diffusers|alignment|verl)\b"
-    rb"|\bTrainingArguments\b|\bTrainer\b[ \t]*[,(]|\bSeq2SeqTrainer\b|\bfrom[ \t]{1,9}transformers[\w.]{0,60}[ \t]{1,9}import[ \t][^\n]{0,300}Trainer\b|-m[\"', ]+(?:axolotl|trl|llamafactory|swift)\b|\bDeepSpeedPlugin\b",
+    rb"|\bTrainingArguments\b|\bTrainer\b[ \t]*[,(]|\bSeq2SeqTrainer\b"
+    rb"|\bfrom[ \t]{1,9}transformers[\w.]{0,60}[ \t]{1,9}import[ \t][^\n]{0,300}Trainer\b"
+    rb"|-m[\"', ]+(?:axolotl|trl|llamafactory|swift)\b|\bDeepSpeedPlugin\b",
     re.MULTILINE,
 )
 _STARTS = re.compile(
