@@ -13,6 +13,8 @@ import stablint
 from stablint.base import knowledge
 from stablint.cli import main
 from stablint.fitting.answer import Told, answer, decides
+from stablint.fitting.batch import most_rows
+from stablint.fitting.remedies import remedies
 from stablint.memory.plan import NO_SHARE
 from stablint.memory.predict import MOMENTS, predict
 from tests.runs import world, written
@@ -536,3 +538,56 @@ def test_gradients_that_are_used_at_once_are_never_all_there(tmp_path: Path, mor
     most = max(parts.get("gradients", 0.0) for parts in found.estimate.parts.values()) / GIB
     assert (most < 0.3) is ("true" in more)  # the largest matrix, and of all 494 million parameters; two bytes each
     assert not any(parts.get("step") for parts in found.estimate.parts.values())  # fused
+
+
+def test_the_largest_batch_is_the_last_that_fits(tmp_path: Path) -> None:
+    (tmp_path / "train.yaml").write_text(TRL.format(model="Qwen/Qwen2.5-7B", batch=4, length=1024, more=LORA))
+    (one,) = stablint.fit(tmp_path / "train.yaml", gpu=["A100-80GB x1"], releases=[OLD])
+    assert one.most_rows is not None and one.most_rows >= 4
+    for rows, fits in ((one.most_rows, True), (one.most_rows + 1, False)):
+        text = TRL.format(model="Qwen/Qwen2.5-7B", batch=rows, length=1024, more=LORA)
+        assert (told(tmp_path, text).verdict == "fits") is fits
+
+
+def test_rows_of_groups_have_no_largest_batch(tmp_path: Path) -> None:
+    text = TRL.format(
+        model="Qwen/Qwen2.5-7B", batch=4, length=1024, more="num_generations: 4\nmax_completion_length: 256\n" + LORA
+    )
+    texts = {"train.yaml": text, "run.sh": "trl grpo --config train.yaml\n"}
+    w = world(tmp_path, texts, gpus=["A100-80GB"])
+    assert most_rows(w, answer(w, "A100-80GB")) is None
+
+
+def test_offloaded_states_are_offered_where_deepspeed_divides_and_written_into_its_file(tmp_path: Path) -> None:
+    zero = '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, "train_micro_batch_size_per_gpu": "auto"}'
+    texts = {
+        "ds.json": zero,
+        "train.yaml": TRL.format(
+            model="Qwen/Qwen2.5-7B", batch=1, length=1024, more="deepspeed: ds.json\ngradient_checkpointing: true\n"
+        ),
+        "run.sh": "accelerate launch --num_processes 4 -m trl.scripts.sft --config train.yaml\n",
+    }
+    w = world(tmp_path, texts, gpus=["A100-40GB x4"], releases=[OLD])
+    before = answer(w, "A100-40GB x4")
+    away = next(
+        one for one in remedies(w, before) if "deepspeed.zero_optimization.offload_optimizer.device" in one.facts
+    )
+    assert away.files and before.peak[1] - away.peak[1] > 7615616512 * 12 / 4 / GIB
+
+
+def test_the_host_keeps_four_bits_of_a_four_bit_base(tmp_path: Path) -> None:
+    text = (
+        "base_model: meta-llama/Llama-3.1-70B\nload_in_4bit: true\nadapter: qlora\nsequence_len: 2048\nlora_r: 16\nlora_alpha: 32\n"
+        "lora_target_linear: true\nmicro_batch_size: 1\nnum_epochs: 1\noptimizer: adamw_torch_fused\nlearning_rate: 0.0002\nbf16: true\n"
+        "datasets: [{path: x, type: alpaca}]\noutput_dir: out\nfsdp: [full_shard, auto_wrap]\n"
+        "fsdp_config: {fsdp_offload_params: true, fsdp_transformer_layer_cls_to_wrap: LlamaDecoderLayer}\n"
+    )
+    found = told(tmp_path, text, "RTX 4090 x2", ())
+    assert found.estimate is not None and found.estimate.host / GIB == pytest.approx(
+        70.55e9 * 0.53 / 2 / GIB + 1.6, rel=0.1
+    )
+
+
+def test_a_feed_forward_network_of_which_nothing_is_said_is_four_times_as_wide(tmp_path: Path) -> None:
+    found = told(tmp_path, TRL.format(model="openai-community/gpt2", batch=1, length=512, more=""), "T4")
+    assert found.reading is not None and found.reading.plan.shape.intermediate == 4 * 768

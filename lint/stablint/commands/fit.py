@@ -16,6 +16,7 @@ from stablint.engine.inspect import Inspection, effective, inspect
 from stablint.files.discover import NoSuchPath
 from stablint.fitting import data, text
 from stablint.fitting.answer import FITS, NOT, UNKNOWN, Told, answer
+from stablint.fitting.batch import most_rows
 from stablint.fitting.remedies import Remedy, remedies, with_facts
 from stablint.hazard.model import load as hazards
 from stablint.hazard.verdict import check
@@ -85,6 +86,7 @@ def forecast(paths: list[str], options: Options) -> tuple[Inspection, list[Forec
     for run in found.runs:
         world = effective(run)
         told = answer(world, run.target)
+        told = told._replace(rows=most_rows(world, told))
         offered = [one for one in remedies(world, told) if holds(paths, options, found, run.id, told, one)]
         forecasts.append(Forecast(run.files, world, told, tuple(offered)))
     return found, forecasts

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from stablint.base import knowledge
 from stablint.base.language import gettext
 from stablint.fitting.reading import GIB, Reading, Unanswerable, is_divided, least_usable, read, tensor_ways, usable
-from stablint.memory.plan import Range
+from stablint.memory.plan import Range, sure
 from stablint.memory.predict import Estimate, predict
 from stablint.run.derived.memory import offloads
 from stablint.run.world import World
@@ -60,6 +60,7 @@ class Told(NamedTuple):
     estimate: Estimate | None
     readings: tuple[tuple[Reading, Estimate, str], ...]
     why: str
+    rows: int | None = None  # the most at a time that fit, where that was asked for
 
     @property
     def peak(self) -> tuple[float, float, float]:
@@ -158,6 +159,12 @@ def _by_weights(world: World, room: float | None) -> str:
     return NOT if room is not None and least > room else UNKNOWN
 
 
+def _fits_short(reading: Reading, room: float) -> bool:
+    """Whether the length of rows alone decides: with the shortest the high end of everything else fits."""
+    plans = [plan._replace(length=sure(plan.length.low)) for plan in (reading.plan, *reading.others)]
+    return estimated(reading._replace(plan=plans[0], others=tuple(plans[1:]))).needed / GIB <= room
+
+
 def decides(told: Told) -> str:
     """What a verdict between the two depends on."""
     if told.estimate is None or told.reading is None or told.usable is None or told.verdict != TIGHT:
@@ -168,6 +175,6 @@ def decides(told: Told) -> str:
             "fits on the card of {size} GiB, and not surely on that of {least} which has the same name: write which"
         ).format(size=f"{told.usable:.0f}", least=f"{told.least:.0f}")
     length = told.reading.plan.length
-    if length.low < length.high and needed > told.usable:
+    if length.low < length.high and needed > told.usable and _fits_short(told.reading, told.usable):
         return gettext("fits with short rows, not with rows of {number} tokens").format(number=f"{length.high:,.0f}")
     return gettext("the low end fits, the high end does not") if needed > told.usable else gettext("little is left")

@@ -26,6 +26,8 @@ class Fit(NamedTuple):
     host_gib: float | None
     assumptions: tuple[str, ...]
     remedies: tuple[Remedy, ...]
+    most_rows: int | None = None  # at a time, that fit; 0: not even one
+    host_node_gib: float | None = None
 
 
 def as_fit(files: Sequence[str], told: Told, remedies: Sequence[Remedy]) -> Fit:
@@ -34,7 +36,7 @@ def as_fit(files: Sequence[str], told: Told, remedies: Sequence[Remedy]) -> Fit:
     return Fit(
         tuple(files), told.target, told.usable, told.verdict, data["reason"], data["peak_gib"], (ends[0], ends[1]) if ends else None,
         data["moment"], {name: part["gib"] for name, part in data["components"].items()}, data["host_gib"], tuple(data["assumptions"]),
-        tuple(remedies),
+        tuple(remedies), data["most_rows"], data["host_node_gib"],
     )  # fmt: skip
 
 
@@ -46,7 +48,8 @@ def as_data(files: Sequence[str], told: Told, remedies: Sequence[Remedy]) -> dic
         "target": {"gpu": told.target, "usable_gib": told.usable},
         "verdict": told.verdict,
         "reason": told.why or decides(told),
-        "peak_gib": None, "range_gib": None, "moment": None, "components": {}, "moments": {}, "host_gib": None, "readings": [], "assumptions": [],
+        "peak_gib": None, "range_gib": None, "moment": None, "components": {}, "moments": {}, "host_gib": None, "host_node_gib": None,
+        "most_rows": told.rows, "readings": [], "assumptions": [],
         "remedies": [_remedy(one) for one in remedies],
     }  # fmt: skip
     if estimate is None or told.reading is None:
@@ -61,6 +64,7 @@ def as_data(files: Sequence[str], told: Told, remedies: Sequence[Remedy]) -> dic
         },
         "moments": {name: _gib(size) for name, size in estimate.moments.items()},
         "host_gib": _gib(estimate.host),
+        "host_node_gib": _gib(estimate.host * on_node(told)),
         "readings": [
             {
                 "start": reading.start, "processes": reading.plan.sharding.processes, "peak_gib": _gib(one.peak.usual),
@@ -70,6 +74,12 @@ def as_data(files: Sequence[str], told: Told, remedies: Sequence[Remedy]) -> dic
         ],
         "assumptions": list(told.reading.assumptions),
     }  # fmt: skip
+
+
+def on_node(told: Told) -> int:
+    """Processes whose cards are those that were named: all of them, if they stand in one machine."""
+    assert told.reading is not None
+    return told.reading.plan.sharding.processes
 
 
 def _remedy(one: Remedy) -> dict[str, Any]:

@@ -43,6 +43,9 @@ _NEAREST = dict.fromkeys(
 # log-softmax 4 of both, and in TRL the loss of the chosen rows' answers, 2 (trl 0.11.4 trainer/dpo_trainer.py, get_batch_loss_metrics;
 # LLaMA-Factory 0.9.3 train/dpo/trainer.py, concatenated_forward). By library: the first release that was not read or does otherwise, and the bytes.
 _COMPARED = {"llamafactory": ("0.9.4", 16.0), "trl": ("0.12.0", 18.0)}
+# Their feed-forward network is four times as wide as the model where the configuration says nothing (transformers 5.17.0 models/gpt2, gptj, gpt_neo,
+# codegen and gpt_bigcode configuration: n_inner or intermediate_size None; models/bloom/modeling_bloom.py, BloomMLP; mpt configuration: expansion_ratio).
+_FOUR_WIDTHS = ("gpt2", "gptj", "gpt_neo", "codegen", "gpt_bigcode", "bloom", "mpt")
 _PACKED = ("gptq", "awq")
 _SDPA_SINCE = (
     "4.36.0"  # transformers' Llama had one attention before, which builds the scores (models/llama/modeling_llama.py)
@@ -370,6 +373,8 @@ def _shape(w: World) -> tuple[Shape, int, int]:
         values = {name: text[name] for name in names}
     if is_unknown(values["kv_heads"]):
         values["kv_heads"] = values["heads"]  # the most that there can be
+    if is_unknown(values["intermediate"]) and w.value("model.type") in _FOUR_WIDTHS and _is_size(values["hidden"]):
+        values["intermediate"] = 4 * values["hidden"]
     missing = [name for name, value in values.items() if not _is_size(value)]
     if missing:
         raise Unanswerable(

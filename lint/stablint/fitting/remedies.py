@@ -172,6 +172,7 @@ def _moves(w: World, told: Told) -> Iterator[Move]:
         yield Move("optimizer", gettext("Adam's states in 8 bits"), {"training.optim": "adamw_8bit"}, LIBRARY)
     yield from _shorter(w, plan.length.high)
     sharding = plan.sharding
+    yield from _away(w, sharding, plan.method)
     if sharding.processes > 1 and sharding.engine == "ddp" and plan.weights in ("bfloat16", "float16", "float32"):
         title = gettext("ZeRO-3 over {number} processes").format(number=sharding.processes)
         yield Move("sharding", title, {"deepspeed.zero_optimization.stage": 3}, SLOWER, True)
@@ -183,6 +184,19 @@ def _moves(w: World, told: Told) -> Iterator[Move]:
         yield Move("method", gettext("a LoRA adapter"), framework.as_adapter, RESULT)
     elif plan.weights in ("bfloat16", "float16", "float32") and framework.as_four_bits and plan.method != "full":
         yield Move("weights", gettext("the base in 4 bits"), framework.as_four_bits, RESULT)
+
+
+def _away(w: World, sharding: Sharding, method: str) -> Iterator[Move]:
+    """What the engine at work can divide further, or keep in the host's memory."""
+    if sharding.engine == "deepspeed":
+        if sharding.stage in (1, 2) and sharding.processes > 1:
+            title = gettext("ZeRO-3 over {number} processes").format(number=sharding.processes)
+            yield Move("sharding", title, {"deepspeed.zero_optimization.stage": 3}, SLOWER)
+        if sharding.stage and not sharding.states_on_host and method == "full":
+            facts = {"deepspeed.zero_optimization.offload_optimizer.device": "cpu"}
+            yield Move("host", gettext("the optimizer's states in the host's memory"), facts, SLOWER)
+    if sharding.engine == "fsdp" and not sharding.weights_on_host and w.value("derived.fsdp") is True:
+        yield Move("host", gettext("weights and states in the host's memory"), {"fsdp.offload_params": True}, SLOWER)
 
 
 def _shorter(w: World, length: float) -> Iterator[Move]:
@@ -201,7 +215,8 @@ def _shorter(w: World, length: float) -> Iterator[Move]:
 
 
 def _written(run: Run, one: Remedy) -> Remedy:
-    if "deepspeed.zero_optimization.stage" in one.facts:
+    stage = "deepspeed.zero_optimization.stage"
+    if stage in one.facts and stage not in run.explicit:
         return one  # it takes a file of its own
     from stablint.fix.change import edits  # only where something is offered
     from stablint.fix.editors import Change, Impossible

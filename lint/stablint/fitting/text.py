@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from stablint.base.language import gettext
 from stablint.fitting.answer import BECAUSE, FITS, NOT, TIGHT, UNKNOWN, Told, decides
+from stablint.fitting.data import on_node
 from stablint.fitting.reading import GIB
 from stablint.fitting.remedies import Remedy
 from stablint.report.plain import Style, named, plain
@@ -18,6 +19,7 @@ _COLOUR = {FITS: "added", TIGHT: "warning", NOT: "error", UNKNOWN: "info"}
 VERDICTS = {FITS: "fits", TIGHT: "tight", NOT: "does not fit", UNKNOWN: "cannot be said"}
 # What is looked up by its name.
 _NAMES, _REASONS = (*BECAUSE,), tuple(words for words, _ in BECAUSE.values())
+_BEYOND = 10  # times what the card has: by how much it is too much then tells nobody anything
 _LEAST = 0.05  # GiB: what is smaller has no line
 
 
@@ -57,11 +59,30 @@ def _target(told: Told, world: World, style: Style) -> Iterator[str]:
     word = style.paint(_COLOUR[told.verdict], gettext(VERDICTS[told.verdict]))
     more = decides(told)
     ends = gettext("{low} to {high}").format(low=f"{low:.1f}", high=f"{high:.1f}")
+    if told.usable is not None and high > _BEYOND * told.usable:
+        ends = gettext("{low} and more").format(low=f"{low:.1f}")
     yield f"    {_cell(gettext('peak'))}{usual:>7.1f} GiB  ({ends})  {word}{f': {more}' if more else ''}"
     if told.estimate.host:
-        yield f"    {_cell(gettext('host memory'))}{told.estimate.host / GIB:>7.1f} GiB  {gettext('for each process')}"
+        yield f"    {_cell(gettext('host memory'))}{told.estimate.host / GIB:>7.1f} GiB  {_processes(told)}"
+    if told.rows is not None:
+        yield f"    {_cell(gettext('batch'))}{told.rows:>7}      {_rows(told.rows)}"
     for text in told.reading.assumptions if told.reading is not None else ():
         yield style.paint("dim", f"    {gettext('assumed:')} {plain(text)}")
+
+
+def _processes(told: Told) -> str:
+    count = on_node(told)
+    if count == 1 or told.estimate is None:
+        return gettext("for each process")
+    return gettext("for each process: {size} GiB for {processes} on one machine").format(
+        size=f"{told.estimate.host * count / GIB:.1f}", processes=count
+    )
+
+
+def _rows(rows: int) -> str:
+    if not rows:
+        return gettext("not even one row at a time surely fits")
+    return gettext("the most rows at a time that fit, all of them at their longest")
 
 
 def _cell(text: str, width: int = 13) -> str:

@@ -509,13 +509,15 @@ def _dequantised(plan: Plan) -> float:
 
 
 def _host(plan: Plan) -> float:
-    """Bytes in the host's memory for one process: offloaded states and weights, and block inputs."""
+    """Bytes in the host's memory for one process: offloaded states and weights, and block inputs. DeepSpeed keeps half-precision weights beside
+    float32 copies, gradients and states (arXiv 2101.06840, section 3); FSDP trains the float32 weights themselves."""
     sharding, size = plan.sharding, 0.0
     trained = plan.shape.parameters if plan.method == "full" else plan.trained
     if sharding.states_on_host:
         size += 16.0 * trained / sharding.states  # states, master weights and gradients in float32
     if sharding.weights_on_host:
-        size += 2.0 * plan.shape.parameters / sharding.weights
+        trains_them = sharding.engine == "fsdp" and plan.method == "full"
+        size += 0.0 if trains_them else _base(plan, 1) / sharding.weights
     if plan.checkpoints_on_host and plan.checkpointed:
         size += 2.0 * plan.shape.hidden * plan.shape.layers * plan.rows * plan.length.usual
     return size
