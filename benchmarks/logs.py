@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import subprocess
@@ -16,6 +17,10 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from pace import slowness
 
 _ROWS = 2000  # made anew; a log is these over and over, with their own numbers of steps
 
@@ -75,8 +80,54 @@ def _mixed(dice: random.Random, step: int) -> str:
     return "".join(lines) + _dense(dice, step)
 
 
+def _stamped(dice: random.Random, step: int) -> str:
+    return f"[2026-11-29 10:{step // 60 % 60:02d}:{step % 60:02d},{dice.randrange(1000):03d}] [INFO] [trainer.py:{300 + step % 9}] {_row(dice, step)}\n"
+
+
+def _ranks(dice: random.Random, step: int) -> str:
+    return "".join(f"[rank{rank}]: {_row(dice, step)}\n" for rank in range(8))
+
+
+def _drawn(dice: random.Random, step: int) -> str:
+    """A bar whose figures are drawn over with every step, and never a new line."""
+    row = _row(dice, step)
+    told = f"loss={row['loss']}, lr={row['learning_rate']:.2e}"
+    return f"\r {step % 100:3d}%|{'█' * (step % 10):<10}| {step}/100000 [01:{step % 60:02d}<99:03, 1.{step % 9}s/it, {told}]"
+
+
+def _ray(dice: random.Random, step: int) -> str:
+    figures = {"actor/entropy": dice.random(), "actor/grad_norm": dice.random(), "critic/rewards/mean": dice.random()}
+    figures |= {"response_length/clip_ratio": dice.random(), "timing_s/step": dice.random() * 90}
+    told = " - ".join(f"{name}:{value:.5f}" for name, value in figures.items())
+    return f"\x1b[36m(TaskRunner pid={4000 + step % 4})\x1b[0m step:{step} - {told}\n"
+
+
+def _megatron(dice: random.Random, step: int) -> str:
+    return (
+        f" iteration {step:8d}/  500000 | consumed samples: {step * 256:12d} | elapsed time per iteration (ms): {dice.random() * 3000:.1f} | "
+        f"learning rate: 1.000E-04 | lm loss: {2 + dice.random() / 5:.6E} | loss scale: 1.0 | grad norm: {dice.random():.3f} | "
+        "number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+    )
+
+
+def _coloured(dice: random.Random, step: int) -> str:
+    when = f"\x1b[32m2026-11-29 10:{step // 60 % 60:02d}:{step % 60:02d}\x1b[0m"
+    return f"{when} | \x1b[1mINFO\x1b[0m | \x1b[36mtrain\x1b[0m:\x1b[36m{100 + step % 3}\x1b[0m - \x1b[1m{_row(dice, step)}\x1b[0m\n"
+
+
+def _noisy(dice: random.Random, step: int) -> str:
+    """Losses of single examples, one in twelve beyond twice the median."""
+    return f"{_row(dice, step) | {'loss': round(math.exp(dice.gauss(0, 0.5)), 4)}}\n"
+
+
+def _dead(dice: random.Random, step: int) -> str:
+    return f"{_row(dice, step) | {'loss': 0.0, 'grad_norm': math.nan}}\n"
+
+
 KINDS: dict[str, Callable[[random.Random, int], str]] = {
     "mixed": _mixed, "bars": _bars, "dense": _dense, "texts": _texts, "json-lines": _lines, "policy": _policy,
+    "stamped": _stamped, "ranks": _ranks, "drawn": _drawn, "ray": _ray, "megatron": _megatron, "coloured": _coloured, "noisy": _noisy,
+    "dead": _dead,
 }  # fmt: skip
 
 
@@ -114,9 +165,13 @@ def main() -> None:
         for kind in given.only:
             path = folder / f"{kind}.log"
             size = write(path, kind, given.megabytes * 10**6)
+            slow = slowness()
             seconds, memory = measure(path)
+            slow = (slow + slowness()) / 2
+            rate = size / 1e6 / seconds
             print(
-                f"{kind:11} {size / 1e6:7.0f} MB  {seconds:6.2f} s ({start:.2f} s of it the start)  {size / 1e6 / seconds:5.0f} MB/s  {memory:4.0f} MiB",
+                f"{kind:11} {size / 1e6:7.0f} MB  {seconds:6.2f} s ({start:.2f} s of it the start)  {rate:5.0f} MB/s, "
+                f"x {slow:.2f} = {rate * slow:4.0f} on the reference  {memory:4.0f} MiB",
                 flush=True,
             )
             if given.keep is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import tempfile
 from pathlib import Path
@@ -257,14 +258,29 @@ def test_a_notebook_alone_is_the_log_of_its_own_program(
     assert (cause["rule"], cause["log"], cause["file"]) == ("fp16-qwen2-overflow", "a.ipynb", "a.ipynb")
 
 
+def test_losses_of_single_examples_may_lie_far_apart() -> None:
+    """A log-normal loss of each row: three in a row beyond twice the median come every two thousand rows, and are no divergence."""
+    from stablint.log.metrics import row_of
+    from stablint.log.sickness import Watch
+
+    dice = random.Random(16)
+    watch = Watch()
+    for number in range(60_000):
+        watch.row(row_of(number, "", {"loss": math.exp(dice.gauss(0, 0.5)), "grad_norm": 1.0}))
+    assert watch.found() == []
+    for number in range(3):
+        watch.row(row_of(60_000 + number, "", {"loss": 10.0, "grad_norm": 1.0}))
+    assert [one.symptom for one in watch.found()] == ["divergence"]
+
+
 def test_a_log_that_stays_sick_is_read_in_one_pass() -> None:
     """What is kept of sick rows does not grow with them."""
-    from stablint.log.metrics import Row
+    from stablint.log.metrics import row_of
     from stablint.log.sickness import Watch
 
     watch = Watch()
     for number in range(1, 200_001):
-        watch.row(Row(number, "", {"loss": 1.0 if number < 10 else 50.0, "grad_norm": 1.0}, False))
+        watch.row(row_of(number, "", {"loss": 1.0 if number < 10 else 50.0, "grad_norm": 1.0}))
         watch.scale(number, "Attempted loss scale: 1, reducing to 1")
     found = {sick.symptom: sick for sick in watch.found()}
     assert found["divergence"].times == 200_000 - 9

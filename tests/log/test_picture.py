@@ -10,14 +10,14 @@ import pytest
 
 from stablint.cli import main
 from stablint.config.spec import FOUND, WRONG
-from stablint.log.metrics import Row
+from stablint.log.metrics import Row, row_of
 from stablint.log.series import MOST, Series
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def row(step: int, **values: float) -> Row:
-    return Row(step, "", {"step": float(step), **values}, False)
+    return row_of(step, "", {"step": float(step), **values})
 
 
 def drawn(folder: Path, text: str, name: str = "train.log") -> ElementTree.Element:

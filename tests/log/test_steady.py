@@ -29,6 +29,9 @@ FORMS: dict[str, Callable[[dict[str, float]], str]] = {
     "plain": lambda row: "step 17 " + " ".join(f"{name}={value:.6f}" for name, value in row.items()) + "\n",
     "dated": lambda row: "2026-11-23 10:11:12,345 - INFO - " + ", ".join(f"{name}: {value}" for name, value in row.items()) + "\n",
     "coloured": lambda row: f"\x1b[32m{row}\x1b[0m\n",
+    "ray": lambda row: "\x1b[36m(TaskRunner pid=4021)\x1b[0m step:17 - " + " - ".join(f"actor/{name}:{value:.5f}" for name, value in row.items()) + "\n",
+    "loguru": lambda row: f"\x1b[32m2026-11-29 10:11:12.345\x1b[0m | \x1b[1mINFO\x1b[0m | \x1b[36mtrain\x1b[0m:\x1b[36m17\x1b[0m - {row}\n",
+    "megatron's counts": lambda row: " | ".join(f"lm {name}: {value:.6E}" for name, value in row.items()) + " | skipped iterations: 0 | nan iterations: 0 |\n",
     "bar": lambda row: f"\r 10%|██  | 17/900 [00:01<00:09, 1.5s/it]\r{row}\n",
 }  # fmt: skip
 losses = st.one_of(
@@ -104,7 +107,7 @@ def _state(reader: Reader) -> object:
     )
 
 
-@pytest.mark.parametrize("name", [name for name in FORMS if name != "coloured"])
+@pytest.mark.parametrize("name", list(FORMS))
 def test_the_forms_of_trainers_are_taken_together(name: str) -> None:
     """A form that were never learnt would still be read rightly, and slowly."""
     dice = random.Random(5)
@@ -124,7 +127,9 @@ def _refuse(*_: object) -> None:
 
 
 def test_what_may_hide_a_sign_has_no_form() -> None:
-    assert form_of(b"{'loss': nan, 'grad_norm': 1.0}") is None
+    form = form_of(b"{'loss': nan, 'grad_norm': 1.0}")
+    assert form is not None and form.pattern.search(b"{'loss': 1.0, 'grad_norm': 1.0}")
+    assert not form.pattern.search(b"{'loss': nan, 'grad_norm': 1.0}")
     assert form_of(b"{'loss': 1.0, 'loss': 2.0}") is None
     assert form_of(b"OVERFLOW Attempted loss scale: 2, reducing to 1 loss: 3.0") is None
     assert form_of(b"no row at all 3") is None

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from stablint.log.unwrap import decoded, plain
+
 # `'loss': 5.5`, `"train/loss": NaN`, `loss=0.3`, `grad_norm: nan`, `loss 0.3`, `val loss: 0.3`; transformers 5 prints figures as texts.
 PAIR = re.compile(
     r"""(?<![\w/.@-])["']?(?P<name>(?:(?:e?val|validation) (?=loss))?[A-Za-z_][\w/.@-]{0,80})["']?"""
@@ -33,13 +35,14 @@ class Shape(NamedTuple):
 
 class Row(NamedTuple):
     line: int
-    text: str
+    said: str | bytes  # its text, or the line of the log: few rows are ever quoted
     values: dict[str, float]
     evaluation: bool
+    shape: Shape
 
     @property
-    def shape(self) -> Shape:
-        return _shape(tuple(self.values))
+    def text(self) -> str:
+        return self.said if isinstance(self.said, str) else plain(decoded(self.said)).text
 
 
 def row(line: int, text: str) -> Row | None:
@@ -51,8 +54,12 @@ def row(line: int, text: str) -> Row | None:
         evaluation = evaluation or evaluates
         if name not in values:
             values[name] = float(value)
-    made = Row(line, text, values, evaluation and "loss" not in values)
+    made = row_of(line, text, values, evaluation)
     return made if made.shape.counts else None
+
+
+def row_of(line: int, said: str | bytes, values: dict[str, float], evaluation: bool = False) -> Row:
+    return Row(line, said, values, evaluation and "loss" not in values, _shape(tuple(values)))
 
 
 @lru_cache(maxsize=1024)
@@ -69,7 +76,7 @@ def name_of(raw: str) -> tuple[str, bool]:
 @lru_cache(maxsize=256)
 def _shape(names: tuple[str, ...]) -> Shape:
     return Shape(
-        any(map(_counts, names)),
+        any(map(counts, names)),
         any(name.startswith("reward") for name in names),
         any(name.startswith(("reward", "completion")) for name in names),
         tuple(name for name in names if name.endswith("clipped_ratio")),
@@ -77,5 +84,6 @@ def _shape(names: tuple[str, ...]) -> Shape:
     )
 
 
-def _counts(name: str) -> bool:
+def counts(name: str) -> bool:
+    """Whether a line is a row because of it."""
     return name in ("loss", "eval_loss", "grad_norm", "reward", "reward_std") or name.startswith("rewards/")

@@ -15,7 +15,7 @@ from stablint.log.sickness import Sick, Watch, scale_of
 from stablint.log.source import Block
 from stablint.log.steady import Steady, letters_of, within
 from stablint.log.template import Known, Template
-from stablint.log.unwrap import LONGEST, Plain, closed, joined, plain
+from stablint.log.unwrap import LONGEST, Plain, closed, decoded, joined, plain
 
 # Words of lines that tell of trouble, so few that a block is searched for them faster than it is read; what they stand in is looked at closely.
 # A search costs a gigabyte's reading a second each.
@@ -32,7 +32,7 @@ QUIET = (
     b"incorrectly instantiated", b"save_embedding", b"use_reentrant", b"a config file", b"is ignored when",
 )  # fmt: skip
 _QUIET_WITHIN = 32 << 20
-_SCALER = "loss scale"
+_SCALER = b"loss scale"
 # Lines around one of trouble: a message is broken at a terminal's width, and lists stand below it.
 _BEFORE, _AFTER = 4, 24
 _TOGETHER = 12  # lines that one message is broken into at most
@@ -137,23 +137,23 @@ class Reader:
         return b"".join(left)
 
     def _row_by_row(self, first: int, data: bytes, letters: bytes) -> None:
-        seen: set[tuple[str, ...]] = set()
         for number, start in sorted(_at(data, within(letters, metrics.MARKS), first).items()):
-            text = plain(_line(data, start)).text
-            if _SCALER in text:
+            line = _bytes(data, start)
+            if _SCALER in line:
+                text = plain(decoded(line)).text
                 self._watch.scale(number, text)
                 value = scale_of(text) if self._series is not None else None
                 if self._series is not None and value is not None:
                     self._series.scale(number, value)
-            found = metrics.row(number, text)
+            found = self._steady.row(number, line) if self._series is None else None
+            if found is None:
+                found = metrics.row(number, plain(decoded(line)).text)
+                if found is not None and self._series is None:
+                    self._steady.learn(line, found)
             if found is not None:
                 self._watch.row(found)
                 if self._series is not None:
                     self._series.row(found)
-                elif tuple(found.values) not in seen:
-                    seen.add(tuple(found.values))
-                    end = data.find(b"\n", start)
-                    self._steady.learn(data[start : end if end >= 0 else len(data)])
 
     def _trouble(self, block: Block, trouble: dict[int, int]) -> None:
         """Lines that have stood there before, but for their figures, are counted; the others are looked at with what stands around them."""
@@ -175,11 +175,13 @@ class Reader:
             else:
                 known[number] = seen
         for first, last in _regions(list(fresh), block.first, block.first + len(lines) - 1):
-            self._region(first, [plain(_text(lines[number - block.first])) for number in range(first, last + 1)], fresh)
+            self._region(
+                first, [plain(decoded(lines[number - block.first])) for number in range(first, last + 1)], fresh
+            )
             counted.update(range(first, last + 1))
         for number, seen in known.items():
             for match in seen.matches if number not in counted else ():
-                self._again(match, plain(_text(lines[number - block.first][:LONGEST])).rank)
+                self._again(match, plain(decoded(lines[number - block.first][:LONGEST])).rank)
 
     def _again(self, key: tuple[int, str], rank: str) -> None:
         before = self._matches[key]
@@ -295,18 +297,12 @@ def _at(data: bytes, marks: list[bytes], first: int) -> dict[int, int]:
 
 
 def _line(data: bytes, start: int) -> str:
+    return decoded(_bytes(data, start))
+
+
+def _bytes(data: bytes, start: int) -> bytes:
     end = data.find(b"\n", start, start + LONGEST)
-    return _text(data[start : end if end >= 0 else start + LONGEST])
-
-
-def _text(data: bytes) -> str:
-    """UTF-8, or the Chinese encoding that consoles still write, or what of UTF-8 can be read."""
-    for encoding in ("utf-8", "gb18030"):
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return data.decode("utf-8", "replace")
+    return data[start : end if end >= 0 else start + LONGEST]
 
 
 def _regions(numbers: list[int], lowest: int, highest: int) -> Iterator[tuple[int, int]]:

@@ -8,12 +8,15 @@ from bisect import bisect_left, insort
 from collections import deque
 from typing import NamedTuple
 
-from stablint.log.metrics import Row
+from stablint.log.metrics import Row, row_of
 
 _WINDOW = 64  # values that the running median is taken of
 _BATCH = 16  # values that are looked at together
 _JUMP = 2.0  # times that median
 _FAR = 4.0  # times that median: twice in a row is enough
+_UPPER = 0.95  # of the window's values stand below the one from which its spread is taken to the median
+_SPREADS = 3.0  # above the median: rows of single examples differ by more than a jump without any cause
+_MANY = 256  # values of which the least and the largest are compared first
 _LOGS = 3  # in a row
 _ROUND = 4  # digits behind the point that a norm may share with the next one
 _LN2 = math.log(2)  # the preference loss of a policy that tells nothing
@@ -67,28 +70,52 @@ class _Window:
         if len(self._sorted) > _WINDOW:
             del self._sorted[bisect_left(self._sorted, self._in_order.popleft())]
 
-    def ahead(self, values: list[float]) -> _Window | None:
-        """The window behind these values, none of which is beyond _JUMP times the median before it; None where one is."""
-        order, at = deque(self._in_order), 0
+    def ahead(self, values: list[float], jumped: int, far: int) -> _Window | None:
+        """The window behind these values; None where `jumped` ones before them and those among them are a sign, or may become one: then the rows
+        themselves are asked for."""
         level = _Window()
-        level._in_order, level._sorted = order, list(self._sorted)
-        while at < len(values):
-            some = values[at : at + _BATCH]
-            # Of so few values that come and go, the median cannot pass the one that stands so many places below it.
-            least = level._sorted[_WINDOW // 2 - 1 - _BATCH] if len(order) == _WINDOW else -math.inf
-            if max(some) <= _JUMP * least:
-                order.extend(some)
-                for _ in some:
-                    order.popleft()
-                level._sorted = sorted(order)
-            else:
+        level._in_order, level._sorted = deque(self._in_order), list(self._sorted)
+        for at in range(0, len(values), _MANY):
+            many = values[at : at + _MANY]
+            least = min(many) if not level._sorted else min(level._sorted[0], min(many))
+            if max(many) <= _JUMP * least:  # no median of these is below the least of them
+                level._take(many)
+                jumped = far = 0
+                continue
+            for begin in range(0, len(many), _BATCH):
+                some = many[begin : begin + _BATCH]
+                # Of so few values that come and go, the median cannot pass the one that stands so many places below it.
+                full = len(level._in_order) == _WINDOW
+                if full and max(some) <= _JUMP * level._sorted[_WINDOW // 2 - 1 - _BATCH]:
+                    level._take(some)
+                    jumped = far = 0
+                    continue
                 for value in some:
-                    usual = level.median()
-                    if usual is not None and usual > 0 and value > _JUMP * usual:
-                        return None
-                    level.add(value)
-            at += _BATCH
-        return level
+                    height = level.jump(value)
+                    if height:
+                        jumped, far = jumped + 1, far + (height > 1)
+                        if jumped >= _LOGS or far >= 2:
+                            return None
+                    else:
+                        level.add(value)
+                        jumped = far = 0
+        return None if jumped else level
+
+    def _take(self, values: list[float]) -> None:
+        self._in_order.extend(values[-_WINDOW:])
+        while len(self._in_order) > _WINDOW:
+            self._in_order.popleft()
+        self._sorted = sorted(self._in_order)
+
+    def jump(self, value: float) -> int:
+        """0 for a value as they come; 1 where it is beyond what the window leads to expect; 2 far beyond."""
+        usual = self.median()
+        if usual is None or usual <= 0 or value <= _JUMP * usual:
+            return 0
+        spread = _SPREADS * (self._sorted[int(_UPPER * (len(self._sorted) - 1))] - usual)
+        if value > max(_FAR * usual, usual + 2 * spread):
+            return 2
+        return int(value > usual + spread)
 
     def median(self) -> float | None:
         half, odd = divmod(len(self._sorted), 2)
@@ -113,7 +140,7 @@ class Watch:
         self._nans = 0
         self._first_nan: Row | None = None
         self._minima = 0
-        self._first_minimum = (0, "")
+        self._first_minimum: Row | None = None
         self._sick: dict[str, Sick] = {}
 
     def found(self, *, ended: bool = False) -> list[Sick]:
@@ -132,15 +159,15 @@ class Watch:
             self._minima = 0
             return
         if not self._minima:
-            self._first_minimum = (line, text)
+            self._first_minimum = row_of(line, text, {})
         self._minima += 1
-        if self._minima >= 2:
-            self._tell("loss-scale-collapse", *self._first_minimum, self._minima)
+        if self._minima >= 2 and self._first_minimum is not None:
+            self._tell("loss-scale-collapse", self._first_minimum, self._minima)
 
     def row(self, row: Row) -> None:
         if row.evaluation:
             if math.isnan(row.values.get("eval_loss", 0.0)):
-                self._tell("nan-evaluation", row.line, row.text)
+                self._tell("nan-evaluation", row)
             return
         self._reinforcement(row)
         self._not_a_number(row)
@@ -165,7 +192,7 @@ class Watch:
                 return False
             elif losses and not row.shape.policy:
                 levels.append(losses)
-        window = self._losses.ahead(levels[0]) if levels else None
+        window = self._losses.ahead(levels[0], self._jumped.times, self._jumped.far) if levels else None
         if len(levels) > 1 or (levels and window is None):
             return False  # of two kinds the order would count
         for row, numbers in taken:
@@ -182,11 +209,11 @@ class Watch:
 
     def _reinforcement(self, row: Row) -> None:
         if math.isnan(row.values.get("reward_std", 0.0)):
-            self._tell("group-of-one", row.line, row.text)
+            self._tell("group-of-one", row)
         if row.shape.ratios and all(row.values[name] == 1.0 for name in row.shape.ratios):
             sign = self._seen("truncated-completions", row)
             if sign.times >= _STUCK and sign.first is not None:
-                self._tell("truncated-completions", sign.first.line, sign.first.text)
+                self._tell("truncated-completions", sign.first)
 
     def _not_a_number(self, row: Row) -> None:
         """A norm that is NaN twice running, or beside a loss of exactly 0; or a loss that is, more than once or beside such a norm."""
@@ -200,7 +227,7 @@ class Watch:
             self._nans += 1
             self._first_nan = self._first_nan or row
             if loss == 0.0 or (nan_loss and nan_norm) or self._nans > 1:
-                self._tell("nan-gradients", self._first_nan.line, self._first_nan.text, self._nans)
+                self._tell("nan-gradients", self._first_nan, self._nans)
         elif loss != 0.0 and norm is not None and "nan-gradients" not in self._sick:
             self._nans, self._first_nan = 0, None  # a step that the scaler skipped
 
@@ -216,7 +243,7 @@ class Watch:
             # A norm that is the same to the last digit is a second sign by itself; one of few digits may be so by chance.
             stands = norm == before and norm != round(norm, _ROUND)
             if (self._zeros >= _LOGS or stands) and "nan-gradients" not in self._sick:
-                self._tell("zero-loss", self._first_zero.line, self._first_zero.text, self._zeros)
+                self._tell("zero-loss", self._first_zero, self._zeros)
         elif not math.isnan(values["grad_norm"]):
             self._zeros, self._first_zero = 0, None
 
@@ -231,7 +258,7 @@ class Watch:
             if loss > 2 * _LN2 and loss > began:
                 sign = self._seen("above-chance", row)
                 if sign.times >= 2 and sign.worst is not None:
-                    self._tell("divergence", sign.worst.line, sign.worst.text, renew=True)
+                    self._tell("divergence", sign.worst, renew=True)
             flat = (
                 abs(loss - _LN2) < 1e-4
                 and row.values["rewards/margins"] == 0.0
@@ -240,16 +267,16 @@ class Watch:
             if flat:
                 sign = self._seen("no-signal", row)
                 if sign.times >= _STUCK and sign.first is not None:
-                    self._tell("no-signal", sign.first.line, sign.first.text, sign.times)
+                    self._tell("no-signal", sign.first, sign.times)
             return
         if row.shape.policy:
             return  # a policy's loss has no level
-        usual = self._losses.median()
-        if usual is not None and usual > 0 and loss > _JUMP * usual:
+        height = self._losses.jump(loss)
+        if height:
             sign = self._jumped
-            sign.see(row, far=loss > _FAR * usual)
+            sign.see(row, far=height > 1)
             if (sign.times >= _LOGS or sign.far >= 2) and sign.worst is not None:
-                self._tell("divergence", sign.worst.line, sign.worst.text, sign.times, renew=True)
+                self._tell("divergence", sign.worst, sign.times, renew=True)
             return
         self._jumped = _Sign()
         self._losses.add(loss)
@@ -259,9 +286,9 @@ class Watch:
         sign.see(row)
         return sign
 
-    def _tell(self, symptom: str, line: int, text: str, times: int = 1, *, renew: bool = False) -> None:
+    def _tell(self, symptom: str, first: Row, times: int = 1, *, renew: bool = False) -> None:
         before = self._sick.get(symptom)
         if before is None or renew:
-            self._sick[symptom] = Sick(symptom, line, text, times)
-        else:
-            self._sick[symptom] = before._replace(times=max(before.times, times))
+            self._sick[symptom] = Sick(symptom, first.line, first.text, times)
+        elif times > before.times:
+            self._sick[symptom] = before._replace(times=times)

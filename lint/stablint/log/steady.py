@@ -12,12 +12,14 @@ from typing import NamedTuple
 
 from stablint.log import metrics
 from stablint.log.sickness import Watch, scale_of
-from stablint.log.unwrap import LONGEST, plain
+from stablint.log.unwrap import LONGEST, plain, uncoloured
 
 # Words without which a line has nothing that the watch asks for.
 MARKS = (*metrics.MARKS, b"completion", b"clipped", b"norm")
 _FORMS = 4  # that a log has at once: of training, of evaluation, of a policy
 _NUMBER = rb"[-+]?[0-9][0-9.eE+-]*"
+_ANY = rb"([-+]?(?:[0-9][0-9.eE+-]*|nan|NaN|inf|Infinity))"
+_AROUND = 256  # lines around the rows of one form that are told apart by their letters
 _LONGEST = 4096  # bytes of a row
 
 
@@ -47,34 +49,43 @@ class Form(NamedTuple):
     pattern: re.Pattern[bytes]
     row: metrics.Row  # the first one that looked so
     groups: tuple[str, ...]  # the numbers that the watch asks for
+    whole: re.Pattern[bytes]  # for one line: a group a number, and what is none of them may stand there
+    names: tuple[str, ...]
+    around: set[bytes]  # letters of what stood around such rows that were read by themselves, and had no number more
 
 
 def form_of(line: bytes) -> Form | None:
-    """None where the line holds no row, or one whose numbers a watch must see."""
+    """None where the line holds no row, or names a number of which a sign may be made twice."""
     if len(line) > _LONGEST:
         return None
-    text = line.decode("latin-1")
-    row = metrics.row(0, plain(text).text)
-    found = list(metrics.PAIR.finditer(text))
-    if row is None or not found or scale_of(text) is not None:
+    text = line.decode("latin-1").replace("\r", " ")
+    core = plain(text).text
+    before = text.find(core)
+    row = metrics.row(0, core)
+    if row is None or before < 0 or scale_of(core) is not None:
         return None
+    found = list(metrics.PAIR.finditer(core))
     names = [metrics.name_of(pair["name"])[0] for pair in found]
-    values = {name: float(pair["value"]) for name, pair in zip(names, found, strict=True)}
-    if len(values) < len(names) or values != row.values or not all(map(math.isfinite, values.values())):
-        return None  # a name twice, or figures that a colour or a prefix hides
-    start = found[0].start()
-    made = [] if line[start : start + 1] in (b"'", b'"') else [rb"(?<![\w/.@-])"]
+    if any(names.count(name) > 1 for name in row.values if metrics.counts(name) or name in row.shape.ratios):
+        return None
+    line = line.replace(b"\r", b" ")
+    first = core[found[0].start() : found[0].end("name")].encode("latin-1")
+    bare = first[:1] not in (b"'", b'"')
+    # The words stand before what may not stand before them: a pattern that begins with words is found faster.
+    made = re.escape(first) + (rb"(?<![\w/.@-]" + re.escape(first) + b")" if bare else b"")
+    whole = made
     groups = []
-    at = start
-    for name, pair in zip(names, found, strict=True):
-        made.append(
-            _shown(line[at : pair.start("name")], rb"[0-9]+") + _shown(line[pair.start("name") : pair.start("value")])
-        )
+    at = before + found[0].end("name")
+    for number, (name, pair) in enumerate(zip(names, found, strict=True)):
+        start, value = before + pair.start("name"), before + pair.start("value")
+        words = _shown(line[at:start], rb"[0-9]+") + _shown(line[start:value]) if number else _shown(line[at:value])
         kept = name == "loss" or name.endswith("clipped_ratio")
-        made.append(b"(" + _NUMBER + b")" if kept else _NUMBER)
+        made += words + (b"(" + _NUMBER + b")" if kept else _NUMBER)
+        whole += words + _ANY
         groups += [name] * kept
-        at = pair.end("value")
-    return Form(re.compile(b"".join(made) + rb"(?![\w.])"), row, tuple(groups))
+        at = before + pair.end("value")
+    end = rb"(?![\w.])"
+    return Form(re.compile(made + end), row, tuple(groups), re.compile(whole + end), tuple(names), set())
 
 
 def _shown(words: bytes, digits: bytes | None = None) -> bytes:
@@ -90,17 +101,39 @@ class Steady:
         self._watch = watch
         self._forms: list[Form] = []
 
-    def learn(self, line: bytes) -> None:
+    def row(self, number: int, line: bytes) -> metrics.Row | None:
+        """A row of a known form, in words that have stood around such a one; None where the line must be read by itself, and may be learnt from."""
+        if len(line) > _LONGEST:
+            return None
+        bare = uncoloured(line)
+        for form in self._forms:
+            found = form.whole.search(bare)
+            if found is None:
+                continue
+            if _letters_around(bare, found) not in form.around:
+                return None
+            values = _values(form, found)
+            return None if values is None else form.row._replace(line=number, said=line, values=values)
+        return None
+
+    def learn(self, line: bytes, row: metrics.Row) -> None:
         """From a row that was read by itself."""
-        if any(form.pattern.search(line) for form in self._forms):
-            return
-        form = form_of(line)
-        if form is not None:
-            self._forms = [*self._forms[1 - _FORMS :], form]
+        line = uncoloured(line)
+        for form in self._forms:
+            found = form.whole.search(line)
+            if found is not None:
+                if len(form.around) < _AROUND and repr(_values(form, found)) == repr(row.values):
+                    form.around.add(_letters_around(line, found))
+                return
+        new = form_of(line)
+        found = None if new is None else new.whole.search(line)
+        if new is not None and found is not None and repr(_values(new, found)) == repr(row.values):
+            new.around.add(_letters_around(line, found))
+            self._forms = [*self._forms[1 - _FORMS :], new]
 
     def take(self, data: bytes) -> bytes | None:
         """The letters of what is left of a block without its rows, all of which have been taken; None where one of them must be read by itself."""
-        rest = data
+        data = rest = uncoloured(data)
         taken: list[tuple[metrics.Row, dict[str, list[float]]]] = []
         for form in self._forms:
             pieces = form.pattern.split(rest)
@@ -118,6 +151,21 @@ class Steady:
             return None
         normed = any("grad_norm" in row.values and not row.evaluation and not row.shape.rewards for row, _ in taken)
         return letters if self._watch.rows(taken, _last_norm(data) if normed else math.nan) else None
+
+
+def _letters_around(line: bytes, found: re.Match[bytes]) -> bytes:
+    return line[: found.start()].translate(None, _NO_LETTERS) + b" " + line[found.end() :].translate(None, _NO_LETTERS)
+
+
+def _values(form: Form, found: re.Match[bytes]) -> dict[str, float] | None:
+    """The first of each name counts; None where what looks like a number is none."""
+    values: dict[str, float] = {}
+    try:
+        for name, value in zip(form.names, map(float, found.groups()), strict=True):
+            values.setdefault(name, value)
+    except ValueError:
+        return None
+    return values
 
 
 def _last_norm(data: bytes) -> float:

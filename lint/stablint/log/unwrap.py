@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 LONGEST = 65_536  # characters of a line that are looked at
 
+# What terminals take for colours and movements, of a whole block.
+_ESCAPED = re.compile(rb"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])")
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])|\\u001b\[[0-9;]{0,20}m|\\x1b\[[0-9;]{0,20}m"
 )
@@ -23,6 +25,21 @@ class Plain(NamedTuple):
     rank: str  # as the prefix numbers it, empty without one; Ray's prefix numbers processes
     text: str
     boxed: bool  # inside a frame that a terminal drew, and therefore broken at its width
+
+
+def decoded(data: bytes) -> str:
+    """UTF-8, or the Chinese encoding that consoles still write, or what of UTF-8 can be read."""
+    for encoding in ("utf-8", "gb18030"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("utf-8", "replace")
+
+
+def uncoloured(data: bytes) -> bytes:
+    """Lines without colours."""
+    return _ESCAPED.sub(b"", data) if b"\x1b" in data else data
 
 
 def plain(line: str) -> Plain:
