@@ -198,6 +198,7 @@ SAVED = [
     ('json.dump({**ds, **more}, open("ds.json", "w"))', None),
     ('json.dump(ds, open(sys.argv[1], "w"))', None),
     ('json.dump(ds, open("results.txt", "w"))', None),
+    ('(Path(sys.argv[1]) / "ds.json").write_text(json.dumps(ds))', 3),  # presumed, wherever the folder is
 ]
 
 
@@ -208,6 +209,17 @@ def test_files_that_a_program_writes(tmp_path, writes, stage):
     (run,) = runs(tmp_path, {"train.py": head + writes + tail})
     found = run.explicit.get("deepspeed.zero_optimization.stage")
     assert (found.value if found else None) == stage
+
+
+@pytest.mark.parametrize("path", ['ROOT / "run.yaml"', 'os.path.join(ROOT, "run.yaml")', 'Path("run.yaml")'])
+def test_a_written_config_is_read_wherever_its_folder_is(tmp_path, path):
+    source = (
+        "import os, sys, yaml\nfrom pathlib import Path\nROOT = Path(sys.argv[1])\n"
+        "c = {'base_model': 'a/b', 'micro_batch_size': 1, 'sequence_len': 4096, 'datasets': [{'path': 'x', 'type': 'alpaca'}], 'learning_rate': 2e-5}\n"
+        f"path = {path}\nwith open(path, 'w') as file:\n    yaml.dump(c, file)\n"
+    )
+    (run,) = runs(tmp_path, {"make.py": source})
+    assert run.framework == "axolotl" and run.explicit["training.max_length"].value == 4096
 
 
 def test_a_written_config_is_mended_where_the_program_has_it(tmp_path):

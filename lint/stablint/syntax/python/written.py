@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from stablint.syntax.python.names import Names
 from stablint.syntax.python.scope import FoundCall, Scope, called_name, within
 from stablint.syntax.python.values import Values
-from stablint.syntax.tree import Mapping, Scalar
+from stablint.syntax.tree import NO_FOLDER, Mapping, Scalar
 
 _INTO = frozenset({"json.dump", "yaml.dump", "yaml.safe_dump"})
 _AS_TEXT = frozenset({"json.dumps", "yaml.dump", "yaml.safe_dump"})
@@ -66,16 +66,24 @@ def _in(node: ast.expr, block: ast.With) -> bool:
 
 
 def _path(node: ast.expr, scope: Scope, values: Values) -> str:
-    """Of `open("name")`, `Path("name")`, `Path("name").open()`, or of a name that holds one of them."""
-    for _ in range(4):
+    """Of `open("name")`, `Path("name")`, `Path("name").open()`, or of a name that holds one of them; of `folder / "name"` and
+    `os.path.join(folder, "name")` the name, wherever the folder is."""
+    folder = ""
+    for _ in range(6):
         if isinstance(node, ast.Name):
             found = scope.find(node.id)
             bound = found[1][0].value if found is not None and len(found[1]) == 1 else None
-            if not isinstance(bound, ast.Call):
+            if not isinstance(bound, (ast.Call, ast.BinOp)):
                 break
             node = bound
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            node, folder = node.right, f"{NO_FOLDER}/"
+            continue
         if not isinstance(node, ast.Call):
             break
+        if called_name(node.func, scope) == "os.path.join" and node.args:
+            node, folder = node.args[-1], f"{NO_FOLDER}/"
+            continue
         if (
             isinstance(node.func, ast.Attribute)
             and node.func.attr == "open"
@@ -87,4 +95,4 @@ def _path(node: ast.expr, scope: Scope, values: Values) -> str:
         else:
             return ""
     value = values.value(node, scope)
-    return value.value if isinstance(value, Scalar) and isinstance(value.value, str) else ""
+    return folder + value.value if isinstance(value, Scalar) and isinstance(value.value, str) else ""
