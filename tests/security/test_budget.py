@@ -108,6 +108,15 @@ REACHED = {
     limits.KEYS: ("ds.json", '{"zero_optimization": {"stage": 2}, "train_batch_size": 4*}', f', "k{{}}": "{"a" * 60}"', 5_100, 4_800),
     limits.RUNS: ("train.yaml", "*", DOCUMENT, 150, 90),
     limits.SETTINGS: ("train.yaml", "model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\n*", "lora_rank_{}: 1\n", 1_100, 50),
+    limits.WRITTEN: ("run.sh", "*" + LAUNCH, "cat > ds{}.json <<EOF\n{\"fp16\": {\"enabled\": true}, \"seed\": 1}\nEOF\n", 32, 25),
+    limits.WRITTEN_LONG: ("run.sh", "cat > ds.json <<EOF\n{\"fp16\": {\"enabled\": true}}\n*EOF\n" + LAUNCH, " " * 99 + "\n", 520, 300),
+    limits.LINES: ("Makefile", "all:\n*\t" + LAUNCH, "\techo {}\n", 510, 400),
+    limits.FILLED: ("Makefile", "A = 1\nall:\n*\t" + LAUNCH, "\techo " + "$(A)" * 400 + "\n", 140, 100),
+    limits.STEPS: (".gitlab-ci.yml", f"train:\n  script:\n    - {LAUNCH}*", "job{}:\n  script:\n    - echo a\n", 210, 150),
+    limits.CONTAINERS: (
+        "job.yaml", f'apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {{name: a, command: [bash, -c, "{LAUNCH[:-1]}"]}}\n*',
+        "  - {name: c{}, command: [echo]}\n", 210, 150,
+    ),
 }  # fmt: skip
 
 

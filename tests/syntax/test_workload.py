@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from stablint.files import discover
 from stablint.syntax.embedded import end_in_file, start_in_file
 from stablint.syntax.json import reader as as_json
+from stablint.syntax.limits import Spent
 from stablint.syntax.recipes.workload import started
 from stablint.syntax.tree import NO_FOLDER, Document, Mapping, Script, Text
 
@@ -60,7 +61,7 @@ def test_a_pods_card_and_its_number():
         {"args": ["a"], "resources": {"limits": {"nvidia.com/gpu": 2}}}, {"args": ["b"]}]}  # fmt: skip
     root = as_json.document(Text("", "", text := json.dumps({"kind": "Pod", "spec": pod}))).root
     assert isinstance(root, Mapping)
-    assert [one.gpu for one in started(text, root)] == ["Tesla T4 x2", "Tesla T4"]
+    assert [one.gpu for one in started(text, root, Spent())] == ["Tesla T4 x2", "Tesla T4"]
 
 
 @pytest.mark.parametrize(

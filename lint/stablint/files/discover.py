@@ -301,7 +301,7 @@ def is_only(wanted: str, beside: str, root: str, folder: str = "") -> bool:
         at = os.path.dirname(at)
 
 
-_MOST = 2_000  # names of a folder that are compared
+_MOST = 2_000  # names of a folder that are compared, for the words `did you mean` alone
 
 
 def hint(wanted: str, beside: str, root: str) -> str:

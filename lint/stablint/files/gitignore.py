@@ -12,7 +12,7 @@ from functools import lru_cache
 from stablint.base import consulted
 from stablint.base.light import NamedTuple
 
-_MOST = 1_000  # patterns of one file
+_MOST = 1_000  # patterns of one file; behind them nothing is ignored, so that more is checked
 _LONGEST = 200_000  # characters of one file
 _DEEPEST = 40  # names in one pattern; no path that people make is as deep
 _MOST_AT_ONCE = 4_000  # patterns that hold in one folder, of all files above it

@@ -10,7 +10,7 @@ from stablint.report.svg import GREY, GRID, INK, RED, Axis, document, number, ro
 
 _WIDTH, _LEFT, _RIGHT = 960, 64, 300  # of the picture, the axis' numbers, and the list of components
 _TOP, _HEIGHT, _FOOT = 72, 300, 62  # of a panel: its head, its columns, the names of the moments
-_MOST = 12  # panels
+_MOST = 12  # panels; the answer in words tells of all
 _COLUMN = 0.62  # of the room of a moment
 _WORDS = {FITS: "fits", TIGHT: "tight", NOT: "does not fit", UNKNOWN: "cannot be said"}
 # From the bottom up: what lasts, what comes and goes, what is only lost between. One colour each.

@@ -16,7 +16,7 @@ from stablint.frameworks.programs import loop
 from stablint.run.fact import Explicit, Place, Statement
 from stablint.syntax.tree import Call, Command, Document, Entry, Mapping, Module, Node, Notes, Scalar, Sequence, Unknown
 
-_MOST = 40  # groups of one file
+_MOST = 40  # groups of one file; files that stand behind are no part of the run
 _NAME = re.compile(r"[\w./-]+\Z")
 
 

@@ -127,7 +127,9 @@ _GOALS = {goal: goal for goal in OBJECTIVES.values()} | {
 }
 _PREFIX = Pattern(r"\A(?:vlm|moe|llm|mm|multimodal)_")
 _DEEPEST = 4
-_MOST = 400  # settings of one file
+_MOST = (
+    400  # settings of one table; those behind are not read, as the words of a program's own are not that nobody knows
+)
 _LENGTHS = ("training.num_train_epochs", "training.max_steps")
 # What trainings of language models have, and others seldom.
 _OF_LANGUAGE_MODELS = frozenset(

@@ -16,6 +16,7 @@ from typing import Any
 
 from stablint.integrate.texts import Asked, asked_of, check_text
 from stablint.secrets import exit
+from stablint.syntax import limits
 from stablint.syntax.json import reader as as_json
 from stablint.syntax.recipes.workload import files, started
 from stablint.syntax.tree import Mapping, Text
@@ -30,12 +31,13 @@ def errors(manifest: Any, asked: Asked) -> list[str]:
     text = Text("workload.json", "workload.json", json.dumps(manifest))
     root = as_json.document(text).root
     found: list[str] = []
+    spent = limits.Spent()
     if isinstance(root, Mapping):
-        for name, view in files(text.text, root):
+        for name, view in files(text.text, root, spent):
             found += _errors(name, name, view.source, asked)
-        for one in started(text.text, root):
+        for one in started(text.text, root, spent):
             found += _errors(f"container {one.name}", "start.sh", one.view.source, _aimed(asked, one.gpu))
-    return found
+    return [*found, *(problem.message for problem in spent.problems.values())]
 
 
 def _aimed(asked: Asked, gpu: str | None) -> Asked:

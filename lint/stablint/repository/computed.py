@@ -25,7 +25,7 @@ _PIECES = tuple(
     )
 )
 HINT = re.compile(rb"""[}*sd]\.(?:ya?ml|json|toml)["']|\+\s*["']\.(?:ya?ml|json|toml)["']|\bwith_suffix\(""")
-_MOST = 40  # such pieces of one program
+_MOST = 40  # such pieces of one program; those behind are not looked at
 _LINES = 4  # of a statement, before the piece
 _SEGMENTS = re.compile(r"""["']([\w./-]{1,200})["']""")
 _STATEMENT = re.compile(r"""^[ \t]*(?:(\w+(?:\.\w+)*)[ \t]*(?::[^=\n]{1,80})?=(?!=)|return\b|yield\b|with\b|for\b)""")

@@ -43,7 +43,7 @@ def _patterns(begins: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern
 _AT_ONCE = _patterns("^")  # when the module is imported
 _AT_ALL = _patterns("^[ \t]*")  # or when a function of it is called, in the order of the text as far as anybody can say
 _FAR = 3  # importers of importers, and modules that are imported by what is imported
-_MOST = 60  # imports of one text
+_MOST = 60  # imports of one text; those behind are not followed
 
 
 def behind_unsloth(paths: Iterable[str], files: Files) -> frozenset[str]:

@@ -114,7 +114,7 @@ def lines_of(secret: str) -> Iterator[str]:
 
 
 _SCANNED: dict[tuple[int, int, str], _Scanned] = {}
-_MOST = 4_096  # texts; by their hashes, so that none is kept for it
+_MOST = 4_096  # texts; by their hashes, so that none is kept for it; the others are scanned again
 
 
 def _cached(text: str, language: str) -> _Scanned:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
 from typing import TypeVar, Union
 
 from stablint.syntax.tree import (
@@ -164,11 +165,56 @@ def end_in_file(view: View, offset: int) -> int:
     return piece.at + offset - piece.start if _is_plain(piece) and offset <= piece.end else piece.till
 
 
+class _Places:
+    """Which piece holds a place of the file: of several the first of the view. Pieces may stand in any order in the file, and over one another."""
+
+    def __init__(self, pieces: tuple[Piece, ...]) -> None:
+        self.pieces = pieces
+        self._edges = sorted({edge for piece in pieces for edge in (piece.at, piece.till)})
+        self._first: list[int] = []  # from each edge to the next
+        self._ends: dict[int, int] = {}
+        waiting = sorted((piece.at, number) for number, piece in enumerate(pieces))
+        opened: list[int] = []
+        taken = 0
+        for edge in self._edges:
+            while taken < len(waiting) and waiting[taken][0] <= edge:
+                heappush(opened, waiting[taken][1])
+                taken += 1
+            while opened and pieces[opened[0]].till <= edge:
+                heappop(opened)
+            self._first.append(opened[0] if opened else -1)
+        for number, piece in enumerate(pieces):
+            self._ends.setdefault(piece.at, number)
+            self._ends.setdefault(piece.till, number)
+
+    def holding(self, offset: int) -> Piece | None:
+        """With the place between its beginning and its end."""
+        at = bisect_right(self._edges, offset) - 1
+        return self.pieces[self._first[at]] if at >= 0 and self._first[at] >= 0 else None
+
+    def ending(self, offset: int) -> Piece | None:
+        """That begins or ends there."""
+        number = self._ends.get(offset)
+        return None if number is None else self.pieces[number]
+
+
+_asked: list[_Places] = []  # of the views that were asked for last
+
+
+def _places(pieces: tuple[Piece, ...]) -> _Places:
+    for known in _asked:
+        if known.pieces is pieces:
+            return known
+    _asked[:] = [_Places(pieces), *_asked[:7]]
+    return _asked[0]
+
+
 def start_in_view(pieces: tuple[Piece, ...], offset: int) -> int | None:
-    """Where in a view a place of the file is; None for one that the view leaves out. Pieces may stand in any order in the file."""
-    found = next((p for p in pieces if p.at <= offset < p.till), None)
+    """Where in a view a place of the file is; None for one that the view leaves out."""
+    places = _places(pieces)
+    found = places.holding(offset)
     if found is None:  # an empty place, or the very end of a piece
-        found = next((p for p in pieces if offset in (p.at, p.till)), None)
+        found = places.ending(offset)
         if found is None:
             return None
         return found.start if offset == found.at else found.end
@@ -176,7 +222,7 @@ def start_in_view(pieces: tuple[Piece, ...], offset: int) -> int | None:
 
 
 def end_in_view(pieces: tuple[Piece, ...], offset: int) -> int | None:
-    found = next((p for p in pieces if p.at < offset <= p.till), None)
+    found = _places(pieces).holding(offset - 1)
     if found is None:
         return start_in_view(pieces, offset)
     return found.start + offset - found.at if _is_plain(found) else found.end

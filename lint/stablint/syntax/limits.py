@@ -46,6 +46,12 @@ INNER = Limit(60_000, "characters in commands that one script hands to another s
 SOURCED = Limit(60_000, "characters in the files that one script reads into itself", "the others are not read")
 COMMANDS = Limit(10_000, "commands of one script, as often as they are run", "the others are left out")
 CALLS = Limit(2_000, "commands in functions that one script calls again and again", "the other calls are left out")
+WRITTEN = Limit(30, "configurations that one script writes", "the others are not read")
+WRITTEN_LONG = Limit(50_000, "characters in a configuration that a script writes", "it is not read")
+LINES = Limit(500, "lines of one Makefile or justfile that go to shells", "the others are not read")
+FILLED = Limit(50_000, "variables filled in in one Makefile", "the lines behind are not read")
+STEPS = Limit(200, "steps of one workflow", "the others are not read")
+CONTAINERS = Limit(200, "containers, variables or files of one part of a manifest", "the others are not read")
 REFERENCES = Limit(2_000, "references in the values of one file", "the others are left as they are written")
 FAULTS = Limit(100, "faults in one text", "the others are not told, and what the text says is not judged")
 REPEATS = Limit(50, "times the same keys set anew in one text", "what the text says is not judged")
@@ -113,6 +119,11 @@ class Spent:
     def reached(self, limit: Limit, start: int, end: int) -> None:
         if limit not in self.problems:
             self.problems[limit] = limit.problem(start, end)
+
+    def told_of(self, document: Document) -> Document:
+        """The document with what was left out of it."""
+        more = tuple(self.problems.values())
+        return document._replace(problems=(*document.problems, *more)) if more else document
 
 
 def within(documents: tuple[Document, ...]) -> tuple[Document, ...]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from stablint.frameworks.fragment import last_word
-from stablint.frameworks.programs.seen import stated, tests_above
+from stablint.frameworks.programs.seen import calls, stated, tests_above
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Document, Module
 
@@ -22,12 +22,21 @@ def told(document: Document, module: Module) -> Iterator[Statement]:
     """The first call of each word that exchanges something between processes, in a branch that some of them take."""
     if not module.alone:
         return
+    if told not in module.notes:
+        module.notes[told] = tuple(_told(document, module))
+    yield from module.notes[told]
+
+
+def _told(document: Document, module: Module) -> Iterator[Statement]:
     named: set[str] = set()
+    shared: dict[str, bool] = {}  # words that the other processes call as well
     for call in module.calls:
         word = last_word(call.name)
         if word not in named and not call.local and _TOGETHER.fullmatch(call.name):
             if any(start <= call.start < end for start, end in module.alone):
-                if _others_call(word, module, document):
+                if word not in shared:
+                    shared[word] = _others_call(word, module, document)
+                if shared[word]:
                     continue
                 named.add(word)
                 yield stated(document, f"launch.alone.{word}", call.name, word, call.name_start, call.name_end)
@@ -37,9 +46,7 @@ def _others_call(word: str, module: Module, document: Document) -> bool:
     """Whether the other processes call it in a branch of theirs: `if rank != 0: barrier()` before, `if rank == 0: barrier()` behind."""
     text = document.text.text
     elsewhere = (
-        call
-        for call in module.calls
-        if last_word(call.name) == word and not any(start <= call.start < end for start, end in module.alone)
+        call for call in calls(module, word) if not any(start <= call.start < end for start, end in module.alone)
     )
     return any(_RANK.search(test) for call in elsewhere for test in tests_above(text, call.start))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from stablint.base.light import Pattern
 from stablint.frameworks.fragment import last_word
-from stablint.frameworks.programs.seen import calls, is_call, of_call, seen_in
+from stablint.frameworks.programs.seen import any_of, calls, is_call, methods, of_call, seen_in
 from stablint.frameworks.programs.unseen import unless, unseen
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
@@ -50,12 +50,11 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
 def _callbacks(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     given = trainer.arguments.get("callbacks")
     found = [one for one in given.items if isinstance(one, Call)] if isinstance(given, Sequence) else []
-    for call in calls(module, "add_callback"):
-        if is_call(call.receiver, trainer) and not call.conditional:
+    there = methods(module, trainer)
+    for call in there:
+        if last_word(call.name) == "add_callback" and not call.conditional:
             found += [one for one in call.positional if isinstance(one, Call)]
-    if any(
-        is_call(call.receiver, trainer) for name in ("remove_callback", "pop_callback") for call in calls(module, name)
-    ):
+    if any(last_word(call.name) in ("remove_callback", "pop_callback") for call in there):
         return
     for one in found:
         if last_word(one.name) == "EarlyStoppingCallback" and not one.local and not one.conditional:
@@ -126,7 +125,7 @@ def _merges(document: Document, module: Module, trainer: Call) -> Iterator[State
 
 def _prepared(document: Document, module: Module, accelerator: Call) -> Iterator[Statement]:
     """What goes through `accelerator.prepare`: loaders with their batch, a schedule with what its length is counted from."""
-    prepares = [c for c in module.calls if last_word(c.name) == "prepare" and is_call(c.receiver, accelerator)]
+    prepares = [call for call in methods(module, accelerator) if last_word(call.name) == "prepare"]
     given = [(call, one) for call in prepares for one in call.positional if isinstance(one, Call)]
     for _, one in given:
         if last_word(one.name) == "DataLoader":
@@ -207,16 +206,26 @@ _PADS_WITH = Pattern(r"\.pad_token(?:_id)?[ \t]*=(?!=)")
 
 def _tokens(document: Document, module: Module, loader: Call) -> Iterator[Statement]:
     """Tokens that the program adds to its tokenizer, and whether the model's embeddings grow with them."""
-    added = [call for call in module.calls if last_word(call.name) in ("add_tokens", "add_special_tokens")]
-    added = [call for call in added if not call.conditional and _new(call)]
-    if not added or (not _learned(added) and _PADS_WITH.search(document.text.text, added[0].end)):
+    if _tokens not in module.notes:
+        module.notes[_tokens] = _added(document, module)
+    first, learned = module.notes[_tokens]
+    if first is None:
         return
-    first = added[0]
     resized = seen_in(r"resize_token_embeddings|resize_and_embedding|smart_tokenizer|set_input_embeddings|setup_chat_format"
                         r"|clone_chat_template|resize_vocab|add_new_tokens|init_new_embeddings", document)  # fmt: skip
-    yield of_call(document, "launch.done.tokens_added", "all" if _learned(added) else "pad", first)
+    yield of_call(document, "launch.done.tokens_added", "all" if learned else "pad", first)
     grown = True if resized is not None else unless(unseen(document, module, (loader,)), False)
     yield of_call(document, "launch.done.embeddings_resized", grown, first)
+
+
+def _added(document: Document, module: Module) -> tuple[Call | None, bool]:
+    """The first call that adds tokens, if they stand in a row, and whether one of them is learned."""
+    added = any_of(module, ("add_tokens", "add_special_tokens"))
+    added = [call for call in added if not call.conditional and _new(call)]
+    learned = _learned(added)
+    if not added or (not learned and _PADS_WITH.search(document.text.text, added[0].end)):
+        return None, False
+    return added[0], learned
 
 
 def _new(call: Call) -> bool:

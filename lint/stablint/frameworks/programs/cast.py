@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from stablint.frameworks.codec import read_dtype
 from stablint.frameworks.fragment import last_word
@@ -12,25 +11,28 @@ from stablint.syntax.tree import Call, Document, Entry, Module, Node, Scalar, Un
 
 _CASTS = {"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"}
 _WORDS = frozenset({*_CASTS, "to"})
-_MOST_CASTS = 200  # of one program
-_MOST = 20  # calls between a model and what it is made of
+_MOST = 20  # calls between a model and what it is made of; a longer chain casts nothing that is known
 # What gives the model that it is given, or the same weights with more around them.
 _PASSES_ON = ("get_peft_model", "prepare_model_for_kbit_training", "prepare_model_for_int8_training")
 
 
-def of(module: Module) -> list[Call]:
-    """The calls of a program that may cast a model."""
-    found = (call for call in module.calls if isinstance(call.receiver, Call) and last_word(call.name) in _WORDS)
-    return list(islice(found, _MOST_CASTS))
+def of(module: Module) -> dict[int, list[Call]]:
+    """The calls of a program that may cast a model, by where every call begins through which what they cast may have gone."""
+    found: dict[int, list[Call]] = {}
+    for call in module.calls:
+        if isinstance(call.receiver, Call) and last_word(call.name) in _WORDS:
+            for start in _through(call):
+                found.setdefault(start, []).append(call)
+    return found
 
 
-def afterwards(document: Document, casts: list[Call], loader: Call, until: int) -> Statement | None:
+def afterwards(document: Document, casts: dict[int, list[Call]], loader: Call, until: int) -> Statement | None:
     """`model.dtype` by the last of the casts of this loader's model that stands before `until`; None for none. What is cast in some cases
     only, or to a dtype that is not known, is not known."""
     found: Statement | None = None
-    for call in casts:
+    for call in casts.get(loader.start, ()):
         word = last_word(call.name)
-        if call.start >= until or not _is_of(call, loader):
+        if call.start >= until:
             continue
         value = _CASTS[word] if word != "to" else _asked(document, call)
         if value is None:
@@ -43,16 +45,16 @@ def afterwards(document: Document, casts: list[Call], loader: Call, until: int) 
     return found
 
 
-def _is_of(call: Call, loader: Call) -> bool:
-    """Whether it is a method of what the loader gives."""
+def _through(call: Call) -> dict[int, None]:
+    """Where the calls begin that made what it is a method of."""
+    starts: dict[int, None] = {}
     node: Node | None = call.receiver
     for _ in range(_MOST):
         if not isinstance(node, Call):
-            return False
-        if node.start == loader.start:
-            return True
+            break
+        starts[node.start] = None
         node = next(iter(node.positional), None) if last_word(node.name) in _PASSES_ON else node.receiver
-    return False
+    return starts
 
 
 def _asked(document: Document, call: Call) -> str | Unknown | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs import kinds as python_kinds
-from stablint.frameworks.programs.seen import calls, is_call, seen_in, stated
+from stablint.frameworks.programs.seen import methods, seen_in, stated
 from stablint.frameworks.programs.unseen import unless, unseen
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Call, Document, Module, Node, Scalar, Unknown
@@ -55,8 +55,8 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
             if seen_in(spelled, document):
                 yield _done(document, name, True, call)
         yield from _before_arguments(document, module, call)
-        for one in module.calls:
-            if last_word(one.name) == "add_adapter" and is_call(one.receiver, call):
+        for one in methods(module, call):
+            if last_word(one.name) == "add_adapter":
                 yield _done(document, "adapter_added", True, one)
                 break
 
@@ -80,7 +80,7 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
         yield _done(document, "leaves_frozen", known, trainer)
     if isinstance(model, Scalar) and isinstance(model.value, str) and _is_text(document, model):
         yield _done(document, "model_by_name", True, trainer)
-    trains = [call for call in calls(module, "train") if is_call(call.receiver, trainer)]
+    trains = [call for call in methods(module, trainer) if last_word(call.name) == "train"]
     if trains and not any(call.arguments.entries or call.arguments.open or call.positional for call in trains):
         first = trains[0]
         yield _done(document, "trains_from_start", True, first)
@@ -99,9 +99,11 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
 
 def _before_arguments(document: Document, module: Module, loader: Call) -> Iterator[Statement]:
     """transformers splits weights as it loads them only where the arguments with DeepSpeed's file are made already."""
-    arguments = [call for call, kind in python_kinds.kinds(module) if kind == "arguments"]
-    later = [call for call in arguments if call.start > loader.end and not call.parsed]
-    if later and len(later) == len(arguments) and "HfDeepSpeedConfig" not in document.text.text:
+    if _before_arguments not in module.notes:
+        arguments = [call for call, kind in python_kinds.kinds(module) if kind == "arguments"]
+        written = not any(call.parsed for call in arguments) and "HfDeepSpeedConfig" not in document.text.text
+        module.notes[_before_arguments] = min((call.start for call in arguments), default=-1) if written else -1
+    if module.notes[_before_arguments] > loader.end:
         yield _done(document, "model_before_arguments", True, loader)
 
 

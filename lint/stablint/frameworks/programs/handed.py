@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs import alone, order, rows, stepping
-from stablint.frameworks.programs.seen import calls, is_call, of_call, seen_in, shown, stated
+from stablint.frameworks.programs.seen import calls, methods, of_call, seen_in, shown, stated
 from stablint.frameworks.programs.unseen import unless, unseen
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Call, Document, Module, Node
@@ -95,9 +95,9 @@ def _reference(document: Document, module: Module, trainer: Call) -> Iterator[St
 
 def _switched(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """`adapter_switched_between_trainings`: another adapter is active in the second training, whose optimizer has the first one's weights."""
-    steps = [one for one in calls(module, "train") if is_call(one.receiver, trainer)]
-    switched = next((one for one in calls(module, "set_adapter")
-                     if any(step.start < one.start for step in steps) and any(one.start < step.start for step in steps)), None)  # fmt: skip
+    steps = [one.start for one in methods(module, trainer) if last_word(one.name) == "train"]
+    between = (one for one in calls(module, "set_adapter") if steps and min(steps) < one.start < max(steps))
+    switched = next(between, None)
     # safe: whatever is called so may make a new optimizer
     if switched is not None and not seen_in(r"\.optimizer\s*=|create_optimizer|optimizer\s*=\s*None", document):
         renewed = unseen(document, module, (), trainer, called="trainer")
@@ -164,10 +164,12 @@ def _picked(document: Document, module: Module, trainer: Call) -> Iterator[State
 
 def _evaluates_apart(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """It evaluates by a call of its own: what the trainer does between its steps is another thing in places."""
-    for one in (*calls(module, "evaluate"), *calls(module, "predict")):
-        if is_call(one.receiver, trainer):
-            yield of_call(document, "launch.shows.evaluates_apart", last_word(one.name), one)
-            return
+    there = methods(module, trainer)
+    for word in ("evaluate", "predict"):
+        for one in there:
+            if last_word(one.name) == word:
+                yield of_call(document, "launch.shows.evaluates_apart", word, one)
+                return
 
 
 # Of each trainer, in this order.
@@ -192,16 +194,12 @@ _OBSERVED = (
 def _of_loader(document: Document, module: Module, loader: Call) -> Iterator[Statement]:
     made = loader.name.rpartition(".")[0]
     yield shown(document, "model_class", last_word(made), loader)
-    if (
-        loader.arguments.get("config") is None
-        and not loader.arguments.open
-        and not _REGISTERS.search(document.text.text)
-    ):
+    if loader.arguments.get("config") is None and not loader.arguments.open and not seen_in(_REGISTERS, document):
         yield shown(document, "class_by_name", True, loader)  # the checkpoint's own type chooses the class
     if _is_wrapper(made):
         return
-    for call in module.calls:
-        if last_word(call.name) in _MOVES and is_call(call.receiver, loader) and not call.conditional:
+    for call in methods(module, loader):
+        if last_word(call.name) in _MOVES and not call.conditional:
             if last_word(call.name) == "to" and not _is_device(document, call):
                 continue
             yield shown(document, f"moved.{last_word(call.name)}", True, call)

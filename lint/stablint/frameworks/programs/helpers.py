@@ -23,7 +23,7 @@ _LIBRARIES = frozenset(
     ["transformers", "trl", "peft", "accelerate", "torch", "datasets", "unsloth", "bitsandbytes", "deepspeed", "optimum", "sentence_transformers",
      "auto_gptq", "timm", "diffusers", "openai", "litellm", "huggingface_hub", "xtuner", "swift", "llamafactory"]
 )  # fmt: skip
-_MOST = 4  # functions that are followed
+_MOST = 4  # functions that are followed; those behind are as unknown as a function of another package
 
 
 def links(document: Document, module: Module) -> tuple[Link, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs.runs import reached
-from stablint.frameworks.programs.seen import of_call, seen_in, shown, stated
+from stablint.frameworks.programs.seen import any_of, of_call, seen_in, shown, stated
 from stablint.frameworks.programs.unseen import elsewhere, unless, unseen
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Call, Document, Function, Mapping, Module, Node, Scalar, Sequence, Unknown
@@ -243,7 +243,7 @@ def _markers(document: Document, module: Module, trainer: Call) -> Iterator[Stat
     # who is handed the tokenizer, or makes it, may give it another template
     hidden = unseen(document, module, (), called="tokenizer|processor")
     hidden = _tokenizer_elsewhere(document, module) if hidden is None else hidden
-    for call in module.calls:
+    for call in any_of(module, ("train_on_responses_only", "DataCollatorForCompletionOnlyLM")):
         name = {"train_on_responses_only": "response_part", "DataCollatorForCompletionOnlyLM": "response_template"}.get(
             last_word(call.name)
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from stablint.frameworks.fragment import last_word
 from stablint.run.fact import Explicit, Place, Statement
@@ -44,6 +44,23 @@ def calls(module: Module, word: str) -> list[Call]:
         for call in module.calls:
             by_word.setdefault(last_word(call.name), []).append(call)
     return by_word.get(word, [])
+
+
+def any_of(module: Module, words: Iterable[str]) -> list[Call]:
+    """Those whose name ends in one of the words, in the order in which they stand."""
+    found = [call for word in words for call in calls(module, word)]
+    return sorted(found, key=lambda call: (call.start, call.instance))
+
+
+def methods(module: Module, of: Call) -> list[Call]:
+    """The calls of methods of what this call makes, in their order."""
+    by_start: dict[int, list[Call]] | None = module.notes.get(methods)
+    if by_start is None:
+        by_start = module.notes[methods] = {}
+        for call in module.calls:
+            if isinstance(call.receiver, Call):
+                by_start.setdefault(call.receiver.start, []).append(call)
+    return [call for call in by_start.get(of.start, ()) if is_call(call.receiver, of)]
 
 
 class Found:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs.runs import reached
-from stablint.frameworks.programs.seen import is_call, seen_in, shown, stated
+from stablint.frameworks.programs.seen import any_of, calls, methods, seen_in, shown, stated
 from stablint.frameworks.programs.unseen import unless, unseen
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Call, Document, Module, Node, Scalar
@@ -28,21 +28,17 @@ _SHARDS = frozenset({"FullyShardedDataParallel", "FSDP"})
 def of_optimizer(document: Document, module: Module, optimizer: Call) -> Iterator[Statement]:
     """The order in which a loop of the program's own shards and makes its optimizer, and what its sampler is told."""
     text = document.text.text
-    sharded = [
-        one
-        for one in module.calls
-        if last_word(one.name) in _SHARDS and not one.local and one.name.startswith("torch.")
-    ]
+    sharded = [one for one in any_of(module, _SHARDS) if not one.local and one.name.startswith("torch.")]
     if sharded and all(one.start > optimizer.end for one in sharded):
         original = sharded[0].arguments.get("use_orig_params")
         if not sharded[0].arguments.open and not (isinstance(original, Scalar) and original.value is True):
             yield shown(document, "sharded_after_optimizer", True, sharded[0])
-    clips = [call for call in module.calls if last_word(call.name) == "clip_grad_norm_"] if sharded else []
+    clips = calls(module, "clip_grad_norm_") if sharded else []
     if clips and all(
         map(_is_torchs, clips)
     ):  # who calls FSDP's own method as well chooses by what the model is wrapped in
         yield shown(document, "shard_clipped_alone", True, clips[0])
-    sampler = next((one for one in module.calls if last_word(one.name) == "DistributedSampler" and not one.local), None)
+    sampler = next((one for one in calls(module, "DistributedSampler") if not one.local), None)
     unshuffled = sampler.arguments.get("shuffle") if sampler is not None else None
     if (
         sampler is not None
@@ -58,7 +54,7 @@ def of_optimizer(document: Document, module: Module, optimizer: Call) -> Iterato
 
 def _wrapped_with_optimizer(module: Module, engine: Call) -> Call | None:
     """The `prepare` that wraps a model and, in the same call, takes an optimizer that was made of the model before."""
-    prepares = [call for call in module.calls if last_word(call.name) == "prepare" and is_call(call.receiver, engine)]
+    prepares = [call for call in methods(module, engine) if last_word(call.name) == "prepare"]
     for call in prepares[:1]:  # a later one may hand over what an earlier one has wrapped
         given = [one for one in call.positional if isinstance(one, Call)]
         models = [one for one in given if last_word(one.name) in ("from_pretrained", "from_config")]
@@ -71,29 +67,23 @@ def _wrapped_with_optimizer(module: Module, engine: Call) -> Call | None:
 def of_engine(document: Document, module: Module, engine: Call) -> Iterator[Statement]:
     """How a loop of the program's own goes backward, clips and accumulates."""
     text = document.text.text
-    words = {last_word(call.name) for call in module.calls}
     plain = seen_in(_PLAIN_BACKWARD, document)
     own = seen_in(r"(?:accelerator|engine|\bmodel\w*)\.backward\(", document)
     if plain is not None and own is None:
         yield stated(document, "launch.shows.plain_backward", True, "backward", plain.start(), plain.end() - 1)
-    clips = next((c for c in module.calls if last_word(c.name) in ("clip_grad_norm_", "clip_grad_norm") and _is_torchs(c)), None)  # fmt: skip
+    clips = next((c for c in any_of(module, ("clip_grad_norm_", "clip_grad_norm")) if _is_torchs(c)), None)
     if clips is not None and not seen_in(
         r"accelerator\.(?:clip_grad_norm_|unscale_gradients)|scaler\.unscale_|[Ee]ngine\.clip", document
     ):
         yield shown(document, "clips_by_torch", True, clips)
-    prepared = [
-        one
-        for c in module.calls
-        if last_word(c.name) == "prepare" and is_call(c.receiver, engine)
-        for one in c.positional
-    ]
+    prepared = [one for call in methods(module, engine) if last_word(call.name) == "prepare" for one in call.positional]
     made = [one for one in prepared if isinstance(one, Call)]
     # Without a backward pass in this file the loop stands elsewhere, and may enter it there.
-    if own is not None and words.isdisjoint({"accumulate", "no_sync"}) and not seen_in(_COUNTS_BATCHES, document):
+    if own is not None and not any_of(module, ("accumulate", "no_sync")) and not seen_in(_COUNTS_BATCHES, document):
         hidden = unseen(document, module, made, engine)
         yield shown(document, "never_accumulates", unless(hidden, True), engine)
     divided = seen_in(_DIVIDED, document)
-    if divided is not None and "accumulate" in words:
+    if divided is not None and calls(module, "accumulate"):
         yield stated(document, "launch.shows.loss_divided", True, "loss", divided.start(), divided.end())
     for loader in prepared:
         sampler = loader.arguments.get("sampler") if isinstance(loader, Call) else None
@@ -117,8 +107,7 @@ def of_engine(document: Document, module: Module, engine: Call) -> Iterator[Stat
     together = _wrapped_with_optimizer(module, engine)
     if together is not None and not edited:
         yield shown(document, "wrapped_with_optimizer", True, together)
-    saved = next((c for c in module.calls if last_word(c.name) == "save_pretrained" and isinstance(c.receiver, Call)
-                  and last_word(c.receiver.name) == "unwrap_model"), None)  # fmt: skip
+    saved = next((call for call in calls(module, "save_pretrained") if _is_unwrapped(call.receiver)), None)
     if saved is not None and saved.arguments.get("state_dict") is None and not saved.arguments.open:
         if not seen_in(r"get_state_dict|GatheredParameters|summon_full_params|FullStateDict|SHARDED_STATE", document):
             hidden = unseen(document, module, (*made, saved.receiver), engine)  # `with gathered(model):`
@@ -140,6 +129,10 @@ def _may_be_loader(node: Node) -> bool:
     return not (isinstance(node, Call) and not node.local and _STEPS.match(node.name) and "oader" not in node.name)
 
 
+def _is_unwrapped(node: Node | None) -> bool:
+    return isinstance(node, Call) and last_word(node.name) == "unwrap_model"
+
+
 def _is_torchs(call: Call) -> bool:
     return call.name.startswith(("torch.", "nn.utils.", "clip_grad"))
 
@@ -150,8 +143,7 @@ def _schedule(document: Document, module: Module, engine: Call) -> Iterator[Stat
     if given is None or (isinstance(given, Scalar) and given.value is None):
         return
     name = document.text.text[given.start : given.end] if not isinstance(given, Call) else (given.target or "")
-    for call in module.calls:
-        spelled = document.text.text[call.name_start : call.name_end]
-        if name and last_word(call.name) == "step" and spelled == f"{name}.step":
+    for call in calls(module, "step") if name else ():
+        if document.text.text[call.name_start : call.name_end] == f"{name}.step":
             yield shown(document, "schedule_stepped_twice", True, call)
             return

@@ -99,9 +99,12 @@ def _named(call: Call) -> str:
 
 def _wraps(module: Module) -> list[Call]:
     """Calls that certainly put an adapter on a model, in their order."""
-    found = [*calls(module, "get_peft_model"), *calls(module, "from_pretrained")]
-    sure = [one for one in found if _is_wrap(one) and one.switch is None and not one.attempt]
-    return sorted(sure, key=lambda one: one.start)
+    wraps: list[Call] | None = module.notes.get(_wraps)
+    if wraps is None:
+        found = [*calls(module, "get_peft_model"), *calls(module, "from_pretrained")]
+        sure = [one for one in found if _is_wrap(one) and one.switch is None and not one.attempt]
+        wraps = module.notes[_wraps] = sorted(sure, key=lambda one: one.start)
+    return wraps
 
 
 def _base(node: Node | None) -> int | None:

@@ -14,7 +14,7 @@ from stablint.syntax.python.constants import Constants, defaulted
 from stablint.syntax.python.library import LIBRARIES, question
 from stablint.syntax.python.names import Names
 from stablint.syntax.python.places import Places
-from stablint.syntax.python.scope import Binding, FoundCall, Scope, called_name, dotted, position_of, stands_for
+from stablint.syntax.python.scope import Binding, Branch, FoundCall, Scope, called_name, dotted, position_of, stands_for
 from stablint.syntax.python.switch import alternative, in_a_branch, switch
 from stablint.syntax.tree import NOBODYS, Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
@@ -34,6 +34,7 @@ class Calls(Constants):
         super().__init__(source, places)
         self.names = names
         self.switching: set[int] = set()
+        self.guards: dict[int, list[tuple[Branch, Branch | None]]] = {}  # of the scopes' branches
         self.targets = {id(found.node): found for found in names.calls}
         # What one call asks many others ask as well: the text is read once, and each name's bindings are.
         self._positions: dict[str, list[int]] | None = None

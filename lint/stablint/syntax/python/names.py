@@ -12,8 +12,10 @@ from stablint.syntax.python.scope import (
     Branch,
     FoundCall,
     Item,
+    Nests,
     Position,
     Scope,
+    Spans,
     Store,
     children,
     dotted,
@@ -46,6 +48,7 @@ _NO_MODULES = frozenset(
     ["config", "generation_config", "forward", "lm_head", "dtype", "device", "data", "grad", "weight", "bias", "score"]
 )
 _PASSED = frozenset(["JoinedStr", "TemplateStr", "Constant", "Name"])
+_NOWHERE = Nests(())
 
 
 class Names:
@@ -71,10 +74,10 @@ class Names:
         ] = []  # `layer.q_proj = …`, `setattr(module, name, …)`: parts of a model that are put in
         self.branches: list[Branch] = []
         self.returns: dict[int, list[ast.Return]] = {}  # by the identity of the function's scope
-        self.attempts: list[tuple[Position, Position]] = []  # what may fail, or be left out, by the program's own will
-        self.recovered: list[
-            tuple[Position, Position]
-        ] = []  # those of them for which the program has something else in store
+        self.attempts = Spans()  # what may fail, or be left out, by the program's own will
+        self._nests: dict[int, Nests] = {}
+        self._reach: dict[tuple[str, int], tuple[Position, Position]] = {}
+        self.recovered = Spans()  # those of them for which the program has something else in store
         self.tries: list[tuple[Position, Position]] = []  # `try` statements with all that belongs to them
         self.scopes: list[Scope] = [self.module]
         self._by_name: dict[str, list[FoundCall]] = {}
@@ -288,7 +291,7 @@ class Names:
         else:
             self._branches(node.test, node.body, node.orelse, scope)
             if asks_release(node.test):
-                self.attempts.append((position_of(node), end_of(node)))
+                self.attempts.append(position_of(node), end_of(node))
             self._later((*until_it_ends(node.body), *until_it_ends(node.orelse)), scope, True)
 
     def _constant_truth(self, test: ast.expr) -> bool | None:
@@ -311,17 +314,13 @@ class Names:
     def attempt(self, node: ast.Try, scope: Scope, conditional: bool, _: str | None) -> None:
         self.tries.append((position_of(node), end_of(node)))
         if any(map(goes_on, node.handlers)):
-            self.attempts.append((position_of(node), end_of(node.body[-1])))
+            self.attempts.append(position_of(node), end_of(node.body[-1]))
             if any(map(tries_again, node.handlers)):
-                self.recovered.append((position_of(node), end_of(node.body[-1])))
+                self.recovered.append(position_of(node), end_of(node.body[-1]))
         for handler in node.handlers:  # its own calls are made where the first failed
-            self.attempts.append((position_of(handler), end_of(handler)))
-            self.recovered.append((position_of(handler), end_of(handler)))
+            self.attempts.append(position_of(handler), end_of(handler))
+            self.recovered.append(position_of(handler), end_of(handler))
         self.block(node, scope, conditional, None)
-
-    def namesakes(self, found: FoundCall) -> list[FoundCall]:
-        """The calls of the same name, this one among them."""
-        return self.called((dotted(found.node.func) or [""])[-1])
 
     def called(self, word: str) -> list[FoundCall]:
         """The calls whose name ends in the word."""
@@ -330,15 +329,32 @@ class Names:
                 self._by_name.setdefault((dotted(one.node.func) or [""])[-1], []).append(one)
         return self._by_name.get(word, [])
 
+    def reach(self, found: FoundCall) -> tuple[Position, Position]:
+        """Where the first and the last call of this name in this scope begin."""
+        key = ((dotted(found.node.func) or [""])[-1], id(found.scope))
+        if not self._reach:
+            for one in self.calls:
+                here, at = ((dotted(one.node.func) or [""])[-1], id(one.scope)), position_of(one.node)
+                first, last = self._reach.get(here, (at, at))
+                self._reach[here] = min(first, at), max(last, at)
+        return self._reach[key]
+
+    def nests(self, scope: Scope) -> Nests:
+        """The branches of a scope."""
+        if not self._nests:
+            by_scope: dict[int, list[Branch]] = {}
+            for one in self.branches:
+                by_scope.setdefault(id(one.scope), []).append(one)
+            self._nests = {key: Nests(several) for key, several in by_scope.items()}
+        return self._nests.get(id(scope)) or _NOWHERE
+
     def is_attempt(self, node: ast.AST) -> bool:
         """Whether a refusal of what is called there is caught, or another release takes another branch."""
-        at = position_of(node)
-        return any(first <= at < last for first, last in self.attempts)
+        return self.attempts.hold(position_of(node))
 
     def is_recovered(self, node: ast.AST) -> bool:
         """Whether the program does something else in the place of what is called there when that is refused, or calls it in that case only."""
-        at = position_of(node)
-        return any(first <= at < last for first, last in self.recovered)
+        return self.recovered.hold(position_of(node))
 
     def _branches(self, test: ast.expr, body: Sequence[ast.AST], other: Sequence[ast.AST], scope: Scope) -> None:
         for nodes, positive in ((body, True), (other, False)):
@@ -360,7 +376,7 @@ class Names:
             if item.optional_vars is not None:
                 self._target(item.optional_vars, None, "other", end_of(item.context_expr), scope, conditional)
             if isinstance(item.context_expr, ast.Call) and (dotted(item.context_expr.func) or [""])[-1] in _EXPECTS:
-                self.attempts.append((position_of(node), end_of(node)))
+                self.attempts.append(position_of(node), end_of(node))
                 conditional = True
         self._later((*(item.context_expr for item in node.items), *node.body), scope, conditional)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 Position = tuple[int, int]  # line and column as `ast` counts them
@@ -63,6 +65,61 @@ class Branch(NamedTuple):
     end: Position
     positive: bool
     leaves: bool = False  # it ends the function
+
+
+class Nests:
+    """The branches of one scope, each within others or beside them, so that those around a place are found by the places where they begin."""
+
+    def __init__(self, branches: Iterable[Branch]) -> None:
+        self._branches = sorted(sorted(branches, key=lambda one: one.end, reverse=True), key=lambda one: one.start)
+        self._starts = [one.start for one in self._branches]
+        self._parents: list[int] = []
+        above: list[int] = []
+        for number, one in enumerate(self._branches):
+            while above and self._branches[above[-1]].end < one.end:
+                above.pop()
+            self._parents.append(above[-1] if above else -1)
+            above.append(number)
+
+    def around(self, place: Position) -> list[Branch]:
+        """Those that a place stands in, from the outside in."""
+        found, at = list[Branch](), bisect_right(self._starts, place) - 1
+        while at >= 0:
+            if place < self._branches[at].end:
+                found.append(self._branches[at])
+            at = self._parents[at]
+        return found[::-1]
+
+    def with_parents(self) -> Iterator[tuple[Branch, Branch | None]]:
+        for one, parent in zip(self._branches, self._parents, strict=True):
+            yield one, self._branches[parent] if parent >= 0 else None
+
+
+class Spans:
+    """Places of a file, any of which may hold another."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[Position, Position]] = []
+        self._merged: list[tuple[Position, Position]] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def append(self, start: Position, end: Position) -> None:
+        self._found.append((start, end))
+        self._merged = None
+
+    def hold(self, place: Position) -> bool:
+        """Whether one of them holds the place."""
+        if self._merged is None:
+            self._merged = []
+            for start, end in sorted(self._found):
+                if self._merged and start <= self._merged[-1][1]:
+                    self._merged[-1] = (self._merged[-1][0], max(end, self._merged[-1][1]))
+                else:
+                    self._merged.append((start, end))
+        at = bisect_right(self._merged, place, key=lambda one: one[0]) - 1
+        return at >= 0 and place < self._merged[at][1]
 
 
 class Store(NamedTuple):

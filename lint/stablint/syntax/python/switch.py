@@ -7,13 +7,11 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from stablint.syntax.python.constants import defaulted
-from stablint.syntax.python.scope import Branch, FoundCall, Position, Scope, dotted, position_of
+from stablint.syntax.python.scope import Branch, FoundCall, Scope, dotted, position_of
 from stablint.syntax.tree import Scalar, Sequence, Unknown
 
 if TYPE_CHECKING:
     from stablint.syntax.python.calls import Calls
-
-_MOST = 2_000  # branches of a file that are looked through
 
 
 class _Truth(NamedTuple):
@@ -59,16 +57,12 @@ def _loads_model(calls: Calls, scope: Scope) -> bool:
 def alternative(calls: Calls, found: FoundCall) -> bool:
     """Whether a branch makes it, for all that is known, and its function has another call of the same name outside of that branch: a run may
     be one of the other."""
-    branches = calls.names.branches
-    if not branches or len(branches) > _MOST or not found.conditional:
-        return False
-    place = position_of(found.node)
-    around = [one for one in branches if one.scope is found.scope and one.start <= place < one.end]
+    around = calls.names.nests(found.scope).around(position_of(found.node)) if found.conditional else []
     if not around:
         return False
-    rivals = [position_of(one.node) for one in calls.names.namesakes(found) if one.scope is found.scope]
+    first, last = calls.names.reach(found)
     return any(
-        any(not one.start <= rival < one.end for rival in rivals)
+        not one.start <= first <= last < one.end
         and _turned(_truth(calls, one.test, one.scope), one.positive) != _Truth(True)
         for one in around
     )
@@ -93,24 +87,25 @@ def _tests(calls: Calls, found: FoundCall) -> list[Branch]:
 
 
 def _around(calls: Calls, found: FoundCall) -> list[Branch]:
-    place, branches = position_of(found.node), calls.names.branches
-    if len(branches) > _MOST:
-        return []
-    here = [one for one in branches if one.scope is found.scope]
-    around = [one for one in here if one.start <= place < one.end]
-    return [*around, *(one._replace(positive=not one.positive) for one in here if _is_guard(calls, one, place, here))]
+    """The branches that a call stands in, from the outside in, and those in which its function ends before, turned round."""
+    place, nests = position_of(found.node), calls.names.nests(found.scope)
+    around = nests.around(place)
+    if id(nests) not in calls.guards:
+        calls.guards[id(nests)] = [
+            (one, parent)
+            for one, parent in nests.with_parents()
+            if one.leaves and _ADAPTERS.search(calls.spelled(one.test))
+        ]
+    guards = (
+        one._replace(positive=not one.positive)
+        for one, parent in calls.guards[id(nests)]
+        if one.end <= place and (parent is None or parent.start <= place < parent.end)
+    )
+    return [*around, *guards]
 
 
-# `if not use_lora: return model`
+# `if not use_lora: return model`: the function ends there unless an adapter is wanted, before what stands behind is reached.
 _ADAPTERS = re.compile(r"lora|peft|adapter", re.IGNORECASE)
-
-
-def _is_guard(calls: Calls, one: Branch, place: Position, here: list[Branch]) -> bool:
-    """Whether a function ends there unless an adapter is wanted, before the place is reached."""
-    if not one.leaves or one.end > place or not _ADAPTERS.search(calls.spelled(one.test)):
-        return False
-    above = [other for other in here if other is not one and other.start <= one.start and one.end <= other.end]
-    return all(other.start <= place < other.end for other in above)
 
 
 def _truth(calls: Calls, test: ast.expr, scope: Scope) -> _Truth:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stablint.syntax import limits
 from stablint.syntax.embedded import Builder, Parse
 from stablint.syntax.embedded import documents as documents_of
 from stablint.syntax.recipes.makefile import LONGEST, UNKNOWN
 from stablint.syntax.recipes.workload import HOST
 from stablint.syntax.tree import Document, Problem, Text, View
 
-_MOST = 500  # lines that go to shells
 _ASSIGNS = re.compile(r"(?P<export>export[ \t]+)?(?P<name>[A-Za-z_][\w-]*)[ \t]*:=[ \t]*(?P<value>[^\n]*)")
 _RECIPE = re.compile(r"@?[A-Za-z_][\w-]*(?![\w-])(?P<parameters>(?:[^:\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*):(?!=)")
 _PARAMETER = re.compile(r"[+*$]{0,3}([A-Za-z_][\w-]*)(?:[ \t]*=[ \t]*(?:\"([^\"\n\\]*)\"|'([^'\n]*)'|(\S+)))?")
@@ -33,12 +33,13 @@ def documents(text: Text, parse: Parse) -> tuple[Document, ...]:
         problem = Problem("too-large", f"longer than {LONGEST // 1_000_000} million characters", 0, 0)
         return (Document(text, "just", 0, None, (problem,)),)
     found: list[Document] = []
-    for view in _views(text.text):
+    spent = limits.Spent()
+    for view in _views(text.text, spent):
         found += documents_of(text, view, "shell", 1 + len(found), parse)
-    return (Document(text, "just", 0, None), *found)
+    return (Document(text, "just", 0, None, tuple(spent.problems.values())), *found)
 
 
-def _views(source: str) -> Iterator[View]:
+def _views(source: str, spent: limits.Spent) -> Iterator[View]:
     variables: dict[str, Value] = {}
     exported: list[str] = []
     recipes: list[tuple[dict[str, Value], list[tuple[int, int]]]] = []
@@ -71,7 +72,8 @@ def _views(source: str) -> Iterator[View]:
             groups = list(_continued(source, lines))
         for group in filter(None, groups):
             told += 1
-            if told > _MOST:
+            if told > limits.LINES.most:
+                spent.reached(limits.LINES, *lines[0])
                 return
             yield _view(source, group, {**variables, **parameters}, exported, first.startswith("#!"))
 

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator
 
 from stablint.base.light import NamedTuple
+from stablint.syntax import limits
 from stablint.syntax.embedded import Builder, Parse
 from stablint.syntax.embedded import documents as documents_of
 from stablint.syntax.recipes.workload import HOST
 from stablint.syntax.tree import Document, Problem, Text, View
 
 LONGEST = 1_000_000  # characters of a file, and of all its lines filled in
-_MOST, _DEEPEST, _STEPS = 500, 10, 50_000  # lines; variables within variables; variables filled in
+_DEEPEST = 10  # variables within variables; what is deeper stays as it is written
 UNKNOWN = "$(:)"
 """What a shell knows as little as we do: a command whose output is not read."""
 
@@ -56,21 +57,25 @@ def documents(text: Text, parse: Parse) -> tuple[Document, ...]:
         problem = Problem("too-large", f"longer than {LONGEST // 1_000_000} million characters", 0, 0)
         return (Document(text, "make", 0, None, (problem,)),)
     found: list[Document] = []
-    for view in _views(text.text):
+    spent = limits.Spent()
+    for view in _views(text.text, spent):
         found += documents_of(text, view, "shell", 1 + len(found), parse)
-    return (Document(text, "make", 0, None), *found)
+    return (Document(text, "make", 0, None, tuple(spent.problems.values())), *found)
 
 
-def _views(source: str) -> Iterator[View]:
+def _views(source: str, spent: limits.Spent) -> Iterator[View]:
     lines, variables, exported = _read(source)
-    purse = _Purse(LONGEST, _STEPS)
+    purse = _Purse(LONGEST, limits.FILLED.most)
     groups = [lines[i : i + 1] for i in range(len(lines))]
     if re.search(r"^\.ONESHELL[ \t]*:", source, re.MULTILINE):
         by_rule: dict[str, list[Line]] = {}
         for line in lines:
             by_rule.setdefault(line.targets, []).append(line)
         groups = list(by_rule.values())
-    for group in groups[:_MOST]:
+    if len(groups) > limits.LINES.most:
+        over = groups[limits.LINES.most][0]
+        spent.reached(limits.LINES, over.start, over.end)
+    for group in groups[: limits.LINES.most]:
         filling = _Filling(source, variables, group[0].targets, purse)
         for name in exported:
             filling.export(name)
@@ -78,6 +83,7 @@ def _views(source: str) -> Iterator[View]:
             filling.line(line)
         purse.characters -= filling.builder.length
         if purse.characters <= 0 or purse.steps <= 0:
+            spent.reached(limits.FILLED, group[0].start, group[0].end)
             return
         yield filling.builder.view(HOST)
 

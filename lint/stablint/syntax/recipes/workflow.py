@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stablint.syntax import limits
 from stablint.syntax.embedded import Builder, Parse, end_in_file, start_in_file
 from stablint.syntax.embedded import documents as documents_of
 from stablint.syntax.recipes.makefile import UNKNOWN
 from stablint.syntax.recipes.workload import HOST, export, take
 from stablint.syntax.tree import Document, Mapping, Node, Scalar, Sequence, Text, View
 
-_MOST = 200  # steps of a file
 _LATER = re.compile(r"\$\{\{[^{}\n]*\}\}|\$\[\[[^\[\]\n]*\]\]")
 _NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 _SHELLS = frozenset({"bash", "sh", "zsh"})
@@ -23,13 +23,18 @@ _SHELLS = frozenset({"bash", "sh", "zsh"})
 def documents(text: Text, found: tuple[Document, ...], parse: Parse) -> tuple[Document, ...]:
     """The documents of a workflow, behind them what its steps tell a shell."""
     more: list[Document] = []
+    told: list[Document] = []
     for document in found:
+        spent = limits.Spent()
         if isinstance(document.root, Mapping):
             for number, view in enumerate(_views(text.text, document.root)):
-                if number >= _MOST:
+                if number >= limits.STEPS.most:
+                    at = view.pieces[-1].at if view.pieces else 0
+                    spent.reached(limits.STEPS, at, at)
                     break
                 more += documents_of(text, view, "shell", len(found) + len(more), parse)
-    return (*found, *more)
+        told.append(spent.told_of(document))
+    return (*told, *more)
 
 
 def _views(source: str, root: Mapping) -> Iterator[View]:

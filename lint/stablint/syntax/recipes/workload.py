@@ -8,14 +8,16 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from stablint.base.light import NamedTuple
+from stablint.syntax import limits
 from stablint.syntax.embedded import Builder, Parse
 from stablint.syntax.embedded import documents as documents_of
-from stablint.syntax.tree import NO_FOLDER, Document, Mapping, Node, Scalar, Script, Sequence, Text, View
+from stablint.syntax.tree import NO_FOLDER, Document, Entry, Mapping, Node, Scalar, Script, Sequence, Text, View
 
 HOST = "workload"
-_DEEPEST, _MOST = 40, 200  # levels of an object, containers or files in it
+_DEEPEST = 40  # levels of an object; Kubernetes' own have fewer than ten
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash"})
 _SKYPILOT = frozenset({"resources", "setup", "num_nodes", "workdir", "file_mounts", "envs"})
 # Whose pods start with the environment that the manifest gives them. What an operator makes pods of, as of a PyTorchJob, it tells torchrun in
@@ -26,6 +28,7 @@ _WORD = re.compile(r"\S+")
 _VARIABLE = re.compile(r"\$\(([A-Za-z_][\w.-]*)\)")
 _PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.ASCII)  # needs no quotes in a shell
 _NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
+_T = TypeVar("_T")
 
 
 class Started(NamedTuple):
@@ -42,17 +45,20 @@ def documents(
 ) -> tuple[Document, ...]:
     """The documents of a manifest, behind them what it starts and the files that it writes. `kind_of` as for notebooks."""
     more: list[Document] = []
+    told: list[Document] = []
     for document in found:
-        root = document.root
+        root, spent = document.root, limits.Spent()
         if not isinstance(root, Mapping):
+            told.append(document)
             continue
-        for one in started(text.text, root):
+        for one in started(text.text, root, spent):
             for inner in documents_of(text, one.view, "shell", len(found) + len(more), parse):
                 more.append(_elsewhere(inner) if one.elsewhere else inner)
-        for name, view in files(text.text, root):
+        for name, view in files(text.text, root, spent):
             if kind := kind_of(name):
                 more += documents_of(text, view, kind, len(found) + len(more), parse)
-    return (*found, *more)
+        told.append(spent.told_of(document))
+    return (*told, *more)
 
 
 def _elsewhere(document: Document) -> Document:
@@ -67,7 +73,7 @@ def _elsewhere(document: Document) -> Document:
     )
 
 
-def started(source: str, root: Mapping) -> Iterator[Started]:
+def started(source: str, root: Mapping, spent: limits.Spent) -> Iterator[Started]:
     """Of every container of a Pod, Job, CronJob, Deployment, PyTorchJob or whatever else holds pod templates, and of a SkyPilot task."""
     if _text(root, "kind"):
         for pod, kind in _pods(root, "", 0):
@@ -75,8 +81,8 @@ def started(source: str, root: Mapping) -> Iterator[Started]:
             for key in ("initContainers", "containers", "container"):
                 given = pod.get(key)
                 containers = given.items if isinstance(given, Sequence) else (given,)
-                for container in containers[:_MOST]:
-                    view = _command(source, container, kind) if isinstance(container, Mapping) else None
+                for container in _first(containers, spent):
+                    view = _command(source, container, kind, spent) if isinstance(container, Mapping) else None
                     if view is not None:
                         assert isinstance(container, Mapping)
                         name = _text(container, "name") or "container"
@@ -93,15 +99,25 @@ def started(source: str, root: Mapping) -> Iterator[Started]:
                 yield Started(key, builder.view(HOST), None, False)
 
 
-def files(source: str, root: Mapping) -> Iterator[tuple[str, View]]:
+def files(source: str, root: Mapping, spent: limits.Spent) -> Iterator[tuple[str, View]]:
     """The files that a ConfigMap becomes where it is mounted."""
     if _text(root, "kind") != "ConfigMap":
         return
-    for name, value in _members(_mapping(root, "data"))[:_MOST]:
+    data = _mapping(root, "data")
+    given = _first(data.entries, spent) if data is not None else ()
+    for name, value in [(entry.key, entry.value) for entry in given if isinstance(entry.value, Scalar)]:
         if isinstance(value.value, str):
             builder = Builder()
             take(builder, source, value)
             yield name, builder.view(HOST, name)
+
+
+def _first(several: tuple[_T, ...], spent: limits.Spent) -> tuple[_T, ...]:
+    """As many as are looked at."""
+    for over in several[limits.CONTAINERS.most :][:1]:
+        start = over.key_start if isinstance(over, Entry) else getattr(over, "start", 0)
+        spent.reached(limits.CONTAINERS, start, start)
+    return several[: limits.CONTAINERS.most]
 
 
 def _pods(node: Node | None, kind: str, depth: int) -> Iterator[tuple[Mapping, str]]:
@@ -120,7 +136,7 @@ def _pods(node: Node | None, kind: str, depth: int) -> Iterator[tuple[Mapping, s
             yield from _pods(item, kind, depth + 1)
 
 
-def _command(source: str, container: Mapping, kind: str) -> View | None:
+def _command(source: str, container: Mapping, kind: str, spent: limits.Spent) -> View | None:
     """Kubernetes starts `command` with `args` behind it; of a shell's `-c` the words are a script already. What is no list of texts it refuses."""
     words: list[Scalar] = []
     for key in ("command", "args"):
@@ -134,7 +150,7 @@ def _command(source: str, container: Mapping, kind: str) -> View | None:
     builder = Builder()
     if kind not in _CORE:
         builder.put(_RANKED, words[0].start, words[0].start)
-    known = _environment(builder, source, container)
+    known = _environment(builder, source, container, spent)
     texts = [str(word.value) for word in words]
     if (
         len(words) > 2
@@ -167,11 +183,11 @@ def put_words(builder: Builder, source: str, words: list[Scalar], known: frozens
             builder.put("'", word.end, word.end)
 
 
-def _environment(builder: Builder, source: str, container: Mapping) -> frozenset[str]:
+def _environment(builder: Builder, source: str, container: Mapping, spent: limits.Spent) -> frozenset[str]:
     """The variables that the manifest gives a value, which a script in it can use."""
     given = container.get("env")
     known = set()
-    for item in given.items[:_MOST] if isinstance(given, Sequence) else ():
+    for item in _first(given.items, spent) if isinstance(given, Sequence) else ():
         value = item.get("value") if isinstance(item, Mapping) else None
         name = _text(item, "name") if isinstance(item, Mapping) else None
         if name and _NAME.match(name) and isinstance(value, Scalar) and isinstance(value.value, str):

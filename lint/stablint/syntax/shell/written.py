@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stablint.syntax import limits
 from stablint.syntax.shell.blocks import Simple
 from stablint.syntax.shell.embedded import Inner
 from stablint.syntax.shell.pieces import Pieces
@@ -12,8 +13,6 @@ from stablint.syntax.shell.tokens import Body, Redirection, Word
 from stablint.syntax.shell.values import Chunk, Definition, Field, Held, scalar
 from stablint.syntax.tree import Text
 
-_MOST = 30  # files of one script
-_LONGEST = 50_000
 _READ_FORMATS = {"json": "json", "yaml": "yaml", "yml": "yaml", "conf": "json", "py": "python"}
 _OTHER = ("sh", "txt", "md", "toml", "csv", "jsonl", "log", "cfg", "ini", "env")
 _WRITES = frozenset({">", ">|", ">>"})
@@ -30,7 +29,7 @@ class Writer:
         self.seen: set[tuple[int, str]] = set()
 
     def look(self, fields: list[Field], item: Simple, bodies: dict[int, Body]) -> None:
-        if not item.redirections or not fields or len(self.written) >= _MOST:
+        if not item.redirections or not fields:
             return
         program = scalar(fields[0]).value
         target = self._target(program, fields, item.redirections)
@@ -44,7 +43,12 @@ class Writer:
         source = content.view.source
         format = _format(name, source)
         key = (chunks[0].start if chunks else 0, source)
-        if format is None or not source.strip() or len(source) > _LONGEST or key in self.seen:
+        if format is None or not source.strip() or key in self.seen:
+            return
+        over = limits.WRITTEN_LONG if len(source) > limits.WRITTEN_LONG.most else None
+        over = limits.WRITTEN if len(self.written) >= limits.WRITTEN.most else over
+        if over is not None:
+            self.state.spent.reached(over, fields[0].start, fields[0].end)
             return
         self.seen.add(key)
         if any(redirection.text == ">>" for redirection in item.redirections) or _appends(program, fields):
