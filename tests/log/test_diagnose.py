@@ -258,6 +258,20 @@ def test_a_notebook_alone_is_the_log_of_its_own_program(
     assert (cause["rule"], cause["log"], cause["file"]) == ("fp16-qwen2-overflow", "a.ipynb", "a.ipynb")
 
 
+def test_rows_between_those_with_rewards_are_a_policys() -> None:
+    """Where each batch is used twice, every second row has no reward; a group without variance gives a loss and a norm of 0."""
+    from stablint.log.metrics import row_of
+    from stablint.log.sickness import Watch
+
+    zero = {"loss": 0.0, "grad_norm": 0.0, "entropy": 0.2}
+    policy, other = Watch(), Watch()
+    for number in range(8):
+        policy.row(row_of(number, "", {**zero, "reward": 0.1, "reward_std": 0.0} if number % 2 == 0 else zero))
+        other.row(row_of(number, "", zero))
+    assert policy.found() == []
+    assert [one.symptom for one in other.found()] == ["zero-loss"]
+
+
 def test_losses_of_single_examples_may_lie_far_apart() -> None:
     """A log-normal loss of each row: three in a row beyond twice the median come every two thousand rows, and are no divergence."""
     from stablint.log.metrics import row_of

@@ -137,6 +137,7 @@ class Watch:
         self._zeros = 0
         self._first_zero: Row | None = None
         self._norm = math.nan  # of the row before
+        self._policy = False  # a row had rewards: of such a run the rows between say nothing by a loss of 0 either
         self._nans = 0
         self._first_nan: Row | None = None
         self._minima = 0
@@ -169,6 +170,7 @@ class Watch:
             if math.isnan(row.values.get("eval_loss", 0.0)):
                 self._tell("nan-evaluation", row)
             return
+        self._policy |= row.shape.policy
         self._reinforcement(row)
         self._not_a_number(row)
         self._still(row)
@@ -178,6 +180,8 @@ class Watch:
         """Many rows at once: of each kind its first one, and their losses and shares of cut completions, and the last norm of them. Not where one of
         them could show a sign, or leave more than its loss and its norm behind; nothing is taken then. All other numbers of theirs are numbers."""
         levels: list[list[float]] = []
+        if not self._policy and any(row.shape.policy and not row.evaluation for row, _ in taken):
+            return False  # what stands before the first of them is judged otherwise
         for row, numbers in taken:
             if row.evaluation:
                 continue
@@ -188,9 +192,11 @@ class Watch:
             if "rewards/margins" in row.values:
                 if any(loss > 2 * _LN2 or abs(loss - _LN2) < 1e-4 for loss in losses):
                     return False
-            elif not row.shape.rewards and 0.0 in losses:
+            elif self._policy:
+                continue
+            elif 0.0 in losses:
                 return False
-            elif losses and not row.shape.policy:
+            elif losses:
                 levels.append(losses)
         window = self._losses.ahead(levels[0], self._jumped.times, self._jumped.far) if levels else None
         if len(levels) > 1 or (levels and window is None):
@@ -201,7 +207,7 @@ class Watch:
                 continue
             if (not losses or any(losses)) and self._sick.keys().isdisjoint({"nan-gradients", "group-of-one"}):
                 self._nans, self._first_nan = 0, None
-            if not row.shape.rewards:
+            if not self._policy:
                 self._zeros, self._first_zero, self._norm = 0, None, norm
         if window is not None:
             self._losses, self._jumped = window, _Sign()
@@ -233,7 +239,7 @@ class Watch:
 
     def _still(self, row: Row) -> None:
         values = row.values
-        if "grad_norm" not in values or row.shape.rewards:
+        if "grad_norm" not in values or self._policy:
             return
         norm, before, first = values["grad_norm"], self._norm, self._first_zero
         self._norm = norm
@@ -269,7 +275,7 @@ class Watch:
                 if sign.times >= _STUCK and sign.first is not None:
                     self._tell("no-signal", sign.first, sign.times)
             return
-        if row.shape.policy:
+        if self._policy:
             return  # a policy's loss has no level
         height = self._losses.jump(loss)
         if height:
