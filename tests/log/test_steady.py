@@ -151,3 +151,15 @@ def test_lines_of_trouble_that_come_again_are_counted() -> None:
     assert [(match.times, match.line) for match in reading.harmless] == [(200, 42)]
     assert [match.times for match in reading.matches] == [200]
     assert reading.matches[0].ranks == frozenset(range(4))
+
+
+def test_a_message_of_several_lines_is_told_of_each_rank() -> None:
+    """Ranks print a line each in turns, so that lines of others stand between those of one message."""
+    lines = (
+        "ValueError: --load_best_model_at_end requires the save and eval strategy to match, but found",
+        "- Evaluation strategy: IntervalStrategy.STEPS",
+        "- Save strategy: SaveStrategy.EPOCH",
+    )
+    text = "".join(f"[rank{rank}]: {line}\n" for line in lines for rank in range(4))
+    (match,) = read([Block(1, text.encode())], KNOWN).matches
+    assert (match.line, match.times, match.ranks) == (1, 4, frozenset(range(4)))

@@ -339,14 +339,21 @@ def _found(
     word = max(template.runs, key=len).split()
     if not word:
         return
-    for index in range(len(lines)):
-        part = [line.text for line in lines[index : index + _TOGETHER]]
-        if word[0] not in part[0] and word[0][:4] not in part[0] and not lines[index].boxed:
+    ranks = len({line.rank for line in lines})
+    told: set[str] = set()
+    for index, line in enumerate(lines):
+        if line.rank in told or (word[0] not in line.text and word[0][:4] not in line.text and not line.boxed):
             continue
+        near = lines[index : index + ranks * _TOGETHER]
+        part = [one.text for one in near if one.rank in (line.rank, "")][
+            :_TOGETHER
+        ]  # lines of other ranks stand between
         text = joined(part)
         found = template.find(text)
-        if found is None and (lines[index].boxed or "Error: " in part[0]):  # consoles break inside words as well
+        if found is None and (line.boxed or "Error: " in part[0]):  # consoles break inside words as well
             found = template.find_closed(closed(text))
         if found is not None and found.start <= len(part[0]):
+            told.add(line.rank)
             yield first + index, part[0], found.gaps
-            return
+            if len(told) == ranks:
+                return
