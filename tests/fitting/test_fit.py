@@ -591,3 +591,14 @@ def test_the_host_keeps_four_bits_of_a_four_bit_base(tmp_path: Path) -> None:
 def test_a_feed_forward_network_of_which_nothing_is_said_is_four_times_as_wide(tmp_path: Path) -> None:
     found = told(tmp_path, TRL.format(model="openai-community/gpt2", batch=1, length=512, more=""), "T4")
     assert found.reading is not None and found.reading.plan.shape.intermediate == 4 * 768
+
+
+def test_a_run_that_fits_and_fills_the_card_says_what_it_needs(tmp_path: Path) -> None:
+    """What the allocator keeps besides is as much as there is room for."""
+    text = LLAMAFACTORY.replace("Qwen2.5-7B-Instruct", "Qwen3-4B-Instruct-2507").replace(
+        "cutoff_len: 8192", "cutoff_len: 2048"
+    )
+    found = told(tmp_path, text.replace("batch_size: 4", "batch_size: 2"), "RTX 4090 x1", ())
+    assert found.estimate is not None and found.usable is not None
+    assert found.verdict == "fits" and found.peak[1] == pytest.approx(found.usable, rel=0.01)
+    assert f"{found.estimate.needed / GIB:.1f} GiB are needed at once" in decides(found)

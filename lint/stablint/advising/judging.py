@@ -50,10 +50,16 @@ def proposal(idea: Idea, before: World, after: World, was: Told, now: Told) -> P
 
 
 def of_remedy(number: int, one: Remedy, was: Told) -> Proposal:
-    """A change that `fit` offers: computed again from the changed file and linted there."""
+    """A change that `fit` offers: computed again from the changed file and linted there. Where the allocator fills the card before and afterwards,
+    what is needed at once tells the difference."""
+    effect = _peak(was.peak[1], one.peak[1], None)
+    if was.estimate is not None and abs(was.peak[1] - one.peak[1]) <= _LEAST * was.peak[1]:
+        effect = gettext("at most {was} → {now} GiB needed at once").format(
+            was=f"{was.estimate.needed / GIB:.1f}", now=f"{one.needed:.1f}"
+        )
     return Proposal(
         f"fit-{number}", "memory", one.title, gettext("it is {verdict} now").format(verdict=gettext(_WORDS[was.verdict])), dict(one.facts), one.files,
-        "" if one.files else gettext("the text cannot take it"), _peak(was.peak[1], one.peak[1], None) + _which_is(one.verdict),
+        "" if one.files else gettext("the text cannot take it"), effect + _which_is(one.verdict),
         (was.peak[1], one.peak[1]), one.verdict, "computed", ("docs/fit.md",), gettext("it has a price: {cost}").format(cost=one.cost),
     )  # fmt: skip
 

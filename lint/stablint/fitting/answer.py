@@ -13,6 +13,7 @@ from stablint.run.derived.memory import offloads
 from stablint.run.world import World
 
 FITS, TIGHT, NOT, UNKNOWN = "fits", "tight", "does-not-fit", "unknown"
+_FULL = 0.98  # of what is usable
 _ROOM = 0.95  # of what is usable: beyond that nothing is left for an evaluation or a longer row
 
 # By component: what it is, and the facts that it comes from.
@@ -166,10 +167,16 @@ def _fits_short(reading: Reading, room: float) -> bool:
 
 
 def decides(told: Told) -> str:
-    """What a verdict between the two depends on."""
-    if told.estimate is None or told.reading is None or told.usable is None or told.verdict != TIGHT:
+    """What a verdict between the two depends on, and why a run fits that fills the card."""
+    if told.estimate is None or told.reading is None or told.usable is None or told.verdict not in (FITS, TIGHT):
         return ""
     needed = told.estimate.needed / GIB
+    if told.verdict == FITS:
+        if told.peak[1] < _FULL * told.usable:
+            return ""
+        return gettext("the allocator keeps what is free, at most {needed} GiB are needed at once").format(
+            needed=f"{needed:.1f}"
+        )
     if told.least is not None and needed <= told.usable * _ROOM:
         return gettext(
             "fits on the card of {size} GiB, and not surely on that of {least} which has the same name: write which"

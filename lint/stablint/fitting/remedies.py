@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from stablint.base.language import gettext, ngettext
 from stablint.fitting.answer import FITS, TIGHT, Told, answer, judged
+from stablint.fitting.reading import GIB
 from stablint.memory.plan import Sharding
 from stablint.report.model import FileEdits
 from stablint.run.derived.registry import RULES
@@ -42,6 +43,7 @@ class Remedy(NamedTuple):
     peak: tuple[float, float, float]
     verdict: str
     files: tuple[FileEdits, ...] = ()
+    needed: float = 0.0  # the high end without the allocator's unused blocks
 
 
 def remedies(world: World, told: Told) -> list[Remedy]:
@@ -103,7 +105,8 @@ def _tried(world: World, told: Told, chosen: tuple[Move, ...]) -> Remedy | None:
     title = ", ".join(move.title for move in chosen)
     costs = sorted({move.cost for move in chosen} - {FREE}) or [FREE]
     words = "; ".join(gettext(COSTS[one]) for one in costs)
-    return Remedy(title, facts, words, sum(4**move.cost for move in chosen) + cost, after.peak, after.verdict)
+    rank, needed = sum(4**move.cost for move in chosen) + cost, after.estimate.needed / GIB
+    return Remedy(title, facts, words, rank, after.peak, after.verdict, needed=needed)
 
 
 def _answered(world: World, told: Told, chosen: list[Move]) -> Told:
