@@ -602,3 +602,29 @@ def test_a_run_that_fits_and_fills_the_card_says_what_it_needs(tmp_path: Path) -
     assert found.estimate is not None and found.usable is not None
     assert found.verdict == "fits" and found.peak[1] == pytest.approx(found.usable, rel=0.01)
     assert f"{found.estimate.needed / GIB:.1f} GiB are needed at once" in decides(found)
+
+
+LIGER = [
+    ("0.24.0", "use_liger_kernel", False),
+    ("0.24.0", "use_liger_loss", True),
+    ("0.27.2", "use_liger_kernel", True),
+]
+
+
+@pytest.mark.parametrize(("release", "switch", "fused"), LIGER)
+def test_trls_preference_trainers_fuse_by_their_own_switch_before_0_25(
+    tmp_path: Path, release: str, switch: str, fused: bool
+) -> None:
+    text = TRL.format(model="Qwen/Qwen2.5-7B", batch=1, length=4096, more=f"{switch}: true\nbeta: 0.1\n" + LORA)
+    texts = {"train.yaml": text, "run.sh": "trl dpo --config train.yaml\n"}
+    found = answer(world(tmp_path, texts, gpus=["H200"], releases=[f"trl=={release}"]), "H200")
+    assert found.estimate is not None
+    logits = max(parts.get("logits", 0.0) for parts in found.estimate.parts.values()) / GIB
+    assert (logits < 3) is fused
+
+
+def test_what_if_a_stage_of_zero_that_no_file_brings(tmp_path: Path) -> None:
+    (tmp_path / "train.yaml").write_text(TRL.format(model="Qwen/Qwen2.5-7B", batch=1, length=1024, more=""))
+    asked = ["deepspeed.zero_optimization.stage=2"]
+    (one,) = stablint.fit(tmp_path / "train.yaml", gpu=["A100-40GB x4"], facts=asked)
+    assert one.components["optimizer"] == pytest.approx(7615616512 * 12 / 4 / GIB, rel=0.01)

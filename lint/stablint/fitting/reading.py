@@ -646,7 +646,10 @@ def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
         return [
             (sharding, gettext("{engine} over {processes} processes").format(engine="FSDP", processes=processes), notes)
         ]
-    if w.value("derived.deepspeed") is True and isinstance(stage, int):
+    asked = w.stated("deepspeed.zero_optimization.stage")
+    if isinstance(asked, int) and w.value("derived.deepspeed") is False:
+        stage = asked  # what if: a stage that no file of the run brings with it
+    if isinstance(stage, int) and (w.value("derived.deepspeed") is True or isinstance(asked, int)):
         shards = [processes if stage >= least else 1 for least in (3, 2, 1)]
         sharding = Sharding(
             shards[0], shards[1], shards[2], stage, "deepspeed", processes, _elements(w, "reduce_bucket_size", 5e8),
