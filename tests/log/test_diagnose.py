@@ -15,6 +15,7 @@ import yaml
 import stablint
 from stablint.cli import main
 from stablint.config.spec import CLEAN, FOUND, WRONG
+from stablint.fix import strays
 from stablint.schema import DiagnosisDocument
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))
@@ -340,6 +341,21 @@ def test_fix_writes_the_cause_and_nothing_else(
     assert diagnosed(tmp_path, "--fix", "--gpu", "A100") == CLEAN  # with the card it is safe
     assert (tmp_path / "train.yaml").read_text() == TRAIN.format(other.replace("fp16", "bf16"))
     assert "repaired: 1 of 1" in capsys.readouterr().err
+
+
+def test_what_a_killed_repair_left_is_undone_before_the_files_are_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.yaml").write_text(TRAIN.format("bf16: true"))
+
+    def undone(folders: object, top: str) -> list[tuple[str, str]]:
+        (tmp_path / "train.yaml").write_text(TRAIN.format("fp16: true"))
+        return []
+
+    monkeypatch.setattr(strays, "recover", undone)
+    assert diagnosed(tmp_path, "--fix", "--gpu", "A100") == CLEAN
+    assert (tmp_path / "train.yaml").read_text() == TRAIN.format("bf16: true")
 
 
 def test_what_is_only_possible_is_not_repaired(
