@@ -184,3 +184,19 @@ def test_a_hole_of_twenty_gigabytes_costs_nothing(
             assert watch(str(log)) == FOUND
 
     assert cost(read, 4) < 4
+
+
+def test_a_log_that_has_long_been_written_is_caught_up_with_in_little_looks(tmp_path) -> None:
+    """Without a pause between them, and never more of it held than a look takes."""
+    from stablint.log.follow import Tail
+
+    log = tmp_path / "train.log"
+    log.write_bytes(b"{'loss': 1.5, 'grad_norm': 0.5}\n" * 300_000)
+    tail, lines, looks = Tail(str(log)), 0, []
+    while (look := tail.look()).grown:
+        looks.append(look.more)
+        assert sum(len(block.data) for block in look.blocks) <= 5 << 20
+        lines += sum(block.data.count(b"\n") for block in look.blocks)
+    tail.close()
+    assert lines == 300_000
+    assert looks == [True, True, False]

@@ -101,7 +101,8 @@ def _of_file(log: str, given: argparse.Namespace) -> Iterator[Look]:
             elif given.idle is not None and time.monotonic() - last >= given.idle:
                 yield Look(tail.end(), False)
                 return
-            time.sleep(given.interval)
+            if not look.more:
+                time.sleep(given.interval)
     finally:
         tail.close()
 

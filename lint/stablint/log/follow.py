@@ -15,11 +15,13 @@ from stablint.log.source import BLOCK, BOMS, Block, behind_hole, opened
 _LOOKS = 3  # for which lines behind trouble wait at most
 _TAIL = 24  # lines behind a word of trouble that may belong to it
 _LARGEST = 8 << 20  # bytes that wait at most
+_AT_ONCE = 4 * BLOCK  # bytes of a look; of a log that has long been written, one look follows the other without a pause
 
 
 class Look(NamedTuple):
     blocks: tuple[Block, ...]
     grown: bool
+    more: bool = False  # there was more to read than a look takes
     anew: str = ""  # `truncated` or `rotated`: the lines count from 1 again
 
 
@@ -98,12 +100,12 @@ class Tail:
             self.close()
             self._open()
             anew = "truncated"
-        data = self._stream.read(64 * BLOCK)
-        if len(data) == 64 * BLOCK == data.count(0):  # a hole, of which no writer fills that much again
+        data = self._stream.read(_AT_ONCE)
+        if len(data) == _AT_ONCE == data.count(0):  # a hole, of which no writer fills that much again
             behind_hole(self._stream)
-            data = self._stream.read(64 * BLOCK)
+            data = self._stream.read(_AT_ONCE)
         found += self._buffer.take(data, quiet=not data)
-        return Look(tuple(found), bool(data), anew)
+        return Look(tuple(found), bool(data), len(data) == _AT_ONCE, anew)
 
     def end(self) -> tuple[Block, ...]:
         """What still waits, when nobody looks any more."""
