@@ -400,3 +400,12 @@ def test_the_json_is_as_its_schema_says(
     monkeypatch.chdir(tmp_path)
     _, causes = answer(tmp_path, case, capsys)
     DiagnosisDocument.model_validate_json(json.dumps({"schema_version": 1, "causes": causes}))
+
+
+def test_markdown_hides_what_an_unknown_exception_says_of_a_secret(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    token = "hf_" + "kQzXvTqWpLmNbRcYsDfGhJuIeOaPzXcVbN"
+    (tmp_path / "a.log").write_text(f"ValueError: nothing is known of this, token {token}\n")
+    assert main(["diagnose", "--isolated", "--output-format", "markdown", "a.log"]) == CLEAN
+    said = capsys.readouterr().out
+    assert token[3:] not in said and "the first exception" in said

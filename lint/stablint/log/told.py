@@ -13,6 +13,7 @@ from stablint.log.template import Template
 from stablint.report.markdown import prose
 from stablint.report.model import Fix
 from stablint.report.plain import Style, clipped, named, plain
+from stablint.report.said import clean
 from stablint.report.words import screen, wrapped
 
 _COLOUR = {"certain": "error", "likely": "warning", "possible": "info"}
@@ -123,14 +124,19 @@ def markdown(log: str, reading: Reading, causes: Sequence[Cause]) -> str:
             f"- **{cause.confidence}** `{cause.rule}`{where}"
             + (f", setting `{_code(cause.setting)}`" if cause.setting else ""),
             f"  - line {cause.at}: `{_code(clipped(cause.text.strip(), _SHOWN))}`",
-            f"  - {prose(plain(cause.message))}",
+            f"  - {_prose(plain(cause.message))}",
         ]
         if cause.fix is not None:
-            lines.append(f"  - fix: {prose(plain(cause.fix.title))}")
+            lines.append(f"  - fix: {_prose(plain(cause.fix.title))}")
         lines += [f"  - {source}" for source in cause.sources[:2]]
     if not causes:
-        lines += [f"- {prose(line.strip())}" for line in _nothing(log, reading)]
+        lines += [f"- {_prose(line.strip())}" for line in _nothing(log, reading)]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _prose(text: str) -> str:
+    """Secrets are looked for before a sign of theirs is written as an entity."""
+    return prose(clean(text, frozenset()))
 
 
 def _code(text: str) -> str:
