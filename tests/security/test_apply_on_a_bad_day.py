@@ -12,7 +12,7 @@ import pytest
 
 from stablint.cli import main
 from stablint.commands import repairs as repairing
-from stablint.fix import exchange
+from stablint.fix import exchange, strays
 from tests.fitting.test_fit import LLAMAFACTORY
 from tests.runs import written
 
@@ -58,6 +58,21 @@ def targets(words: list[str], folder: Path) -> str:
     name = changed(folder)
     written(folder, {"train.yaml": LLAMAFACTORY, "other.yaml": OTHER})
     return name
+
+
+@each
+def test_what_a_killed_repair_left_is_undone_before_the_files_are_judged(
+    words: list[str], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "train.yaml").write_text("half: done\n", encoding="utf-8")
+
+    def undone(folders: object, top: str) -> list[tuple[str, str]]:
+        (here / "train.yaml").write_text(LLAMAFACTORY, encoding="utf-8")
+        return []
+
+    monkeypatch.setattr(strays, "recover", undone)
+    assert code(words) != 2
+    assert changed(here) in there(here)
 
 
 @each

@@ -42,6 +42,8 @@ class Forecast(NamedTuple):
 def run_fit(given: argparse.Namespace, options: Options) -> int:
     """0 fits or tight, 1 does not fit, 2 nothing can be said."""
     base = os.getcwd()
+    if given.apply is not None:
+        undo_half_done(given.paths, options, base)
     try:
         found, forecasts = forecast(given.paths, options)
     except NoSuchPath as error:
@@ -172,15 +174,21 @@ def chosen(number: int, runs: Sequence[Sequence[_Change]]) -> _Change:
     return offered[number - 1]
 
 
+def undo_half_done(paths: list[str], options: Options, base: str) -> None:
+    """Before anything is judged by what a killed repair has left half done, where something is to be written."""
+    from stablint.commands.repairs import recover, roots
+
+    recover(paths, base, roots(paths, base, options))
+
+
 def write_files(
     paths: list[str], options: Options, found: Inspection, files: tuple[FileEdits, ...], title: str, base: str
 ) -> bool:
     """Write the edits of one change, all of them or none, and say which files have changed. False where something could not be written."""
-    from stablint.commands.repairs import interrupted, recover, roots, write
+    from stablint.commands.repairs import interrupted, roots, write
     from stablint.engine.repair import Repaired  # only where something is written
 
     root = roots(paths, base, options)
-    recover(paths, base, root)
     texts = {file.text.path: file.text._replace(text=apply(file.text.text, file.edits)) for file in files}
     done = Repaired(texts, {file.text.path: file.text for file in files}, found, 1, (), repairs=(tuple(texts),))
     changed: list[str] = []
