@@ -1,4 +1,4 @@
-"""`fit --apply` and `advise --apply` promise what `--fix` does: the file that was read is replaced whole, or nothing is."""
+"""`fit --apply`, `advise --apply`, `migrate` and `diagnose --fix` promise what `--fix` does: the file that was read is replaced whole, or nothing is."""
 
 from __future__ import annotations
 
@@ -22,15 +22,29 @@ OTHER = "model_name_or_path: Qwen/Qwen2-7B-Instruct\noutput_dir: other\n"
 COMMANDS = {
     "fit": ["fit", "train.yaml", "--isolated", "--gpu", "RTX 4090 x4", "--apply", "1"],
     "advise": ["advise", "train.yaml", "--isolated", "--gpu", "A100-80GB", "--apply", "1"],
+    "migrate": [
+        "migrate",
+        "train.yaml",
+        "--isolated",
+        "--from",
+        "transformers==4.43.4",
+        "--with",
+        "transformers==4.57.6",
+    ],
+    "diagnose": ["diagnose", "../run.log", "train.yaml", "--isolated", "--gpu", "T4", "--fix", "--unsafe-fixes"],
 }
+LOG = "ValueError: Your setup doesn't support bf16/gpu. You need torch>=1.10, using Ampere GPU with cuda>=11.0\n"
 each = pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    written(tmp_path, {"train.yaml": LLAMAFACTORY, "other.yaml": OTHER})
-    return tmp_path
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    written(tmp_path, {"run.log": LOG})
+    written(project, {"train.yaml": LLAMAFACTORY, "other.yaml": OTHER})
+    return project
 
 
 def there(folder: Path) -> dict[str, str]:
