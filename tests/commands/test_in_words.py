@@ -379,6 +379,19 @@ SAID: dict[str, tuple[Files, dict[str, str]]] = {
                    "quantization: {enabled: true, load_in_4bit: true, compute_dtype: float16}\n"},
         {"precision": "float16 in the 4-bit layers, else not known", "method": "qlora (presumed)"},
     ),
+    "the same switched off": (
+        {"q.yaml": "base_model: a/b-7b\nmethod: lora\nlr: 2.0e-4\nepochs: 1\nbatch_size: 2\nlora: {r: 16, alpha: 32}\n"
+                   "quantization: {load_in_4bit: false, compute_dtype: float16}\n"},
+        {"precision": "not known: neither fp16 nor bf16 is known"},
+    ),
+    "verl's command says the objective itself, whatever its program is called": (
+        {"run.sh": 'python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_batch_size=256 "$@"\n'},
+        {"objective": "grpo (presumed)"},
+    ),
+    "a file that is called after distilling": (
+        {"distill_config.yaml": "base_model: a/b-7b\nlr: 2.0e-4\nepochs: 1\nbatch_size: 2\nmax_length: 512\ngradient_accumulation_steps: 2\n"},
+        {"objective": "distillation (presumed from the file's name)"},
+    ),
     "a release that is stated": (
         {"run.sh": f"python train.py {_RUN}\n", "requirements.txt": "transformers==4.37.2\n"},
         {"releases": "transformers 4.37.2"},

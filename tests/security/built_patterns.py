@@ -14,7 +14,7 @@ from typing import Any
 METHODS = {"compile", "search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split"}
 MAKERS = {"pattern", "Pattern", "seen_in"}  # of this package; what they take is a pattern
 OURS = {"audit", "schema", "compiling"}  # read our own files only
-DEEPEST = 6
+DEEPEST = 8
 FLAGS = {
     name: flag
     for name, flag in vars(re).items()

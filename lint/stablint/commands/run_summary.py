@@ -112,20 +112,26 @@ _PURPOSES = {
     "rm": "reward",
     "distil": "distillation",
     "distill": "distillation",
-    "distilla": "distillation",  # eight letters of a word that goes on: `distillation_config`
+    "distilla": "distillation",  # eight letters of a word that goes on: `distillation`
 }
+
+
+def _purpose(name: str) -> str:
+    word = name.partition("_")[0]
+    return _PURPOSES.get(word[:8], word)
 
 
 def _objective(world: World) -> str:
     """A program that is called after an objective most likely has it, which no check takes for a fact."""
     purpose = world.stated("launch.purpose")
     fact = world.fact("derived.objective")
-    if is_unknown(fact.value) or fact.presumed:
+    stated = world.is_stated("training.stage") or world.is_stated(world.framework.objective_by)
+    if is_unknown(fact.value) or (fact.presumed and not stated):
         if isinstance(purpose, str):
-            return f"{_PURPOSES.get(purpose[:8], purpose)}" + gettext(" (presumed from the program's name)")
+            return _purpose(purpose) + gettext(" (presumed from the program's name)")
         named = PURPOSE.search(world.run.files[0].rpartition("/")[2].lower()) if world.run.files else None
         if named is not None:
-            return f"{_PURPOSES.get(named[1][:8], named[1])}" + gettext(" (presumed from the file's name)")
+            return _purpose(named[1]) + gettext(" (presumed from the file's name)")
     return _said(world, "derived.objective")
 
 
@@ -146,7 +152,8 @@ def _precision(world: World) -> str:
     if is_unknown(dtype.value) and any(one in ("no", False) for one in switches):
         return gettext("no mixed precision: that of the weights")
     layers = world.value("quantization.bnb_4bit_compute_dtype")
-    if is_unknown(dtype.value) and isinstance(layers, str) and world.is_stated("quantization.bnb_4bit_compute_dtype"):
+    four = world.value("quantization.load_in_4bit") is True and world.is_stated("quantization.bnb_4bit_compute_dtype")
+    if is_unknown(dtype.value) and isinstance(layers, str) and four:
         return gettext("{dtype} in the 4-bit layers, else not known").format(dtype=layers)
     return _said(world, "derived.compute_dtype")
 
