@@ -50,11 +50,10 @@ class Diagnosis(NamedTuple):
 def run_diagnose(given: argparse.Namespace, options: Options) -> int:
     """0 nothing known, 1 a cause is named, 2 wrong usage."""
     try:
-        if given.fix and not given.diff:  # before anything is judged by what a killed repair has left half done
-            from stablint.commands.repairs import recover, roots
+        if given.fix and not given.diff:
+            from stablint.commands.repairs import undo_half_done  # only where something is written
 
-            _, settings = split(given.paths)
-            recover(settings, os.getcwd(), roots(settings, os.getcwd(), options))
+            undo_half_done(split(given.paths)[1], options, os.getcwd())
         diagnoses = diagnose(given.paths, options, pictured=bool(given.plot))
     except NoSuchPath as error:
         raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error

@@ -10,7 +10,7 @@ from functools import cache
 from stablint.commands.check import print_patch
 from stablint.commands.diagnose import Diagnosis
 from stablint.commands.outputs import tell_faults
-from stablint.commands.repairs import interrupted, recover, roots, write
+from stablint.commands.repairs import interrupted, roots, write
 from stablint.config.spec import CLEAN, FOUND, WRONG
 from stablint.engine.inspect import inspect
 from stablint.engine.repair import Repaired, repair
@@ -36,8 +36,6 @@ def repair_causes(diagnoses: Sequence[Diagnosis], given: argparse.Namespace) -> 
     if not files or not wanted:
         return FOUND if sure else CLEAN
     root = roots(files, base, options)
-    if given.fix and not given.diff:
-        recover(files, base, root)
 
     @cache
     def shut(path: str) -> str:

@@ -43,6 +43,8 @@ def run_fit(given: argparse.Namespace, options: Options) -> int:
     """0 fits or tight, 1 does not fit, 2 nothing can be said."""
     base = os.getcwd()
     if given.apply is not None:
+        from stablint.commands.repairs import undo_half_done  # only where something is written
+
         undo_half_done(given.paths, options, base)
     try:
         found, forecasts = forecast(given.paths, options)
@@ -172,13 +174,6 @@ def chosen(number: int, runs: Sequence[Sequence[_Change]]) -> _Change:
             ).format(number=number, offered=len(offered))
         )
     return offered[number - 1]
-
-
-def undo_half_done(paths: list[str], options: Options, base: str) -> None:
-    """Before anything is judged by what a killed repair has left half done, where something is to be written."""
-    from stablint.commands.repairs import recover, roots
-
-    recover(paths, base, roots(paths, base, options))
 
 
 def write_files(

@@ -27,6 +27,11 @@ def roots(paths: list[str], base: str, options: Options) -> Root:
     return discover.Roots(paths, base).of if options.root is None else lambda path: str(options.root)
 
 
+def undo_half_done(paths: list[str], options: Options, base: str) -> None:
+    """Where something is to be written: before anything is judged by what a killed repair has left half done."""
+    recover(paths, base, roots(paths, base, options))
+
+
 def recover(paths: list[str], base: str, root: Root) -> None:
     """Undo what killed repairs left half done where these paths lie, and remove what they left behind; a line for each file."""
     by_root: dict[str, set[str]] = {}

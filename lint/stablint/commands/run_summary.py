@@ -147,14 +147,14 @@ def _unknown(fact: Fact) -> str:
 
 
 def _precision(world: World) -> str:
-    dtype = world.fact("derived.compute_dtype")
-    switches = (world.stated("accelerate.mixed_precision"), world.stated("training.mixed_precision"))
-    if is_unknown(dtype.value) and any(one in ("no", False) for one in switches):
-        return gettext("no mixed precision: that of the weights")
-    layers = world.value("quantization.bnb_4bit_compute_dtype")
-    four = world.value("quantization.load_in_4bit") is True and world.is_stated("quantization.bnb_4bit_compute_dtype")
-    if is_unknown(dtype.value) and isinstance(layers, str) and four:
-        return gettext("{dtype} in the 4-bit layers, else not known").format(dtype=layers)
+    """Where it is not known as a whole, what a launcher's no or the quantised layers say of it."""
+    if is_unknown(world.value("derived.compute_dtype")):
+        switches = (world.stated("accelerate.mixed_precision"), world.stated("training.mixed_precision"))
+        if any(one in ("no", False) for one in switches):
+            return gettext("no mixed precision: that of the weights")
+        layers = world.stated("quantization.bnb_4bit_compute_dtype")
+        if world.value("quantization.load_in_4bit") is True and isinstance(layers, str):
+            return gettext("{dtype} in the 4-bit layers, else not known").format(dtype=layers)
     return _said(world, "derived.compute_dtype")
 
 

@@ -591,12 +591,10 @@ def _adapter(w: World, shape: Shape, method: str, assumed: list[str]) -> tuple[s
     copied = shape.vocab * shape.hidden * len(outside)
     inner = [one for one in targets if one not in _OUTSIDE]
     outer = 0 if whole else len([one for one in targets if one in _OUTSIDE])
-    if w.value("model.is_moe") is True:
-        spread = "attention" if inner and set(inner) <= _ATTENTION else "all"
-        inner = [one for one in inner if one in _ATTENTION]  # those on experts: _experts
-        return words, spread, copied, shape.adapter(inner, rank) + outer * rank * (shape.vocab + shape.hidden)
-    trained = shape.adapter(inner, rank) + outer * rank * (shape.vocab + shape.hidden)
     spread = "attention" if inner and set(inner) <= _ATTENTION else "all"
+    if w.value("model.is_moe") is True:
+        inner = [one for one in inner if one in _ATTENTION]  # those on experts: _experts
+    trained = shape.adapter(inner, rank) + outer * rank * (shape.vocab + shape.hidden)
     return words, spread, copied, trained
 
 

@@ -177,8 +177,7 @@ def _moves(w: World, told: Told) -> Iterator[Move]:
     sharding = plan.sharding
     yield from _away(w, sharding, plan.method)
     if sharding.processes > 1 and sharding.engine == "ddp" and plan.weights in ("bfloat16", "float16", "float32"):
-        title = gettext("ZeRO-3 over {number} processes").format(number=sharding.processes)
-        yield Move("sharding", title, {"deepspeed.zero_optimization.stage": 3}, SLOWER, True)
+        yield _all_divided(sharding, shards=True)
     # A frozen base loses nothing in the dtype that it was published in; adapters stay in float32.
     published = w.value("model.native_dtype") == "bfloat16" and w.value("derived.compute_dtype") == "bfloat16"
     if plan.weights == "float32" and plan.method == "lora" and framework.dtype_in_file and published:
@@ -189,12 +188,16 @@ def _moves(w: World, told: Told) -> Iterator[Move]:
         yield Move("weights", gettext("the base in 4 bits"), framework.as_four_bits, RESULT)
 
 
+def _all_divided(sharding: Sharding, *, shards: bool) -> Move:
+    title = gettext("ZeRO-3 over {number} processes").format(number=sharding.processes)
+    return Move("sharding", title, {"deepspeed.zero_optimization.stage": 3}, SLOWER, shards)
+
+
 def _away(w: World, sharding: Sharding, method: str) -> Iterator[Move]:
     """What the engine at work can divide further, or keep in the host's memory."""
     if sharding.engine == "deepspeed":
         if sharding.stage in (1, 2) and sharding.processes > 1:
-            title = gettext("ZeRO-3 over {number} processes").format(number=sharding.processes)
-            yield Move("sharding", title, {"deepspeed.zero_optimization.stage": 3}, SLOWER)
+            yield _all_divided(sharding, shards=False)
         if sharding.stage and not sharding.states_on_host and method == "full":
             facts = {"deepspeed.zero_optimization.offload_optimizer.device": "cpu"}
             yield Move("host", gettext("the optimizer's states in the host's memory"), facts, SLOWER)

@@ -188,13 +188,9 @@ def recognise(keys: frozenset[str], block: Block) -> int:
     telling = keys & TELLING
     if not telling and not ("model_name_or_path" in keys and keys & _TRL_DATA):
         return 0
-    if telling <= _ANY_TRAINER and keys.isdisjoint(_OF_A_RUN) and not any(block.mapping.get(part) for part in SECTIONS):
-        return 0
-    if (
-        not keys.isdisjoint(_RIVALS)
-        and keys.isdisjoint(_UNMISTAKABLE)
-        and not any(block.mapping.get(part) for part in SECTIONS)
-    ):
+    anybodys = telling <= _ANY_TRAINER and keys.isdisjoint(_OF_A_RUN)
+    anothers = not keys.isdisjoint(_RIVALS) and keys.isdisjoint(_UNMISTAKABLE)
+    if (anybodys or anothers) and not any(block.mapping.get(part) for part in SECTIONS):
         return 0
     known = sum(1 for key in keys if _is_known(key))
     if known < 2 or known * 3 < len(keys):
@@ -239,17 +235,8 @@ _SWITCHES = ("true", "false", "auto", "none", "null")
 _ANY_TRAINER = frozenset(["learning_rate", "weight_decay", "max_steps", "warmup_steps", "optim", "max_grad_norm"])
 # What other programs call what these arguments call otherwise: beside such a name it is one of theirs, unless another name says the contrary.
 _RIVALS = frozenset(
-    [
-        "batch_size",
-        "train_batch_size",
-        "micro_batch_size",
-        "epochs",
-        "num_epochs",
-        "lr",
-        "grad_accum_steps",
-        "accumulation_steps",
-    ]
-)
+    ["batch_size", "train_batch_size", "micro_batch_size", "epochs", "num_epochs", "lr", "grad_accum_steps", "accumulation_steps"]
+)  # fmt: skip
 _UNMISTAKABLE = _ITS_OWN | {"deepspeed", "fsdp"}
 _OF_A_RUN = frozenset(
     ["output_dir", "model_name_or_path", "logging_steps", "save_steps", "eval_steps", "lr_scheduler_type", "use_peft"]

@@ -127,10 +127,9 @@ _GOALS = {goal: goal for goal in OBJECTIVES.values()} | {
 }
 _PREFIX = Pattern(r"\A(?:vlm|moe|llm|mm|multimodal)_")
 _DEEPEST = 4
-_MOST = (
-    400  # settings of one table; those behind are not read, as the words of a program's own are not that nobody knows
-)
+_MOST = 400  # settings of one table; those behind are not read, as words of a program's own are not that nobody knows
 _LENGTHS = ("training.num_train_epochs", "training.max_steps")
+_SIZES = frozenset({*_LENGTHS, "training.per_device_train_batch_size"})
 # What trainings of language models have, and others seldom.
 _OF_LANGUAGE_MODELS = frozenset(
     {"training.gradient_accumulation_steps", "training.max_length", "training.gradient_checkpointing", "training.stage", "training.finetuning_type",
@@ -180,10 +179,9 @@ def are_of_a_training(keys: frozenset[str]) -> bool:
     """Of flags: a rate, a length or a batch, and a word that only trainings of language models have."""
     if keys.isdisjoint(_RATES):
         return False
-    facts = {found.fact for key in keys if (found := row(key)) is not None}
+    facts = _facts(keys)
     special = len(facts & _OF_LANGUAGE_MODELS) + len(keys & _OF_A_TRAINER)
-    span = any(name in facts for name in _LENGTHS)
-    return (span or "training.per_device_train_batch_size" in facts) and special >= 1 and len(facts) >= 4
+    return not facts.isdisjoint(_SIZES) and special >= 1 and len(facts) >= 4
 
 
 _OF_TEXTS = Pattern(
@@ -193,9 +191,13 @@ _OF_TEXTS = Pattern(
 
 def may_be_of_a_training(keys: frozenset[str]) -> bool:
     """Of the flags of a program that a launcher of several processes starts: a rate, a length or a batch, and a word about texts or preferences."""
-    facts = {found.fact for key in keys if (found := row(key)) is not None}
-    long = "training.per_device_train_batch_size" in facts or any(name in facts for name in _LENGTHS)
-    return not keys.isdisjoint(_RATES) and long and (any(map(_OF_TEXTS.search, keys)) or not keys.isdisjoint(_SPECIAL))
+    if keys.isdisjoint(_RATES) or _facts(keys).isdisjoint(_SIZES):
+        return False
+    return any(map(_OF_TEXTS.search, keys)) or not keys.isdisjoint(_SPECIAL)
+
+
+def _facts(keys: frozenset[str]) -> set[str]:
+    return {found.fact for key in keys if (found := row(key)) is not None}
 
 
 def lower(block: Block) -> Fragment:

@@ -24,14 +24,9 @@ from stablint.run.releases.allowed import EITHER, Releases
 
 # Where runs write down what was installed when they trained.
 _RECORDS = (
-    *("wandb/*/files/requirements.txt", "mlruns/*/*/artifacts/*/requirements.txt"),
-    *(
-        "runs/*/requirements.txt",
-        "outputs/*/requirements.txt",
-        "output/*/requirements.txt",
-        "results/*/requirements.txt",
-    ),
-)
+    "wandb/*/files/requirements.txt", "mlruns/*/*/artifacts/*/requirements.txt",
+    *(f"{folder}/*/requirements.txt" for folder in ("runs", "outputs", "output", "results")),
+)  # fmt: skip
 _MOST_RECORDS = 500  # folders of runs that are looked at
 _LARGEST = 20_000_000
 _LARGEST_TEXT = 1_000_000

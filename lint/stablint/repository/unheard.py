@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from stablint.assemble.files import Files
 from stablint.repository.programs import programs_of, scripts_of
@@ -25,14 +25,21 @@ _STARTS = re.compile(
 
 def unheard(paths: Iterable[str], files: Files) -> frozenset[str]:
     """Those of the files that a program of their repository names and no script, where no program there makes an Accelerator."""
-    return frozenset(path for path in paths if _is_unheard(path, files))
+    by_root: dict[str, list[str]] = {}
+    for path in paths:
+        by_root.setdefault(files.root(path), []).append(path)
+    return frozenset(path for root, several in by_root.items() for path in _of_repository(root, several, files))
 
 
-def _is_unheard(path: str, files: Files) -> bool:
-    root = files.root(path)
-    name = os.path.basename(path).encode("utf-8", "surrogatepass")
-    if any(names(name, content(script)) for script in scripts_of(root, files)):
-        return False  # which program that starts, its own run says
-    texts = [content(one) for one in programs_of(root, files)]
-    named = [text for text in texts if names(name, text)]
-    return bool(named) and not any(map(_STARTS.search, named)) and not any(map(_MAKES.search, texts))
+def _of_repository(root: str, paths: list[str], files: Files) -> Iterator[str]:
+    scripts = [content(one) for one in scripts_of(root, files)]
+    programs = [content(one) for one in programs_of(root, files)]
+    if any(map(_MAKES.search, programs)):
+        return
+    for path in paths:
+        name = os.path.basename(path).encode("utf-8", "surrogatepass")
+        if any(names(name, script) for script in scripts):
+            continue  # which program that starts, its own run says
+        named = [program for program in programs if names(name, program)]
+        if named and not any(map(_STARTS.search, named)):
+            yield path

@@ -221,8 +221,7 @@ def is_no_secret(word: str, near: Iterable[str] = ()) -> bool:
 _STRUCTURE = frozenset(
     [
         "launch.command", "launch.loop", "launch.launcher", "launch.own_trainer", "launch.trainer_methods", "launch.shows.model_class",
-        "launch.phase", "launch.purpose", "data.collator", "launch.shows.collator", "trainer.args",
-        "trainer.data_collator",
+        "launch.phase", "launch.purpose", "data.collator", "launch.shows.collator", "trainer.args", "trainer.data_collator",
     ]
 )  # fmt: skip
 

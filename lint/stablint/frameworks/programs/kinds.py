@@ -9,7 +9,7 @@ from stablint.frameworks import huggingface
 from stablint.frameworks.fragment import last_word
 from stablint.run.objective import ENCODERS, OBJECTIVES
 from stablint.secrets.keys import is_secret
-from stablint.syntax.tree import Call, Entry, Mapping, Module, Scalar, Sequence
+from stablint.syntax.tree import Call, Entry, Mapping, Module, Node, Scalar, Sequence
 
 ARGUMENTS = {
     "TrainingArguments": huggingface.BASE,
@@ -123,13 +123,17 @@ def is_optimizer(call: Call) -> bool:
 
 def rates_of_groups(optimizer: Call) -> list[Entry | None]:
     """The rate of each group of weights that it is given in a list of dictionaries, None for a group without; empty where none has one."""
-    given = optimizer.arguments.get("params") or next(iter(optimizer.positional), None)
-    groups = given.items if isinstance(given, Sequence) else ()
     found = [
         next((one for one in group.entries if one.key == "lr"), None) if isinstance(group, Mapping) else None
-        for group in groups
+        for group in groups_of(optimizer)
     ]
     return found if any(found) else []
+
+
+def groups_of(optimizer: Call) -> tuple[Node, ...]:
+    """The groups of weights in the list that it is given."""
+    given = optimizer.arguments.get("params") or next(iter(optimizer.positional), None)
+    return given.items if isinstance(given, Sequence) else ()
 
 
 # What a loader that gives no rows to train on is called after.

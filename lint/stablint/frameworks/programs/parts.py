@@ -14,7 +14,7 @@ from stablint.run.fact import HIDDEN, MAYBE_HIDDEN, Explicit, Place, Statement
 from stablint.run.releases.fields import field
 from stablint.run.releases.reader_keys import reader
 from stablint.secrets.keys import SURE, holds_secret, may_be_none, names_secret
-from stablint.syntax.tree import NOBODYS, Call, Entry, Mapping, Module, Node, Scalar, Sequence, Unknown
+from stablint.syntax.tree import NOBODYS, Call, Entry, Mapping, Module, Scalar, Unknown
 
 _QUANTISER_ROWS = {
     "bnb_4bit_compute_dtype": Row("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
@@ -452,7 +452,7 @@ def _optimizer(block: Block, call: Call) -> Fragment:
         rate = rate._replace(value=_SEVERAL) if len(values) > 1 else rate
         if not _scheduled(module):
             statements = [*(one for one in statements if one.fact != rate.fact), rate]
-    if any(isinstance(node, Mapping) and node.open for node in _groups(call)):
+    if any(isinstance(node, Mapping) and node.open for node in python_kinds.groups_of(call)):
         statements = [
             one._replace(value=_SEVERAL) if one.fact == "training.learning_rate" else one for one in statements
         ]
@@ -511,11 +511,6 @@ def _scheduled(module: object) -> bool:
 
 
 _SEVERAL = Unknown("groups of weights have rates of their own")
-
-
-def _groups(optimizer: Call) -> tuple[Node, ...]:
-    given = optimizer.arguments.get("params") or next(iter(optimizer.positional), None)
-    return given.items if isinstance(given, Sequence) else ()
 
 
 def _fit(block: Block, call: Call) -> Fragment:
