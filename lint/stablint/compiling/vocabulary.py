@@ -24,6 +24,7 @@ READS = (
     "releases",
     "shipped.yaml",
     "words.json",
+    "words_of_comments.txt",
 )
 
 _SOURCES = (
@@ -112,6 +113,12 @@ def _closed(sources: Path) -> dict[str, str]:
     return {name: " ".join(sorted(those | members.get(name, set()))) for name, those in taken.items()}
 
 
+def _said_in_comments(path: Path) -> Iterator[str]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            yield from line.split()
+
+
 def compile_vocabulary(sources: Path) -> dict[str, object]:
     names = _names(sources, _SOURCES) - {name for name in Framework._fields if "_" in name}
     parts = _parts(names)
@@ -127,7 +134,8 @@ def compile_vocabulary(sources: Path) -> dict[str, object]:
         for pattern in ("hazards/**/*.yaml", "advice/**/*.yaml", "messages/**/*.yaml")
         for path in sorted(sources.glob(pattern))
         for word in _PROSE.findall(path.read_text(encoding="utf-8"))
-    } | set(opened["prose"].split())
+    }
+    prose |= set(opened["prose"].split()) | set(_said_in_comments(sources / "words_of_comments.txt"))
     return {
         "vocabulary": {
             "words": " ".join(sorted(parts)),

@@ -219,6 +219,10 @@ _FOLDER = (
 )
 _FILE = r"[\w./~-]+\.(?:pem|key|crt|json|ya?ml|txt|env|cfg|ini|toml|py|sh|pub|p12|pfx|jks)\Z"
 _PIECE = r"[^A-Za-z0-9]+"
+_TO_BE_FILLED = (
+    r"(?i)[<《【（(\[]?(?:你的|您的|你自己的|请输入|请填|请替换|此处填|在此处?填|在这里填|填入|填写|替换为|换成你|あなたの|ここに|여기에"
+    r"|ваш\b|ваша\b|введите|votre |ta clé|tu clave|seu )[^0-9]{0,40}\Z"
+)
 
 
 _VARIABLE = r"\$?\{\{[^\n]{0,200}?\}\}|\{%[^\n]{0,200}?%\}|\$\{[^{}]{0,200}\}|\$\([^()]{0,200}\)|%\(\w{1,80}\)[sd]?|<[A-Za-z_ -]{1,80}>"
@@ -286,6 +290,8 @@ def _stands_for_one(text: str) -> bool:
     words = [word.lower() for word in re.split(_PIECE, text) if word]
     if _compiled(_CAPITALS).match(text) and not _compiled(_LETTERED).search(text):
         return any(word in VOCABULARY or word in VENDORS or word in FILLERS or word in ALWAYS for word in words)
+    if not text.isascii() and any(letter.isalpha() and not letter.isascii() for letter in text):
+        return _compiled(_TO_BE_FILLED).match(text) is not None  # `芝麻开门` has no word of English, and is a password
     if all(word in VOCABULARY for word in words):
         return True
     if text.isalpha() and text.lower().startswith("your"):  # `YOURKEY`, `yourapikey`; `mysecret` is what people do take

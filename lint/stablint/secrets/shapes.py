@@ -275,9 +275,13 @@ def _escaped_tokens(there: frozenset[str] = _ALL) -> re.Pattern[str]:
     return re.compile(f"{escape}({tokens})")
 
 
+_EDGE = r"(?:(?<![A-Za-z0-9_])|(?![A-Za-z0-9_]))"
+"""Of a word of English: letters of other scripts may stand next to it, as Chinese does without a blank."""
+
+
 @cache
 def _behind(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    return re.compile(pattern.replace(r"\b", _EDGE))
 
 
 _STARS = Pattern(r"[*xX.…-]{6,}")

@@ -15,6 +15,7 @@ from functools import lru_cache
 from stablint.base.light import Any
 from stablint.secrets.keys import looks_generated, names_secret
 from stablint.secrets.languages import JSON, PYTHON, RECIPE, SHELL, TOML, YAML, language_of
+from stablint.secrets.natural import is_written_for_people
 
 Span = tuple[int, int]
 NOTEBOOK = "notebook"
@@ -209,6 +210,21 @@ def is_said(literal: str, *, prose: bool = False) -> bool:
     )
 
 
+_ACRONYM = re.compile(r"(?<![A-Za-z0-9_])[A-Z]{3,4}(?![A-Za-z0-9_])")  # `HSV`
+
+
+def is_for_people(literal: str) -> bool:
+    """Of a comment, or of what a program says to its user: plain words of the subject, or sentences in another language."""
+    said = _ACRONYM.sub(" ", literal)
+    if is_said(said, prose=True):
+        return True
+    words, _, plain = _vocabulary()
+    return is_written_for_people(
+        _HOLES.sub(" ", said),
+        lambda word: word.lower() in words or word.lower() in plain or _made_of(word, words),
+    )
+
+
 def is_no_secret(word: str, near: Iterable[str] = ()) -> bool:
     """Of a word that stands where no secret belongs: it is made of the libraries' words and does not look generated, or is a slip in one of those `near`."""
     small = word.lower()
@@ -222,13 +238,18 @@ _STRUCTURE = frozenset(
     [
         "launch.command", "launch.loop", "launch.launcher", "launch.own_trainer", "launch.trainer_methods", "launch.shows.model_class",
         "launch.phase", "launch.purpose", "data.collator", "launch.shows.collator", "trainer.args", "trainer.data_collator",
+        "launch.shows.evaluates_apart", "launch.shows.pads_unsaid", "launch.shows.model_made_by", "launch.alone.save_state", "target.gpu.vendor",
     ]
 )  # fmt: skip
 
 
+# Of a table of data sets: how they are called, where each is, and what its columns are.
+_OF_TABLES = ("data.info.",)
+
+
 def stated_without_words(fact: str, setting: str, value: Any, hidden: Any) -> Any:
     """The same of what a fact states where its setting is called so."""
-    if fact in _STRUCTURE:
+    if fact in _STRUCTURE or fact.startswith(_OF_TABLES):
         return value
     return without_words(setting if is_setting(setting) else fact, value, hidden)
 
@@ -294,6 +315,19 @@ _BEFORE_KEY = re.compile(r"(?:\A|[{,(\[|])[\s\\]*(?:[\"']{3})?\Z")  # what stand
 _NEAR = 240  # characters before a literal in which its name is looked for
 
 
+# What is said to people: by a call, or behind a key.
+_TELLS = re.compile(
+    r"(?:(?<![\w.])(?:print|echo|warn|input)|(?<!\w)(?:logger|logging|log|warnings|console|tqdm|st|rprint)\.\w{1,20}|[A-Z]\w{0,60}(?:Error|Exception|Warning))\(\s{0,80}\Z"
+)
+_FOR_PEOPLE = frozenset(
+    ["comment", "desc", "description", "doc", "epilog", "help", "message", "msg", "note", "notes", "remark", "title"]
+)
+
+
+def _is_told(key: str, literal: str) -> bool:
+    return key.strip("\"' ").lower() in _FOR_PEOPLE and is_for_people(literal)
+
+
 def _python(text: str) -> Iterator[Span]:
     for found in _PYTHON.finditer(text):
         if found["comment"]:
@@ -307,16 +341,19 @@ def _python(text: str) -> Iterator[Span]:
         named, called = _KEY_BEFORE.search(before), _CALL_BEFORE.search(before)
         if called and _is_value(called[1], found["body"]):
             continue
-        if not (may_be_shown(named[1], found["body"]) if named else is_said(found["body"])):
+        of_text = len(found["mark"]) == 3 and not found["prefix"] and not before.strip()  # that of a function, mostly
+        if (of_text or _TELLS.search(before)) and is_for_people(found["body"]):
+            continue
+        if not (_may(named[1], found["body"]) if named else is_said(found["body"])):
             yield start, end
 
 
 def _may(key: str, literal: str) -> bool:
-    return may_be_shown(key, literal) if key else is_said(literal)
+    return (may_be_shown(key, literal) or _is_told(key, literal)) if key else is_said(literal)
 
 
 def _comment(text: str, start: int, end: int) -> Iterator[Span]:
-    if not _SAID.match(text, start) and not is_said(text[start:end], prose=True):
+    if not _SAID.match(text, start) and not is_for_people(text[start:end]):
         yield start + 1, end
 
 
@@ -393,16 +430,18 @@ _SHELL = re.compile(
 )
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)\+?=")
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*")
+_ECHO = frozenset(("echo", "printf"))
+_HANDS_ON = re.compile(r"[^\n]*?(?:\||<|>(?!&2))")
 
 
 def _shell(text: str) -> Iterator[Span]:
-    flag, first = "", True
+    flag, first, echoes = "", True, False
     for found in _SHELL.finditer(text):
         if found["comment"]:
             yield from _comment(text, *found.span())
             continue
         if found["break"]:
-            first, flag = True, ""
+            first, flag, echoes = True, "", False
             continue
         word, start, end = found["word"], *found.span()
         if word.strip("\\\n") == "":
@@ -423,7 +462,9 @@ def _shell(text: str) -> Iterator[Span]:
             continue
         if word[0] in "\"'" and " --" in word:  # a command in a text
             yield from ((start + 1 + one, start + 1 + other) for one, other in _shell(word[1:-1]))
-        elif not first and not _may(flag, word.strip("\"'")):
+        elif first:
+            echoes = word in _ECHO and _HANDS_ON.match(text, end) is None
+        elif not (echoes and is_for_people(word)) and not _may(flag, word.strip("\"'")):
             yield start, end
         first = False
 
