@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ from lsprotocol import types as lsp  # noqa: E402
 from pytest_lsp import ClientServerConfig, LanguageClient  # noqa: E402
 
 from stablint.report.place import line_starts  # noqa: E402
+from stablint.server import findings  # noqa: E402
+from stablint.server.session import Session  # noqa: E402
 from tests.security.planted import FILES, Planted  # noqa: E402
 
 pytestmark = pytest.mark.asyncio
@@ -342,3 +345,69 @@ async def test_what_was_saved_beside_the_file_counts_from_the_next_save_on(clien
     assert "P143" in codes(await typed(client, uri, TRAIN + "\n"))
     client.text_document_did_save(lsp.DidSaveTextDocumentParams(lsp.TextDocumentIdentifier(uri)))
     assert "P143" not in codes(await published(client, uri))
+
+
+SICK_DS = DS.replace('"bf16"', '"fp16"')
+LINKING = TRAIN.replace("fp16: true\n", "")
+
+
+async def settled(client: LanguageClient, uris: list[str], expected: dict[str, set[str]]) -> bool:
+    """Whether the editor shows that of each file before long."""
+    for _ in range(40):
+        if all(codes(client.diagnostics.get(uri, [])) == expected[uri] for uri in uris):
+            return True
+        await asyncio.sleep(0.1)
+    return False
+
+
+HALF_DS = '{"zero_optimization": {"sta'
+
+
+@pytest.mark.parametrize(
+    ("first", "on_disk", "texts"),
+    [
+        ("train.yaml", SICK_DS, [DS, SICK_DS, DS]),
+        ("ds.json", SICK_DS, [HALF_DS, DS]),
+        ("train.yaml", SICK_DS, [DS, None]),
+        ("ds.json", DS, [SICK_DS, DS]),
+        ("train.yaml", DS, [SICK_DS, None]),
+    ],
+)
+async def test_what_is_shown_of_a_linked_file_follows_its_unsaved_text(
+    client: LanguageClient, first: str, on_disk: str, texts: list[str | None]
+):
+    """The same as a check of these texts on disk shows, after each of them; None: the file is closed unsaved."""
+    (client.folder / "ds.json").write_text(on_disk, encoding="utf-8")
+    (client.folder / "train.yaml").write_text(LINKING, encoding="utf-8")
+    names = {"train.yaml": LINKING, "ds.json": on_disk}
+    for name in sorted(names, key=lambda name: name != first):
+        await opened(client, name, names[name])
+    uris = {name: (client.folder / name).as_uri() for name in names}
+    for version, text in enumerate(texts, 2):
+        if text is None:
+            client.text_document_did_close(lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(uris["ds.json"])))
+        else:
+            client.text_document_did_change(
+                lsp.DidChangeTextDocumentParams(
+                    lsp.VersionedTextDocumentIdentifier(version, uris["ds.json"]),
+                    [lsp.TextDocumentContentChangeWholeDocument(text)],
+                )
+            )
+        wanted = fresh(client.folder, {"ds.json": on_disk if text is None else text}, alone=text is not None)
+        assert await settled(client, list(uris.values()), wanted), (text, wanted)
+
+
+def fresh(folder: Path, texts: dict[str, str], *, alone: bool) -> dict[str, set[str]]:
+    """What a session that has seen nothing else finds in the files as they are, both open, or the first one alone."""
+    session = Session(str(folder))
+    session.configure({"gpu": ["A100-80GB"]})
+    names = {"train.yaml": LINKING, **(texts if alone else {})}
+    for name, text in names.items():
+        session.put(str(folder / name), text)
+    found: dict[str, set[str]] = {(folder / name).as_uri(): set() for name in ("train.yaml", "ds.json")}
+    for name in names:
+        checked = session.check(str(folder / name))
+        assert checked is not None
+        for path, those in findings.diagnostics(checked).items():
+            found[Path(path).as_uri()] |= codes(those)
+    return found

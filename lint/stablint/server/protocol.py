@@ -227,6 +227,8 @@ def made() -> Server:
         if path is not None:
             server.session.close(path)
             server.forget(path)
+            for other in server.session.readers(path):
+                server.later(findings.uri_of(other))
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hover(parameters: lsp.HoverParams) -> lsp.Hover | None:

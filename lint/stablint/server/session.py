@@ -43,16 +43,23 @@ class Session:
         self._whole: dict[
             str, Checked
         ] = {}  # the check for which the disk was asked as well: settings, programs of the repository
+        self._read: dict[str, frozenset[str]] = {}  # which files the last check of each open one has read
 
     def put(self, path: str, text: str) -> None:
         self._open[path] = text
-        for other in self.readers(path):
-            self._checked.pop(other, None)
+        self._changed(path)
 
     def close(self, path: str) -> None:
+        """From now on its text is what the disk holds, for the files that link to it too."""
         self._open.pop(path, None)
+        self._changed(path)
+        self._read.pop(path, None)
         for kept in (self._checked, self._useful, self._whole):
             kept.pop(path, None)
+
+    def _changed(self, path: str) -> None:
+        for other in self.readers(path):
+            self._checked.pop(other, None)
 
     def configure(self, settings: Mapping[str, Any]) -> None:
         self.settings = settings
@@ -70,15 +77,8 @@ class Session:
         return self._open.get(path, "")
 
     def readers(self, path: str) -> list[str]:
-        """The open files whose check has read this one, itself included."""
-        return [
-            other
-            for other in self._open
-            if other == path
-            or (
-                other in self._checked and path in {text.path for text in self._checked[other].inspection.files.texts()}
-            )
-        ]
+        """The open files whose last check has read this one, itself included."""
+        return [other for other in self._open if other == path or path in self._read.get(other, ())]
 
     def check(self, path: str) -> Checked | None:
         """What is found in the text as it is now. None for what no configuration can be: too large, or no text."""
@@ -99,6 +99,7 @@ class Session:
                 options = whole.options
                 found = inspect([path], options, base=self.root, texts=texts, earlier=whole.inspection)
             checked = self._checked[path] = Checked(found, options, found.secrets)
+            self._read[path] = frozenset(text.path for text in found.files.texts())
             self._whole.setdefault(path, checked)
             if found.files.fragments(path):
                 self._useful[path] = checked
