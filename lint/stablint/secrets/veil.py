@@ -172,7 +172,8 @@ def may_be_shown(key: str, literal: str) -> bool:
     return _is_plain(literal) or said in _choices() or _are_words(_LISTED.findall(said) if _LIST.match(said) else [])
 
 
-_LIST = re.compile(r"[\[(](?:\s*[\"']?[A-Za-z_]{2,30}[\"']?\s*,?)+\s*[\])]\Z")
+_ITEM = r"""["']?[A-Za-z_]{2,30}["']?"""
+_LIST = re.compile(rf"[\[(]\s*{_ITEM}(?:(?:\s*,\s*|\s+){_ITEM})*\s*,?\s*[\])]\Z")
 _LISTED = re.compile(r"[A-Za-z_]+")
 
 
