@@ -2,13 +2,15 @@
 
     python tools/read_bounds.py [--archives FOLDER]      FOLDER keeps wheels and source archives; without it they are fetched for the moment
 
-Read are the requirements in the metadata of the newest release of every minor version, extras left out, and what the framework checks when it starts,
+Read are the requirements in the metadata of the newest release of every minor version (of every release of those whose minor versions span a year,
+from the first that counts where none is stated), extras left out, and what the framework checks when it starts,
 which goes before.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 import tarfile
@@ -24,10 +26,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lint"))
 
 from releases import archive
 
+from stablint.run.releases.allowed import oldest_meant
 from stablint.run.releases.pep440 import minor_of, release_key
 
 FOLDER = Path(__file__).resolve().parent.parent / "knowledge" / "releases"
-FRAMEWORKS = ("llamafactory", "axolotl", "ms-swift", "openrlhf", "unsloth", "trl")
+FRAMEWORKS = ("llamafactory", "axolotl", "ms-swift", "openrlhf", "unsloth", "trl", "vllm")
+SLOW = frozenset(
+    ["llamafactory"]
+)  # every release bounds what it is built on in its own way, and a year goes by within a minor version
+LARGE = frozenset(["vllm"])  # half a gigabyte a release: pip is asked for the metadata alone
 LIBRARIES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "datasets", "bitsandbytes", "torch")
 HEAD = """# The releases of the libraries that each release of a framework takes: what it asks for when it is installed, or checks when it starts.
 # Of a release newer than the last one nothing is said; one that is not listed takes what the one before it takes.
@@ -87,17 +94,34 @@ def archive_of(framework: str, release: str, folder: Path) -> Path:
         return archive.fetch(framework, release, folder, source=True)
 
 
+def metadata_alone(library: str, release: str) -> dict[str, str]:
+    """What pip knows of a release before it fetches it."""
+    said = archive.python("-m", "pip", "install", "--quiet", "--dry-run", "--no-deps", "--ignore-installed", "--only-binary=:all:", "--report", "-",
+                          f"{library}=={release}")  # fmt: skip
+    asked = json.loads(said)["install"][0]["metadata"].get("requires_dist", [])
+    return {"METADATA": "".join(f"Requires-Dist: {one}\n" for one in asked)}
+
+
 def read(framework: str, listed: list[Any], folder: Path) -> dict[str, dict[str, str]]:
     newest = {minor_of(release_key(str(one))): str(one) for one in listed}
+    wanted = (
+        [str(one) for one in listed if release_key(str(one)) >= oldest_meant(framework)]
+        if framework in SLOW
+        else list(newest.values())
+    )
     rows: dict[str, dict[str, str]] = {}
     before: dict[str, str] = {}
-    for release in newest.values():
+    for release in wanted:
         try:
-            asked = takes(framework, texts(archive_of(framework, release, folder)))
+            large = framework in LARGE
+            asked = takes(
+                framework,
+                metadata_alone(framework, release) if large else texts(archive_of(framework, release, folder)),
+            )
         except (archive.FetchError, StopIteration) as error:
             print(f"read_bounds: {framework} {release}: {error or 'no metadata'}", file=sys.stderr)
             continue
-        if asked != before or release == next(reversed(newest.values())):
+        if asked != before or release == wanted[-1]:
             rows[release] = before = asked
     return rows
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from stablint.base.knowledge import load
 from stablint.hazard.checked import Checked
-from stablint.run.releases.pep440 import release_key
+from stablint.run.releases.allowed import listed_keys
+from stablint.run.releases.pep440 import matcher, minor_of, release_key
 from tests.runs import inspected
 
 LLAMAFACTORY = (
@@ -162,3 +164,58 @@ def test_a_stated_release_bounds_what_it_is_built_on(
     (run,) = inspected(tmp_path, {"train.py": program}, releases=stated).runs
     left = run.releases.allowed(library)
     assert (left[0], left[-1]) == (release_key(oldest), release_key(newest))
+
+
+BERT = """from transformers import Trainer, TrainingArguments
+
+arguments = TrainingArguments("o", overwrite_output_dir=True)
+Trainer(model=model, args=arguments, train_dataset=rows, tokenizer=tokenizer).train()
+"""
+BOTH = {"overwrite_output_dir", "tokenizer"}  # which went with transformers 5
+LISTS = {
+    "a-development-release-before-a-final-one": ("trl==0.24.0\nllamafactory==0.9.4.dev0\n", set()),
+    "a-development-release-of-which-nobody-knows-more": ("trl==0.24.0\nllamafactory==0.9.6.dev0\n", BOTH),
+    "the-other-library-alone": ("trl==0.24.0\n", BOTH),
+    "the-final-one": ("llamafactory==0.9.4\ntrl>=0.20\n", set()),
+    "an-older-one": ("llamafactory==0.9.0\ntrl>=0.9\n", set()),
+    "between-two": ("llamafactory>=0.9.0,<0.9.5\ntrl>=0.9\n", set()),
+    "one-that-takes-the-fifth": ("llamafactory==0.9.5\ntransformers>=4.55\n", BOTH),
+    "only-what-came-before-the-fifth-beside-it": ("llamafactory==0.9.5\ntransformers<5\n", set()),
+    "a-release-of-transformers-is-stated": ("llamafactory==0.9.4\ntransformers==5.0.0\n", BOTH),
+    "a-name-alone": ("llamafactory\ntrl==0.24.0\n", BOTH),
+    "a-commit": ("llamafactory @ git+https://github.com/hiyouga/LLaMA-Factory@0123456789abcdef\ntrl==0.24.0\n", BOTH),
+    "ms-swift": ("ms-swift==3.9.1\ntrl==0.23.0\n", set()),
+    "openrlhf": ("openrlhf==0.8.11\ntrl==0.24.0\n", set()),
+    "vllm": ("vllm==0.11.2\ntrl==0.24.0\n", set()),
+    "a-range-of-vllm": ("vllm>=0.12,<0.15\ntrl>=0.24\n", set()),
+    "two-that-bound": ("vllm==0.11.2\nllamafactory==0.9.4\n", set()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_every_library_of_a_list_bounds_the_others(name: str, tmp_path: Path) -> None:
+    stated, gone = LISTS[name]
+    found = inspected(tmp_path, {"train.py": BERT, "requirements.txt": stated})
+    told = {
+        d.message.split("`")[1] for d in found.report.diagnostics if d.code in ("V101", "V104") and d.severity != "info"
+    }
+    assert told == gone
+
+
+ROWS = {  # a release that bounds others, and the row of the table that counts for it: the last, or the first of its own minor release
+    "0.9.4": "0.9.4",
+    "0.9.3": "0.9.3",
+    "0.8.3": "0.8.0",
+    "0.8.0": "0.8.0",
+    "0.7.1": "0.7.1",
+}
+
+
+@pytest.mark.parametrize("own", ROWS)
+def test_a_release_within_a_minor_one_has_bounds_of_its_own(own: str, tmp_path: Path) -> None:
+    asked = load("release-bounds")["llamafactory"][ROWS[own]]["transformers"]
+    (run,) = inspected(tmp_path, {"train.sh": LLAMAFACTORY}, releases=[f"llamafactory=={own}"]).runs
+    test = matcher(asked)
+    minors = {minor_of(key) for key in listed_keys("transformers") if test(key)}
+    left = run.releases.allowed("transformers")
+    assert left and {minor_of(key) for key in left} <= minors

@@ -6,6 +6,7 @@ Spans are written as `[first, last, …]`, indices into the library's releases, 
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,9 @@ def compile_releases(folder: Path) -> dict[str, object]:
     read = {document["library"]: document["releases"] for document in libraries}
     for name, releases in read.items():  # one that was just read need not be listed yet
         versions[name] = sorted({*versions.get(name, ()), *releases}, key=release_key)
-    known = {name: read.get(name) or _offered(listed) for name, listed in versions.items()} | read
     dates: dict[str, dict[str, date]] = read_yaml(source / "dates.yaml")
     bounds: dict[str, dict[str, dict[str, str]]] = read_yaml(source / "bounds.yaml")
+    known = {name: read.get(name) or _offered(listed, bounds.get(name, {})) for name, listed in versions.items()} | read
     result: dict[str, object] = {
         "releases": known,
         "release-days": {
@@ -84,11 +85,13 @@ def compile_releases(folder: Path) -> dict[str, object]:
     return result
 
 
-def _offered(listed: list[str]) -> list[str]:
-    """Of a library that only stands in ranges: every release if it counts by dates, else the newest of each minor."""
+def _offered(listed: list[str], bounding: Container[str]) -> list[str]:
+    """Of a library that only stands in ranges: every release if it counts by dates, else the newest of each minor, and those that bound
+    others in their own way."""
     if listed and int(listed[-1].split(".")[0]) >= 2000:
         return listed
-    return list({tuple(version.split(".")[:2]): version for version in listed}.values())
+    newest = {tuple(version.split(".")[:2]): version for version in listed}.values()
+    return [version for version in listed if version in newest or version in bounding]
 
 
 def _span(document: dict[str, Any], span: dict[str, Any]) -> list[Any]:
@@ -193,8 +196,7 @@ def _first_and_last(rows: dict[str, dict[str, str]], versions: dict[str, list[st
             minors = [minor_of(key) for version in versions.get(library, ()) if test(key := release_key(str(version)))]
             found[library] = [min(minors), max(minors)] if minors else None
         taken.append(found)
-    keys = [release_key(release) for release in rows]
-    return {"minors": [minor_of(key) for key in keys], "taken": taken, "newest": keys[-1]}
+    return {"releases": [release_key(release) for release in rows], "taken": taken}
 
 
 def _renames(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

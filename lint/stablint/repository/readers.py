@@ -15,7 +15,7 @@ from stablint.assemble.files import Files
 from stablint.base.light import NamedTuple, Pattern
 from stablint.frameworks.fragment import Fragment
 from stablint.frameworks.launch.at_hand import Program, read
-from stablint.repository import computed
+from stablint.repository import computed, passing
 from stablint.repository.programs import CONFIG, LOADS, MOST_NAMES, NAMES, OBJECTS, programs_of
 from stablint.repository.referrers import content
 from stablint.run.releases.fields import field
@@ -75,6 +75,7 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
             for one in candidates
             if one.text and not _HANDS_ON.search(one.text)
         ]
+        names_before = passing.renamed(root, every, files)
         for path, keys in several:
             given = files.handed.get(path)
             text = given.document.text.text if given is not None else ""
@@ -94,8 +95,12 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
                 or _loads_by_constant(path, keys, root, files)
                 or _computes(path, keys, root, files)
             )
+            renamed = keys & names_before.keys()
+            if owner is None and renamed:
+                owner = read(files.documents(names_before[min(renamed)]))
+                owner = owner and owner._replace(declared={}, loop="", parser=False)
             if owner is not None:
-                found[path] = owner
+                found[path] = owner._replace(declared={**owner.declared, **dict.fromkeys(renamed, "dict")})
     return found
 
 
@@ -291,7 +296,12 @@ def _takes(path: str, keys: frozenset[str], takers: list[_Taker], files: Files) 
     able = sorted((one for one in takers if one.may_read(path, keys)), key=lambda one: -len(one.keys & keys))
     programs = (read(files.documents(one.path)) for one in able)
     best = next((program for program in programs if program is not None), None)
-    return best and best._replace(declared=dict.fromkeys(keys, "dict"), loop="", parser=True, library=False)
+    if best is None and able:  # its text reads the file, though no Python can run it
+        best = Program(files.documents(able[0].path)[0], {}, library=False, parser=True, loop="", driver=None)
+    if best is None:
+        return None
+    own = passing.replaced(best.document.text.text, keys)
+    return best._replace(declared=dict.fromkeys(keys, "dict"), loop="", parser=True, library=False, replaced=own)
 
 
 def _loads(

@@ -46,6 +46,7 @@ class Program(NamedTuple):
     # it, for which `1e-4` is a number (omegaconf 2.3.0 _utils.py, `get_yaml_loader`).
     casts: bool = False
     again: frozenset[str] = frozenset()  # options that it sets anew after it was given them
+    replaced: frozenset[str] = frozenset()  # keys of its file that it reads nowhere and has values of its own for
     accelerates: bool = False  # its text speaks of accelerate
     plugins: bool = False  # it makes accelerate's plugins itself, which are taken before what the launcher's file says
 
@@ -155,10 +156,21 @@ class Program(NamedTuple):
         if not record_of(fragment.framework).library:
             return self.reads(_plain(fragment))
         # a name that it takes is no slip of a library's
-        kept = tuple(one for one in fragment.statements if self._may_lack(one))
+        kept = tuple(self._as_replaced(one) for one in fragment.statements if self._may_lack(one))
         found = self.reads(fragment._replace(statements=kept))
         # it takes what it wants of a dict, and may choose between the settings before a library has them
         return found if self.library or found.framework else found._replace(presumed=True)
+
+    def _as_replaced(self, one: Statement) -> Statement:
+        """What a key of the file is that the program has a value of its own for."""
+        origin = one.origin
+        if (
+            not isinstance(origin, Explicit)
+            or not origin.place.path
+            or spelled(origin.place.path[-1]) not in self.replaced
+        ):
+            return one
+        return one._replace(value=Unknown(f"the program has a value of its own for `{origin.place.path[-1]}`"))
 
     @property
     def leads_itself(self) -> bool:

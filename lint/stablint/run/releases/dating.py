@@ -66,16 +66,13 @@ def _fitting(releases: Releases) -> Releases:
     for framework, rows in load("release-bounds").items():
         if not releases.stated(framework) or len(releases.allowed(framework)) == 1:
             continue
-        minors = [minor_of(release_key(release)) for release in rows]
+        read = [release_key(release) for release in rows]
         taken = list(rows.values())
         left = tuple(
             key
             for key in releases.allowed(framework)
-            if minor_of(key) > minors[-1]  # newer than all that was read
-            or all(
-                _takes(library, specifier, releases)
-                for library, specifier in taken[max(bisect_right(minors, minor_of(key)) - 1, 0)].items()
-            )
+            if minor_of(key) > minor_of(read[-1])  # newer than all that was read
+            or all(_takes(library, specifier, releases) for library, specifier in taken[_row(read, key)].items())
         )
         if left and len(left) < len(releases.allowed(framework)):
             releases = releases.narrow(framework, left)
@@ -91,12 +88,15 @@ def _takes(library: str, specifier: str, releases: Releases) -> bool:
 
 
 def bounded(releases: Releases, framework: str) -> Releases:
-    """The releases that the framework itself takes; those that it would refuse run nowhere. TRL bounds what it is built on as well, where its
-    own releases are known."""
+    """The releases that the framework itself takes; those that it would refuse run nowhere. So does every other one that is stated beside it,
+    whether this run starts it or not: an installer brings all of a list together. TRL bounds what it is built on as well, where its own
+    releases are known."""
     key = framework, releases.token()
     found = _bounded.get(key)
     if found is None:
         found = _bounded_by(framework, releases)
+        for other in load("release-bounds"):
+            found = _bounded_by(other, found) if other != framework and releases.stated(other) else found
         found = found if found.is_known() else _bounded_by("trl", found)
         _bounded[key] = found
     return found
@@ -114,11 +114,11 @@ def _bounded_by(framework: str, releases: Releases) -> Releases:
     newest = releases.newest(framework) if rows else None
     if not rows or newest is None:
         return releases
-    minors, taken = [tuple(minor) for minor in rows["minors"]], rows["taken"]
-    if newest > tuple(rows["newest"]) or releases.is_unread(framework):
+    read, taken = [tuple(key) for key in rows["releases"]], rows["taken"]
+    if newest > read[-1] or releases.is_unread(framework):
         return releases
-    places = {max(bisect_right(minors, minor_of(own)) - 1, 0) for own in releases.allowed(framework)}
-    older = minor_of(releases.allowed(framework)[0]) < minors[0]
+    places = {_row(read, own) for own in releases.allowed(framework)}
+    older = minor_of(releases.allowed(framework)[0]) < minor_of(read[0])
     for library in taken[-1]:
         allowed = releases.allowed(library)
         if not allowed or releases.is_unread(library) or not all(library in taken[number] for number in places):
@@ -137,6 +137,18 @@ def _bounded_by(framework: str, releases: Releases) -> Releases:
     return releases
 
 
+def _row(read: list[Key], own: Key) -> int:
+    """The place of the release whose bounds count for another one: the last up to it, or the first of its minor release that was read."""
+    place = bisect_right(read, own) - 1
+    if (
+        place + 1 < len(read)
+        and minor_of(read[place + 1]) == minor_of(own)
+        and (place < 0 or minor_of(read[place]) != minor_of(own))
+    ):
+        place += 1
+    return max(place, 0)
+
+
 def may_take(starter: str, library: str, specifier: str) -> bool:
     """Whether a release of the framework that is given such files as these runs with what is said of a library. Where no release of the
     library is said, or no bound is known, nothing speaks against it."""
@@ -144,7 +156,7 @@ def may_take(starter: str, library: str, specifier: str) -> bool:
     releases = Releases.known().presume(library, specifier)
     if not since or not rows or not releases.presumed(library):
         return True
-    first = max(bisect_right([tuple(minor) for minor in rows["minors"]], minor_of(release_key(since))) - 1, 0)
+    first = _row([tuple(key) for key in rows["releases"]], release_key(since))
     bounds = [taken.get(library) for taken in rows["taken"][first:]]
     if None in bounds:
         return True
