@@ -5,19 +5,30 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from stablint.assemble.files import Files
 from stablint.repository.programs import programs_of, scripts_of
 from stablint.repository.referrers import content, names
+from stablint.run.framework import package_names
 
-# Who makes an Accelerator, or may: accelerate's own importers, trainers that are handed arguments, frameworks that are imported or started.
-_MAKES = re.compile(
-    rb"\bAccelerator\b|^[ \t]*(?:from|import)[ \t]+(?:accelerate|trl|unsloth|axolotl|llamafactory|swift|sentence_transformers|diffusers|alignment|verl)\b"
-    rb"|\bTrainingArguments\b|\bTrainer\b[ \t]*[,(]|\bSeq2SeqTrainer\b"
-    rb"|\bfrom[ \t]{1,9}transformers[\w.]{0,60}[ \t]{1,9}import[ \t][^\n]{0,300}Trainer\b"
-    rb"|-m[\"', ]+(?:axolotl|trl|llamafactory|swift)\b|\bDeepSpeedPlugin\b",
-    re.MULTILINE,
-)
+# Libraries that make an Accelerator for their importers; the frameworks' own packages stand in their records.
+_LIBRARIES = ("accelerate", "trl", "unsloth", "sentence_transformers", "diffusers", "alignment")
+
+
+@cache
+def _makes() -> re.Pattern[bytes]:
+    """Who makes an Accelerator, or may: importers, trainers that are handed arguments, frameworks that are imported or started."""
+    packages = "|".join(map(re.escape, sorted({*_LIBRARIES, *package_names()}))).encode()
+    return re.compile(
+        rb"\bAccelerator\b|^[ \t]*(?:from|import)[ \t]+(?:" + packages + rb")\b"
+        rb"|\bTrainingArguments\b|\bTrainer\b[ \t]*[,(]|\bSeq2SeqTrainer\b"
+        rb"|\bfrom[ \t]{1,9}transformers[\w.]{0,60}[ \t]{1,9}import[ \t][^\n]{0,300}Trainer\b"
+        rb"|-m[\"', ]+(?:" + packages + rb")\b|\bDeepSpeedPlugin\b",
+        re.MULTILINE,
+    )
+
+
 _STARTS = re.compile(
     rb"\bsubprocess\b|\bos\.(?:system|exec\w+|spawn\w+)\(|\bPopen\("
 )  # what runs then is another program
@@ -34,7 +45,7 @@ def unheard(paths: Iterable[str], files: Files) -> frozenset[str]:
 def _of_repository(root: str, paths: list[str], files: Files) -> Iterator[str]:
     scripts = [content(one) for one in scripts_of(root, files)]
     programs = [content(one) for one in programs_of(root, files)]
-    if any(map(_MAKES.search, programs)):
+    if any(map(_makes().search, programs)):
         return
     for path in paths:
         name = os.path.basename(path).encode("utf-8", "surrogatepass")
