@@ -432,7 +432,7 @@ _SHELL = re.compile(
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)\+?=")
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*")
 _ECHO = frozenset(("echo", "printf"))
-_HANDS_ON = re.compile(r"[^\n]*?(?:\||<|>(?!&2))")
+_HANDS_ON = re.compile(r"[^\n;&|<>]*(?:\||<|>(?!&2))")  # to the end of this command: a line may have thousands of them
 
 
 def _shell(text: str) -> Iterator[Span]:
