@@ -113,8 +113,30 @@ MAKES = """def make():
 OWN = """tokenizer = AutoTokenizer.from_pretrained("facebook/opt-350m")
     tokenizer.pad_token = tokenizer.unk_token"""
 HANDED_OVER = {"train.py": padding(MAKES)["train.py"].replace(OWN, "tokenizer = make()")}
+PREPARED = """import yaml
+from peft import PeftModel, prepare_model_for_kbit_training
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+cfg = yaml.safe_load(open("dpo.yaml"))
+model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(cfg["model"]), cfg["adapter"], is_trainable=True)
+if {}:
+    model = prepare_model_for_kbit_training(model)
+Trainer(model=model, args=TrainingArguments(output_dir="o"), train_dataset=rows).train()
+"""
+
+
+def prepared(test: str) -> Files:
+    return {"train.py": PREPARED.format(test)}
+
+
 # The files, the rule, and whether it is told.
 CASES: dict[str, tuple[Files, str, bool]] = {
+    "prepared-under-a-switch-that-is-off-unless-a-file-says-more": (prepared('cfg.get("load_in_4bit", False)'), "T292", False),
+    "of-an-object": (prepared('getattr(cfg, "load_in_4bit", False)'), "T292", False),
+    "off-by-a-constant": ({"train.py": "QUANTISED = False\n" + PREPARED.format("QUANTISED")}, "T292", False),
+    "on-by-a-constant": ({"train.py": "QUANTISED = True\n" + PREPARED.format("QUANTISED")}, "T292", True),
+    "prepared-under-a-switch-that-is-on-unless-a-file-says-more": (prepared('cfg.get("load_in_4bit", True)'), "T292", True),
+    "prepared-in-any-case": ({"train.py": PREPARED.replace("if {}:\n    model", "model")}, "T292", True),
     "accelerate's-file-alone": (LAUNCHED, "D180", True),
     "a-program-that-makes-no-accelerator-names-it": ({**LAUNCHED, "train.py": OWN_LOOP}, "D180", False),
     "the-loop-stands-in-another-module": ({**LAUNCHED, "train.py": HEAD, "steps.py": STEPS}, "D180", False),

@@ -124,12 +124,18 @@ def releases_of(
             pins |= {name: pin for name, pin in files.installed(text).items() if not (pin.presumed and name in pins)}
         if format in ("python", "notebook"):
             pins |= locks.required(text.text, text.path)
-    pins = {**others, **pins}
+    # what others install for the same program says more than a range of a list; what the run's own texts install is what runs
+    texts = {text.path for text, _, _ in _texts(parts)}
+    within = (
+        name
+        for name, pin in pins.items()
+        if name in others and pin.file not in texts and locks.is_named_within(others[name], pin, name)
+    )
+    pins = {**others, **pins, **{name: others[name] for name in within}}
     if not (pins or options.releases):
         return releases, {}, frozenset()
     asked = dict(options.releases)
     said = {}
-    texts = {text.path for text, _, _ in _texts(parts)}
     listed = frozenset(
         name for name, pin in pins.items() if name not in asked and pin.file not in texts and not locks.is_locked(pin)
     )

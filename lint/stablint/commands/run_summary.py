@@ -60,12 +60,26 @@ def _framework(world: World) -> str:
 
 
 def _releases(world: World) -> str:
-    """Those that are stated; what is presumed only where none is."""
+    """Those that are stated, and beside them each presumed one that is a single release; ranges that are presumed only where none is stated."""
     releases: Releases = world.run.releases
-    stated = [library for library in _LIBRARIES if releases.stated(library) and releases.allowed(library)]
-    presumed = [library for library in _LIBRARIES if releases.presumed(library) and releases.allowed(library)]
-    text = ", ".join(f"{library} {_range(releases, library)}" for library in stated or presumed)
+    known = [library for library in _LIBRARIES if releases.allowed(library)]
+    stated = any(map(releases.stated, known))
+    shown = (
+        [library for library in known if releases.stated(library) or _is_presumed_one(releases, library)]
+        if stated
+        else []
+    )
+    shown = shown or [library for library in known if releases.presumed(library)]
+    texts = (
+        _range(releases, library) + (gettext(" (presumed)") if stated and releases.presumed(library) else "")
+        for library in shown
+    )
+    text = ", ".join(f"{library} {said}" for library, said in zip(shown, texts, strict=True))
     return text + gettext(" (presumed)") if text and not stated else text
+
+
+def _is_presumed_one(releases: Releases, library: str) -> bool:
+    return releases.presumed(library) and len(releases.allowed(library)) == 1
 
 
 def _range(releases: Releases, library: str) -> str:

@@ -90,7 +90,7 @@ def _stated(folder: str, inside: str, above: dict[str, Pin]) -> dict[str, Pin]:
         if not is_locked(above[library]):  # a lock file is one for all the projects below it
             found[library] = above[library]._replace(presumed=True)
     for library, pin in said.items():
-        if library not in above or not _is_named_within(above[library], pin, library):
+        if library not in above or not is_named_within(above[library], pin, library):
             found[library] = pin
     return found
 
@@ -160,7 +160,7 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
     for library, pin in agreeing(said["extra"]).items():
         found.setdefault(library, pin)
     for library, pin in agreeing(said["text"]).items():
-        if library not in found or _is_named_within(pin, found[library], library):
+        if library not in found or is_named_within(pin, found[library], library):
             found[library] = pin._replace(presumed=True)
     for library, pin in agreeing(other_uses).items():
         # of two environments that differ it is not known which one a command runs in
@@ -202,7 +202,7 @@ def _or_newer(pin: Pin) -> Pin:
     return pin._replace(specifier=f">={exact}") if _is_exact(pin.specifier) and "," not in pin.specifier else pin
 
 
-def _is_named_within(one: Pin, other: Pin, library: str) -> bool:
+def is_named_within(one: Pin, other: Pin, library: str) -> bool:
     """Whether the first names the very release, and the other only a range that holds it."""
     if not _is_exact(one.specifier) or _is_exact(other.specifier) or {ANY, UNREAD} & {other.specifier}:
         return False

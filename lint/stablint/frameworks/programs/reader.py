@@ -380,11 +380,21 @@ _ADAPTERS = ("adapter", "unsloth-adapter")
 _BITS = ("quantization.load_in_4bit", "quantization.load_in_8bit")
 
 
+# `config.get("load_in_4bit", False)`, `getattr(args, "load_in_4bit", False)`
+_OFF_BY_DEFAULT = re.compile(r"""\bget(?:attr)?\([^()]*["']\w+["']\s*,\s*(?:False|None|0)\s*\)\s*\Z""")
+
+
 def _switched(statements: tuple[Statement, ...], kind: str, block: Block, switch: Scalar) -> tuple[Statement, ...]:
     """What a branch makes or switches on is there if its test holds, which a command may decide."""
-    if kind not in (*_ADAPTERS, "quantiser", "checkpointing"):
+    if kind not in (*_ADAPTERS, "quantiser", "checkpointing", "kbit"):
         return statements
     text = block.document.text.text[switch.start : switch.end]
+    if (
+        kind == "kbit"
+    ):  # what it does is done where it is switched on: of a switch that is off unless a file says otherwise nobody knows
+        off = switch.value is False or _OFF_BY_DEFAULT.search(text) is not None
+        why = Unknown(f"it counts where `{text}` is switched on")
+        return tuple(one._replace(value=why) for one in statements) if off else statements
     entry = Entry(text, switch.start, switch.end, switch)
 
     def said(fact: str) -> Statement:

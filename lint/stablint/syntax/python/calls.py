@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 _PASSES_ON = frozenset(["copy.deepcopy", "copy.copy", "deepcopy"])
 # What a program makes, or switches on, or not: adapters, quantised weights, checkpointing.
-_SWITCHED = ("Config", "get_peft_model", "gradient_checkpointing_enable")
+_SWITCHED = (
+    "Config",
+    "get_peft_model",
+    "gradient_checkpointing_enable",
+    "prepare_model_for_kbit_training",
+    "prepare_model_for_int8_training",
+)
 _REPLACES = frozenset(["dataclasses.replace"])
 
 
