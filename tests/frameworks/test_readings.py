@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """What `show` says of programs that were once read as something else, and of near ones."""
 
 from __future__ import annotations
@@ -39,6 +40,38 @@ model_name: meta-llama/Llama-3.2-1B
 """
 DPO = "from trl import DPOConfig, DPOTrainer\n\ntrainer = DPOTrainer(model=model, args=arguments)\ntrainer.train()\n"
 RL = "python train.py --output_dir o --learning_rate 5e-7 --per_device_train_batch_size 1 --rl_algorithm dpo --beta 0.1 --loss_type sigmoid\n"
+ACCELERATES = """import argparse
+from accelerate import Accelerator
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--model_name_or_path")
+parser.add_argument("--learning_rate", type=float)
+parser.add_argument("--num_train_epochs", type=int)
+args = parser.parse_args()
+accelerator = Accelerator()
+model = get_peft_model(AutoModelForCausalLM.from_pretrained(args.model_name_or_path), LoraConfig(r=8, lora_alpha=16))
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+for epoch in range(args.num_train_epochs):
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+"""
+STARTS = "accelerate launch --num_processes 2 sft_accelerate.py --model_name_or_path gpt2 --learning_rate 2e-5 --num_train_epochs 1 --per_device_train_batch_size 4 --output_dir o\n"
+LOOPS = "transformers, a loop of its own (accelerate)"
+WRAPS = """from trl import SFTConfig, SFTTrainer
+
+
+class Tuner:
+    def __init__(self, model, rows):
+        \"\"\"model: with its adapters\"\"\"
+        self.trainer = SFTTrainer(model=model, args=SFTConfig(output_dir="o"), train_dataset=rows)
+
+    def run(self):
+        self.trainer.train()
+"""
+LOADS = "from transformers import AutoModelForCausalLM\n\n"
 # The files, what of the summary is looked at, and what is said.
 SAID: dict[str, tuple[Files, str, str]] = {
     "unsloth-loads-a-model-that-is-asked": ({"use.py": ASKS}, "training", "none"),
@@ -51,6 +84,16 @@ SAID: dict[str, tuple[Files, str, str]] = {
     "a-word-of-its-own-for-lora": ({"config.yaml": OWN}, "method", "lora (presumed)"),
     "and-for-qlora": ({"config.yaml": OWN.replace("method: lora", "method: qlora")}, "method", "qlora"),
     "the-program's-trainer-is-trl's": ({"run.sh": RL, "train.py": DPO}, "objective", "dpo"),
+    "the-program-lies-elsewhere": ({"backup/run.sh": STARTS, "src/sft_accelerate.py": ACCELERATES}, "framework", LOOPS),
+    "in-a-folder-of-another": ({"scripts/run.sh": STARTS, "code/train/sft_accelerate.py": ACCELERATES}, "framework", LOOPS),
+    "by-a-folder-and-a-name": ({"scripts/run.sh": STARTS.replace("sft_acc", "train/sft_acc"), "code/train/sft_accelerate.py": ACCELERATES}, "framework", LOOPS),
+    "two-of-that-name-lie-elsewhere": ({"backup/run.sh": STARTS, "src/sft_accelerate.py": ACCELERATES, "old/sft_accelerate.py": ACCELERATES}, "framework", "transformers.Trainer (presumed)"),
+    "another-program-lies-elsewhere": ({"backup/run.sh": STARTS, "src/my_sft_accelerate.py": ACCELERATES}, "framework", "transformers.Trainer (presumed)"),
+    "nothing-lies-elsewhere": ({"backup/run.sh": STARTS}, "framework", "transformers.Trainer (presumed)"),
+    "a-caller-brings-the-model": ({"tune.py": WRAPS}, "method", "unknown"),
+    "an-object-holds-it": ({"tune.py": WRAPS.replace("self.trainer = SFTTrainer(model=model", "self.model = model\n        self.trainer = SFTTrainer(model=self.model")}, "method", "unknown"),
+    "a-function's-caller": ({"tune.py": "from trl import SFTConfig, SFTTrainer\n\n\ndef tune(model, rows):\n    SFTTrainer(model=model, args=SFTConfig(output_dir='o'), train_dataset=rows).train()\n"}, "method", "unknown"),
+    "the-program-loads-it": ({"tune.py": LOADS + "from trl import SFTConfig, SFTTrainer\n\nmodel = AutoModelForCausalLM.from_pretrained('gpt2')\nSFTTrainer(model=model, args=SFTConfig(output_dir='o'), train_dataset=rows).train()\n"}, "method", "full"),
     "a-launcher's-command": ({"run.sh": "RATE=1e-5\n" + LAUNCH}, "learning rate", "1e-05"),
     "with-a-rate-that-nobody-knows": ({"run.sh": LAUNCH}, "learning rate", "not known"),
     "with-torchrun": ({"run.sh": "torchrun --nproc_per_node 8 train.py --lr 1e-5 --epochs 3 --reward-weight 2\n"}, "learning rate", "1e-05"),

@@ -27,6 +27,9 @@ if TYPE_CHECKING:  # only where a repository has such a program
 READING, LOWERING = "reading the file", "making out its settings"
 
 
+_LISTED = 20_000  # entries of a repository are looked at for a program
+
+
 class Files:
     """The documents of the files that were read, each file once; linked files are read when they are asked for."""
 
@@ -60,6 +63,9 @@ class Files:
         self.unheard: frozenset[str] = frozenset()  # files of a launcher whose programs read nothing of them
         self._copies: dict[tuple[str, str], frozenset[str]] = {}  # what a repository's copy of a framework declares
         self.programs: dict[str, tuple[str, ...]] = {}  # by repository
+        self._listed: dict[
+            str, tuple[str, ...]
+        ] = {}  # the Python files of a repository in which a script's program was looked for
         self.scripts: dict[str, tuple[str, ...]] = {}  # of a shell, looked for with them
         # Configurations that a file names and that are not there, with the first place that does.
         self.not_found: dict[str, Place] = {}
@@ -234,6 +240,17 @@ class Files:
         copied = self._copies[key]
         kept = tuple(one for one in fragment.statements if doubted.get(one.fact) not in copied)
         return fragment._replace(statements=kept) if len(kept) < len(fragment.statements) else fragment
+
+    def program_called(self, wanted: str, beside: str) -> str | None:
+        """The only program of the repository whose path ends so: a script that was written for another folder may mean it."""
+        root = self.root(beside)
+        if os.path.isabs(wanted) or not wanted.endswith(".py") or "$" in wanted or not os.path.isdir(root):
+            return None
+        if root not in self._listed:
+            self._listed[root] = tuple(path for path in discover.within(root, _LISTED) if path.endswith(".py"))
+        end = os.sep + os.path.normpath(wanted)
+        found = [path for path in self._listed[root] if path.endswith(end)]
+        return found[0] if len(found) == 1 else None
 
     def own(self, programs: Mapping[str, Program]) -> None:
         """These configurations are read by programs of the repository's own from now on."""

@@ -101,7 +101,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         path = path or discover.locate(link.path, beside, files.reach(beside))
         guessed = path is None and link.role == "script"
         if guessed:
-            path = discover.by_its_end(link.path, beside, files.root(beside))
+            path = discover.by_its_end(link.path, beside, files.root(beside)) or files.program_called(link.path, beside)
         if path is None and link.role in ROLE_DIALECT and _CONFIGURATION.fullmatch(link.path):
             followed.not_found.setdefault(link.path, link.place)
         if path is None or (link.role, path) in seen or os.path.isdir(path):

@@ -95,6 +95,18 @@ def hands_on(module: Module) -> bool:
     return all(model is None or _is_name(model) or not loaders.isdisjoint(reached([model])) for model in models)
 
 
+def brought(module: Module) -> bool:
+    """Whether a caller brings the model of a trainer, and nothing here loads one: what it may have got on its way nobody can tell."""
+    kinds = python_kinds.kinds(module)
+    if any(kind == "loader" for _, kind in kinds):
+        return False
+    models = (
+        call.arguments.get("model") or next(iter(call.positional), None) for call, kind in kinds if kind == "trainer"
+    )
+    reasons = [one.value.reason for one in models if isinstance(one, Scalar) and isinstance(one.value, Unknown)]
+    return any(reason.endswith("is a parameter") or reason.startswith("`self.") for reason in reasons)
+
+
 def _is_name(node: Node) -> bool:
     return isinstance(node, Scalar) and isinstance(node.value, str)
 

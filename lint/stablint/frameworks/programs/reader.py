@@ -64,7 +64,9 @@ def lower(document: Document) -> Iterator[Fragment]:
     )
     lora = PRESUMED
     made = not words.isdisjoint(("adapter", "unsloth-adapter"))
-    if (adapters and not made) or (not adapters and python_adapted.elsewhere(module)):
+    if (adapters and not made) or (
+        not adapters and (python_adapted.elsewhere(module) or python_adapted.brought(module))
+    ):
         lora = OPEN
     elif any(kind == "trainer" and call.local for call, kind in kinds) or (not adapters and _has_own_trainer(module)):
         lora = OPEN  # a class of the program's own may make or change an adapter
