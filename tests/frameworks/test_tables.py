@@ -118,6 +118,7 @@ MEANINGS = {
     "prefix": [(128, "PREFIX_ENCODER"), (64, "PREFIX_ENCODER")],
     "types": [([{"type": "alpaca"}], ["alpaca"]), ([{"type": "a"}, {"path": "b"}], ["a"])],
     "unformatted": [([{"type": {"field_prompt": "q"}}], ["q"]), ([{"type": "a"}], [])],
+    "unloaded": [([{"path": "a.json"}], ["a.json"]), ([{"path": "a/b"}], [])],
 } | {
     f"{name} {key} {said['fact']}": said["words"]
     for name, record in records().items()

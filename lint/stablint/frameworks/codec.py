@@ -181,6 +181,25 @@ def read_unformatted(raw: Any) -> Any:
     ]
 
 
+_ROWS_IN_A_FILE = Pattern(r"(?i)\.(?:jsonl?|parquet|arrow|csv|txt)$")
+
+
+def read_unloaded(raw: Any) -> Any:
+    """The paths of axolotl's preference sets that `load_dataset(path)` finds no repository or folder under, and of JSON without a list of files."""
+    if not isinstance(raw, list):
+        return raw
+    sets = [item for item in raw if isinstance(item, dict) and isinstance(item.get("path"), str)]
+    return [
+        item["path"]
+        for item in sets
+        if (
+            not isinstance(item.get("data_files"), list)
+            if item.get("ds_type") == "json"
+            else _ROWS_IN_A_FILE.search(item["path"])
+        )
+    ]
+
+
 def read_inverse(raw: Any) -> Any:
     """`disable_x: true` is x: false."""
     value = read_flag(raw)
@@ -251,7 +270,7 @@ CODECS: dict[str, Read] = {
     "offload": read_offload, "flash": read_flash, "first": read_first, "second": read_second,
     "four-bits": read_four_bits, "flash-word": read_flash_word, "swift-dtype": read_swift_dtype, "swift-init": read_swift_init,
     "attention": read_attention, "inverse": read_inverse, "types": read_types, "prefix": read_prefix,
-    "unformatted": read_unformatted,
+    "unformatted": read_unformatted, "unloaded": read_unloaded,
 }  # fmt: skip
 
 
@@ -307,6 +326,7 @@ WRITERS: dict[str, Write] = {
     "attention": _only(("flash_attention_2", "fa2"), ("flash_attention_3", "fa3"), ("eager", "disabled"), ("sdpa", "sdpa")),
     "prefix": lambda value, old: _no_pair("its length is a choice of its own"),
     "unformatted": lambda value, old: _no_pair("it is part of each data set"),
+    "unloaded": lambda value, old: _no_pair("it is part of each data set"),
     "four-bits": _only((4, True), (None, False)),
     "flash-word": lambda value, old: "flash_attn" if value == "flash_attention_2" else value,
     "swift-dtype": _only(("bfloat16", "bf16"), ("float16", "fp16"), ("float32", "fp32")),

@@ -36,7 +36,9 @@ def with_unread(fragment: Fragment) -> Fragment:
     if block.kind == "document" and fragment.dialect in ("trl", "hf-args"):
         return _recipe(fragment, keys)
     names = readers_of(fragment)
-    if not names or block.mapping.open or block.kind == "call" or _is_other_form(fragment, keys):
+    # What a command's caller adds (`"$@"`) may overrule a value; a key that the reader refuses is refused all the same.
+    is_open = block.mapping.open and block.kind != "flags"
+    if not names or is_open or block.kind == "call" or _is_other_form(fragment, keys):
         return fragment
     if own.module:
         told: Fragment = import_module(f"stablint.frameworks.{own.module}").with_own_keys(fragment, names)

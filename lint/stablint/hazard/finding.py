@@ -33,7 +33,9 @@ def finding(
     severity, notes = hazard.severity, []
     if presumed:
         severity = min(severity, "warning", key=_RANK.__getitem__)
-        notes.append(_presumption(presumed, world))
+        # A key is there or not, whoever overrules its value.
+        if values := [fact for fact in presumed if not fact.name.startswith("keys.")]:
+            notes.append(_presumption(values, world))
     if severity == "error" and _of_flags_of_anybody(decided, world):
         severity = "warning"
     if _is_hint_by_recipes(names, world):

@@ -14,7 +14,7 @@ from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs.seen import methods, seen_in, stated
 from stablint.frameworks.programs.unseen import unless, unseen
 from stablint.run.fact import Statement
-from stablint.syntax.tree import Call, Document, Module, Node, Scalar, Unknown
+from stablint.syntax.tree import NOBODYS, Call, Document, Module, Node, Scalar, Unknown
 
 _LOADS_ADAPTER = re.compile(r"peft\.(?:\w+\.)*(?:Auto)?PeftModel\w*\.from_pretrained")
 # Whatever else makes an adapter trainable, or may: peft's set_adapter and set_requires_grad, a loop over the parameters.
@@ -65,6 +65,10 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
     text = document.text.text
     model = trainer.arguments.get("model") or next(iter(trainer.positional), None)
     callbacks = trainer.arguments.get("callbacks")
+    for adapter, kind in python_kinds.kinds(module):
+        if kind == "adapter" and NOBODYS in adapter.late:
+            yield _done(document, "adapter_left", True, adapter)
+            break
     if isinstance(model, Call) and _LOADS_ADAPTER.fullmatch(model.name):
         trainable = model.arguments.get("is_trainable")
         frozen = trainable is None or (isinstance(trainable, Scalar) and trainable.value is False)

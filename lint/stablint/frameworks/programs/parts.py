@@ -14,7 +14,7 @@ from stablint.run.fact import HIDDEN, MAYBE_HIDDEN, Explicit, Place, Statement
 from stablint.run.releases.fields import field
 from stablint.run.releases.reader_keys import reader
 from stablint.secrets.keys import SURE, holds_secret, may_be_none, names_secret
-from stablint.syntax.tree import NOBODYS, Call, Entry, Mapping, Module, Scalar, Unknown
+from stablint.syntax.tree import NOBODYS, Call, Entry, Mapping, Module, Node, Scalar, Unknown
 
 _QUANTISER_ROWS = {
     "bnb_4bit_compute_dtype": Row("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),
@@ -292,6 +292,8 @@ def _handed_over(block: Block) -> tuple[Statement, ...]:
             made = block.document.text.text[entry.value.name_start : entry.value.name_end]
         if isinstance(entry.value, Call) and not entry.value.local and entry.value.name in _BY_MODEL_CONFIG:
             found.append(_named(block, entry.value, "trainer.peft_by_model_config", True))
+        if entry.key == "peft_config" and _is_made_by_switch(block, entry.value):
+            found.append(said._replace(fact="trainer.peft_by_switch", value=True, raw=True))
         if made is not None and entry.key == "peft_config" and not made[:1].isupper():
             found.append(
                 said._replace(value=Unknown(f"`{made}` may give none"))
@@ -299,6 +301,17 @@ def _handed_over(block: Block) -> tuple[Statement, ...]:
         else:
             found.append(said if made is None else said._replace(value=made))
     return tuple(found)
+
+
+def _is_made_by_switch(block: Block, given: Node) -> bool:
+    """Whether a name is None unless one branch makes an adapter's configuration for it: `if args.use_peft: config = LoraConfig(…)`."""
+    module, text = block.document.root, block.document.text.text
+    name = text[given.start : given.end]
+    if not isinstance(given, Scalar) or not name.isidentifier() or not isinstance(module, Module):
+        return False
+    made = [call for call, kind in python_kinds.kinds(module) if kind == "adapter" and call.target == name]
+    bound = re.findall(rf"^[ \t]*{name}[ \t]*(?::[^=\n]*)?=(?!=)[ \t]*(\w*)", text, re.MULTILINE)
+    return len(made) == 1 and made[0].switch is not None and len(bound) == 2 and bound.count("None") == 1
 
 
 def _checkpointing(block: Block, call: Call) -> Fragment:

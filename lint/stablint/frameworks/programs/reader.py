@@ -27,7 +27,7 @@ from stablint.frameworks.programs.runs import defaults_of, reached
 from stablint.frameworks.programs.seen import seen_in
 from stablint.run.fact import CLOSED, OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.syntax.limits import BLOCKS
-from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
+from stablint.syntax.tree import NOBODYS, Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
 
 _TRAINERS = ("trainer", "own-trainer", "lightning")
 _OF_A_LOOP = frozenset({"optimizer", "batches", "passes", "autocast"})
@@ -58,7 +58,7 @@ def lower(document: Document) -> Iterator[Fragment]:
     kinds = _without_dead_adapters(_kinds(module))
     words = {kind for _, kind in kinds}
     adapters = not words.isdisjoint(("adapter", "unsloth-adapter")) or any(
-        ("peft" in call.name and python_kinds.kind(call) != "unsloth-adapter")
+        ("peft" in call.name and python_kinds.kind(call) != "unsloth-adapter" and NOBODYS not in call.late)
         or last_word(call.name) in python_kinds.ADAPTER_METHODS
         for call in module.calls
     )
@@ -254,7 +254,8 @@ def _is_true(node: Node | None) -> bool:
 
 
 def _without_dead_adapters(kinds: list[tuple[Call, str]]) -> list[tuple[Call, str]]:
-    """Of several adapters without those of branches that are never taken."""
+    """Without adapters' configurations that are given to nobody; of several adapters without those of branches that are never taken."""
+    kinds = [(call, kind) for call, kind in kinds if kind != "adapter" or NOBODYS not in call.late]
     dead = {id(call) for call, kind in kinds if kind in _ADAPTERS and _is_never(call.switch)}
     if not dead or all(id(call) in dead for call, kind in kinds if kind in _ADAPTERS):
         return kinds

@@ -81,6 +81,7 @@ class Calls(Constants):
             late = frozenset(entry.key for entry in stored)
             changed = self._is_changed(target, found, scope) or target in self.names.setting
             late |= frozenset("*") if changed else frozenset()
+            late |= frozenset([NOBODYS]) if found is not None and self._is_left(found) else frozenset()
         elif target is not None and is_made(name):
             late = frozenset("*") if self._is_changed(target, found, scope) else frozenset()
             late |= frozenset([NOBODYS]) if found is not None and self._is_left(found) else frozenset()
