@@ -103,6 +103,30 @@ TAKEN: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ),
     ("accelerate", (), {"fsdp_config": None}),
     ("llamafactory-v1", (), {"model": "a/b", "train_dataset": "c", "peft_config": {"name": "lora"}}),
+    # What the newest release annotates, and every way of writing that its readers take.
+    (
+        "axolotl",
+        (),
+        {"learning_rate": "2e-4", "bf16": "auto", "gradient_checkpointing": "unsloth", "lora_r": None, "rl": "dpo"},
+    ),
+    ("axolotl", ("axolotl==0.4.0",), {"rl": "a_word_of_an_older_release"}),
+    (
+        "accelerate",
+        (),
+        {"mixed_precision": False, "num_processes": 8, "downcast_bf16": "no", "fsdp_config": {"fsdp_version": 2}},
+    ),
+    (
+        "accelerate",
+        (),
+        {"fp8_config": {"backend": "TE", "amax_history_len": 1024}},
+    ),  # its reader puts the word in capitals
+    (
+        "verl-ppo",
+        (),
+        {"data": {"train_batch_size": "${oc.env:BATCH}"}, "actor_rollout_ref": {"actor": {"optim": {"lr": "1e-6"}}}},
+    ),
+    ("torchtune", (), {"batch_size": "${size}", "compile": False, "epochs": 1}),
+    ("litgpt", (), {"lora_r": 8, "lora_query": True, "train": {"learning_rate": 1e-4, "global_batch_size": 8}}),
 ]
 
 
@@ -149,6 +173,15 @@ REFUSED: list[tuple[str, tuple[str, ...], dict[str, Any], str]] = [
         {"a": {"b": [{"_component_": "torchtune.models.llama3_1.lora_llama3_1_8b", "lora_rnk": 8}]}},
         "lora_rnk",
     ),
+    ("axolotl", (), {"micro_batch_size": "two"}, "two"),
+    ("axolotl", (), {"rl": "dpoo"}, "dpoo"),
+    ("axolotl", (), {"flash_attention": "please"}, "please"),
+    ("litgpt", (), {"lora_r": "eight"}, "eight"),
+    ("litgpt", (), {"train": {"global_batch_size": 1.5}}, "1.5"),
+    ("accelerate", (), {"num_processes": "all"}, "all"),
+    ("accelerate", (), {"fsdp_config": {"fsdp_version": 3}}, "3"),
+    ("verl-ppo", (), {"actor_rollout_ref": {"actor": {"clip_ratio": "small"}}}, "small"),
+    ("torchtune", (), {"batch_size": "two"}, "two"),
 ]
 
 
@@ -170,6 +203,52 @@ def test_a_key_tells_its_default_and_the_rules_that_look_at_it() -> None:
     assert "L101" in told["description"]
 
 
+@pytest.mark.parametrize(
+    ("name", "releases", "key", "default", "described"),
+    [
+        ("axolotl", (), "micro_batch_size", 1, "sets training.per_device_train_batch_size"),
+        ("axolotl", (), "optimizer", "adamw_torch_fused", "left out: adamw_torch_fused (since axolotl 0.8.0)"),
+        ("axolotl", ("axolotl==0.12.2",), "optimizer", "adamw_torch_fused", "sets training.optim"),
+        ("axolotl", ("axolotl==0.12.2",), "kd_alpha", None, "no longer taken from axolotl 0.13.2 on"),
+        ("litgpt", (), "train.global_batch_size", 64, ""),
+        ("verl-ppo", (), "actor_rollout_ref.actor.clip_ratio", 0.2, "sets training.cliprange"),
+        ("accelerate", (), "num_processes", None, "sets launch.processes"),
+        ("torchtune", (), "batch_size", None, "sets training.per_device_train_batch_size"),
+        ("torchtune", (), "ac_mode", None, "since torchtune 0.2.1"),
+    ],
+)
+def test_a_framework_s_own_key_tells_what_it_sets(
+    name: str, releases: tuple[str, ...], key: str, default: object, described: str
+) -> None:
+    told = schema(name, options(releases=releases))
+    for part in key.split("."):
+        told = told["properties"][part]
+    assert described in told.get("description", "")
+    assert default is None or told["default"] == default
+    assert told.get("deprecated", False) == ("no longer taken" in described)
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "described", "defaults"),
+    [
+        ("axolotl", 0.65, 0.6, 100), ("litgpt", 0.7, 0.6, 20), ("torchtune", 0.4, 0.6, 3), ("accelerate", 0.6, 0.8, 40),
+        ("verl-ppo", 0.4, 0.9, 500), ("llamafactory", 0.9, 0.9, 250), ("ms-swift", 0.8, 0.8, 400),
+    ],
+)  # fmt: skip
+def test_most_keys_are_more_than_names(name: str, typed: float, described: float, defaults: int) -> None:
+    every = list(parts(schema(name, options())))
+    assert sum("description" in told for told in every) > described * len(every)
+    assert sum(not {"anyOf", "enum", "type", "properties"}.isdisjoint(told) for told in every) > typed * len(every)
+    assert sum("default" in told for told in every) > defaults
+
+
+def parts(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every key's schema, at any depth."""
+    for told in tree.get("properties", {}).values():
+        yield told
+        yield from parts(told)
+
+
 def test_the_command_lists_names_prints_one_and_refuses_others(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
     assert "axolotl" in capsys.readouterr().out
@@ -185,7 +264,11 @@ def test_the_command_lists_names_prints_one_and_refuses_others(capsys: pytest.Ca
 )
 def test_a_release_that_is_in_no_list_is_told(release: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "axolotl", "--with", f"axolotl=={release}"]) == 0
-    assert capsys.readouterr().err.removeprefix("stablint: ").strip() == told
+    out, err = capsys.readouterr()
+    assert err.removeprefix("stablint: ").strip() == told
+    made = json.loads(out)  # it is that of a release that there is, and says which was asked for
+    assert made["$id"] == "urn:stablint:schema:axolotl:axolotl-0.12.2"
+    assert made["title"] == f"axolotl (axolotl 0.12.2{f', for {release}, which is not known' if told else ''})"
 
 
 def test_a_release_that_nobody_knows_is_refused() -> None:

@@ -52,6 +52,36 @@ def test_only_what_all_declarations_agree_on_is_taken(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_kinds_of_numbers_and_what_is_left_out_are_read_too(tmp_path: Path) -> None:
+    (tmp_path / "args.py").write_text(NUMBERS, encoding="utf-8")
+    (tmp_path / "defaults.yaml").write_text("lr: 1e-6\ntemperature: 1\n", encoding="utf-8")
+    found = read_values.sorted_values(read_values.values(tmp_path, ("*.py", "*.yaml")))
+    assert found["numbers"] == {
+        "alpha": "float",
+        "lr": "float",
+        "rank": "int",
+        "temperature": "float",
+        "workers": "int",
+    }
+    assert found["texts"] == ["name"]
+    assert read_values.usual(tmp_path, ("*.py", "*.yaml")) == {"alpha": 0.5, "name": "a", "rank": 8, "workers": 2}
+
+
+NUMBERS = """
+class Arguments:
+    rank: int | None = Field(default=8)
+    alpha: int | float = 0.5
+    either: int | bool = 1
+    name: str = "a"
+    seed: int = 1
+    made: Any = compute()
+
+
+def build(parser, seed: str = "2"):
+    parser.add_argument("--workers", type=int, default=2)
+"""
+
+
 def test_the_table_is_of_releases_that_are_known() -> None:
     table = json.loads(read_values.TABLE.read_text(encoding="utf-8"))
     assert set(table) == set(read_values.SHELF)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from stablint.assemble.asked import Options
 from stablint.base.knowledge import load
 from stablint.base.language import gettext
+from stablint.commands.schema_keys import FLAG, NUMBER, Meaning, in_any_case, kinds, lines, times
 from stablint.config.options import Wrong, options
 from stablint.config.spec import CLEAN
 from stablint.engine.inspect import inspect
@@ -79,23 +80,17 @@ FORMS: dict[str, Form] = {
     "torchtune": Form("torchtune", "torchtune", ("torchtune.recipe",), more=True, components="torchtune.components"),
 }  # fmt: skip
 
-_NUMBER = {"type": "string", "pattern": r"^[-+]?[0-9][0-9_]*(\.[0-9]*)?([eE][-+]?[0-9]+)?$"}
-# YAML 1.1 reads `1e-5` as a word, of which every reader makes the number.
 _PLAIN: dict[str, list[dict[str, Any]]] = {
     "bool": [{"type": "boolean"}],
     "int": [{"type": "integer"}],
-    "float": [{"type": "number"}, _NUMBER],
+    "float": [{"type": "number"}, NUMBER],
     "str": [{"type": "string"}],
     "Path": [{"type": "string"}],
     "None": [],
 }
-_TRUTH = {
-    "type": "string",
-    "pattern": "^([Yy]([Ee][Ss])?|[Tt]([Rr][Uu][Ee])?|[Oo][Nn]|1|[Nn][Oo]?|[Ff]([Aa][Ll][Ss][Ee])?|[Oo][Ff][Ff]|0)$",
-}
 # The kinds of knowledge/keys/kinds.yaml.
 _VALUES: dict[str, dict[str, Any]] = {
-    "flag": {"anyOf": [{"type": "boolean"}, {"enum": [0, 1]}, _TRUTH]},
+    "flag": {"anyOf": FLAG},
     "number": {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^[0-9]+$"}]},
     "words": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
 }
@@ -138,8 +133,8 @@ def schema(name: str, asked: Options) -> dict[str, Any]:
     told = sorted({library for library, _ in _asked(form, releases)})
     for library in told:
         _tell_unlisted(library, releases)
-    which = ", ".join(f"{library} {_text(releases, library)}" for library in told)
-    tree = _nested(words, form, releases)
+    which = ", ".join(f"{library} {_text(releases, library)}{_instead(releases, library)}" for library in told)
+    tree = _nested(words, form, releases, Meaning(form.dialect, words, asked))
     if form.components and (components := reader(form.components)) is not None:
         tree = _with_components(tree, components, releases)
     if form.flags and (flags := reader(form.flags)) is not None:
@@ -186,8 +181,22 @@ def _tell_unlisted(library: str, releases: Releases) -> None:
 
 
 def _text(releases: Releases, library: str) -> str:
-    key = release_of(releases, library)
+    key = _shown_release(releases, library)
     return text_of(key) if key is not None else "?"
+
+
+def _instead(releases: Releases, library: str) -> str:
+    """Where the release that was asked for is in no list."""
+    asked, made = release_of(releases, library), _shown_release(releases, library)
+    return "" if asked is None or asked == made else f", for {text_of(asked)}, which is not known"
+
+
+def _shown_release(releases: Releases, library: str) -> Key | None:
+    """The release whose keys the schema has: what is asked for, or the last that is known before it."""
+    asked, known = release_of(releases, library), known_keys(library)
+    if asked is None or asked in known:
+        return asked
+    return max((key for key in known if key < asked), default=asked)
 
 
 def _oldest(library: str) -> str:
@@ -217,13 +226,18 @@ def _words(form: Form, releases: Releases) -> dict[str, FieldSpans | None]:
     return words
 
 
-def _nested(words: dict[str, FieldSpans | None], form: Form, releases: Releases) -> dict[str, Any]:
+def _nested(words: dict[str, FieldSpans | None], form: Form, releases: Releases, meaning: Meaning) -> dict[str, Any]:
     """Dotted names as objects within objects."""
     top: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": form.more}
     top["properties"] |= {section: {} for section in form.sections}
     if form.remarks:
         top["patternProperties"] = {"^_": {}}
-    concerned = _rules(form.facts)
+    concerned, every = _rules(form.facts), _rules("")
+    own = [
+        (one, release)
+        for name in form.readers
+        if (one := reader(name)) and (release := _shown_release(releases, one.library))
+    ]
     for name in sorted(words):
         at = top
         *above, last = name.split(".")
@@ -234,7 +248,10 @@ def _nested(words: dict[str, FieldSpans | None], form: Form, releases: Releases)
                 inner.pop("anyOf", None)
             at = inner
         inner = at["properties"].get(last, {}).get("properties")
-        at["properties"][last] = _key(name, words[name], form, releases, concerned)
+        at["properties"][last] = told = _key(name, words[name], form, releases, concerned)
+        if words[name] is None and own:
+            one, release = next((pair for pair in own if pair[0].ever(name)), own[0])
+            _add_undeclared(told, name, one, release, meaning, every)
         if inner is not None:
             at["properties"][last]["properties"] = inner
     return top
@@ -258,10 +275,11 @@ def _with_components(tree: dict[str, Any], components: Reader, releases: Release
     ]
     inner = {"$ref": "#/definitions/value"}
     value = {"items": inner, "additionalProperties": inner, "allOf": rules}
-    properties = {key: {**told, **inner} for key, told in tree["properties"].items()}
+    # Draft 7 looks at nothing that stands beside a reference.
+    properties = {key: {**told, "allOf": [inner]} if told else inner for key, told in tree["properties"].items()}
     return {
         **tree,
-        "properties": {key: {"allOf": [told]} if len(told) > 1 else told for key, told in properties.items()},
+        "properties": properties,
         "additionalProperties": inner,
         "definitions": {"value": value},
     }
@@ -270,6 +288,8 @@ def _with_components(tree: dict[str, Any], components: Reader, releases: Release
 def _of_flags(name: str, flags: Reader, releases: Releases) -> dict[str, Any]:
     """The sections whose keys stand for flags of the launcher: with the section's prefix or without."""
     known = {word.name for word in of_reader(flags, releases)}
+    release = _shown_release(releases, flags.library)
+    assert release is not None, "its keys are known"
     found = {}
     for section, prefix in PREFIXES.items():
         start = f"{prefix.rstrip('_')}_"
@@ -277,7 +297,8 @@ def _of_flags(name: str, flags: Reader, releases: Releases) -> dict[str, Any]:
         concerned = _rules(section.removesuffix("_config"))
         keys = {
             key: {
-                "description": "\n".join([f"accelerate launch --{flag}", *concerned.get(flag.removeprefix(start), ())])
+                **kinds(flags.library, flag, release, any_case=True),
+                "description": "\n".join([f"accelerate launch --{flag}", *concerned.get(flag.removeprefix(start), ())]),
             }
             for flag in named
             for key in (flag, flag.removeprefix(start))
@@ -319,19 +340,35 @@ def _key(
     return told
 
 
+def _add_undeclared(
+    told: dict[str, Any], name: str, one: Reader, release: Key, meaning: Meaning, concerned: dict[str, list[str]]
+) -> None:
+    """What is known of a key that no class declares."""
+    said = kinds(one.library, name, release)
+    if "enum" not in told and "anyOf" not in told and "anyOf" in said:
+        told["anyOf"] = said["anyOf"]
+    if "default" in said:
+        told["default"] = said["default"]
+    more = list(lines(name, meaning, concerned))
+    if name in meaning.defaults:
+        told["default"] = meaning.defaults[name][0]
+    for line, farewell in times(one, name, release):
+        more.append(line)
+        if farewell:
+            told["deprecated"] = True
+    before = told.get("description", "").split("\n") if "description" in told else []
+    if described := list(dict.fromkeys([*before, *more])):
+        told["description"] = "\n".join(described)
+
+
 def _of_kind(kind: str | list[Any] | dict[str, list[Any]]) -> dict[str, Any]:
     """An entry of knowledge/keys/kinds.yaml."""
     if isinstance(kind, list):
         return {"enum": kind}
     if isinstance(kind, dict):
         words = kind["any-case"]
-        return {"anyOf": [{"enum": words}, *({"type": "string", "pattern": _any_case(word)} for word in words if word)]}
+        return {"anyOf": [{"enum": words}, *(in_any_case(word) for word in words if word)]}
     return _VALUES[kind]
-
-
-def _any_case(word: str) -> str:
-    """JSON Schema has no flag for capitals."""
-    return "^" + "".join(f"[{c.upper()}{c.lower()}]" if c.isalpha() else re.escape(c) for c in word) + "$"
 
 
 def _kinds(declared: FieldSpans, release: Key, auto: bool) -> Iterator[dict[str, Any]]:
@@ -381,12 +418,12 @@ def _split(kind: str) -> Iterable[str]:
 
 
 def _rules(facts: str) -> dict[str, list[str]]:
-    """The titles of the errors and warnings that are shown at each fact of a namespace, by the fact's name in it."""
+    """The titles of the errors and warnings that are shown at each fact of a namespace, by the fact's name in it; of no namespace, by the whole name."""
     found: dict[str, list[str]] = {}
     for text in sorted(load("texts").values(), key=lambda one: str(one["code"])):
         at = text.get("at")
-        if isinstance(at, str) and at.startswith(f"{facts}.") and text["severity"] != "info":
-            found.setdefault(at.partition(".")[2], []).append(
+        if isinstance(at, str) and at.startswith(f"{facts}." if facts else "") and text["severity"] != "info":
+            found.setdefault(at.partition(".")[2] if facts else at, []).append(
                 f"{text['code']} {text['severity']}: {shown(text['title']).strip(chr(34))}"
             )
     return found
