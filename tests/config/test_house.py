@@ -222,6 +222,10 @@ SAID = {
     "a code": ("T901", "FOO1", "seed.yaml:2: `code`: a code is one to ten capitals and three digits, such as `ACME001`"),
     "an id": ("house-seed", "House_Seed", "seed.yaml:1: `id`: an id is small letters and digits with dashes between them"),
     "an operator": ("is-not 1234", "is-nto 1234", "seed.yaml:8: `when.1`: 'is-nto' is no operator: did you mean `is-not`?"),
+    "an operator of Python": ("is-not 1234", "!= 1234", "seed.yaml:8: `when.1`: '!=' is no operator: did you mean `is-not`?"),
+    "an operator in two words": ("is-not 1234", "not in [1234]", "seed.yaml:8: `when.1`: 'not' is no operator: did you mean `not-in`?"),
+    "an operator with another sign": ("is-not 1234", "not_in [1234]", "seed.yaml:8: `when.1`: 'not_in' is no operator: did you mean `not-in`?"),
+    "an operator of another name": ("training.seed is-set", "training.seed exists", "seed.yaml:7: `when.0`: 'exists' is no operator: did you mean `is-set`?"),
     "a field": ("title: a", "titel: a", "seed.yaml:3: nothing is called `titel`: did you mean `title`?"),
     "a field that is missing": ("at: training.seed\n", "", "`at` says which fact's place is shown"),
     "a word of a closed list": ("severity: error", "severity: fatal", "seed.yaml:4: `severity`: Input should be 'error', 'warning' or 'info'"),
@@ -357,3 +361,19 @@ def test_a_package_that_brings_none_is_told(here, capsys, name, said):
     (here / "stablint.toml").write_text(f'[house]\npackages = ["{name}"]\n')
     assert main(["configs"]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [('[house]\nprefix = "ACME"\n', 2), ('[house]\nprefix = "T"\n', 2), ("", 0), ('[house]\nprefix = "T\n', 2)],
+)
+@pytest.mark.parametrize("command", ["test-hazards", "knowledge audit"])
+def test_the_prefix_of_the_house_counts_wherever_its_rules_are_tried(here, capsys, settings, code, command):
+    (here / "stablint.toml").write_text(settings)
+    assert main([*command.split(), "rules"]) == code
+    told = capsys.readouterr()
+    if "ACME" in settings:
+        assert "T901 (house-seed) in rules: codes of this house begin with ACME" in told.err
+    (here / "rules" / "seed.yaml").write_text(RULE.replace("T901", "ACME001"))
+    if "ACME" in settings:
+        assert main([*command.split(), "rules"]) == 0

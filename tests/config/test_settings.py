@@ -114,6 +114,17 @@ UNUSABLE = [
     ("stablint.toml", 'fail-on = "error"\nfailon = "error"\n', ":2:", "fail-on"),
     ("stablint.toml", '[[target]]\ngpu = "T4"\n\n[[target]]\ngpuu = "T4"\n', ":5:", "gpu"),
     ("stablint.toml", '[severity]\nP143 = "loud"\n', ":2:", "warning"),
+    (
+        "stablint.toml",
+        '[severity]\nP1O1 = "error"\n',
+        ":2:",
+        "`P1O1` is no name that `severity` can have: did you mean `P101`?",
+    ),
+    ("stablint.toml", '[severity]\nP1001 = "error"\n', ":2:", "did you mean `P101`?"),
+    ("stablint.toml", '[severity]\n"fp16_and_bf16" = "error"\n', ":2:", "did you mean `fp16-and-bf16`?"),
+    ("stablint.toml", '[severity]\nfp16-and-bf61 = "error"\n', "stablint.toml", "did you mean `fp16-and-bf16`?"),
+    ("stablint.toml", 'select = ["P10I"]\n', ":1:", "did you mean `P101`?"),
+    ("stablint.toml", 'ignore = ["fp16-and-bf61"]\n', "stablint.toml", "did you mean `fp16-and-bf16`?"),
     ("stablint.toml", "fail-on = \n", ":1:", ""),
     (
         "stablint.toml",

@@ -114,6 +114,26 @@ def test_suppressions_that_do_nothing_are_findings(case, tmp_path):
     assert shown(report(tmp_path, {"train.yaml": HEAD + text})) == expected
 
 
+@pytest.mark.parametrize(
+    ("comment", "told"),
+    [
+        ("file-ignore[P143] -- why", "did you mean `ignore-file[P143] -- reason`?"),
+        ("ignroe[P143] -- why", "did you mean `ignore[P143] -- reason`?"),
+        ("ignore-flie[P143]", "did you mean `ignore-file[P143] -- reason`?"),
+        ("disable=P143", "did you mean `ignore[P143] -- reason`?"),
+        ("noqa: P143, P101", "did you mean `ignore[P143, P101] -- reason`?"),
+        ("ignore P143", "did you mean `ignore[P143] -- reason`?"),
+        ("ignore", "did you mean `ignore[CODE] -- reason`?"),
+        ("checks this file", "write `stablint: ignore[CODE] -- reason`"),
+        ("ignore[P1O1] -- why", "no rule is called `P1O1` or begins so: did you mean `P101`?"),
+    ],
+)
+def test_a_comment_that_suppresses_nothing_says_what_was_meant(tmp_path, comment, told):
+    found = report(tmp_path, {"train.yaml": f"# stablint: {comment}\n" + HEAD + "fp16: true\n"})
+    (said,) = [one.message for one in found.diagnostics if one.rule == "unknown-suppression"]
+    assert said.endswith(told)
+
+
 def test_a_rule_that_was_not_checked_condemns_nobody(tmp_path):
     text = HEAD + "fp16: true  # stablint: ignore[P143] -- why\n"
     assert shown(report(tmp_path, {"train.yaml": text})) == {"S111": None}

@@ -64,7 +64,13 @@ def test_kinds_of_numbers_and_what_is_left_out_are_read_too(tmp_path: Path) -> N
         "workers": "int",
     }
     assert found["texts"] == ["name"]
-    assert read_values.usual(tmp_path, ("*.py", "*.yaml")) == {"alpha": 0.5, "name": "a", "rank": 8, "workers": 2}
+    assert read_values.usual(tmp_path, ("*.py", "*.yaml")) == {
+        "alpha": 0.5,
+        "either": 1,
+        "name": "a",
+        "rank": 8,
+        "workers": 2,
+    }
 
 
 NUMBERS = """

@@ -6,7 +6,7 @@ import os
 import tempfile
 
 from stablint.base.language import gettext, ngettext
-from stablint.config.house import house
+from stablint.config.house import house, own_prefix
 from stablint.config.options import Wrong
 from stablint.engine.examples import failures, false_alarms
 from stablint.hazard.model import load
@@ -15,7 +15,7 @@ from stablint.secrets import exit
 
 def run_test_hazards(folders: list[str]) -> int:
     """Run every example of house folders, and print a line for each failure. 0: all hold; 1: some do not; 2: a file is no hazard."""
-    rules = house(folders)
+    rules = house(folders, own_prefix)
     for line in rules.broken:
         exit.tell(line)
     every = (*load(), *rules.hazards)

@@ -79,9 +79,9 @@ def _own() -> Subject:
 
 
 def _house(folders: list[str]) -> Subject:
-    from stablint.config.house import house
+    from stablint.config.house import house, own_prefix
 
-    rules = house(folders)
+    rules = house(folders, own_prefix)
     if rules.broken:
         raise Wrong("; ".join(rules.broken))
     base = os.path.commonpath([os.path.realpath(folder) for folder in folders])

@@ -19,7 +19,7 @@ from stablint.engine.diagnostics import reported
 from stablint.engine.inspect import effective, inspect
 from stablint.files.discover import NoSuchPath
 from stablint.log.template import printed_by
-from stablint.policy import means
+from stablint.policy import means, nearest_rules
 from stablint.report import explain, rules, show
 from stablint.report.plain import plain, to_json
 from stablint.report.show import RunShow
@@ -117,22 +117,11 @@ def _every_text(given: argparse.Namespace) -> tuple[dict[str, Any], dict[str, An
     return language.texts(resolver.texts()), {**knowledge.load("examples"), **house}, not resolver.broken()
 
 
-# Letters that are taken for digits in a code.
-_DIGITS = str.maketrans("OIL", "011")
-
-
 def _meant(word: str, texts: dict[str, Any]) -> str:
-    from difflib import get_close_matches
-
     names = [*texts, *(text["code"] for text in texts.values())]
-    word = word if "-" in word else word.upper()
-    looks_like = word[:1] + word[1:].translate(_DIGITS)
-    if looks_like in names:
-        near = [looks_like]
-    else:
-        near = sorted(name for name in names if name.startswith(looks_like))[:3] or get_close_matches(
-            word, names, 2, 0.5
-        )
+    said = word if "-" in word else word.upper()
+    begun = sorted(name for name in names if name.startswith(said))[:3]
+    near = begun or nearest_rules(word, names, 2, 0.5)
     return (
         gettext(": did you mean {names}?").format(names=gettext(" or ").join(f"`{one}`" for one in near))
         if near

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from stablint.base.language import gettext
@@ -26,9 +26,25 @@ class House(NamedTuple):
     broken: tuple[str, ...] = ()
 
 
-def house(folders: list[str], prefix: str | None = None, said: Mapping[str, str] | None = None) -> House:
+def own_prefix(folder: str) -> str | None:
+    """What the settings that count for a folder of hazards say that its codes begin with. Raises Wrong for settings that cannot be used."""
+    from stablint.config.settings import BadSettings, nearest, read
+
+    try:
+        path = nearest(folder, {})
+        found: str | None = read(path).get("house", {}).get("prefix") if path is not None else None
+    except BadSettings as error:
+        raise Wrong(str(error)) from error
+    return found
+
+
+def house(
+    folders: list[str], prefix: str | Callable[[str], str | None] | None = None, said: Mapping[str, str] | None = None
+) -> House:
     """Every file is validated and compiled. A file that is no hazard, a code or name that is taken, and a code that does not begin with the prefix
-    of the house are told in `broken`. Raises Wrong for a folder that is not there or that holds no file; `said`: where settings name which."""
+    of the house (`prefix`, or what it says of each folder) are told in `broken`. Raises Wrong for a folder that is not there or that holds no
+    file; `said`: where settings name which.
+    """
     from pathlib import Path
 
     from stablint.compiling.hazards import read_folder
@@ -45,7 +61,7 @@ def house(folders: list[str], prefix: str | None = None, said: Mapping[str, str]
         broken = [gettext("house hazards: {error}").format(error=error) for error in wrong]
         kept = []
         for row in compiled["core"]:
-            if (why := _refused(row, folder, taken, prefix)) is not None:
+            if (why := _refused(row, folder, taken, prefix(folder) if callable(prefix) else prefix)) is not None:
                 broken.append(why)
                 continue
             taken |= dict.fromkeys((row["id"], row["code"]), folder)

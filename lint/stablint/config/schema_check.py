@@ -6,7 +6,7 @@ Only the words of JSON Schema that such schemas use: loading jsonschema would co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stablint.secrets import exit
@@ -52,9 +52,10 @@ def faults(
     elif isinstance(value, str) and len(value) > schema.get("maxLength", len(value)):
         yield path, f"`{_dotted(path)}` has {len(value):,} characters; at most {schema['maxLength']:,} are read"
     elif "pattern" in schema and not re.search(schema["pattern"], value):
+        near = _rules_meant(str(value), (schema["pattern"],))
         yield (
             path,
-            f"`{_dotted(path)}`: {exit.quoted(str(value))} is not of the form that is wanted ({_example(schema)})",
+            f"`{_dotted(path)}`: {exit.quoted(str(value), near)} is not of the form that is wanted ({_example(schema)}){_said(near)}",
         )
     elif value < schema.get("minimum", value) or (isinstance(value, str) and len(value) < schema.get("minLength", 0)):
         yield path, f"`{_dotted(path)}`: {value!r} is too small"
@@ -75,7 +76,8 @@ def _table_faults(
                 (inner_schema for pattern, inner_schema in patterns.items() if re.search(pattern, key)), None
             )
             if fitting is None:
-                yield (*path, key), f"{exit.quoted(key)} is no name that `{_dotted(path)}` can have"
+                near = _rules_meant(key, patterns)
+                yield (*path, key), f"{exit.quoted(key, near)} is no name that `{_dotted(path)}` can have{_said(near)}"
             else:
                 yield from faults(inner, fitting, (*path, key), root)
     missing = [key for key in schema.get("required", ()) if key not in value]
@@ -84,6 +86,24 @@ def _table_faults(
     if not missing and len(value) < schema.get("minProperties", 0):
         others = [key for key in schema.get("properties", ()) if key not in value]
         yield path, f"`{_dotted(path)}` says nothing: it wants one of {', '.join(others)}"
+
+
+_OF_A_RULE = "(-[a-z0-9]+)+"  # the end of the pattern of rules' codes and names
+
+
+def _rules_meant(word: str, patterns: Iterable[str]) -> list[str]:
+    """The rule that was probably meant, where a rule should stand."""
+    if not any(_OF_A_RULE in pattern for pattern in patterns):
+        return []
+    from stablint.hazard.model import load
+    from stablint.policy import nearest_rules
+
+    said = word.replace("_", "-").replace(" ", "-")
+    return nearest_rules(said, (name for hazard in load() for name in (hazard.id, hazard.code)))
+
+
+def _said(near: list[str]) -> str:
+    return f": did you mean `{near[0]}`?" if near else ""
 
 
 # What other linters call these settings.

@@ -8,7 +8,7 @@ from stablint.base.language import gettext
 from stablint.base.light import NamedTuple
 from stablint.config.options import Wrong
 from stablint.hazard.model import Hazard
-from stablint.policy import beginnings, means
+from stablint.policy import beginnings, means, nearest_rules
 from stablint.secrets import exit
 
 GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")
@@ -86,10 +86,7 @@ def all_known(words: Iterable[str], known: Iterable[Hazard], where: str = "") ->
 
 
 def meant(word: str, known: Iterable[Hazard]) -> str:
-    from difflib import get_close_matches
-
-    names = [name for hazard in known for name in (hazard.id, hazard.code)]
-    near = get_close_matches(word if "-" in word else word.upper(), names, 1, 0.7)
+    near = nearest_rules(word, (name for hazard in known for name in (hazard.id, hazard.code)))
     return (
         gettext(": did you mean {names}?").format(names=f"`{near[0]}`")
         if near

@@ -46,7 +46,7 @@ def _check(condition: str) -> str:
         raise ValueError(f"{fact!r} is no fact: {_fact_meant(fact)}")
     if operator not in (*_WITH_OPERAND, *_ALONE, *_OF_ITEMS):
         every = (*_WITH_OPERAND, *_ALONE, *_OF_ITEMS)
-        near = get_close_matches(operator, every, 1, 0.6)
+        near = _familiar(operator, operand) or get_close_matches(operator.replace("_", "-").lower(), every, 1, 0.6)
         raise ValueError(
             f"{operator!r} is no operator: {f'did you mean `{near[0]}`?' if near else ', '.join(dict.fromkeys(every))}"
         )
@@ -55,6 +55,24 @@ def _check(condition: str) -> str:
     if " between " in condition and not _BETWEEN.match(condition.rpartition(" between ")[2]):
         raise ValueError("`between` takes [low, high], of which high is left out")
     return condition
+
+
+# What other languages write for these operators.
+_FAMILIAR = {
+    "==": "is", "=": "is", "eq": "is", "equals": "is", "equal": "is", "!=": "is-not", "<>": "is-not", "ne": "is-not", "isnt": "is-not", "not": "is-not",
+    "gt": ">", "ge": ">=", "gte": ">=", "lt": "<", "le": "<=", "lte": "<=", "=>": ">=", "=<": "<=", "above": ">", "below": "<", "more": ">", "less": "<",
+    "exists": "is-set", "set": "is-set", "present": "is-set", "given": "is-set", "missing": "is-absent", "absent": "is-absent", "unset": "is-absent",
+    "null": "is-absent", "none": "is-absent", "one-of": "in", "oneof": "in", "notin": "not-in", "like": "matches", "match": "matches", "regex": "matches",
+    "~": "matches", "=~": "matches", "has": "contains", "includes": "contains", "include": "contains", "divides": "multiple-of", "divisible-by": "multiple-of",
+    "any": "any-item", "every": "all-items", "all": "all-items", "len": "length", "size": "length", "isinstance": "type", "default": "is-default",
+}  # fmt: skip
+
+
+def _familiar(operator: str, operand: list[str]) -> list[str]:
+    if operator == "not" and operand[0].startswith("in"):
+        return ["not-in"]
+    found = _FAMILIAR.get(operator.lower())
+    return [found] if found is not None else []
 
 
 def _fact_meant(fact: str) -> str:

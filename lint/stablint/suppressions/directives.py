@@ -65,6 +65,28 @@ def _in_file(view: View, directive: Directive) -> Directive:
     return directive._replace(start=start, end=end, places=tuple(placed(*place) for place in directive.places))
 
 
+# What other linters call it, and this one calls otherwise.
+_FAMILIAR = {
+    "disable": "ignore", "disable-line": "ignore", "noqa": "ignore", "skip": "ignore", "nosec": "ignore", "allow": "ignore", "ignore-line": "ignore",
+    "file-ignore": "ignore-file", "ignore-all": "ignore-file", "disable-file": "ignore-file", "skip-file": "ignore-file", "file": "ignore-file",
+}  # fmt: skip
+_VERBS = ("ignore", "ignore-file")
+_SAID = re.compile(r"(?P<verb>[A-Za-z][\w-]*)\s*[=:]?\s*[\[(]?(?P<words>[\w, -]*?)[\])]?\s*(?:(?:--|—|–|#)|\Z)")
+
+
+def _meant(said: str) -> str:
+    """What the writer probably wanted to write, with the rules of the comment."""
+    from difflib import get_close_matches
+
+    found = _SAID.match(said)
+    verb = found["verb"].lower().replace("_", "-") if found is not None else ""
+    close = next((one for known in (_VERBS, _FAMILIAR) for one in get_close_matches(verb, known, 1, 0.7)), verb)
+    near = _FAMILIAR.get(close, close if close in _VERBS else None)
+    if found is None or near is None:
+        return "write `stablint: ignore[CODE] -- reason`"
+    return f"did you mean `{near}[{found['words'].strip() or 'CODE'}] -- reason`?"
+
+
 def _directives(text: str, documents: tuple[Document, ...]) -> Iterator[Directive]:
     found = comments(documents)
     for start, end in found.spans:
@@ -76,7 +98,8 @@ def _directives(text: str, documents: tuple[Document, ...]) -> Iterator[Directiv
         first = start + mark.start()
         parsed = _IGNORE.match(mark["rest"].strip())
         if parsed is None:
-            fault = f"`{mark['rest'].strip()[:60]}` is no suppression: write `stablint: ignore[CODE] -- reason`"
+            said = mark["rest"].strip()
+            fault = f"`{said[:60]}` is no suppression: {_meant(said)}"
             yield Directive(first, end, where.line, alone, False, (), "", fault)
             continue
         inside = start + mark.start("rest") + len(mark["rest"]) - len(mark["rest"].lstrip()) + parsed.start("words")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from stablint.base.language import gettext
 from stablint.files.globs import matches
 from stablint.hazard.model import Hazard
-from stablint.policy import Accepted, Policies, means
+from stablint.policy import Accepted, Policies, means, nearest_rules
 from stablint.report.model import Undetermined
 from stablint.report.place import line_text, locate
 from stablint.suppressions.directives import Directive
@@ -86,8 +86,5 @@ class Judge:
                 )
 
     def _meant(self, word: str) -> str:
-        from difflib import get_close_matches
-
-        names = [name for hazard in self.every for name in (hazard.id, hazard.code)]
-        near = get_close_matches(word if word in names or "-" in word else word.upper(), names, 1, 0.7)
+        near = nearest_rules(word, (name for hazard in self.every for name in (hazard.id, hazard.code)))
         return gettext(": did you mean {names}?").format(names=f"`{near[0]}`") if near else ""
