@@ -142,3 +142,34 @@ def test_a_reason_is_known_by_its_form() -> None:
     assert language.told("x" * 2_000) == "x" * 2_000
     language.speak(language.ENGLISH)
     assert language.told("the GPU is not named") == "the GPU is not named"
+
+
+SICK = "output_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "english"),
+    [
+        (["check", "t.yaml"], ["错误 P143", "源代码已证实"], ["error P143", "proven-in-source"]),
+        (["check", "t.yaml", "--output-format", "concise"], ["错误[P143]"], ["error[P143]"]),
+        (["check", "t.yaml", "--output-format", "markdown"], ["**错误** P143"], ["**error**"]),
+        (["explain", "P143"], ["错误 P143"], ["error P143"]),
+        # Programs read the words themselves, in whatever language the sentences are.
+        (
+            ["check", "t.yaml", "--output-format", "json"],
+            ['"severity": "error"', '"grade": "proven-in-source"'],
+            ["错误 P143"],
+        ),
+        (["check", "t.yaml", "--output-format", "sarif"], ['"level": "error"'], ["错误 P143"]),
+        (["check", "t.yaml", "--output-format", "github"], ["::error "], ["错误 P143"]),
+    ],
+    ids=lambda value: " ".join(value) if value and value[0] in ("check", "explain") else "",
+)
+def test_how_bad_and_how_sure_is_told_to_people_in_their_language(
+    tmp_path: Path, monkeypatch, capsys, words: list[str], said: list[str], english: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.yaml").write_text(SICK, encoding="utf-8")
+    cli.main([*words, "--lang", "zh"])
+    out = capsys.readouterr().out
+    assert all(word in out for word in said) and not any(word in out for word in english)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from stablint.base.language import gettext
 from stablint.secrets import exit
 
 Path = tuple["str | int", ...]
@@ -103,7 +104,7 @@ def _rules_meant(word: str, patterns: Iterable[str]) -> list[str]:
 
 
 def _said(near: list[str]) -> str:
-    return f": did you mean `{near[0]}`?" if near else ""
+    return gettext(": did you mean {names}?").format(names=f"`{near[0]}`") if near else ""
 
 
 # What other linters call these settings.

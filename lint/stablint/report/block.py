@@ -12,7 +12,7 @@ from stablint.report.place import header, locate
 from stablint.report.plain import Style, plain, shown
 from stablint.report.said import how
 from stablint.report.snippet import EXCERPT, snippet
-from stablint.report.words import WIDTH, columns, first_sentences, message, wrapped
+from stablint.report.words import WIDTH, columns, first_sentences, grade, message, severity, wrapped
 from stablint.secrets.languages import language_of, language_of_cell
 
 _BESIDE = 10  # columns that the number of the line, its bar and the ellipses take
@@ -38,8 +38,8 @@ def block(diagnostic: Diagnostic, text: Mapping[str, Any], style: Style, secrets
 def _lines(
     diagnostic: Diagnostic, text: Mapping[str, Any], style: Style, secrets: frozenset[str], width: int
 ) -> Iterator[str]:
-    severity = style.paint(diagnostic.severity, f"{diagnostic.severity} {diagnostic.code}")
-    yield f"{style.paint('bold', plain(header(diagnostic)))}: {severity} {plain(diagnostic.rule)}"
+    how_bad = style.paint(diagnostic.severity, f"{severity(diagnostic.severity)} {diagnostic.code}")
+    yield f"{style.paint('bold', plain(header(diagnostic)))}: {how_bad} {plain(diagnostic.rule)}"
     said = plain(message(diagnostic))
     # At its full width a message is one line, which who searches for it finds whole.
     yield from (f"  {style.paint('bold', line)}" for line in (wrapped(said, width - 2) if width < WIDTH else [said]))
@@ -107,7 +107,8 @@ def _notes(diagnostic: Diagnostic, text: Mapping[str, Any]) -> Iterator[tuple[st
     if diagnostic.url:
         yield "see", plain(diagnostic.url)
     sources = diagnostic.evidence.get("sources") or ()
-    yield "evidence", ", ".join(plain(str(item)) for item in (diagnostic.evidence.get("grade"), *sources[:1]) if item)
+    known = grade(str(diagnostic.evidence.get("grade") or ""))
+    yield "evidence", ", ".join(plain(str(item)) for item in (known, *sources[:1]) if item)
 
 
 _Place = tuple["int | None", int]  # the cell of a notebook, and the line

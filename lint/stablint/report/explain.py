@@ -8,7 +8,7 @@ from typing import Any
 
 from stablint.base.language import gettext
 from stablint.report.plain import Style, plain, shown
-from stablint.report.words import screen, wrapped
+from stablint.report.words import screen, severity, wrapped
 
 _WIDTH = 100
 
@@ -69,7 +69,7 @@ def render(
     style = Style(color)
     lines = [
         f"{style.paint('bold', hazard['title'])}",
-        f"{style.paint(hazard['severity'], hazard['severity'])} {hazard['code']} {hazard['id']}"
+        f"{style.paint(hazard['severity'], severity(hazard['severity']))} {hazard['code']} {hazard['id']}"
         + (gettext(", off unless `select` or `severity` names it") if hazard.get("quiet") else ""),
         bites(hazard),
     ]

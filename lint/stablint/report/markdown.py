@@ -11,6 +11,7 @@ from stablint.report.full import active, summary
 from stablint.report.model import Diagnostic, Report
 from stablint.report.place import header
 from stablint.report.said import clean, finding, repair
+from stablint.report.words import severity
 
 _ROWS = 100  # a comment on GitHub holds 65,536 characters
 # What markdown or the platform would act on: emphasis, links, images, HTML, the bars of the table.
@@ -44,7 +45,7 @@ def _lines(report: Report, texts: Mapping[str, Mapping[str, Any]], secrets: froz
 def _row(diagnostic: Diagnostic, text: Mapping[str, Any], secrets: frozenset[str]) -> str:
     title = f"<br>{prose(clean(text['title'], secrets))}" if text.get("title") else ""
     cells = (
-        f"**{diagnostic.severity}** {diagnostic.code}",
+        f"**{severity(diagnostic.severity)}** {diagnostic.code}",
         code(clean(header(diagnostic), secrets)),
         prose(finding(diagnostic, secrets)) + title,
         prose(repair(diagnostic, secrets)),

@@ -15,6 +15,24 @@ _SENTENCE_END = Pattern(r"(?<=[.!?])\s+(?=[A-Z`0-9])|(?<=[。！？])")
 _CLOSING, _OPENING = frozenset("，。：；！？、）》」』】”’"), frozenset("（《「『【“‘")
 
 
+def severity(word: str) -> str:
+    """`error`, as people read it in their language; programs get the word itself."""
+    said = {"error": gettext("error"), "warning": gettext("warning"), "info": gettext("info")}
+    return said.get(word, word)
+
+
+def grade(word: str) -> str:
+    """How a rule is known, in one word of the reader's language."""
+    said = {
+        "proven-in-source": gettext("proven-in-source"),
+        "reproduced": gettext("reproduced"),
+        "maintainer-confirmed": gettext("maintainer-confirmed"),
+        "reported": gettext("reported"),
+        "folklore": gettext("folklore"),
+    }
+    return said.get(word, word)
+
+
 def message(diagnostic: Diagnostic) -> str:
     """The message with what else must be known to read it rightly: "unless set elsewhere", the releases concerned."""
     words = told(diagnostic.message)

@@ -15,6 +15,7 @@ from stablint.report.markdown import for_editor, span_of
 from stablint.report.origin import reference, releases
 from stablint.report.plain import shown
 from stablint.report.said import clean, finding, reason
+from stablint.report.words import grade, severity
 from stablint.run.fact import ABSENT, Derived, Explicit, Fact, Statement, is_unknown
 from stablint.run.releases.pep440 import text_of
 from stablint.run.releases.taken import release_of
@@ -54,10 +55,9 @@ def _findings(checked: Checked, path: str, start: int, end: int) -> Iterator[str
             start <= found.start <= end or start <= found.end <= end or found.start <= start <= end <= found.end
         ):
             because = for_editor(reason(translated(found.rule, why.get(found.rule, {}))))
-            grade = found.evidence.get("grade", "")
-            shows = gettext("evidence: {grade}").format(grade=grade)
+            shows = gettext("evidence: {grade}").format(grade=grade(str(found.evidence.get("grade", ""))))
             said = for_editor(finding(found, checked.secrets))
-            yield f"**{gettext(found.severity)} {found.code}** {said}\n\n{because} _({shows})_"
+            yield f"**{severity(found.severity)} {found.code}** {said}\n\n{because} _({shows})_"
 
 
 def _told(checked: Checked, path: str, one: Statement, secrets: frozenset[str]) -> Iterator[str]:

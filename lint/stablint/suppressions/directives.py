@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from stablint.base.language import gettext
 from stablint.report.place import line_starts, locate
 from stablint.suppressions.comments import comments
 from stablint.syntax.tree import MARK, Document, View
@@ -80,11 +81,13 @@ def _meant(said: str) -> str:
 
     found = _SAID.match(said)
     verb = found["verb"].lower().replace("_", "-") if found is not None else ""
-    close = next((one for known in (_VERBS, _FAMILIAR) for one in get_close_matches(verb, known, 1, 0.7)), verb)
+    close = next((one for known in (_VERBS, _FAMILIAR) for one in get_close_matches(verb, known, 1, 0.75)), "")
+    close = verb if verb in _FAMILIAR else close
     near = _FAMILIAR.get(close, close if close in _VERBS else None)
     if found is None or near is None:
-        return "write `stablint: ignore[CODE] -- reason`"
-    return f"did you mean `{near}[{found['words'].strip() or 'CODE'}] -- reason`?"
+        return gettext("write {form}").format(form="`stablint: ignore[CODE] -- reason`")
+    form = f"`{near}[{found['words'].strip() or 'CODE'}] -- reason`"
+    return gettext("did you mean {form}?").format(form=form)
 
 
 def _directives(text: str, documents: tuple[Document, ...]) -> Iterator[Directive]:
