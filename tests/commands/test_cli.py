@@ -97,6 +97,25 @@ def test_an_unknown_gpu_is_told_with_its_neighbour(stablint, write):
     assert "did you mean `H100`" in stablint("train.yaml", "--gpu", "H1000").stderr
 
 
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ("json", ['"reason": "it does not exist"', '"status": "unreadable"', '"diagnostics": []']),
+        ("sarif", ['"executionSuccessful": false', "`nope.yaml` does not exist", '"results": []']),
+        ("junit", ['tests="1"', "</testsuites>"]),
+        ("gitlab", ["[]"]),
+        ("rdjson", ['"diagnostics": []']),
+        ("full", []),
+    ],
+)
+def test_a_program_is_given_a_report_of_a_path_that_does_not_exist(stablint, form, told):
+    done = stablint("check", "nope.yaml", "--output-format", form)
+    assert done.returncode == 2 and done.stderr.count("`nope.yaml` does not exist") == 1
+    assert all(word in done.stdout for word in told) and bool(done.stdout) == bool(told)
+    if done.stdout[:1] in ("{", "["):
+        json.loads(done.stdout)
+
+
 def test_a_path_that_does_not_exist(stablint):
     done = stablint("nowhere.yaml")
     assert done.returncode == 2

@@ -30,6 +30,13 @@ def test_a_file_without_findings_is_a_passed_case():
     assert not list(root.iter("failure"))
 
 
+def test_where_nothing_is_to_be_checked_there_is_a_passed_case():
+    """A collector of results takes a report without one for a run that broke off."""
+    root = ElementTree.fromstring(junit.render(EMPTY, {}))
+    (case,) = root.iter("testcase")
+    assert case.get("name") == "no training configuration" and root.get("tests") == "1" and root.get("failures") == "0"
+
+
 @given(st.text(), st.text(min_size=1))
 def test_any_text_of_a_file_is_text_of_the_report(message, name):
     one = diagnostic(YAML._replace(name=name), 0, 5, message=message)

@@ -13,7 +13,10 @@ import jsonschema
 import pytest
 
 from stablint.report import sarif
+from stablint.report.line_hash import line_hashes
 from stablint.report.model import FileEdits, Fix
+from stablint.report.sarif import document
+from stablint.report.sarif_rules import rules
 from stablint.syntax.tree import Edit
 from tests.report.hostile import CLEAN, EMPTY, PLANTED, SECRETS, SHAPED, TEXTS, YAML, diagnostic, hostile
 
@@ -197,3 +200,59 @@ def test_no_fix_carries_a_secret():
 def test_no_text_of_a_file_becomes_a_link():
     (result,) = run_of(diagnostic(YAML, 0, 5, message="`[here](https://example.org)` is unknown"))["results"]
     assert "](" not in result["message"]["text"]
+
+
+# Values that GitHub's own upload action is tested with (github/codeql-action, src/fingerprints.test.ts).
+HASHES = [
+    ("", ["c129715d7a2bc9a3:1"]),
+    (" a\nb\n  \t\tc\n d", ["271789c17abda88f:1", "54703d4cd895b18:1", "180aee12dab6264:1", "a23a3dc5e078b07b:1"]),
+    *(
+        (
+            text,
+            ["e9496ae3ebfced30:1", "fb7c023a8b9ccb3f:1", "ce8ba1a563dcdaca:1", "e20e36e16fcb0cc8:1", "b3edc88f2938467e:1",
+             "c8e28b0b4002a3a0:1", "c129715d7a2bc9a3:1"],
+        )
+        for text in (
+            " hello; \t\nworld!!!\n\n\n  \t\tGreetings\n End\n",
+            " hello; \t\nworld!!!\r\r\r  \t\tGreetings\r End\r",
+            " hello; \t\r\nworld!!!\r\n\r\n\r\n  \t\tGreetings\r\n End\r\n",
+            " hello; \t\nworld!!!\r\n\n\r  \t\tGreetings\r End\r\n",
+        )
+    ),
+    (
+        "Lorem ipsum dolor sit amet.\n" * 10,
+        [*(f"a7f2ff13bc495cf2:{n}" for n in range(1, 7)), "a7f2ff1481e87703:1", "a9cf91f7bbf1862b:1", "55ec222b86bcae53:1",
+         "cc97dc7b1d7d8f7b:1", "c129715d7a2bc9a3:1"],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), HASHES)
+def test_a_line_is_known_as_github_knows_it(text, expected):
+    assert list(line_hashes(text)) == expected
+
+
+def test_a_result_has_the_hash_of_its_line():
+    log = document(hostile(), TEXTS, SECRETS)
+    told = [
+        (one["partialFingerprints"].get("primaryLocationLineHash"), one["locations"][0])
+        for one in log["runs"][0]["results"]
+    ]
+    assert any(hash for hash, _ in told)
+    assert all((hash is not None) == ("physicalLocation" in place) for hash, place in told)
+
+
+@pytest.mark.parametrize(
+    ("grade", "precision"),
+    [
+        ("proven-in-source", "very-high"),
+        ("reproduced", "very-high"),
+        ("maintainer-confirmed", "high"),
+        ("reported", "medium"),
+        ("folklore", "low"),
+    ],
+)
+def test_a_rule_is_as_precise_as_its_evidence(grade, precision):
+    one = diagnostic(YAML, 0, 5)
+    (rule,) = rules([one], {one.rule: {"evidence": {"grade": grade}}})
+    assert rule["properties"]["precision"] == precision

@@ -78,9 +78,12 @@ def run_check(given: Given, options: Options) -> int:
             return _repair(given, options, policies, paths, texts, base, where)
         found = inspect(paths, options, base=base, texts=texts, watch=_watch(given))
     except NoSuchPath as error:
-        raise Wrong(
-            gettext("`{path}` does not exist{meant}").format(path=error, meant=_command_meant(str(error), paths))
-        ) from error
+        missing = str(error)
+        why = gettext("`{path}` does not exist{meant}").format(path=missing, meant=_command_meant(missing, paths))
+        if given.write_baseline or all(output.format in FOR_PEOPLE for output in where):
+            raise Wrong(why) from error
+        _emitted(given, policies, where, _nothing_but(missing, why, options, base))
+        return WRONG
     if given.write_baseline:
         from stablint.commands.baselines import write_baseline
 
@@ -93,6 +96,15 @@ def run_check(given: Given, options: Options) -> int:
     if given.show_facts and any(output.file is None and output.format in FOR_PEOPLE for output in where):
         _show_facts(given, found)
     return _exit_code(given, found, policies)
+
+
+def _nothing_but(missing: str, why: str, options: Options, base: str) -> Inspection:
+    """A report for programs, which want one whatever happened: of a path that is not there, and of nothing else."""
+    from stablint.report.model import FileStatus
+
+    found = inspect([], options, base=base, texts={})
+    status = FileStatus(missing, None, "unreadable", gettext("it does not exist"))
+    return found._replace(report=found.report._replace(files=(status,), broken=(why,)))
 
 
 def _command_meant(missing: str, paths: list[str]) -> str:

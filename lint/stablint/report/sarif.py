@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from stablint import __version__
+from stablint.report.line_hash import line_hashes
 from stablint.report.model import Diagnostic, Fix, Related, Report
 from stablint.report.place import locate
 from stablint.report.plain import to_json
@@ -60,7 +61,7 @@ def _result(diagnostic: Diagnostic, number: int, secrets: frozenset[str]) -> dic
         "level": _LEVELS[diagnostic.severity],
         "message": {"text": _unlinked(finding(diagnostic, secrets))},
         "locations": [_location(diagnostic)],
-        "partialFingerprints": {"stablint/v1": diagnostic.fingerprint},
+        "partialFingerprints": {"stablint/v1": diagnostic.fingerprint, **_of_the_line(diagnostic)},
     }
     if diagnostic.related:
         result["relatedLocations"] = [_beside(related, n, secrets) for n, related in enumerate(diagnostic.related, 1)]
@@ -73,6 +74,18 @@ def _result(diagnostic: Diagnostic, number: int, secrets: frozenset[str]) -> dic
     facts = {"setting": clean(diagnostic.setting, secrets), "fact": diagnostic.fact}
     result["properties"] = {**facts, "bitesAt": diagnostic.bites_at, "targets": list(diagnostic.targets)}
     return result
+
+
+_LONGEST = 1_500_000  # characters of a text whose lines are counted
+
+
+def _of_the_line(diagnostic: Diagnostic) -> dict[str, str]:
+    """By which code scanning knows the line; none of a file that another program would read as other letters."""
+    text = diagnostic.text
+    if text is None or text.encoding != "utf-8" or len(text.text) > _LONGEST:
+        return {}
+    hashes = line_hashes(("\ufeff" if text.bom else "") + text.text)
+    return {"primaryLocationLineHash": hashes[locate(text.text, diagnostic.start).line - 1]}
 
 
 def _location(diagnostic: Diagnostic) -> dict[str, Any]:

@@ -10,6 +10,15 @@ from stablint.report.model import Diagnostic
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 _SEVERITIES = {"error": "error", "warning": "warning", "info": "recommendation"}  # GitHub's words
 
+# How often a rule is right, by how it is known; GitHub's words.
+_PRECISION = {
+    "proven-in-source": "very-high",
+    "reproduced": "very-high",
+    "maintainer-confirmed": "high",
+    "reported": "medium",
+    "folklore": "low",
+}
+
 
 def rules(diagnostics: Iterable[Diagnostic], texts: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The `reportingDescriptor`s of the rules that have a result, by code."""
@@ -20,6 +29,7 @@ def rules(diagnostics: Iterable[Diagnostic], texts: Mapping[str, Mapping[str, An
 def _rule(diagnostic: Diagnostic, text: Mapping[str, Any]) -> dict[str, Any]:
     title = text.get("title") or diagnostic.rule
     severity = text.get("severity") or diagnostic.severity
+    grade = str((text.get("evidence") or diagnostic.evidence).get("grade") or "")
     return {
         "id": diagnostic.code,
         "name": diagnostic.rule,
@@ -34,7 +44,8 @@ def _rule(diagnostic: Diagnostic, text: Mapping[str, Any]) -> dict[str, Any]:
         "properties": {
             "tags": [tag for tag in (text.get("category"), "fine-tuning") if tag],
             "problem.severity": _SEVERITIES[severity],
-            "evidence": str((text.get("evidence") or diagnostic.evidence).get("grade") or ""),
+            **({"precision": _PRECISION[grade]} if grade in _PRECISION else {}),
+            "evidence": grade,
         },
     }
 
