@@ -42,7 +42,7 @@ def run(tmp_path, monkeypatch, capsys):
 def test_a_report_in_chinese(run):
     code, told = run("train.yaml", "--gpu", "A100-80GB", "--lang", "zh")
     assert code == 0
-    assert "warning P101 fp16-qwen2-overflow" in told  # codes and ids are the same in every language
+    assert "警告 P101 fp16-qwen2-overflow" in told  # codes and ids are the same in every language
     assert "`fp16: true`" in told
     assert "发现 1 个警告" in told and "修复:" in told and "原因:" in told
     assert "Found" not in told and "why:" not in told
