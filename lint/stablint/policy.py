@@ -80,6 +80,18 @@ class Policies:
         return (self.policy,)
 
 
+def is_about(text: dict[str, Any], framework: str) -> bool:
+    """Whether a rule, by its text, may be about runs of a framework: not where it asks for another one."""
+    asked = [
+        one.removeprefix(_FRAMEWORK)
+        for one in text.get("when", ())
+        if isinstance(one, str) and one.startswith(_FRAMEWORK)
+    ]
+    return not asked or framework in asked
+
+
+_FRAMEWORK = "derived.framework is "
+
 # Letters that are taken for digits in a code.
 _DIGITS = str.maketrans("OIL", "011")
 

@@ -24,6 +24,7 @@ from stablint.engine.inspect import inspect
 from stablint.frameworks.accelerate_keys import LAUNCH, PREFIXES
 from stablint.frameworks.torchtune_keys import COMPONENT, OF_A_RECIPE, OWN
 from stablint.frameworks.unknown_keys import readers
+from stablint.policy import is_about
 from stablint.report.plain import shown
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.releases.allowed import Releases, known_keys
@@ -232,7 +233,7 @@ def _nested(words: dict[str, FieldSpans | None], form: Form, releases: Releases,
     top["properties"] |= {section: {} for section in form.sections}
     if form.remarks:
         top["patternProperties"] = {"^_": {}}
-    concerned, every = _rules(form.facts), _rules("")
+    concerned, every = _rules(form.facts, form.dialect), _rules("", form.dialect)
     own = [
         (one, release)
         for name in form.readers
@@ -294,7 +295,7 @@ def _of_flags(name: str, flags: Reader, releases: Releases) -> dict[str, Any]:
     for section, prefix in PREFIXES.items():
         start = f"{prefix.rstrip('_')}_"
         named = sorted(flag for flag in known if flag.startswith(start))
-        concerned = _rules(section.removesuffix("_config"))
+        concerned = _rules(section.removesuffix("_config"), "accelerate")
         keys = {
             key: {
                 **kinds(flags.library, flag, release, any_case=True),
@@ -417,12 +418,18 @@ def _split(kind: str) -> Iterable[str]:
         yield kind[start:]
 
 
-def _rules(facts: str) -> dict[str, list[str]]:
-    """The titles of the errors and warnings that are shown at each fact of a namespace, by the fact's name in it; of no namespace, by the whole name."""
+def _rules(facts: str, dialect: str) -> dict[str, list[str]]:
+    """The titles of the errors and warnings that are shown at each fact of a namespace, by the fact's name in it; of no namespace, by the whole name;
+    without those of another framework."""
     found: dict[str, list[str]] = {}
     for text in sorted(load("texts").values(), key=lambda one: str(one["code"])):
         at = text.get("at")
-        if isinstance(at, str) and at.startswith(f"{facts}." if facts else "") and text["severity"] != "info":
+        if (
+            isinstance(at, str)
+            and at.startswith(f"{facts}." if facts else "")
+            and text["severity"] != "info"
+            and is_about(text, dialect)
+        ):
             found.setdefault(at.partition(".")[2] if facts else at, []).append(
                 f"{text['code']} {text['severity']}: {shown(text['title']).strip(chr(34))}"
             )

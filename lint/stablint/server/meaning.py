@@ -11,12 +11,14 @@ from stablint.base.language import gettext, told, translated
 from stablint.engine.diagnostics import reported
 from stablint.fitting.answer import answer
 from stablint.fitting.text import VERDICTS
+from stablint.policy import is_about
 from stablint.report.markdown import for_editor, span_of
 from stablint.report.origin import reference, releases
 from stablint.report.plain import shown
 from stablint.report.said import clean, finding, reason
 from stablint.report.words import grade, severity
 from stablint.run.fact import ABSENT, Derived, Explicit, Fact, Statement, is_unknown
+from stablint.run.releases.allowed import known_keys
 from stablint.run.releases.pep440 import text_of
 from stablint.run.releases.taken import release_of
 from stablint.run.world import Run, World
@@ -75,8 +77,13 @@ def _of_run(
 ) -> Iterator[str]:
     fact = world.fact(one.fact)
     yield f"**{for_editor(setting)}** = {_value(fact, secrets)}"
+    place = for_editor(clean(reference(reported(fact)), secrets))
     if isinstance(fact.origin, Explicit) and isinstance(one.origin, Explicit) and fact.origin.place != one.origin.place:
-        yield gettext("What counts is {place}.").format(place=for_editor(clean(reference(reported(fact)), secrets)))
+        yield gettext("What counts is {place}.").format(place=place)
+    elif one.fact.rpartition(".")[2] != setting.rpartition(".")[2] and not one.fact.startswith("keys."):
+        yield gettext("It sets {fact}, from {place}.").format(fact=span_of(one.fact), place=place)
+    else:
+        yield gettext("It comes from {place}.").format(place=place)
     default = world.default(one.fact)
     if default.value is not ABSENT and not is_unknown(default.value):
         origin = reported(default).origin
@@ -84,9 +91,14 @@ def _of_run(
         yield gettext("Left out, it is {value}{where}.").format(value=span_of(shown(default.value)), where=where)
     elif usual := _usual(checked, path, setting, world.run):
         yield usual
+    if by_release := _by_release(checked, path, setting, world.run):
+        yield by_release
     follows = [f"- {gettext(words)}: {_value(fact, secrets)}" for words, fact in _following(world, one.fact)]
     if follows:
         yield gettext("For the run:") + "\n\n" + "\n".join(follows)
+    if rules := _rules(one.fact, world.run.framework or ""):
+        more = ["- …"] if len(rules) > _MOST else []
+        yield gettext("Rules that look at it:") + "\n\n" + "\n".join([*rules[:_MOST], *more])
 
 
 def _usual(checked: Checked, path: str, setting: str, run: Run) -> str:
@@ -106,6 +118,55 @@ def _usual(checked: Checked, path: str, setting: str, run: Run) -> str:
                 else ""
             )
     return ""
+
+
+_MOST = 4  # defaults and rules that are told
+
+
+def _by_release(checked: Checked, path: str, setting: str, run: Run) -> str:
+    """The defaults that the class has had, the newest first, where there was more than one."""
+    section = tuple(setting.split(".")[:-1])
+    declared = next(
+        (
+            word.declared
+            for word in names(checked.inspection.files.fragments(path), run.releases, section)
+            if word.name == setting and word.declared is not None
+        ),
+        None,
+    )
+    if declared is None:
+        return ""
+    rows = []
+    for exists, default, members in declared.over(known_keys(declared.library)):
+        value = span_of(shown(default)) if exists and default is not ABSENT and not is_unknown(default) else ""
+        if not exists:
+            value = gettext("not there")
+        if value:
+            rows.append(
+                gettext("{value} from {first} to {last}").format(
+                    value=value, first=text_of(members[0]), last=text_of(members[-1])
+                )
+            )
+    if len(rows) < 2:
+        return ""
+    more = ["…"] if len(rows) > _MOST else []
+    return gettext("By release of {library}: {rows}.").format(
+        library=declared.library, rows="; ".join([*rows[:_MOST], *more])
+    )
+
+
+def _rules(name: str, framework: str) -> list[str]:
+    """The rules that are told at a fact of such a run, the loudest first."""
+    order = ("error", "warning")
+    found = [
+        (order.index(text["severity"]), str(text["code"]), translated(rule, text))
+        for rule, text in load("texts").items()
+        if text.get("at") == name and text["severity"] in order and is_about(text, framework)
+    ]
+    return [
+        f"- {code} {severity(order[rank])}: {for_editor(str(text['title']))}"
+        for rank, code, text in sorted(found, key=lambda row: row[:2])
+    ]
 
 
 # What is worth telling of what follows from a setting, in words.
