@@ -24,6 +24,7 @@ READS = (
     "releases",
     "shipped.yaml",
     "words.json",
+    "words_for_secrets.txt",
     "words_of_comments.txt",
 )
 
@@ -119,6 +120,14 @@ def _said_in_comments(path: Path) -> Iterator[str]:
             yield from line.split()
 
 
+def _said_of_secrets(path: Path) -> list[str]:
+    """Each word once, without marks over capitals that not all who write in capitals set."""
+    rows = [
+        line.partition(":")[2] for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")
+    ]
+    return sorted({word.strip() for row in rows for word in row.split("|")})
+
+
 def compile_vocabulary(sources: Path) -> dict[str, object]:
     names = _names(sources, _SOURCES) - {name for name in Framework._fields if "_" in name}
     parts = _parts(names)
@@ -142,6 +151,7 @@ def compile_vocabulary(sources: Path) -> dict[str, object]:
             "called": " ".join(sorted(_parts(_names(sources, _CALLED)) - parts)),
             "settings": " ".join(sorted(settings)),
             "prose": " ".join(sorted(prose - parts)),
+            "of_secrets": _said_of_secrets(sources / "words_for_secrets.txt"),
             "closed": _closed(sources),
             "environment": " ".join(sorted(name.lower() for row in opened["environment"] for name in row["prefixes"])),
         }

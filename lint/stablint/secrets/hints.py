@@ -13,6 +13,9 @@ IN_OTHER_LANGUAGES = (
     "暗証番号", "秘密鍵", "アクセスキー", "암호", "비밀키", "секрет", "κωδικό",
     "jelszó",
     "heslo", "lozinka", "adgangskode", "كلمة", "סיסמה", "รหัสผ่าน", "mật_khẩu",
+    "金钥", "金鑰", "权杖", "權杖", "凭据", "憑據", "提取码", "提取碼", "验证码", "驗證碼", "访问码", "激活码", "通行码", "パスフレーズ", "パスコード",
+    "認証キー", "合言葉", "비번", "패스워드", "인증키", "гасло", "лозинк", "құпия", "contrasenya", "lykilorð", "fjalëkalim", "salasõna", "slaptažod",
+    "clé_", "truy_cập", "паролі", "пінкод", "пинкод", "سری", "عبور", "گذرواژه", "السر", "पासवर्ड", "পাসওয়ার্ড",
 )  # fmt: skip
 """In small letters: words for a password in languages other than English. Every key with one of them names a secret."""
 

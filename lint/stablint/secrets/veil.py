@@ -15,14 +15,14 @@ from functools import lru_cache
 from stablint.base.light import Any
 from stablint.secrets.keys import looks_generated, names_secret
 from stablint.secrets.languages import JSON, PYTHON, RECIPE, SHELL, TOML, YAML, language_of
-from stablint.secrets.natural import is_written_for_people
+from stablint.secrets.natural import holds_a_code, is_written_for_people
 
 Span = tuple[int, int]
 NOTEBOOK = "notebook"
 
 _LONGEST = 1_500_000  # characters of a text that is read whole, as for secrets
 _LONGEST_VALUE = 2_000  # characters of a value behind a key that are looked at
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_WORD = re.compile(r"[^\W\d_]{3,}|[^\x00-\x7f\W\d_]+")  # of other scripts, whose words are short, each letter counts
 _LONG_NUMBER = re.compile(r"(?<![\d.])(?![1-9]0*(?!\d))\d{5,}(?![\d.])")  # `80238113`, and not `100000` or `0.00001`
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
 _HOLES = re.compile(r"\$\{[^{}]*\}|\{\{[^{}]*\}\}|\{[^{}\"']*\}|\$\w+|%\(\w+\)[sd]")
@@ -211,19 +211,20 @@ def is_said(literal: str, *, prose: bool = False) -> bool:
     )
 
 
-_ACRONYM = re.compile(r"(?<![A-Za-z0-9_])[A-Z]{3,4}(?![A-Za-z0-9_])")  # `HSV`
+_ACRONYM = re.compile(r"(?<![A-Za-z0-9_\u00c0-\u024f])[A-Z]{3,4}(?![A-Za-z0-9_\u00c0-\u024f])")  # `HSV`
 
 
 def is_for_people(literal: str) -> bool:
     """Of a comment, or of what a program says to its user: plain words of the subject, or sentences in another language."""
     said = _ACRONYM.sub(" ", literal)
     if is_said(said, prose=True):
-        return True
+        return not holds_a_code(said, _is_known)
+    return not holds_a_code(said, _is_known) and is_written_for_people(_HOLES.sub(" ", said), _is_known)
+
+
+def _is_known(word: str) -> bool:
     words, _, plain = _vocabulary()
-    return is_written_for_people(
-        _HOLES.sub(" ", said),
-        lambda word: word.lower() in words or word.lower() in plain or _made_of(word, words),
-    )
+    return word.lower() in words or word.lower() in plain or _made_of(word, words)
 
 
 def is_no_secret(word: str, near: Iterable[str] = ()) -> bool:
@@ -273,7 +274,7 @@ def without_words(key: str, value: Any, hidden: Any) -> Any:
 def _made_of(word: str, words: frozenset[str]) -> bool:
     """`LlamaForCausalLM`: a name in parts, each of which is one of the words."""
     parts = [part.lower() for part in _PART.findall(word)]
-    return len(parts) > 1 and all(len(part) < 3 or part in words for part in parts)
+    return word.isascii() and len(parts) > 1 and all(len(part) < 3 or part in words for part in parts)
 
 
 @lru_cache(maxsize=16)
