@@ -680,9 +680,12 @@ RELEASES = [
             "pyproject.toml": '[project]\ndependencies = ["peft>=0.5"]\n'
             '[project.optional-dependencies]\ntrain = [\n  "trl[quantization]==0.8.6",\n  "peft==0.10.0",\n]\n'
         },
-        {"peft": ">=0.5", "trl": "==0.8.6"},
+        {"peft": ">=0.5", "trl": "==0.8.6 (presumed)"},  # only who asks for the extra gets it
     ),
-    ({"pyproject.toml": '[dependency-groups]\ndev = ["trl==0.8.6", {include-group = "test"}]\n'}, {"trl": "==0.8.6"}),
+    (
+        {"pyproject.toml": '[dependency-groups]\ndev = ["trl==0.8.6", {include-group = "test"}]\n'},
+        {"trl": "==0.8.6 (presumed)"},
+    ),
     # a fork is no release of the library, whatever number it gives itself
     (
         {
@@ -759,20 +762,20 @@ RELEASES = [
         {"trl": "==0.9.6"},
     ),
     ({"new.in": "trl\n", "requirements.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6"}),
-    # an extra counts where nothing else is said of the library
+    # an extra is a presumption, where nothing else is said of the library
     (
         {
             "setup.py": 'extra = {\n    "torch": ["torch>=1.13.1"],\n    "npu": [\n        "torch==2.1.0",\n        "trl==0.8.6",\n    ],\n}\n',
             "requirements.txt": "torch==2.4.0\n",
         },
-        {"torch": "==2.4.0", "trl": "==0.8.6"},
+        {"torch": "==2.4.0", "trl": "==0.8.6 (presumed)"},
     ),
     (
         {
             "setup.cfg": "[metadata]\nname = x\n\n[options]\ninstall_requires =\n    trl==0.9.6\n\n"
             "[options.extras_require]\nold =\n    trl==0.8.6\n    peft==0.10.0\n"
         },
-        {"trl": "==0.9.6", "peft": "==0.10.0"},
+        {"trl": "==0.9.6", "peft": "==0.10.0 (presumed)"},
     ),
     # Replicate's image
     (

@@ -158,7 +158,7 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
     for library, pin in wished.items():
         found.setdefault(library, pin)
     for library, pin in agreeing(said["extra"]).items():
-        found.setdefault(library, pin)
+        found.setdefault(library, pin._replace(presumed=True))  # only who asks for the extra gets it
     for library, pin in agreeing(said["text"]).items():
         if library not in found or is_named_within(pin, found[library], library):
             found[library] = pin._replace(presumed=True)
