@@ -242,9 +242,12 @@ class Files:
         return fragment._replace(statements=kept) if len(kept) < len(fragment.statements) else fragment
 
     def program_called(self, wanted: str, beside: str) -> str | None:
-        """The only program of the repository whose path ends so: a script that was written for another folder may mean it."""
+        """The only program of the repository whose path ends so: a script that was written for another folder may mean it. A name without a
+        folder is no path: every other example has its `finetune.py`."""
         root = self.root(beside)
         if os.path.isabs(wanted) or not wanted.endswith(".py") or "$" in wanted or not os.path.isdir(root):
+            return None
+        if not os.path.dirname(os.path.normpath(wanted)).strip("./\\"):
             return None
         if root not in self._listed:
             self._listed[root] = tuple(path for path in discover.within(root, _LISTED) if path.endswith(".py"))

@@ -83,6 +83,7 @@ class Server(LanguageServer):
         self._one = asyncio.Lock()
         self.creates = False  # whether the editor makes new files
         self._found: dict[str, dict[str, list[lsp.Diagnostic]]] = {}  # by checked file, and by the file where it stands
+        self._unsent: set[str] = set()  # files about which something new is to be said
 
     def path(self, uri: str) -> str | None:
         return to_fs_path(uri) if uri.startswith("file:") else None
@@ -130,17 +131,25 @@ class Server(LanguageServer):
         path = self.path(uri)
         for other in self.session.readers(path) if path is not None else ():
             await asyncio.sleep(0)  # what was asked meanwhile is answered first
-            self.publish(findings.uri_of(other))
+            self._renew(findings.uri_of(other))
+        self._send_renewed()  # after all of them: what another file said of the text before is not said of the new one
 
     def publish(self, uri: str) -> None:
+        self._renew(uri)
+        self._send_renewed()
+
+    def _renew(self, uri: str) -> None:
         checked = self.checked(uri)
         if checked is None:
             return
         path, found = checked
         before = self._found.get(path, {})
         self._found[path] = findings.diagnostics(found)
-        for other in {path, *self._found[path], *before}:
-            self._send(other)
+        self._unsent |= {path, *self._found[path], *before}
+
+    def _send_renewed(self) -> None:
+        while self._unsent:
+            self._send(self._unsent.pop())
 
     def _of(self, path: str) -> list[lsp.Diagnostic]:
         """What all open files say about one, each thing once."""
