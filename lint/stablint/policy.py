@@ -111,6 +111,11 @@ def nearest_rules(word: str, names: Iterable[str], most: int = 1, cutoff: float 
     return near[:most]
 
 
+def rule_names(hazards: Iterable[Hazard]) -> list[str]:
+    """What rules may be called in settings and comments: their ids and codes."""
+    return [name for hazard in hazards for name in (hazard.id, hazard.code)]
+
+
 def _alike(one: str, other: str) -> int:
     """How many characters both begin with."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

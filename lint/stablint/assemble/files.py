@@ -27,9 +27,6 @@ if TYPE_CHECKING:  # only where a repository has such a program
 READING, LOWERING = "reading the file", "making out its settings"
 
 
-_LISTED = 20_000  # entries of a repository are looked at for a program
-
-
 class Files:
     """The documents of the files that were read, each file once; linked files are read when they are asked for."""
 
@@ -63,9 +60,7 @@ class Files:
         self.unheard: frozenset[str] = frozenset()  # files of a launcher whose programs read nothing of them
         self._copies: dict[tuple[str, str], frozenset[str]] = {}  # what a repository's copy of a framework declares
         self.programs: dict[str, tuple[str, ...]] = {}  # by repository
-        self._listed: dict[
-            str, tuple[str, ...]
-        ] = {}  # the Python files of a repository in which a script's program was looked for
+        self._entries: dict[str, list[str]] = {}  # the files of a repository
         self.scripts: dict[str, tuple[str, ...]] = {}  # of a shell, looked for with them
         # Configurations that a file names and that are not there, with the first place that does.
         self.not_found: dict[str, Place] = {}
@@ -249,11 +244,15 @@ class Files:
             return None
         if not os.path.dirname(os.path.normpath(wanted)).strip("./\\"):
             return None
-        if root not in self._listed:
-            self._listed[root] = tuple(path for path in discover.within(root, _LISTED) if path.endswith(".py"))
         end = os.sep + os.path.normpath(wanted)
-        found = [path for path in self._listed[root] if path.endswith(end)]
+        found = [path for path in self.entries(root) if path.endswith(end)]
         return found[0] if len(found) == 1 else None
+
+    def entries(self, root: str) -> list[str]:
+        """The files of a repository that a check would read (discover.within); looked for once."""
+        if root not in self._entries:
+            self._entries[root] = discover.within(root)
+        return self._entries[root]
 
     def own(self, programs: Mapping[str, Program]) -> None:
         """These configurations are read by programs of the repository's own from now on."""

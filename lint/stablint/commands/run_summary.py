@@ -64,22 +64,18 @@ def _releases(world: World) -> str:
     releases: Releases = world.run.releases
     known = [library for library in _LIBRARIES if releases.allowed(library)]
     stated = any(map(releases.stated, known))
-    shown = (
-        [library for library in known if releases.stated(library) or _is_presumed_one(releases, library)]
-        if stated
-        else []
-    )
-    shown = shown or [library for library in known if releases.presumed(library)]
+    shown = [
+        library
+        for library in known
+        if releases.stated(library)
+        or (releases.presumed(library) and not (stated and len(releases.allowed(library)) > 1))
+    ]
     texts = (
         _range(releases, library) + (gettext(" (presumed)") if stated and releases.presumed(library) else "")
         for library in shown
     )
     text = ", ".join(f"{library} {said}" for library, said in zip(shown, texts, strict=True))
     return text + gettext(" (presumed)") if text and not stated else text
-
-
-def _is_presumed_one(releases: Releases, library: str) -> bool:
-    return releases.presumed(library) and len(releases.allowed(library)) == 1
 
 
 def _range(releases: Releases, library: str) -> str:

@@ -97,10 +97,10 @@ def _rules_meant(word: str, patterns: Iterable[str]) -> list[str]:
     if not any(_OF_A_RULE in pattern for pattern in patterns):
         return []
     from stablint.hazard.model import load
-    from stablint.policy import nearest_rules
+    from stablint.policy import nearest_rules, rule_names
 
     said = word.replace("_", "-").replace(" ", "-")
-    return nearest_rules(said, (name for hazard in load() for name in (hazard.id, hazard.code)))
+    return nearest_rules(said, rule_names(load()))
 
 
 def _said(near: list[str]) -> str:

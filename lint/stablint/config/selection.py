@@ -8,7 +8,7 @@ from stablint.base.language import gettext
 from stablint.base.light import NamedTuple
 from stablint.config.options import Wrong
 from stablint.hazard.model import Hazard
-from stablint.policy import beginnings, means, nearest_rules
+from stablint.policy import beginnings, means, nearest_rules, rule_names
 from stablint.secrets import exit
 
 GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")
@@ -86,7 +86,7 @@ def all_known(words: Iterable[str], known: Iterable[Hazard], where: str = "") ->
 
 
 def meant(word: str, known: Iterable[Hazard]) -> str:
-    near = nearest_rules(word, (name for hazard in known for name in (hazard.id, hazard.code)))
+    near = nearest_rules(word, rule_names(known))
     return (
         gettext(": did you mean {names}?").format(names=f"`{near[0]}`")
         if near

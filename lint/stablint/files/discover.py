@@ -102,7 +102,10 @@ def files(paths: list[str], base: str, missed: Missed | None = None) -> Iterator
 _CROWDED = 2_000  # entries, above which a folder holds data
 
 
-def within(folder: str, entries: int) -> list[str]:
+_ENTRIES = 20_000  # of a repository's folders are looked at: data sets of a million files lie in some
+
+
+def within(folder: str, entries: int = _ENTRIES) -> list[str]:
     """The files of a folder that a check would read, folder by folder from the top until so many entries were listed; in the same order always."""
     return sorted(_walk(folder, [], entries))
 

@@ -7,10 +7,8 @@ import re
 from functools import cache
 
 from stablint.assemble.files import Files
-from stablint.files import discover
 from stablint.run.framework import package_names
 
-_ENTRIES = 20_000  # of a repository's folders are looked at, from the top: data sets of a million files lie in some
 LOADS = re.compile(
     rb"\b(?:h?json5?|yaml|toml|tomllib)\.(?:safe_|full_|unsafe_)?loads?\(|\bOmegaConf\.load\(|\bBox\.from_"
     rb"|\bfrom[ \t]{1,9}(?:h?json5?|yaml|toml|tomllib)[ \t]{1,9}import[ \t][^\n]{0,120}?\b(?:safe_|full_|unsafe_)?loads?\b"
@@ -30,7 +28,7 @@ def programs_of(root: str, files: Files) -> tuple[str, ...]:
     """Python files and notebooks of a repository that are neither tests nor a copy of a framework; looked for once. What a test writes down and
     takes apart is its own example."""
     if root not in files.programs:
-        found = discover.within(root, _ENTRIES)
+        found = files.entries(root)
         inner = ((path, path[len(root) :]) for path in found if path.endswith((".py", ".ipynb")))
         files.programs[root] = tuple(path for path, name in inner if not (_TESTS.search(name) or _of_a_framework(name)))
         files.scripts[root] = tuple(path for path in found if path.endswith(_SHELL))

@@ -7,7 +7,6 @@ from collections.abc import Container, Iterable
 
 from stablint.files import discover
 
-_ENTRIES = 20_000  # of a repository's folders are looked at, from the top
 _BYTES = 1_000_000  # of a file
 _FOUND = 200
 _INNER = frozenset(bytes([code]) for code in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
@@ -24,7 +23,7 @@ def referrers(paths: Iterable[str], root: str, known: Container[str] = ()) -> li
     if not wanted:
         return []
     found = []
-    for path in discover.within(root, _ENTRIES):
+    for path in discover.within(root):
         if path in known:
             continue
         text = content(path)

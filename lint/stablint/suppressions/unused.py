@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from stablint.base.language import gettext
 from stablint.files.globs import matches
 from stablint.hazard.model import Hazard
-from stablint.policy import Accepted, Policies, means, nearest_rules
+from stablint.policy import Accepted, Policies, means, nearest_rules, rule_names
 from stablint.report.model import Undetermined
 from stablint.report.place import line_text, locate
 from stablint.suppressions.directives import Directive
@@ -86,5 +86,5 @@ class Judge:
                 )
 
     def _meant(self, word: str) -> str:
-        near = nearest_rules(word, (name for hazard in self.every for name in (hazard.id, hazard.code)))
+        near = nearest_rules(word, rule_names(self.every))
         return gettext(": did you mean {names}?").format(names=f"`{near[0]}`") if near else ""
