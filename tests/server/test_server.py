@@ -166,7 +166,7 @@ async def test_hover_tells_the_value_its_default_and_what_follows(client: Langua
     assert "**learning_rate** = `0.0001`" in hover.contents.value
     assert "Left out, it is `5e-05`" in hover.contents.value
     assert "published runs" in hover.contents.value
-    assert "It comes from train.yaml:9." in hover.contents.value
+    assert "It comes from `train.yaml:9`." in hover.contents.value
 
 
 OF_PLAIN = "output_dir: out\nlearning_rate: 1.0e-5\noptim: adamw_torch\nreport_to: none\ndeepspeed: ds.json\n"
@@ -175,9 +175,9 @@ OF_PLAIN = "output_dir: out\nlearning_rate: 1.0e-5\noptim: adamw_torch\nreport_t
 @pytest.mark.parametrize(
     ("text", "word", "said"),
     [
-        (OF_PLAIN, "optim", ["It comes from hover.yaml:3.", "By release of transformers: `adamw_torch` from 4.32.1 to", "look at it:", "- L119 error: "]),
+        (OF_PLAIN, "optim", ["It comes from `hover.yaml:3`.", "By release of transformers: `adamw_torch` from 4.32.1 to", "look at it:", "- L119 error: "]),
         (OF_PLAIN, "report_to", ["By release of transformers: "]),
-        (TRAIN + "cutoff_len: 1024\n", "cutoff_len", ["It sets `training.max_length`, from hover.yaml:14.", "Left out, it is"]),
+        (TRAIN + "cutoff_len: 1024\n", "cutoff_len", ["It sets `training.max_length`, from `hover.yaml:14`.", "Left out, it is"]),
     ],
 )  # fmt: skip
 async def test_hover_tells_where_a_value_is_from_its_defaults_by_release_and_the_rules(

@@ -77,7 +77,8 @@ def _of_run(
 ) -> Iterator[str]:
     fact = world.fact(one.fact)
     yield f"**{for_editor(setting)}** = {_value(fact, secrets)}"
-    place = for_editor(clean(reference(reported(fact)), secrets))
+    place = clean(reference(reported(fact)), secrets)
+    place = span_of(place) if isinstance(fact.origin, Explicit) else for_editor(place)
     if isinstance(fact.origin, Explicit) and isinstance(one.origin, Explicit) and fact.origin.place != one.origin.place:
         yield gettext("What counts is {place}.").format(place=place)
     elif one.fact.rpartition(".")[2] != setting.rpartition(".")[2] and not one.fact.startswith("keys."):
