@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+import yaml
 
 from stablint.cli import main
-from stablint.commands.schema import FORMS, schema
+from stablint.commands.schema import CLOSED_IN_DEEPSPEED, FORMS, schema
 from stablint.config.options import Wrong, options
+
+KNOWLEDGE = Path(__file__).parents[2] / "knowledge"
 
 
 def refused(name: str, document: dict[str, Any], *releases: str) -> list[str]:
@@ -48,6 +52,13 @@ TAKEN: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("trl-dpo", (), {"beta": 0.1, "loss_type": "sigmoid"}),
     ("trl-sft", (), {"max_length": 2048, "use_peft": True, "lora_r": 16, "dataset_name": "a/b"}),
     ("deepspeed", (), {"zero_optimization": {"stage": 3, "overlap_comm": "auto"}, "train_batch_size": "auto"}),
+    (
+        "deepspeed",
+        (),
+        {"zero_optimization": {"stage": 3, "max_live_parameters": 0, "mics_shard_size": 2}},
+    ),
+    ("deepspeed", ("deepspeed==0.16.0",), {"fp16": {"enabled": True, "auto_cast": False}}),
+    ("deepspeed", (), {"_comment": "ours", "optimizer": {"type": "AdamW", "params": {"mine": 1}}}),
     ("llamafactory", (), {"stage": "sft", "lora_rank": 8, "cutoff_len": 2048, "optim": "adamw_torch"}),
     (
         "llamafactory",
@@ -139,6 +150,9 @@ REFUSED: list[tuple[str, tuple[str, ...], dict[str, Any], str]] = [
     ("training-arguments", (), {"bf16": "yes please"}, "yes please"),
     ("training-arguments", (), {"optim": "adamw_hf_of_mine"}, "adamw_hf_of_mine"),
     ("deepspeed", (), {"zero_optimization": {"stage": "three"}}, "three"),
+    ("deepspeed", (), {"zero_optimization": {"stage": 2, "overlap_com": True}}, "overlap_com"),
+    ("deepspeed", (), {"zero_optimization": {"offload_param": {"devise": "cpu"}}}, "devise"),
+    ("deepspeed", (), {"fp16": {"enabled": True, "loss_scale_windows": 1000}}, "loss_scale_windows"),
     ("llamafactory", (), {"stage": "sft", "lora_rnak": 8}, "lora_rnak"),
     ("axolotl", (), {"base_model": "a/b", "sequence_length": 2048}, "sequence_length"),
     ("ms-swift", (), {"model": "a/b", "lora_rnak": 8}, "lora_rnak"),
@@ -274,3 +288,13 @@ def test_a_release_that_is_in_no_list_is_told(release: str, told: str, capsys: p
 def test_a_release_that_nobody_knows_is_refused() -> None:
     with pytest.raises(Wrong):
         schema("axolotl", options(releases=["axolotl==0.0.1"]))
+
+
+def test_blocks_are_closed_as_the_hazards_about_their_keys_say() -> None:
+    told = set()
+    for name in ("deepspeed-unknown-zero-key", "deepspeed-unknown-precision-key"):
+        path = next(KNOWLEDGE.glob(f"hazards/**/{name}.yaml"))
+        hazard = yaml.safe_load(path.read_text(encoding="utf-8"))
+        since = hazard["versions"]["deepspeed"].removeprefix(">=")
+        told |= {(fact.split(".")[1], since) for fact in hazard["each"]}
+    assert set(CLOSED_IN_DEEPSPEED) == told

@@ -48,6 +48,13 @@ def test_a_secret_among_other_letters_is_hidden(language: str, text: str) -> Non
     assert secret not in shown and len(shown) == len(text)
 
 
+@pytest.mark.parametrize(("language", "text"), _rows("partly"))
+def test_of_a_comment_only_the_phrase_that_nobody_knows_is_hidden(language: str, text: str) -> None:
+    source = text.replace("⟦", "").replace("⟧", "")
+    starred = re.sub("⟦(.*?)⟧", lambda found: re.sub(r"\S", "*", found[1]), text)
+    assert veiled(source, language) == starred
+
+
 @pytest.mark.parametrize("text", CASES["masked"])
 def test_a_message_in_another_language_is_masked(text: str) -> None:
     text, secret = _drawn(text)

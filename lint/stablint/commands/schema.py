@@ -22,6 +22,7 @@ from stablint.config.options import Wrong, options
 from stablint.config.spec import CLEAN
 from stablint.engine.inspect import inspect
 from stablint.frameworks.accelerate_keys import LAUNCH, PREFIXES
+from stablint.frameworks.deepspeed import ROWS
 from stablint.frameworks.torchtune_keys import COMPONENT, OF_A_RECIPE, OWN
 from stablint.frameworks.unknown_keys import readers
 from stablint.policy import is_about
@@ -29,7 +30,7 @@ from stablint.report.plain import shown
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.releases.allowed import Releases, known_keys
 from stablint.run.releases.fields import FieldSpans, renamed
-from stablint.run.releases.pep440 import Key, text_of
+from stablint.run.releases.pep440 import Key, release_key, text_of
 from stablint.run.releases.reader_keys import Reader, reader
 from stablint.run.releases.taken import of_class, of_reader, release_of
 from stablint.secrets import exit
@@ -53,11 +54,26 @@ class Form(NamedTuple):
     components: str = ""  # the reader of what sections name as their `_component_`
     remarks: bool = False  # keys that begin with an underscore are nobody's
     flags: str = ""  # the reader whose flags the sections in PREFIXES stand for
+    # blocks whose model refuses other keys from a release on, as the hazards about unknown keys say
+    closed: tuple[tuple[str, str], ...] = ()
 
 
 # Hydra's own, beside which a file may add keys to those of the trainer.
 _HYDRA = ("defaults", "hydra")
 _TRL = ("trl.ModelConfig", "trl.ScriptArguments")
+_BY_MODELS = (
+    "fp16",
+    "bf16",
+    "hybrid_engine",
+    "comms_logger",
+    "tensorboard",
+    "wandb",
+    "csv_monitor",
+    "comet",
+    "compile",
+    "tensor_parallel",
+)
+CLOSED_IN_DEEPSPEED = (("zero_optimization", "0.7"), *((name, "0.17.1") for name in _BY_MODELS))
 FORMS: dict[str, Form] = {
     "training-arguments": Form("hf-args", "transformers.TrainingArguments", (), ("transformers.Seq2SeqTrainingArguments",), True),
     "trl-sft": Form("trl", "trl sft", (), ("trl.SFTConfig", *_TRL), True),
@@ -65,7 +81,7 @@ FORMS: dict[str, Form] = {
     "trl-grpo": Form("trl", "trl grpo", (), ("trl.GRPOConfig", *_TRL), True),
     "trl-kto": Form("trl", "trl kto", (), ("trl.KTOConfig", *_TRL), True),
     "trl-reward": Form("trl", "trl reward", (), ("trl.RewardConfig", *_TRL), True),
-    "deepspeed": Form("deepspeed", "DeepSpeed", (), ("deepspeed.json",), True, "deepspeed", True),
+    "deepspeed": Form("deepspeed", "DeepSpeed", (), ("deepspeed.json",), True, "deepspeed", True, closed=CLOSED_IN_DEEPSPEED),
     # dynamo_backend is read in its old place too
     "accelerate": Form("accelerate", "accelerate", readers("accelerate"), facts="accelerate", sections=("dynamo_backend",), flags=LAUNCH),
     # ms-swift's own file holds both sections
@@ -255,7 +271,40 @@ def _nested(words: dict[str, FieldSpans | None], form: Form, releases: Releases,
             _add_undeclared(told, name, one, release, meaning, every)
         if inner is not None:
             at["properties"][last]["properties"] = inner
+    _close(top, form, releases)
     return top
+
+
+# Of these no release's model is read, and every one takes them; see the hazard about keys of zero_optimization.
+_TAKEN_UNREAD = r"^(mics_shard_size|mics_hierarchical_params_gather|zeropp_loco_param)$"
+
+
+def _add_short_names(top: dict[str, Any]) -> None:
+    """A key's other spelling, with what is known of the key."""
+    for short, row in ROWS.items():
+        block, _, name = short.partition(".")
+        known = top["properties"][block]["properties"]
+        long = row.fact.rpartition(".")[2]
+        if long in known:
+            known[name] = known[long]
+
+
+def _close(top: dict[str, Any], form: Form, releases: Releases) -> None:
+    """No other keys in blocks that refuse them. One whose value is `auto` is left out before anything is looked at; it has no meaning either."""
+    if form.closed:
+        _add_short_names(top)
+    for block, since in form.closed:
+        release = release_of(releases, form.classes[0].partition(".")[0])
+        if release is not None and release >= release_key(since):
+            _refuse_others(top["properties"][block])
+
+
+def _refuse_others(told: dict[str, Any]) -> None:
+    if "properties" in told:
+        told["additionalProperties"] = False
+        told["patternProperties"] = {_TAKEN_UNREAD: {}}
+        for inner in told["properties"].values():
+            _refuse_others(inner)
 
 
 def _with_components(tree: dict[str, Any], components: Reader, releases: Releases) -> dict[str, Any]:

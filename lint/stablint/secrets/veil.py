@@ -15,7 +15,7 @@ from functools import lru_cache
 from stablint.base.light import Any
 from stablint.secrets.keys import looks_generated, names_secret
 from stablint.secrets.languages import JSON, PYTHON, RECIPE, SHELL, TOML, YAML, language_of
-from stablint.secrets.natural import holds_a_code, is_written_for_people
+from stablint.secrets.natural import hidden_in, holds_a_code, is_written_for_people, narrow
 
 Span = tuple[int, int]
 NOTEBOOK = "notebook"
@@ -189,7 +189,7 @@ def _choices() -> frozenset[str]:
 
 
 def _is_plain(literal: str) -> bool:
-    text = _HOLES.sub(" ", literal[:_LONGEST_VALUE]).strip()
+    text = narrow(_HOLES.sub(" ", literal[:_LONGEST_VALUE])).strip()
     if _PATH.match(_unquoted(text)):
         return True
     return not _LONG_NUMBER.search(text) and all(word.lower() in _COMMON for word in _WORD.findall(text))
@@ -220,6 +220,12 @@ def is_for_people(literal: str) -> bool:
     if is_said(said, prose=True):
         return not holds_a_code(said, _is_known)
     return not holds_a_code(said, _is_known) and is_written_for_people(_HOLES.sub(" ", said), _is_known)
+
+
+def hidden_of(text: str, start: int, end: int) -> Iterator[Span]:
+    """Of a text for people, what may not be shown of it."""
+    if not is_for_people(text[start:end]):
+        yield from ((start + one, start + other) for one, other in hidden_in(text[start:end], _is_known))
 
 
 def _is_known(word: str) -> bool:
@@ -344,7 +350,8 @@ def _python(text: str) -> Iterator[Span]:
         if called and _is_value(called[1], found["body"]):
             continue
         of_text = len(found["mark"]) == 3 and not found["prefix"] and not before.strip()  # that of a function, mostly
-        if (of_text or _TELLS.search(before)) and is_for_people(found["body"]):
+        if of_text or _TELLS.search(before):
+            yield from hidden_of(text, start, end)
             continue
         if not (_may(named[1], found["body"]) if named else is_said(found["body"])):
             yield start, end
@@ -355,8 +362,8 @@ def _may(key: str, literal: str) -> bool:
 
 
 def _comment(text: str, start: int, end: int) -> Iterator[Span]:
-    if not _SAID.match(text, start) and not is_for_people(text[start:end]):
-        yield start + 1, end
+    if not _SAID.match(text, start):
+        yield from hidden_of(text, start + 1, end)
 
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)(?:"(\s*:)?|\\?\Z)', re.DOTALL)  # one that is never closed is read once
