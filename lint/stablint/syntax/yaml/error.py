@@ -29,29 +29,31 @@ _IN_OUR_WORDS = {
 }
 
 # How PyYAML begins the same where it has no libyaml, as in the playground. Of a block, `while parsing a block …` says which.
-_BY_PYYAML = {
-    "mapping values are not allowed": "mapping values are not allowed in this context",
-    "sequence entries are not allowed": "block sequence entries are not allowed in this context",
-    "expected ',' or ']'": "did not find expected ',' or ']'",
-    "expected ',' or '}'": "did not find expected ',' or '}'",
-    "expected the node content": "did not find expected node content",
-    "expected '<document start>'": "did not find expected <document start>",
-    "found character ": "found character that cannot start any token",
-    "found unknown escape character": "found unknown escape character",
-    "found undefined tag handle": "found undefined tag handle",
-    "found incompatible YAML document": "found incompatible YAML document",
-}
-_OF_BLOCKS = {
-    "while parsing a block mapping": "did not find expected key",
-    "while parsing a block collection": "did not find expected '-' indicator",
-}
+_BY_PYYAML = """
+mapping values are not allowed -> mapping values are not allowed in this context
+sequence entries are not allowed -> block sequence entries are not allowed in this context
+expected ',' or ']' -> did not find expected ',' or ']'
+expected ',' or '}' -> did not find expected ',' or '}'
+expected the node content -> did not find expected node content
+expected '<document start>' -> did not find expected <document start>
+found character -> found character that cannot start any token
+found unknown escape character -> found unknown escape character
+found undefined tag handle -> found undefined tag handle
+found incompatible YAML document -> found incompatible YAML document
+"""
 
 
 def _in_libyaml_s_words(error: MarkedYAMLError) -> str:
     said = error.problem or "unknown reason"
     if said.startswith("expected <block end>"):
-        return _OF_BLOCKS.get(error.context or "", said)
-    return next((words for begin, words in _BY_PYYAML.items() if said.startswith(begin)), said)
+        return (
+            "did not find expected key" if "mapping" in (error.context or "") else "did not find expected '-' indicator"
+        )
+    for row in _BY_PYYAML.strip().splitlines():
+        begin, _, words = row.partition(" -> ")
+        if said.startswith(begin):
+            return words
+    return said
 
 
 def is_nesting(error: YAMLError) -> bool:
