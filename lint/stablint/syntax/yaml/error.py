@@ -8,6 +8,7 @@ from yaml.error import MarkedYAMLError, YAMLError
 
 from stablint.syntax.limits import TOO_DEEP
 from stablint.syntax.tree import Problem
+from stablint.syntax.yaml.pure import in_libyaml_s_words
 
 _CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _IN_OUR_WORDS = {
@@ -28,33 +29,6 @@ _IN_OUR_WORDS = {
     "did not find expected <document start>": "text behind the end of the document",
 }
 
-# How PyYAML begins the same where it has no libyaml, as in the playground. Of a block, `while parsing a block …` says which.
-_BY_PYYAML = """
-mapping values are not allowed -> mapping values are not allowed in this context
-sequence entries are not allowed -> block sequence entries are not allowed in this context
-expected ',' or ']' -> did not find expected ',' or ']'
-expected ',' or '}' -> did not find expected ',' or '}'
-expected the node content -> did not find expected node content
-expected '<document start>' -> did not find expected <document start>
-found character -> found character that cannot start any token
-found unknown escape character -> found unknown escape character
-found undefined tag handle -> found undefined tag handle
-found incompatible YAML document -> found incompatible YAML document
-"""
-
-
-def _in_libyaml_s_words(error: MarkedYAMLError) -> str:
-    said = error.problem or "unknown reason"
-    if said.startswith("expected <block end>"):
-        return (
-            "did not find expected key" if "mapping" in (error.context or "") else "did not find expected '-' indicator"
-        )
-    for row in _BY_PYYAML.strip().splitlines():
-        begin, _, words = row.partition(" -> ")
-        if said.startswith(begin):
-            return words
-    return said
-
 
 def is_nesting(error: YAMLError) -> bool:
     """Whether libyaml gave up at a thousand levels, as 0.2.6 and later do. They look ahead, so that the levels before these are never told."""
@@ -67,7 +41,7 @@ def syntax_error(source: str, error: YAMLError) -> Problem:
         control = _CONTROL.search(source)
         at = control.start() if control else 0
         return Problem("syntax-error", f"the control character U+{ord(source[at]):04X} is not allowed", at, at + 1)
-    said = _in_libyaml_s_words(error)
+    said = in_libyaml_s_words(error)
     message = _IN_OUR_WORDS.get(said, f"not YAML: {said}")
     opened = error.context_mark if "not closed" in message else None
     mark = opened or error.problem_mark or error.context_mark
