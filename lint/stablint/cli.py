@@ -119,9 +119,9 @@ def _speaking(words: list[str]) -> list[str]:
             raise ValueError(f"--lang {said}: one of {', '.join(language.LANGUAGES)}")
     for_programs = rest[:1] == ["server"] or any(word.startswith("--output-format") for word in rest)
     wanted = said or (language.ENGLISH if for_programs else language.by_locale())
-    if wanted != language.spoken():
+    if said or wanted != language.spoken():
         try:
-            language.speak(wanted)
+            language.speak(wanted, asked=bool(said))
         except ValueError as error:
             if said:
                 raise ValueError(f"--lang {said}: {error}") from error

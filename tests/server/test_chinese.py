@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -49,3 +50,32 @@ async def test_what_an_editor_shows_is_chinese(client: LanguageClient, name: str
     assert not english
     if "hint" in case:
         assert any(_CHINESE.search(one) for one in hints), hints
+
+
+@pytest_lsp.fixture(config=ClientServerConfig(server_command=[sys.executable, "-m", "stablint", "server"]))
+async def plain(lsp_client: LanguageClient):
+    yield
+    await lsp_client.shutdown_session()
+
+
+TYPED = "model_name_or_path: a/b\noutput_dir: out\nfp16: true\nbf16: true\n"
+
+
+async def _first_message(client: LanguageClient, folder: Path, locale: str) -> str:
+    await client.initialize_session(
+        lsp.InitializeParams(capabilities=lsp.ClientCapabilities(), root_uri=folder.as_uri(), locale=locale)
+    )
+    uri = (folder / "train.yaml").as_uri()
+    client.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(uri, "yaml", 1, TYPED)))
+    await client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    return client.diagnostics[uri][0].message
+
+
+@pytest.mark.asyncio
+async def test_the_server_follows_the_locale_that_the_editor_names(plain: LanguageClient, tmp_path: Path) -> None:
+    assert _CHINESE.search(await _first_message(plain, tmp_path, "zh-cn"))
+
+
+@pytest.mark.asyncio
+async def test_another_locale_is_told_in_english(plain: LanguageClient, tmp_path: Path) -> None:
+    assert not _CHINESE.search(await _first_message(plain, tmp_path, "de"))

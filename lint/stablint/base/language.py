@@ -16,18 +16,20 @@ ENGLISH = "en"
 LANGUAGES = (ENGLISH, "zh")
 
 _spoken = ENGLISH
+_asked = False  # whether somebody has said which
 _words: Mapping[str, str] = {}
 
 
-def speak(language: str) -> None:
-    """From here on; one of LANGUAGES. Raises ValueError where its catalogues have not been compiled."""
-    global _spoken, _words
+def speak(language: str, *, asked: bool = False) -> None:
+    """From here on; one of LANGUAGES. `asked`: by whoever started the program, so that no locale changes it. Raises ValueError where its
+    catalogues have not been compiled."""
+    global _spoken, _asked, _words
     words = {} if language == ENGLISH else knowledge.load(f"locale/{language}")
     if words is None:
         raise ValueError(
             f"the catalogues of `{language}` are not compiled here: `pip install babel`, then touch a file under knowledge/locale"
         )
-    _spoken, _words = language, words
+    _spoken, _asked, _words = language, asked, words
 
 
 def spoken() -> str:
@@ -39,6 +41,16 @@ def by_locale(environment: Mapping[str, str] = os.environ) -> str:
     said = next((word for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (word := environment.get(name))), "")
     language = said.replace("-", "_").partition("_")[0].partition(".")[0].lower()
     return language if language in LANGUAGES else ENGLISH
+
+
+def follow(locale: str) -> None:
+    """Speak as an editor does, which names its locale as `zh-cn`; not where a language was asked for, or has no catalogue here."""
+    wanted = by_locale({"LANG": locale})
+    if not _asked and wanted != _spoken:
+        try:
+            speak(wanted)
+        except ValueError:
+            return
 
 
 def gettext(text: str) -> str:

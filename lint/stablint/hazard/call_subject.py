@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from stablint.base.language import gettext
 from stablint.hazard.hints import clearly_nearest
 from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.releases.pep440 import Key
@@ -78,11 +79,13 @@ class CallSubject(SettingSubject):
         signature = self.known.at(release) if release is not None else self.known.newest()
         near = clearly_nearest(name, sorted(signature.named), 0.8) if signature is not None else None
         if near is not None:
-            return f" (is `{near}` meant?)"
+            return gettext(" (is `{near}` meant?)").format(near=near)
         if release is None:
             return ""
         since, until = self.known.takes_from(name, release), self.known.took_until(name, release)
-        return f" (it is there from {since} on)" if since else f" (it was there up to {until})" if until else ""
+        if since:
+            return gettext(" (it is there from {since} on)").format(since=since)
+        return gettext(" (it was there up to {until})").format(until=until) if until else ""
 
 
 WORDS: dict[str, Callable[[CallSubject], Any]] = {

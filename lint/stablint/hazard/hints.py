@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from stablint.base.language import gettext
 from stablint.base.light import TYPE_CHECKING
 from stablint.run.fact import Explicit
 from stablint.run.releases.fields import renamed
@@ -97,13 +98,13 @@ def hint(item: SettingSubject) -> str:
     """A remark in brackets that follows an unknown key in a message."""
     added = item.word("added_in")
     if added is not None:
-        return f" (it is there from {added} on)"
+        return gettext(" (it is there from {added} on)").format(added=added)
     near = suggestion(item, clearly_nearest)
     if near is not None:
-        return f" (is `{near}` meant?)"
+        return gettext(" (is `{near}` meant?)").format(near=near)
     section, _, last = item.spelled.rpartition(".")
     outside = section and item._owners == ("deepspeed.json",) and last in item.names("deepspeed.json")
-    return " (it belongs to the top level of the file)" if outside else ""
+    return gettext(" (it belongs to the top level of the file)") if outside else ""
 
 
 def stated_beside(item: SettingSubject) -> frozenset[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from stablint.base.language import gettext
 from stablint.hazard.hints import A_SLIP, close
 from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.fact import Explicit
@@ -193,7 +194,7 @@ class KeySubject(SettingSubject):
     def key_others(self) -> str:
         """The same in words, for a message."""
         count = self.key_company()
-        return f", and {count} more of these flags" if count > 0 else ""
+        return gettext(", and {count} more of these flags").format(count=count) if count > 0 else ""
 
     def key_belongs(self) -> str | None:
         """The section in which the same name is read; `the top level` where it stands in one."""
@@ -205,29 +206,31 @@ class KeySubject(SettingSubject):
         if not homes and self.readers[0].name == "accelerate.ClusterConfig":
             return _section_of(last)
         if not homes and self.readers[0].name == "accelerate.launch" and field("deepspeed.json", last) is not None:
-            return "a DeepSpeed file, which `deepspeed_config_file` names"
+            return gettext("a DeepSpeed file, which `deepspeed_config_file` names")
         if len(homes) != 1:
             return None
         home = next(iter(homes))
-        return f"`{home}`" if home else "the top level of the file"
+        return f"`{home}`" if home else gettext("the top level of the file")
 
     def key_hint(self) -> str:
         """A remark in brackets that follows the key in a message."""
         plugin, suggestion = self.key_plugin(), self.key_suggestion()
         if plugin is not None:
-            return f" (the plugin `{plugin}` reads it, and `plugins` does not name it)"
+            return gettext(" (the plugin `{plugin}` reads it, and `plugins` does not name it)").format(plugin=plugin)
         if suggestion is not None:
-            return f" (is `{suggestion}` meant?)"
+            return gettext(" (is `{suggestion}` meant?)").format(suggestion=suggestion)
         belongs = self.key_belongs()
         if belongs is not None:
-            return f" (it belongs to {belongs})"
+            return gettext(" (it belongs to {belongs})").format(belongs=belongs)
         since, removed = self.key_since(), self.key_removed()
-        return f" (it is there from {since} on)" if since else f" (gone since {removed})" if removed else ""
+        if since:
+            return gettext(" (it is there from {since} on)").format(since=since)
+        return gettext(" (gone since {removed})").format(removed=removed) if removed else ""
 
     def key_meant(self) -> str:
         """The remark of a key that is gone: what is there instead."""
         suggestion = self.key_suggestion()
-        return f" (now `{suggestion}`?)" if suggestion is not None else ""
+        return gettext(" (now `{suggestion}`?)").format(suggestion=suggestion) if suggestion is not None else ""
 
 
 def _section_of(option: str) -> str | None:

@@ -18,6 +18,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from stablint import __version__
+from stablint.base import language
 from stablint.base.language import gettext
 from stablint.config.options import Wrong
 from stablint.files.faults import attempt, said, trace
@@ -189,6 +190,7 @@ def made() -> Server:
 
     @server.feature(lsp.INITIALIZE)
     def initialize(parameters: lsp.InitializeParams) -> None:
+        language.follow(parameters.locale or "")
         folders = parameters.workspace_folders or []
         uri = folders[0].uri if folders else parameters.root_uri or ""
         server.session = Session((to_fs_path(uri) if uri else None) or parameters.root_path or "/")
