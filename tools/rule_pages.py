@@ -13,6 +13,7 @@ import yaml
 from stablint.base.language import gettext, translated
 from stablint.log.template import printed_by
 from stablint.report.explain import bites, sections
+from stablint.report.words import grade, severity
 from stablint.schema.hazard import CATEGORIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,7 +38,7 @@ def page(hazard: dict[str, Any], place: str) -> str:
     lines = [
         f"# {hazard['title']}",
         "",
-        f"`{hazard['code']}` `{hazard['id']}` · {hazard['severity']}{off} · {bites(hazard)}",
+        f"`{hazard['code']}` `{hazard['id']}` · {severity(hazard['severity'])}{off} · {bites(hazard)}",
     ]
     for title, body in sections(hazard, (), printed_by(hazard["id"])):
         lines += ["", f"## {title}", "", *_markdown(title, body)]
@@ -86,7 +87,7 @@ def index(hazards: list[dict[str, Any]]) -> str:
         chosen = sorted((one for one in hazards if one["code"][0] == letter), key=lambda one: str(one["code"]))
         lines += ["", f"## {_categories()[name]}", "", f"| {head} |", "|---|---|---|---|"]
         lines += [
-            f"| [{one['code']}]({one['code']}.md) | {one['title']} | {one['severity']}{off if one.get('quiet') else ''} | {one['evidence']['grade']} |"
+            f"| [{one['code']}]({one['code']}.md) | {one['title']} | {severity(one['severity'])}{off if one.get('quiet') else ''} | {grade(one['evidence']['grade'])} |"
             for one in chosen
         ]
     return "\n".join(lines) + "\n"

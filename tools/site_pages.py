@@ -36,7 +36,9 @@ from stablint.fix.patch import patch
 from stablint.hazard.model import Hazard, load
 from stablint.report import full
 from stablint.report.model import Report
+from stablint.report.words import grade as grade_in_words
 from stablint.report.words import message
+from stablint.report.words import severity as severity_in_words
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -296,13 +298,13 @@ reason = "{reason}"
 def with_filter(markdown: str) -> str:
     """The list of rules with a filter, and each rule's name, which the search finds as well."""
     grades = sorted({str(hazard.evidence["grade"]) for hazard in rules().values()})
-    choices = "".join(f"<option>{grade}</option>" for grade in grades)
+    choices = "".join(f"<option>{grade_in_words(grade)}</option>" for grade in grades)
     labels = {"Severity": gettext("Severity"), "Evidence": gettext("Evidence")}
-    words, every = gettext("Filter: words, codes"), gettext("Filter the rules")
+    hint, every = gettext("Filter: words, codes"), gettext("Filter the rules")
     severity, evidence = gettext("any severity"), gettext("any evidence")
-    levels = "".join(f"<option>{level}</option>" for level in ("error", "warning", "info"))
+    levels = "".join(f"<option>{severity_in_words(level)}</option>" for level in ("error", "warning", "info"))
     bar = (
-        f'<div class="rule-filter"><input type="search" placeholder="{words}" aria-label="{every}">'
+        f'<div class="rule-filter"><input type="search" placeholder="{hint}" aria-label="{every}">'
         f'<select aria-label="{labels["Severity"]}"><option value="">{severity}</option>{levels}</select>'
         f'<select aria-label="{labels["Evidence"]}"><option value="">{evidence}</option>{choices}</select><span id="rule-count"></span></div>\n'
     )

@@ -155,7 +155,7 @@ def test_a_rules_page_in_chinese(browser, address):
     assert at(browser, "html").get_attribute("lang") == "zh"
     text = at(browser, "article").text
     for part in (
-        "error P101 fp16-qwen2-overflow",
+        "错误 P101 fp16-qwen2-overflow",
         "+bf16: true",
         "您看到的样子",
         "修改前后",

@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stablint.report.plain import to_json
+from stablint.report.words import columns, severity
 
 COLUMNS = ("code", "id", "severity", "title")
 
 
 def render(rules: Sequence[Mapping[str, Any]]) -> str:
     """`rules` are mappings with the keys of `COLUMNS`, in the order in which they are listed."""
-    widths = [max((len(rule[column]) for rule in rules), default=0) for column in COLUMNS[:-1]]
-    rows = [
-        "  ".join(f"{rule[column]:<{width}}" for column, width in zip(COLUMNS, widths, strict=False))
-        + f"  {rule['title']}"
-        for rule in rules
+    table = [(str(rule["code"]), str(rule["id"]), severity(rule["severity"])) for rule in rules]
+    widths = [max(map(columns, column)) for column in zip(*table, strict=True)]
+    heads = [
+        "  ".join(cell + " " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True))
+        for row in table
     ]
-    return "".join(f"{row}\n" for row in rows)
+    return "".join(f"{head}  {rule['title']}\n" for head, rule in zip(heads, rules, strict=True))
 
 
 def render_json(rules: Sequence[Mapping[str, Any]]) -> str:
