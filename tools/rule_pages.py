@@ -87,7 +87,8 @@ def index(hazards: list[dict[str, Any]]) -> str:
         chosen = sorted((one for one in hazards if one["code"][0] == letter), key=lambda one: str(one["code"]))
         lines += ["", f"## {_categories()[name]}", "", f"| {head} |", "|---|---|---|---|"]
         lines += [
-            f"| [{one['code']}]({one['code']}.md) | {one['title']} | {severity(one['severity'])}{off if one.get('quiet') else ''} | {grade(one['evidence']['grade'])} |"
+            f"| [{one['code']}]({one['code']}.md) | {one['title']} | {severity(one['severity'])}{off if one.get('quiet') else ''}"
+            f" | {grade(one['evidence']['grade'])} |"
             for one in chosen
         ]
     return "\n".join(lines) + "\n"
