@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
@@ -61,9 +62,9 @@ _RUN = Pattern(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]+|\d+")
 _SHORTENED = Pattern(r"(?<=[A-Za-z])['\u2019](?:s|t|d|m|re|ve|ll)(?![A-Za-z])")
 _NUMBER = Pattern(r"[-+~]?\d{1,3}(?:[.,]\d{1,3}|[eE][-+]?\d{1,2})?%?")
 _QUOTED = Pattern(
-    r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`|“[^”\n]*”|‘[^’\n]*’|「[^」\n]*」|『[^』\n]*』|《[^》\n]*》"
+    r"\"[^\"\n]{0,400}\"|(?<!\w)'[^'\n]{0,400}'(?!\w)|`[^`\n]{0,400}`|“[^”\n]{0,400}”|‘[^’\n]{0,400}’|「[^」\n]{0,400}」|『[^』\n]{0,400}』|《[^》\n]{0,400}》"
 )
-_NAMES_WHAT_FOLLOWS = Pattern(r"[:=>]\W*\Z")
+_NAMES_WHAT_FOLLOWS = Pattern(r"[:=>]\W{0,3}\Z")  # of the last few signs of a word
 _SHORT = frozenset(
     re.findall(r"\w+", "a am an as at be by do go he hi i if in is it me my no of ok on or re so to up us vs we")
 )
@@ -114,10 +115,13 @@ def hidden_in(said: str, is_known: Callable[[str], bool]) -> list[tuple[int, int
             last = number
     if not spans:  # it failed for what no single word tells
         return whole
+    ends = [end for _, end in spans]
+    quoted = []
     for found in _QUOTED.finditer(text):
-        if any(start < found.end() and found.start() < end for start, end in spans):
-            spans.append(found.span())
-    return _joined(spans)
+        first = bisect_right(ends, found.start())
+        if first < len(spans) and spans[first][0] < found.end():
+            quoted.append(found.span())
+    return _joined(spans + quoted)
 
 
 def _near_odd(text: str, chunks: list[tuple[int, int]], odd: list[bool]) -> set[int]:
@@ -135,7 +139,7 @@ def _near_odd(text: str, chunks: list[tuple[int, int]], odd: list[bool]) -> set[
             if (begins if step > 0 else ends or chunk[-1] == ":") or apart:
                 within = False
             if odd[number]:
-                within, named = True, step > 0 and _NAMES_WHAT_FOLLOWS.search(chunk) is not None
+                within, named = True, step > 0 and _NAMES_WHAT_FOLLOWS.search(chunk[-4:]) is not None
             elif named or (within and chunk.lower().strip("\"'()[]{}.,;:!?") not in _STOPS):
                 near.add(number)
                 named = False
