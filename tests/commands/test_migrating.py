@@ -9,9 +9,11 @@ import pytest
 
 from stablint.cli import main
 from stablint.commands import migrate as migrating
+from stablint.commands.migrate import _uneven
 from stablint.config.options import options
 from stablint.engine import repair as repairing
 from stablint.engine.inspect import inspect
+from tests.runs import inspected
 
 NEW = ["--with", "transformers==5.23.0", "--with", "trl==1.16.0"]
 OLD = ["--from", "transformers==4.44.2", "--from", "trl==0.11.4"]
@@ -229,3 +231,13 @@ def test_a_default_that_does_not_hold_is_told_and_spoils_no_other(
     assert "learning_rate" not in after and "# the default of" in after
     told = capsys.readouterr().err
     assert "learning_rate: 5e-05 was the default of" in told and "add it by hand" in told
+
+
+def test_a_file_of_other_runs_than_before_is_told(tmp_path: Path) -> None:
+    """Which run has become which is not known then, so none of its defaults is written down."""
+    first = "output_dir: out\nlearning_rate: 1.0e-5\nmodel_name_or_path: m/m\n"
+    before = inspected(tmp_path, {"train.yaml": first, "other.yaml": first})
+    after = inspected(tmp_path, {"train.yaml": f"{first}---\n{first}", "other.yaml": first})
+    assert list(_uneven(before, after)) == [
+        "train.yaml: 2 runs where there were 1; defaults that changed are not written down"
+    ]

@@ -11,6 +11,7 @@ from stablint.files import discover
 from stablint.frameworks.fragment import Fragment, Link
 from stablint.run.fact import CLOSED, PRESUMED, Place
 from stablint.run.framework import framework
+from stablint.syntax import limits
 from stablint.syntax.tree import NO_FOLDER
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
@@ -139,6 +140,9 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             found = [
                 one for document in files.documents(path)[:1] for one in hydra.grouped(link, document, found, known)
             ]
+            for one in found:
+                for limit in one.cut:
+                    files.cut(limit, one.block.document, one.block.start, one.block.start)
         if link.role == "helper":
             from stablint.frameworks.programs.helpers import made
 
@@ -272,7 +276,10 @@ def _at_hand(files: Files, path: str) -> Program | None:
     from stablint.frameworks.launch.at_hand import imported, joined, read
 
     program = read(files.documents(path))
-    for name, loop_only in imported(program) if program is not None else ():
+    modules = imported(program) if program is not None else []
+    if program is not None and len(modules) > limits.MODULES.most:
+        files.cut(limits.MODULES, program.document, 0, 0)
+    for name, loop_only in modules[: limits.MODULES.most]:
         own = discover.locate(name, path, files.reach(path))
         other = read(files.documents(own)) if own is not None and not os.path.isdir(own) else None
         if program is not None and other is not None:

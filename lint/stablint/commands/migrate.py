@@ -101,7 +101,7 @@ def migrate(paths: list[str], new: Options, old: Options) -> Migrated:
         )
     wrong = [d for d in state.report.diagnostics if d.severity == "error" and d.suppressed is None]
     by_hand = tuple(f"{d.text.name if d.text else ''}: {d.code} {d.message}" for d in wrong)
-    return Migrated(done, tuple(pinned), by_hand, tuple(_unsaid(before, new)))
+    return Migrated(done, tuple(pinned), (*by_hand, *_uneven(before, state)), tuple(_unsaid(before, new)))
 
 
 def migrations() -> Iterator[hazards.Hazard]:
@@ -194,6 +194,16 @@ def _wanted(before: _Runs, after: _Runs, tried: set[tuple[str, int, str]], purse
         for number, (was, run) in enumerate(zip(old, runs, strict=True) if len(old) == len(runs) else ()):
             fresh = [one for one in _changed(was, run) if (path, number, one.fact) not in tried]
             yield from (_Wanted(path, number, one) for one in pin(run, fresh, purse))
+
+
+def _uneven(before: Inspection, after: Inspection) -> Iterator[str]:
+    """The files of which nobody knows which run has become which: their defaults are not written down."""
+    old = _runs(before)
+    for path, runs in _runs(after).items():
+        if len(runs) != len(old.get(path, ())):
+            yield gettext(
+                "{file}: {new} runs where there were {old}; defaults that changed are not written down"
+            ).format(file=runs[0].anchor.document.text.name, new=len(runs), old=len(old.get(path, ())))
 
 
 def _apart(wanted: list[_Wanted]) -> list[_Wanted]:

@@ -161,10 +161,12 @@ def inspected(
     if more:
         names = {status.file for status in statuses.values()}
         runs = tuple(run for run in runs if not names.isdisjoint(run.files))
+    bounded = len(files.boundaries())
+    asked_for = [path for path, _ in listed] if alone else []
     problems += files.boundaries()
 
     def judged(runs: tuple[Run, ...]) -> tuple[list[hazards.Finding], list[hazards.Undecided]]:
-        return judge(runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, alone, watch)
+        return judge(runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, asked_for, watch)
 
     def anew() -> tuple[tuple[Run, ...], list[hazards.Finding], list[hazards.Undecided]]:
         """Once more, where `files` has learnt how some of them are read."""
@@ -190,6 +192,9 @@ def inspected(
     if earlier is None and options.live is None and (unheard := _unheard(findings, files)):
         files.silence(unheard)
         runs, findings, undetermined = anew()
+    if beyond := files.boundaries()[bounded:]:  # of programs that were asked about these files
+        problems += beyond
+        findings, undetermined = judged(runs)
     if more:  # what is wrong with them alone was not asked for
         findings = [finding for finding in findings if _touches(finding, statuses)]
         undetermined = [item for item in undetermined if item.run.anchor.document.text.path in statuses]

@@ -33,11 +33,11 @@ def judge(
     known: Collection[hazards.Hazard] | Rulebook,
     faults: Faults,
     kept: dict[int, tuple[Run, Any]] | None = None,
-    alone: bool = False,
+    alone: Collection[str] = (),
     watch: Watch | None = None,
 ) -> tuple[list[hazards.Finding], list[hazards.Undecided]]:
     """`known` are the rules, or a book of them where files have different ones; `kept` are verdicts on the same runs under the same rules.
-    `alone`: one file was asked for, and nothing else.
+    `alone`: the file that was asked for, where nothing else was.
     """
     kept = {} if kept is None else kept
     findings: list[hazards.Finding] = []
@@ -45,7 +45,7 @@ def judge(
     sieves: dict[int, Sieve] = {}
     told = Told()
     parts: dict[tuple[int, bool], tuple[hazards.Hazard, ...]] = {}
-    every = [(_broken(d, p, alone), True) for d, p in problems] + [(run, False) for run in runs]
+    every = [(_broken(d, p, d.text.path in alone), True) for d, p in problems] + [(run, False) for run in runs]
     for run, broken in every if watch is None else watch(every, len(every), "runs"):
         if id(run) in kept:
             findings += told.within(kept[id(run)][1][0])
@@ -68,7 +68,9 @@ def judge(
         undetermined += waiting
     for place, rule in told.cut:
         text = f"more than {limits.TOLD.most} findings of `{rule}` in this file: {limits.TOLD.then}"
-        run = _broken(place.document, Problem(limits.KIND, text, place.start, place.end), alone)
+        run = _broken(
+            place.document, Problem(limits.KIND, text, place.start, place.end), place.document.text.path in alone
+        )
         rules = known.of(run) if isinstance(known, Rulebook) else known
         findings += check(run, of_files(rules))[0]
     if not isinstance(known, Rulebook):

@@ -14,9 +14,9 @@ from stablint.frameworks.fragment import Block, Fragment, Link, as_yaml, hydra_w
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import loop
 from stablint.run.fact import Explicit, Place, Statement
+from stablint.syntax import limits
 from stablint.syntax.tree import Call, Command, Document, Entry, Mapping, Module, Node, Notes, Scalar, Sequence, Unknown
 
-_MOST = 40  # groups of one file; files that stand behind are no part of the run
 _NAME = re.compile(r"[\w./-]+\Z")
 
 
@@ -93,7 +93,7 @@ def links(mapping: Mapping, document: Document) -> Iterator[Link]:
         return
     group: str
     name: object
-    for item in listed.items[:_MOST]:
+    for item in listed.items[: limits.GROUPS.most]:
         if isinstance(item, Scalar) and isinstance(item.value, str):
             name, group = item.value, ""
         elif isinstance(item, Mapping) and len(item.entries) == 1 and isinstance(item.entries[0].value, Scalar):
@@ -104,6 +104,12 @@ def links(mapping: Mapping, document: Document) -> Iterator[Link]:
         if isinstance(name, str) and name != "_self_" and _NAME.match(name) and not group.startswith("hydra"):
             path = f"{group}/{name.removesuffix('.yaml')}.yaml".lstrip("/")
             yield Link("group", path, Place(document, group or name, item.start, item.end))
+
+
+def cut(mapping: Mapping) -> tuple[limits.Limit, ...]:
+    """What `links` leaves out of the list."""
+    listed = mapping.get("defaults")
+    return (limits.GROUPS,) if isinstance(listed, Sequence) and len(listed.items) > limits.GROUPS.most else ()
 
 
 def chosen(link: Link, commands: Iterable[Fragment]) -> Link:
@@ -131,7 +137,9 @@ def grouped(link: Link, document: Document, found: Iterable[Fragment], known: It
         block = Block(document, "document", "", root, root.start, root.end, document.number)
         group = "lora" if made.startswith("peft.") else link.path.rpartition("/")[0]
         statements = tuple(own.stated(block, "file", tuple(group.split("/")) if group else ()))
-        fragments = [Fragment("own", block, "file", statements, own.scopes(), {}, tuple(links(root, document)))]
+        fragments = [
+            Fragment("own", block, "file", statements, own.scopes(), {}, tuple(links(root, document)), cut=cut(root))
+        ]
     said = {one.fact for fragment in known for one in fragment.statements if not isinstance(one.value, Unknown)}
     for fragment in fragments:
         kept = tuple(read(one) for one in fragment.statements if not (one.fact in said and _is_taken(one.raw)))

@@ -15,6 +15,7 @@ from stablint.frameworks.fragment import Block, Fragment, Row, spelled, statemen
 from stablint.run.fact import OPEN, OWN, Explicit, Statement
 from stablint.run.objective import OBJECTIVES
 from stablint.run.releases.fields import known_key
+from stablint.syntax import limits
 from stablint.syntax.tree import Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 
@@ -127,7 +128,6 @@ _GOALS = {goal: goal for goal in OBJECTIVES.values()} | {
 }
 _PREFIX = Pattern(r"\A(?:vlm|moe|llm|mm|multimodal)_")
 _DEEPEST = 4
-_MOST = 400  # settings of one table; those behind are not read, as words of a program's own are not that nobody knows
 _LENGTHS = ("training.num_train_epochs", "training.max_steps")
 _SIZES = frozenset({*_LENGTHS, "training.per_device_train_batch_size"})
 # What trainings of language models have, and others seldom.
@@ -158,7 +158,7 @@ def recognise(keys: frozenset[str], block: Block) -> int:
         inner.key
         for entry in block.mapping.entries
         if isinstance(entry.value, Mapping)
-        for inner in entry.value.entries[:_MOST]
+        for inner in entry.value.entries[: limits.TABLE.most]
     }
     special = len(facts & _OF_LANGUAGE_MODELS) + len(names & (_OF_A_TRAINER | _SPECIAL))
     enough = rate + span + batch >= 2 and special >= 1
@@ -203,12 +203,24 @@ def _facts(keys: frozenset[str]) -> set[str]:
 def lower(block: Block) -> Fragment:
     """A file that a program of its own reads."""
     statements = tuple(stated(block, "file"))
-    links = huggingface.links(statements)
+    links, cut = huggingface.links(statements), _cut(block.mapping, 1)
     if block.mapping.get("defaults") is not None:
         from stablint.frameworks import hydra
 
         links = (*links, *hydra.links(block.mapping, block.document))
-    return Fragment("own", block, "file", statements, scopes(), {}, links, entry=True, presumed=True)
+        cut = (*cut, *hydra.cut(block.mapping))
+    return Fragment("own", block, "file", statements, scopes(), {}, links, entry=True, presumed=True, cut=cut)
+
+
+def _cut(mapping: Mapping, depth: int) -> tuple[limits.Limit, ...]:
+    """Whether a table has settings where nobody reads on. A long list of words that are no settings is one of data."""
+    behind = mapping.entries[limits.TABLE.most :]
+    within = (one.value for one in mapping.entries[: limits.TABLE.most] if depth < _DEEPEST)
+    if any(row(one.key) is not None for one in behind) or any(
+        _cut(one, depth + 1) for one in within if isinstance(one, Mapping)
+    ):
+        return (limits.TABLE,)
+    return ()
 
 
 def scopes() -> dict[str, str]:
@@ -256,7 +268,7 @@ def _said(
 ) -> Iterator[tuple[tuple[str, ...], Entry, Row]]:
     """The entries that mean something, each with its path and row. `flat`: only keys are looked at, whatever their values."""
     micro = any(entry.key in ("micro_batch_size", "per_device_train_batch_size") for entry in mapping.entries)
-    for entry in mapping.entries[:_MOST]:
+    for entry in mapping.entries[: limits.TABLE.most]:
         path = (*above, entry.key)
         node = entry.value
         if isinstance(node, Mapping):

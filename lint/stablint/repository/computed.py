@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
+from stablint.assemble.files import Files
 from stablint.base.light import NamedTuple
+from stablint.syntax.limits import PIECES
 
 _ENDING = r"(\.(?:ya?ml|json|toml))"
 # The last piece of a path: text, something computed, and an ending that stands there.
@@ -25,7 +27,6 @@ _PIECES = tuple(
     )
 )
 HINT = re.compile(rb"""[}*sd]\.(?:ya?ml|json|toml)["']|\+\s*["']\.(?:ya?ml|json|toml)["']|\bwith_suffix\(""")
-_MOST = 40  # such pieces of one program; those behind are not looked at
 _LINES = 4  # of a statement, before the piece
 _SEGMENTS = re.compile(r"""["']([\w./-]{1,200})["']""")
 _STATEMENT = re.compile(r"""^[ \t]*(?:(\w+(?:\.\w+)*)[ \t]*(?::[^=\n]{1,80})?=(?!=)|return\b|yield\b|with\b|for\b)""")
@@ -54,14 +55,15 @@ class Folder(NamedTuple):
         return inner[-many:] == self.parts
 
 
-def folders(text: str) -> frozenset[Folder]:
+def folders(text: str, path: str, files: Files) -> frozenset[Folder]:
     """The folders whose files a program reads by names that it computes."""
-    found = {
-        folder
-        for pattern in _PIECES
-        for piece in islice(pattern.finditer(text), _MOST)
-        if (folder := _folder(text, piece)) is not None
-    }
+    found: set[Folder] = set()
+    for pattern in _PIECES:
+        pieces = pattern.finditer(text)
+        found.update(folder for one in islice(pieces, PIECES.most) if (folder := _folder(text, one)) is not None)
+        if next(pieces, None) is not None:
+            for document in files.documents(path)[:1]:
+                files.cut(PIECES, document, 0, 0)
     return frozenset(found)
 
 
@@ -127,7 +129,7 @@ def _is_read(text: str, head: str, end: int) -> bool:
         any(
             not re.match(r"""\s*\)?,\s*(?:mode\s*=\s*)?["'][wax]""", one["rest"] or "")
             and not re.match(r"""\s*(?:mode\s*=\s*)?["'][wax]""", one["mode"] or "")
-            for one in islice(opened.finditer(text), _MOST)
+            for one in opened.finditer(text)
         )
         or re.search(rf"\breturn\s+{own}\b", text) is not None
     )

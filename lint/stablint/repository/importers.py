@@ -11,12 +11,12 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 from stablint.assemble.files import Files
 from stablint.files import discover
 from stablint.repository.programs import programs_of
 from stablint.repository.referrers import content
+from stablint.syntax.limits import IMPORTS
 from stablint.syntax.python.guard import too_deep
 from stablint.syntax.python.names import goes_on
 from stablint.syntax.python.parse import parse
@@ -43,7 +43,6 @@ def _patterns(begins: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern
 _AT_ONCE = _patterns("^")  # when the module is imported
 _AT_ALL = _patterns("^[ \t]*")  # or when a function of it is called, in the order of the text as far as anybody can say
 _FAR = 3  # importers of importers, and modules that are imported by what is imported
-_MOST = 60  # imports of one text; those behind are not followed
 
 
 def behind_unsloth(paths: Iterable[str], files: Files) -> frozenset[str]:
@@ -59,7 +58,7 @@ def behind_unsloth(paths: Iterable[str], files: Files) -> frozenset[str]:
             continue
         for patterns in (_AT_ONCE, _AT_ALL):
             if left := [path for path in several if path not in found]:
-                imports = _Imports(root, programs, patterns)
+                imports = _Imports(root, programs, patterns, files)
                 found.update(path for path in left if imports.brings(path) or imports.is_behind(path, _FAR))
     return frozenset(found)
 
@@ -71,12 +70,12 @@ def optional(paths: Iterable[str], files: Files) -> frozenset[str]:
     for path in paths:
         root = files.root(path)
         programs = [one for one in programs_of(root, files) if one.endswith(".py")] if os.path.isdir(root) else []
-        if _is_optional(path, root, programs):
+        if _is_optional(path, root, programs, files):
             found.add(path)
     return frozenset(found)
 
 
-def _is_optional(path: str, root: str, programs: list[str]) -> bool:
+def _is_optional(path: str, root: str, programs: list[str], files: Files) -> bool:
     name = os.path.basename(path)[:-3]
     word, tried = name.encode(), False
     if name == "__init__" or b"__main__" in content(path):
@@ -87,7 +86,7 @@ def _is_optional(path: str, root: str, programs: list[str]) -> bool:
         if b"import" not in read or not (word in read or beside):
             continue
         text = read.decode("utf-8", "replace")
-        if any(_locate(one, other, root) == path for _, one in _names(text)):
+        if any(_locate(one, other, root) == path for _, one in _names(text, other, files)):
             return False  # above any `try`, in the first column
         tried = tried or (b"try" in read and _tries(text, other, path, root, beside))
     return tried
@@ -131,16 +130,20 @@ class _Imports:
     """What the programs of a repository import: each is read once, however many of its modules are asked about."""
 
     def __init__(
-        self, root: str, programs: list[str], patterns: tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]
+        self,
+        root: str,
+        programs: list[str],
+        patterns: tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]],
+        files: Files,
     ) -> None:
-        self._root = root
+        self._root, self._files = root, files
         self._import, self._unsloth, self._patched = patterns
         self._naming: dict[
             str, list[str]
         ] = {}  # last word of a module's name → the programs that import one of that name
         self._read: dict[str, tuple[int, list[tuple[int, str]]]] = {}
         for path in programs:
-            for word in {name.rpartition(".")[2] for _, name in _names(_text(path), self._import)}:
+            for word in {name.rpartition(".")[2] for _, name in _names(_text(path), path, files, self._import)}:
                 self._naming.setdefault(word, []).append(path)
 
     def brings(self, path: str) -> bool:
@@ -185,7 +188,7 @@ class _Imports:
             own = self._unsloth.search(text)
             located = (
                 (start, discover.locate(name.replace(".", "/") + ".py", path, self._root))
-                for start, name in _names(text, self._import)
+                for start, name in _names(text, path, self._files, self._import)
             )
             imports = [(start, one) for start, one in located if one is not None and not os.path.isdir(one)]
             self._read[path] = own.start() if own is not None else -1, imports
@@ -196,13 +199,19 @@ def _text(path: str) -> str:
     return content(path).decode("utf-8", "replace")
 
 
-def _names(text: str, pattern: re.Pattern[str] = _AT_ONCE[0]) -> Iterator[tuple[int, str]]:
+def _names(text: str, path: str, files: Files, pattern: re.Pattern[str] = _AT_ONCE[0]) -> Iterator[tuple[int, str]]:
     """What a text imports, and where; what stands inside a function is meant only where the pattern says so."""
-    for found in islice(pattern.finditer(text), _MOST):
+    left = IMPORTS.most
+    for found in pattern.finditer(text):
         if found[3]:
             named = [part.split()[0] for part in found[3].split(",") if part.split()]
         else:
             names = [part.split()[0] for part in found[2].strip("()").split(",") if part.split()]
             module = found[1].lstrip(".")
             named = [module, *(f"{module}.{name}".lstrip(".") for name in names)]
-        yield from ((found.start(), name) for name in named if name)
+        yield from ((found.start(), name) for name in named[:left] if name)
+        left -= len(named)
+        if left < 0:
+            for document in files.documents(path)[:1]:
+                files.cut(IMPORTS, document, 0, 0)
+            break

@@ -66,7 +66,7 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
         candidates = list(_candidates(root, every, called, files))
         declared = _declared(candidates, every, files)
         takers = [
-            _Taker(one.path, taken, *_named(one.text), computed.folders(one.text), root)
+            _Taker(one.path, taken, *_named(one.text), computed.folders(one.text, one.path, files), root)
             for one in candidates
             if (taken := _taken(one.text))
         ]
@@ -241,7 +241,7 @@ def _computes(path: str, keys: frozenset[str], root: str, files: Files) -> Progr
             continue
         text = raw.decode("utf-8", "replace")
         if (
-            not computed.holds(computed.folders(text), path, root)
+            not computed.holds(computed.folders(text, one, files), path, root)
             or _HANDS_ON.search(text)
             or _is_handed_on(one, programs)
         ):

@@ -60,6 +60,16 @@ DOCUMENTS = Limit(1_000, "documents in one file", "the others are not read")
 BLOCKS = Limit(300, "parts of one file that say something of a run", "the others are not judged")
 SETTINGS = Limit(1_000, "settings of one run", "that run is not judged")
 RUNS = Limit(100, "runs in one file", "the others are not judged")
+GROUPS = Limit(40, "groups that one list `defaults` names", "the files of the others are not read")
+TABLE = Limit(
+    400, "entries in a table of a configuration that a program of its own reads", "the settings behind are not read"
+)
+HELPERS = Limit(20, "functions of other modules that make one program's model", "the others are not followed")
+MODULES = Limit(
+    40, "modules of its own from which one program may take its arguments or its loop", "the others are not read"
+)
+IMPORTS = Limit(1_000, "names that one program imports", "the others are not followed")
+PIECES = Limit(40, "file names of one kind that one program puts together", "the others are not looked at")
 AIMED = Limit(300, "runs in one file times the targets that they are meant for", "the other runs are not judged")
 CONFIRMED = Limit(
     16_000, "characters in a YAML text that is repaired", "libyaml confirms the repair in the place of ruamel.yaml"

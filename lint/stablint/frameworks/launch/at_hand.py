@@ -394,7 +394,6 @@ def _of_library(name: str) -> bool:
 _IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]+)", re.MULTILINE)
 _PARSES = re.compile(r"arg|pars|option|param|conf", re.IGNORECASE)
 _STARTS = re.compile(r"\b(?:main|train|run|run_exp|finetune|trainer)\b")
-MOST_IMPORTS = 12
 
 
 def imported(program: Program) -> list[tuple[str, bool]]:
@@ -405,7 +404,7 @@ def imported(program: Program) -> list[tuple[str, bool]]:
         starts = not program.loop and _STARTS.search(names)
         if (parses or starts) and module.partition(".")[0] not in _LIBRARIES:
             found.append((module.lstrip(".").replace(".", "/") + ".py", not parses))
-    return list(dict.fromkeys(found))[:MOST_IMPORTS]
+    return list(dict.fromkeys(found))
 
 
 _LIBRARIES = frozenset(

@@ -23,7 +23,6 @@ _LIBRARIES = frozenset(
     ["transformers", "trl", "peft", "accelerate", "torch", "datasets", "unsloth", "bitsandbytes", "deepspeed", "optimum", "sentence_transformers",
      "auto_gptq", "timm", "diffusers", "openai", "litellm", "huggingface_hub", "xtuner", "swift", "llamafactory"]
 )  # fmt: skip
-_MOST = 4  # functions that are followed; those behind are as unknown as a function of another package
 
 
 def links(document: Document, module: Module) -> tuple[Link, ...]:
@@ -48,7 +47,7 @@ def links(document: Document, module: Module) -> tuple[Link, ...]:
         if path and path.partition(".")[0] not in _LIBRARIES and re.fullmatch(r"[\w.]+", path):
             place = Place(document, function, call.name_start, call.name_end)
             found.setdefault(call.name, Link("helper", path.replace(".", "/") + ".py", place))
-    return tuple(found.values())[:_MOST]
+    return tuple(found.values())
 
 
 def made(link: Link, fragments: Iterable[Fragment], stated: Iterable[Fragment]) -> Iterator[Fragment]:

@@ -26,7 +26,7 @@ from stablint.frameworks.programs.parts import CODEC_OF, LOWER
 from stablint.frameworks.programs.runs import defaults_of, reached
 from stablint.frameworks.programs.seen import seen_in
 from stablint.run.fact import CLOSED, OPEN, OWN, PRESUMED, Explicit, Place, Statement
-from stablint.syntax.limits import BLOCKS
+from stablint.syntax.limits import BLOCKS, HELPERS
 from stablint.syntax.tree import NOBODYS, Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
 
 _TRAINERS = ("trainer", "own-trainer", "lightning")
@@ -129,7 +129,9 @@ def lower(document: Document) -> Iterator[Fragment]:
             ),
         )
         if helpers:
-            fragment, helpers = fragment._replace(links=(*fragment.links, *helpers)), ()
+            followed = (*fragment.links, *helpers[: HELPERS.most])
+            cut = (HELPERS,) if len(helpers) > HELPERS.most else ()
+            fragment, helpers = fragment._replace(links=followed, cut=(*fragment.cut, *cut)), ()
         if _is_uncertain(call, kind) or (unused and kind not in _SILENT):
             fragment = fragment._replace(presumed=True)
         for part in _unchecked_apart(fragment, call) if kind in _MADE else (fragment,):
