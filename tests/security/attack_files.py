@@ -112,6 +112,8 @@ GROWING_TEXT: dict[str, Attack] = {
     "values before their names": lambda size: {"train.yaml": RECIPE + "# " + "val:id:pass;" * (size // 12) + "\n"},
     "values of keys in values of keys": lambda size: {"train.yaml": RECIPE + "# " + "sk-=" * (size // 4) + "\n"},
     "values of sure keys in values of keys": lambda size: {"train.yaml": RECIPE + "# " + "password=" * (size // 9) + "\n"},
+    "keys beside no other in a text": lambda size: {"train.py": ARGUMENTS + "print('" + "key " * (size // 4) + "')\n"},
+    "keys beside no other in an address": lambda size: {"run.sh": "echo '" + "&key=" * (size // 5) + "'\n" + LAUNCH + "o\n"},
     "flags of no command": shell(LAUNCH + "o\n", lambda n: f"--a {n}\n"),
     "aliases of one block": yaml(AXOLOTL + "x: &a\n" + "  b: c1\n" * 500, lambda n: f"secrets{n}: *a\n"),
     "many anchors and their aliases": yaml(AXOLOTL, lambda n: f"x{n}: &a{n}\n  b: c1\nsecrets{n}: *a{n}\n"),

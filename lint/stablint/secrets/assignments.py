@@ -37,7 +37,7 @@ from stablint.secrets.keys import LIKELY, SURE, holds_secret, inherited, is_of_t
 from stablint.secrets.languages import JSON, LINE, PYTHON, RECIPE, SHELL, TOML, YAML
 from stablint.secrets.literals import Literal, Read, call_frame, expression, flow, literal
 from stablint.secrets.marks import BREAKS, JOINTS, marks_in, of_several_words
-from stablint.secrets.one_of_two import ONE_OF_TWO, is_one_of_two
+from stablint.secrets.one_of_two import ONE_OF_TWO, Others
 from stablint.secrets.prose import Texts, is_comment, said
 from stablint.secrets.right_sides import NOTHING, QUOTED, begins_line, pieces, plain_value
 from stablint.secrets.words import VENDORS
@@ -82,7 +82,7 @@ def _assigned(text: str, language: str) -> Iterator[Literal]:
     done = bodies = 0
     anchors: dict[str, int] | None = None
     followed: set[tuple[str, int]] = set()
-    texts = Texts(text)
+    texts, others = Texts(text), Others(text, language)
     for mark, end in marks_in(text):
         if mark < done:
             continue
@@ -110,7 +110,7 @@ def _assigned(text: str, language: str) -> Iterator[Literal]:
             whose = _WHOSE.search(text, max(0, start - 24), start)
             if whose is not None and whose[1].lower() in _WHOSE_KEYS and _is_prose(text, start, None, language, texts):
                 key, strength = f"{whose[1]}_{key}", SURE
-        if strength == LIKELY and key.lower() in ONE_OF_TWO and is_one_of_two(text, start, done, language):
+        if strength == LIKELY and key.lower() in ONE_OF_TWO and others.has(start, done):
             strength = SURE
         if (
             not strength

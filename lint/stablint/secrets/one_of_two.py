@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from stablint.base.light import Pattern
 from stablint.secrets.languages import YAML
@@ -19,19 +20,39 @@ _OWNER = Pattern(r"""["']?([\w.-]{1,80})["']?[ \t]{0,8}[:=][ \t]{0,8}(?:dict)?\Z
 _NEAR = 300  # characters in which the other one is looked for
 
 
-def is_one_of_two(text: str, start: int, done: int, language: str) -> bool:
-    """`key` and `secret` side by side, `username` and `key`; or the one key that a service gives: `wandb: {key: …}`."""
-    least = max(0, start - _NEAR)
-    opened = max(text.rfind("{", least, start), text.rfind("(", least, start), text.rfind("\n\n", least, start))
-    shut = min(
-        (at for sign in "})" if (at := text.find(sign, done, done + _NEAR)) >= 0), default=min(len(text), done + _NEAR)
-    )
-    if language == YAML and text[opened : opened + 1] not in ("{", "("):
-        return _is_one_of_two_lines(text, start, done)
-    if any(found.start() != start for found in _OTHER_OF_TWO.finditer(text, max(opened, least), shut)):
-        return True
-    owner = _OWNER.search(text, max(0, opened - 100), opened) if opened >= 0 else None
-    return owner is not None and _gives_one_key(owner[1])
+class Others:
+    """Where the other one of two stands in a text. The text is searched once, since one of many keys would have each search all around it."""
+
+    def __init__(self, text: str, language: str) -> None:
+        self._text, self._language = text, language
+        self._starts: list[int] | None = None
+        self._ends: list[int] = []
+
+    def has(self, start: int, done: int) -> bool:
+        """`key` and `secret` side by side, `username` and `key`; or the one key that a service gives: `wandb: {key: …}`."""
+        text, least = self._text, max(0, start - _NEAR)
+        opened = max(text.rfind("{", least, start), text.rfind("(", least, start), text.rfind("\n\n", least, start))
+        shut = min(
+            (at for sign in "})" if (at := text.find(sign, done, done + _NEAR)) >= 0),
+            default=min(len(text), done + _NEAR),
+        )
+        if self._language == YAML and text[opened : opened + 1] not in ("{", "("):
+            return _is_one_of_two_lines(text, start, done)
+        if self._between(max(opened, least), shut, start):
+            return True
+        owner = _OWNER.search(text, max(0, opened - 100), opened) if opened >= 0 else None
+        return owner is not None and _gives_one_key(owner[1])
+
+    def _between(self, least: int, most: int, but: int) -> bool:
+        if self._starts is None:
+            found = [one.span() for one in _OTHER_OF_TWO.finditer(self._text)]
+            self._starts, self._ends = [one[0] for one in found], [one[1] for one in found]
+        at = bisect_left(self._starts, least)
+        while at < len(self._starts) and self._ends[at] <= most:
+            if self._starts[at] != but:
+                return True
+            at += 1
+        return False
 
 
 def _is_one_of_two_lines(text: str, start: int, done: int) -> bool:
