@@ -21,7 +21,7 @@ from stablint.log.unwrap import LONGEST, Plain, closed, decoded, joined, plain
 # A search costs a gigabyte's reading a second each.
 TROUBLE = (
     b"rror", b"xception", b"Warning", b"WARN", b"ssert", b" vs hf ", b"trainable params", b"inf/nan", b"atchdog", b"use_cache", b"Token indices",
-    b"return code = -9",
+    b"return code = -9", b"unexpected keyword",
 )  # fmt: skip
 # Of lines that only look like trouble and have none of these words. They come at the beginning of a run, and are looked for in so many bytes of it.
 QUIET = (
@@ -29,7 +29,7 @@ QUIET = (
     b"just got forked", b"Flash Attention", b"OVERFLOW", b"Gradient overflow", b"pad_token_id", b"pad token", b"retry loop", b"lr value before",
     b"process_group", b"match the token", b"PAD/BOS/EOS", b"OMP_NUM_THREADS", b"specified in DDP", b"bucket view", b"gather along",
     b"fast tokenizer", b"Special tokens", b"many workers", b"kernel version", b"batch size for internal", b"Mismatch between",
-    b"incorrectly instantiated", b"save_embedding", b"use_reentrant", b"a config file", b"is ignored when",
+    b"incorrectly instantiated", b"save_embedding", b"use_reentrant", b"a config file", b"is ignored when", b"multivariate normal",
 )  # fmt: skip
 _QUIET_WITHIN = 32 << 20
 _SCALER = b"loss scale"
@@ -246,10 +246,13 @@ class Reader:
         ordered = sorted(self._matches.values(), key=lambda match: match.line)
         sick = tuple(self._watch.found(ended=ended))
         shown = {one.symptom for one in sick} | {match.template.symptom for match in ordered}
+        fatal = {one.line for one in self._exceptions if not one.name.endswith("Warning")}
         harmless = tuple(
             match
             for match in ordered
-            if match.template.number in self._known.harmless and match.template.unless not in shown - {""}
+            if match.template.number in self._known.harmless
+            and match.template.unless not in shown - {""}
+            and match.line not in fatal  # a warning of which an error was made
         )
         first = next((one for one in self._exceptions if one.name not in _ECHOES), None)
         stated = observed.Stated(self._releases, tuple(self._cards), tuple(self._commands))

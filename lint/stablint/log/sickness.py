@@ -272,7 +272,9 @@ class Watch:
             )
             if flat:
                 sign = self._seen("no-signal", row)
-                if sign.times >= _STUCK and sign.first is not None:
+                # Log probabilities of exactly 0: no token of an answer counts, which is a second sign by itself.
+                empty = row.values.get("logps/chosen") == 0.0 and row.values.get("logps/rejected") == 0.0
+                if (sign.times >= _STUCK or empty) and sign.first is not None:
                     self._tell("no-signal", sign.first, sign.times)
             return
         if self._policy:
