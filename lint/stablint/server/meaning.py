@@ -88,8 +88,12 @@ def _of_run(
     default = world.default(one.fact)
     if default.value is not ABSENT and not is_unknown(default.value):
         origin = reported(default).origin
-        where = f" {releases(origin['library'], origin['releases'])}" if origin["kind"] == "default" else ""
-        yield gettext("Left out, it is {value}{where}.").format(value=span_of(shown(default.value)), where=where)
+        value = span_of(shown(default.value))
+        if origin["kind"] == "default":
+            where = releases(origin["library"], origin["releases"])
+            yield gettext("Left out, it is {value} {where}.").format(value=value, where=where)
+        else:
+            yield gettext("Left out, it is {value}.").format(value=value)
     elif usual := _usual(checked, path, setting, world.run):
         yield usual
     if by_release := _by_release(checked, path, setting, world.run):
@@ -267,4 +271,6 @@ _WIDE = 8  # where the ends are so many times apart, the middle says nothing
 
 
 def _range(low: float, usual: float, high: float) -> str:
-    return f"{usual:.1f} GiB ({low:.1f} to {high:.1f})" if high <= _WIDE * low else f"{low:.0f} to {high:.0f} GiB"
+    if high > _WIDE * low:
+        return f"{gettext('{low} to {high}').format(low=f'{low:.0f}', high=f'{high:.0f}')} GiB"
+    return f"{usual:.1f} GiB ({gettext('{low} to {high}').format(low=f'{low:.1f}', high=f'{high:.1f}')})"
