@@ -41,6 +41,19 @@ def test_what_is_no_release_of_a_library_is_none(text: str) -> None:
     assert requirement(text) is None
 
 
+FORMER = {
+    "llmtuner==0.3.2": ("llamafactory", "==0.3.2"),
+    "llmtuner>=0.5": ("llamafactory", ">=0.5,<0.8"),
+    "llmtuner": ("llamafactory", "<0.8"),
+    "llamafactory": ("llamafactory", ""),
+}
+
+
+@pytest.mark.parametrize("text", FORMER)
+def test_a_former_name_has_the_releases_that_it_had(text: str) -> None:
+    assert requirement(text) == Requirement(*FORMER[text])
+
+
 WANDB = "wandb/run-20250101_120000-abcdefgh/files/requirements.txt"
 LATER = "wandb/run-20260101_120000-abcdefgh/files/requirements.txt"
 SUBSHELL = """set -euo pipefail

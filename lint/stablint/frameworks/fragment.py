@@ -161,7 +161,7 @@ def _statement(
         raw = Unknown("somebody fills it in")
     if kind is dict or kind is list or (kind is not bool and names_secret(path[-1])):
         concealed = conceal(path[-1], raw, HIDDEN)
-        raw = MAYBE_HIDDEN if concealed is HIDDEN and may_be_none(raw, document.text.name) else concealed
+        raw = MAYBE_HIDDEN if concealed is HIDDEN and may_be_none(raw, document.text.name, path[-1]) else concealed
     value = raw if isinstance(raw, Secret) else CODECS[row[2]](raw)
     start, end = (node[1], node[2]) if type(node) is Scalar else (node.start, node.end)
     place = _new(Place, (document, ".".join(path) if len(path) > 1 else entry[0], start, end, entry, path))

@@ -27,7 +27,8 @@ _MAKERS = frozenset(
      "openaccess-ai-collective", "modelscope", "openrlhf", "internlm", "lightning-ai", "pytorch", "vllm-project", "autogptq", "panqiwei",
      "casper-hansen", "modelcloud", "linkedin", "dao-ailab", "mobiusml"]
 )  # fmt: skip
-_OTHERWISE = {"llama-factory": "llamafactory"}  # as its repository is called
+_OTHERWISE = {"llama-factory": "llamafactory", "llmtuner": "llamafactory"}  # its repository, its old package
+_LAST = {"llmtuner": "<0.8"}  # a former name has no release after the change
 _IN_CONDA = {"pytorch": "torch"}
 ANY, UNREAD = "", "?"
 """What stands for a specifier: no word on the release, and a word that says no release (a commit)."""
@@ -61,6 +62,8 @@ def requirement(text: str) -> Requirement | None:
     found = re.match(_RELEASES, re.sub(_LOCAL, "", words))
     if found:
         library, specifier = library_of(found[1]), found[2].strip().rstrip(",").rstrip()
+        if found[1] in _LAST and not specifier.startswith("=="):
+            specifier = f"{specifier},{_LAST[found[1]]}"
         return Requirement(library, specifier) if library and _is_specifier(specifier) else None
     conda = re.match(_CONDA, words) if "=" in words else None
     if conda:  # `name=release`, `name=release=build`; fewer than three numbers are the beginning of a release
@@ -70,7 +73,7 @@ def requirement(text: str) -> Requirement | None:
         return Requirement(library, specifier) if library and _is_specifier(specifier) else None
     bare = re.match(_BARE, words)
     library = library_of(bare[1]) if bare else ""
-    return Requirement(library, ANY) if library else None
+    return Requirement(library, _LAST.get(words.partition(" ")[0], ANY)) if library else None
 
 
 def _is_specifier(text: str) -> bool:
