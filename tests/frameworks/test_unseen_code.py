@@ -96,3 +96,35 @@ def test_what_gets_hold_of_nothing_hides_nothing(name: str, text: str) -> None:
 def test_what_a_function_makes_may_be_a_loader(second: str) -> None:
     text = of_loop("", second).replace("accelerator = Acc", "from data import batches\naccelerator = Acc")
     assert fact(text, "shows.prepares_no_loader") is not True
+
+
+INPUT_GRADIENTS = "shows.adapter_without_input_gradients"
+# What stands in the program before its adapter's trainer is made, and whether the inputs are without gradients all the same.
+SEEN = {
+    "an import that nobody uses": ("from peft import prepare_model_for_kbit_training", True),
+    "an import in brackets": ("from peft import (\n    PeftModel,\n    prepare_model_for_kbit_training,\n)", True),
+    "an import over two lines": ("from peft import PeftModel, \\\n    prepare_model_for_kbit_training", True),
+    "a comment": ("# model.enable_input_require_grads()", True),
+    "a call": ("model.enable_input_require_grads()", False),
+    "a call behind a comment": ("# for checkpointing\nmodel.enable_input_require_grads()", False),
+    "an import under another name": (
+        "from peft import prepare_model_for_kbit_training as ready\nmodel = ready(model)",
+        False,
+    ),
+    "a call of what was imported": (
+        "from peft import prepare_model_for_kbit_training\nmodel = prepare_model_for_kbit_training(model)",
+        False,
+    ),
+    "checkpointing that is switched on behind the adapter": ("model.gradient_checkpointing_enable()", True),
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_what_a_program_only_mentions_it_does_not_do(name: str) -> None:
+    before, without = SEEN[name]
+    assert (fact(of_trainer(before), INPUT_GRADIENTS) is True) is without
+
+
+def test_checkpointing_that_is_on_before_the_adapter_gives_the_inputs_gradients() -> None:
+    text = of_trainer().replace("model = get_peft", "model.gradient_checkpointing_enable()\nmodel = get_peft")
+    assert fact(text, INPUT_GRADIENTS) is False

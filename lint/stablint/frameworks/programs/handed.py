@@ -22,8 +22,9 @@ _REGISTERS = re.compile(r"\bAuto\w{1,60}\.register\b")
 _MOVES = frozenset({"to", "cuda", "half", "float"})
 _GIVES_INPUT_GRADIENTS = re.compile(
     r"enable_input_require_grads|prepare_model_for_(?:kbit|int8)_training|require_grads?_hook|make_inputs_require_grad|use_reentrant"
-    r"|gradient_checkpointing_(?:enable|disable)|modules_to_save|requires_grad_\("
+    r"|modules_to_save|requires_grad_\("
 )
+_SWITCHES_CHECKPOINTING = re.compile(r"gradient_checkpointing_(?:enable|disable)")
 _TWO_TOWERS = re.compile(r"(?:Encoder|Vision|Speech)\w{0,40}DecoderModel\.from_\w{0,40}pretrained")
 
 
@@ -109,9 +110,11 @@ def _input_gradients(document: Document, module: Module, trainer: Call) -> Itera
     model = _adapted(trainer)
     if model is None or model.local:
         return
-    given = (
-        seen_in(_GIVES_INPUT_GRADIENTS, document) is not None
-    )  # safe: every spelling of a call or an argument that does
+    given = seen_in(_GIVES_INPUT_GRADIENTS, document) is not None  # safe: every spelling of a call or an argument
+    switched = seen_in(
+        _SWITCHES_CHECKPOINTING, document
+    )  # PEFT sees to it where that is on before the adapter is put in
+    given = given or (switched is not None and switched.start() < model.start)
     hidden = None if given else unseen(document, module, (model, trainer.arguments.get("callbacks")), trainer)
     yield shown(document, "adapter_without_input_gradients", unless(hidden, not given), model)
 

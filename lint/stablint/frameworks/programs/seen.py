@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from stablint.frameworks.fragment import last_word
@@ -85,16 +86,33 @@ class Found:
 
 
 def seen_in(expression: str | re.Pattern[str], document: Document, flags: int = 0) -> Found | None:
-    """Where a pattern is first found in the whole text of a program."""
+    """Where a pattern is first found in what a program runs: comments, and names that it imports and never uses, are not looked at."""
     module = document.root
     assert isinstance(module, Module)
     key = seen_in, expression, flags
     if key not in module.notes:
         source = document.text.text if document.view is None else document.view.source
-        match = re.search(expression, source, flags)
+        match = next((one for one in re.finditer(expression, source, flags) if not _is_idle(module, source, one)), None)
         module.notes[key] = None if match is None else Found(match, document.view)
     found: Found | None = module.notes[key]
     return found
+
+
+# What does nothing by standing there: the names behind `from … import` (one that is used stands elsewhere again, or has another name), a line of comment.
+_IDLE = re.compile(
+    r"^[ \t]{0,80}from[ \t]{1,8}[\w.]{1,200}[ \t]{1,8}import[ \t]{0,8}(\([^()]{0,4000}\)|(?:[^\n\\#;()]|\\\n){0,2000})|^[ \t]{0,200}(#[^\n]*)",
+    re.MULTILINE,
+)
+_RENAMED = re.compile(r"\w{0,100}[ \t]{1,8}as\b")
+
+
+def _is_idle(module: Module, source: str, match: re.Match[str]) -> bool:
+    spans: tuple[list[int], list[int]] | None = module.notes.get(_is_idle)
+    if spans is None:
+        found = [one.span(one.lastindex or 0) for one in _IDLE.finditer(source)]
+        spans = module.notes[_is_idle] = [start for start, _ in found], [end for _, end in found]
+    at = bisect_right(spans[0], match.start()) - 1
+    return at >= 0 and match.end() <= spans[1][at] and not _RENAMED.match(source, match.end())
 
 
 _TESTS = re.compile(r"(?:if|elif|else|match|case)\b")

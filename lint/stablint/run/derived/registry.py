@@ -52,6 +52,7 @@ RULES: dict[str, Rule] = {
     "derived.lora_targets_lost": _later("adapters", "lora_targets_lost"),
     "derived.lora_targets_meant": _later("adapters", "lora_targets_meant"),
     "derived.lora_target_pattern": _later("adapters", "lora_target_pattern"),
+    "derived.foreign_marks": _later("chat", "foreign_marks"),
     "derived.world_size": batch.world_size,
     "derived.effective_batch": batch.effective_batch,
     "derived.total_steps": batch.total_steps,
