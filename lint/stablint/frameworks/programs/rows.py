@@ -1,6 +1,6 @@
 """What a program's rows are, what makes batches of them, and what its metrics make of the predictions: facts `launch.shows.<what>`.
 
-What `seen_in` finds in the whole text is safe where it speaks against a finding: one word of it anywhere, in a comment too, ends it. Where the
+What `seen_in` finds in the whole text is safe where it speaks against a finding: one word of it anywhere that the program runs ends it. Where the
 finding needs that nothing of the kind is there, `unseen` asks besides who else, in another file, is handed the objects that it is about.
 """
 
@@ -313,9 +313,30 @@ def _pairs(document: Document, module: Module, trainer: Call) -> Iterator[Statem
         yield shown(document, "pairs_untokenized", unless(unseen(document, module, (rows,), trainer), True), trainer)
 
 
+def _begun_twice(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """`chat_text_begun_again`: what the chat template wrote as text is tokenised as text, which begins it a second time."""
+    for call in any_of(module, ("tokenizer", "tokeniser")):
+        text = next(iter(call.positional), None) or call.arguments.get("text")
+        if not isinstance(text, Call) or last_word(text.name) != "apply_chat_template" or call.arguments.open:
+            continue
+        written = text.arguments.get("tokenize")
+        as_text = isinstance(written, Scalar) and written.value is False
+        if as_text and call.arguments.get("add_special_tokens") is None:
+            # who makes the tokenizer, or is handed it, may keep it from adding a first token, and whoever gets the rows may take it off
+            told = seen_in(_BEGINS_ONCE, document) is None
+            hidden = unseen(document, module, (), called="tokenizer|tokeniser") if told else None
+            yield shown(document, "chat_text_begun_again", unless(hidden, told), call)
+            return
+
+
+_BEGINS_ONCE = re.compile(
+    r"add_bos_token|bos_token[ \t]*=(?!=)|removeprefix|chat_template[ \t]*=(?!=)|get_chat_template|post_processor|\[1:\]|\[:, 1:\]"
+)
+
+
 # Of each trainer, in this order.
 _OBSERVED = (
-    _own_loader, _of_sentences, _columns, _collator_reads, _padded, _batches, _decoded, _labels, _generated, _markers, _pairs,
+    _own_loader, _of_sentences, _columns, _collator_reads, _padded, _batches, _decoded, _labels, _generated, _markers, _pairs, _begun_twice,
 )  # fmt: skip
 
 
