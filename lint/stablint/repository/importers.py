@@ -28,7 +28,7 @@ def _patterns(begins: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern
     return (
         re.compile(
             begins
-            + r"(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,2000}\)|[^\n]{1,400})|import[ \t]+([\w., \t]{1,400}))",
+            + r"(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^()]{0,2000}\)|[^\n]{1,400})|import[ \t]+([\w., \t]{1,400}))",
             re.MULTILINE,
         ),
         re.compile(

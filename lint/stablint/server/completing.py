@@ -160,7 +160,9 @@ def _imported(name: str, text: str) -> str:
     first, _, rest = name.partition(".")
     if rest:
         return name
-    for found in re.finditer(r"^[ \t]*from[ \t]+(\w+)[\w.]*[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", text, re.MULTILINE):
+    for found in re.finditer(
+        r"^[ \t]*from[ \t]+(\w+)(?:\.[\w.]*)?[ \t]+import[ \t]+(\([^()]*\)|[^\n]*)", text, re.MULTILINE
+    ):
         for word in found[2].strip("()").split(","):
             original, _, alias = word.strip().partition(" as ")
             if (alias.strip() or original.strip()) == first:

@@ -72,7 +72,9 @@ _FAMILIAR = {
     "file-ignore": "ignore-file", "ignore-all": "ignore-file", "disable-file": "ignore-file", "skip-file": "ignore-file", "file": "ignore-file",
 }  # fmt: skip
 _VERBS = ("ignore", "ignore-file")
-_SAID = re.compile(r"(?P<verb>[A-Za-z][\w-]*)\s*[=:]?\s*[\[(]?(?P<words>[\w, -]*?)[\])]?\s*(?:(?:--|—|–|#)|\Z)")
+_SAID = re.compile(
+    r"(?P<verb>[A-Za-z][\w-]{0,40})\s{0,9}[=:]?\s{0,9}[\[(]?(?P<words>[\w, -]{0,400}?)[\])]?\s{0,9}(?:(?:--|—|–|#)|\Z)"
+)
 
 
 def _meant(said: str) -> str:

@@ -391,7 +391,7 @@ def _of_library(name: str) -> bool:
     return "." not in name or name.startswith(("transformers.", "trl.", "unsloth.", *python_kinds.LIGHTNING))
 
 
-_IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]+)", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^()]*\)|[^\n]+)", re.MULTILINE)
 _PARSES = re.compile(r"arg|pars|option|param|conf", re.IGNORECASE)
 _STARTS = re.compile(r"\b(?:main|train|run|run_exp|finetune|trainer)\b")
 
@@ -463,7 +463,7 @@ def _names(document: Document, packages: tuple[str, ...]) -> bool:
     key = _names, packages
     if key not in notes:
         words = "|".join(packages)
-        pattern = rf"""["'](?:[^"'\n]*[ ])?(?:{words})(?:[.][\w.]+|-cli|[ ][^"'\n]*)?["']"""
+        pattern = rf"""["'](?:[^"'\n]{{0,400}}[ ])?(?:{words})(?:[.][\w.]+|-cli|[ ][^"'\n]{{0,400}})?["']"""
         notes[key] = re.search(pattern, document.text.text) is not None or _imports(document, packages)
     return bool(notes[key])
 
