@@ -188,6 +188,16 @@ class Files:
         if key not in self._cut:
             self._cut[key] = (document, limit.problem(start, end))
 
+    def cut_in(self, fragment: Fragment) -> None:
+        """The limits that left out part of what a fragment says."""
+        for limit in fragment.cut:
+            self.cut(limit, fragment.block.document, fragment.block.start, fragment.block.start)
+
+    def cut_program(self, path: str, limit: limits.Limit) -> None:
+        """A limit left out part of what a program names."""
+        for document in self.documents(path)[:1]:
+            self.cut(limit, document, 0, 0)
+
     def boundaries(self) -> list[tuple[Document, Problem]]:
         return list(self._cut.values())
 
@@ -218,8 +228,7 @@ class Files:
                 found = [one._replace(statements=()) if one.layer == "import" else one for one in found]
             self._fragments[key] = tuple(found)
             for fragment in found:
-                for limit in fragment.cut:
-                    self.cut(limit, fragment.block.document, fragment.block.start, fragment.block.start)
+                self.cut_in(fragment)
         return self._fragments[key]
 
     def _without_a_copy_s(self, fragment: Fragment, path: str) -> Fragment:

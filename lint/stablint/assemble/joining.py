@@ -141,8 +141,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
                 one for document in files.documents(path)[:1] for one in hydra.grouped(link, document, found, known)
             ]
             for one in found:
-                for limit in one.cut:
-                    files.cut(limit, one.block.document, one.block.start, one.block.start)
+                files.cut_in(one)
         if link.role == "helper":
             from stablint.frameworks.programs.helpers import made
 

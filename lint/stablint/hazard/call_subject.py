@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stablint.base.language import gettext
-from stablint.hazard.hints import clearly_nearest
+from stablint.hazard.hints import clearly_nearest, is_meant, there_from
 from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.releases.pep440 import Key
 from stablint.run.releases.signatures import Handed, Misfit, Signature, callable_of, misfit
@@ -79,12 +79,12 @@ class CallSubject(SettingSubject):
         signature = self.known.at(release) if release is not None else self.known.newest()
         near = clearly_nearest(name, sorted(signature.named), 0.8) if signature is not None else None
         if near is not None:
-            return gettext(" (is `{near}` meant?)").format(near=near)
+            return is_meant(near)
         if release is None:
             return ""
         since, until = self.known.takes_from(name, release), self.known.took_until(name, release)
         if since:
-            return gettext(" (it is there from {since} on)").format(since=since)
+            return there_from(since)
         return gettext(" (it was there up to {until})").format(until=until) if until else ""
 
 

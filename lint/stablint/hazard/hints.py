@@ -94,14 +94,24 @@ def correction(item: SettingSubject) -> str | None:
     return suggestion(item, clearly_nearest, A_SLIP)
 
 
+def is_meant(near: str) -> str:
+    """A remark in brackets: the name that was probably meant."""
+    return gettext(" (is `{near}` meant?)").format(near=near)
+
+
+def there_from(since: str) -> str:
+    """A remark in brackets: the first release that has the name."""
+    return gettext(" (it is there from {since} on)").format(since=since)
+
+
 def hint(item: SettingSubject) -> str:
     """A remark in brackets that follows an unknown key in a message."""
     added = item.word("added_in")
     if added is not None:
-        return gettext(" (it is there from {added} on)").format(added=added)
+        return there_from(added)
     near = suggestion(item, clearly_nearest)
     if near is not None:
-        return gettext(" (is `{near}` meant?)").format(near=near)
+        return is_meant(near)
     section, _, last = item.spelled.rpartition(".")
     outside = section and item._owners == ("deepspeed.json",) and last in item.names("deepspeed.json")
     return gettext(" (it belongs to the top level of the file)") if outside else ""

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from stablint.base.language import gettext
-from stablint.hazard.hints import A_SLIP, close
+from stablint.hazard.hints import A_SLIP, close, is_meant, there_from
 from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.fact import Explicit
 from stablint.run.framework import framework as record_of
@@ -218,13 +218,13 @@ class KeySubject(SettingSubject):
         if plugin is not None:
             return gettext(" (the plugin `{plugin}` reads it, and `plugins` does not name it)").format(plugin=plugin)
         if suggestion is not None:
-            return gettext(" (is `{suggestion}` meant?)").format(suggestion=suggestion)
+            return is_meant(suggestion)
         belongs = self.key_belongs()
         if belongs is not None:
             return gettext(" (it belongs to {belongs})").format(belongs=belongs)
         since, removed = self.key_since(), self.key_removed()
         if since:
-            return gettext(" (it is there from {since} on)").format(since=since)
+            return there_from(since)
         return gettext(" (gone since {removed})").format(removed=removed) if removed else ""
 
     def key_meant(self) -> str:

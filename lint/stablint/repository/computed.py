@@ -62,8 +62,7 @@ def folders(text: str, path: str, files: Files) -> frozenset[Folder]:
         pieces = pattern.finditer(text)
         found.update(folder for one in islice(pieces, PIECES.most) if (folder := _folder(text, one)) is not None)
         if next(pieces, None) is not None:
-            for document in files.documents(path)[:1]:
-                files.cut(PIECES, document, 0, 0)
+            files.cut_program(path, PIECES)
     return frozenset(found)
 
 

@@ -212,6 +212,5 @@ def _names(text: str, path: str, files: Files, pattern: re.Pattern[str] = _AT_ON
         yield from ((found.start(), name) for name in named[:left] if name)
         left -= len(named)
         if left < 0:
-            for document in files.documents(path)[:1]:
-                files.cut(IMPORTS, document, 0, 0)
+            files.cut_program(path, IMPORTS)
             break
