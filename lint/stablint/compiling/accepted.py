@@ -6,7 +6,6 @@ Spans are `[first, last, plugin]`, indices into the releases, `last` -1 while it
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +56,19 @@ def _span(order: list[str], span: dict[str, Any]) -> list[Any]:
 
 
 # Of the names that a library did not always offer, those that a script for a new model or method asks for; the rest is half of the library.
-_ASKED_FOR = re.compile(
-    r"\w+(?:ForCausalLM|ForConditionalGeneration|Trainer)\Z|(?!\w*Model)\w*(?:LoRA|Lora|Peft|Quant|DPO|SFT|GRPO|KTO)\w*\Z"
-)
+_MADE = ("ForCausalLM", "ForConditionalGeneration", "Trainer")
+_ABOUT = ("LoRA", "Lora", "Peft", "Quant", "DPO", "SFT", "GRPO", "KTO")
 
 
 def _is_telling(name: str, spans: list[list[Any]]) -> bool:
     """Is the name gone, or new and asked for?"""
-    return spans[-1][1] >= 0 or (spans[0][0] > 0 and _ASKED_FOR.match(name) is not None)
+    return spans[-1][1] >= 0 or (spans[0][0] > 0 and _is_asked_for(name))
+
+
+def _is_asked_for(name: str) -> bool:
+    if not name.isidentifier():
+        return False
+    return (name.endswith(_MADE) and name not in _MADE) or ("Model" not in name and any(one in name for one in _ABOUT))
 
 
 def _throughout(spans: list[list[Any]], first: int) -> bool:

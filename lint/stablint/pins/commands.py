@@ -38,7 +38,9 @@ _GIVEN = r"(?m)^[ \t]*(?:ARG[ ]+|ENV[ ]+|export[ ]+)?([A-Za-z_]\w*)[= ][\"']?(v?
 _VARIABLE = r"\$\{?([A-Za-z_]\w*)(?::?-[^}]*)?\}?"
 _COUNT = r"\"execution_count\":[ ]?(null|[0-9]{1,9})"  # of a cell, which its source follows
 # What pip answered when a cell was run, and left as it was.
-_THERE = r"Requirement already satisfied: ([\w.-]{1,60})[^\s\"]* in ([^\"\n]*?)\(([0-9][\w.]*)\)(?:\\n)?\""
+_THERE = (
+    r"Requirement already satisfied: ([\w.-]{1,60})[^\s\"]{0,100} in ([^\"\n]{0,300}?)\(([0-9][\w.]{0,40})\)(?:\\n)?\""
+)
 _OF_A_DAY = ("/usr/local/lib/python3", "/opt/conda/", "/databricks/")  # a machine that is made anew for each session
 _ESCAPE = r"\\(.)"
 _NEXT_LINE = r"\\n\",[ \t]*\r?\n[ \t]*\""

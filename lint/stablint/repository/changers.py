@@ -113,7 +113,7 @@ def _uses(text: str, name: str) -> Iterator[bool]:
             one
             for line in lines
             if here.search(line)
-            for one in re.findall(rf"\b(\w+)=\s*(?:\S*/)?{re.escape(name)}(?![\w.-])", line)
+            for one in re.findall(rf"\b(\w+)=\s*(?:\S{{0,200}}/)?{re.escape(name)}(?![\w.-])", line)
         }
     )
     behind = re.compile("|".join(rf"\$\{{?{one}\b" for one in held[:MOST_NAMES])) if held else None
@@ -252,7 +252,7 @@ def _takes_apart(text: str, name: str) -> bool:
     its own makes of it."""
     file = rf"""["'](?:[\w./-]{{0,200}}/)?{re.escape(name)}["']"""
     if _FILLS_IN.search(text) and re.search(
-        rf"\bopen\(\s*{file}[^\n]*\.read\(|\bPath\(\s*{file}\s*\)\.read_text\(|\bopen\(\s*{file}[^\n]*\bas\s+\w+[^\n]*\n[^\n]*\.read\(",
+        rf"\bopen\(\s*{file}[^\n]{{0,200}}\.read\(|\bPath\(\s*{file}\s*\)\.read_text\(|\bopen\(\s*{file}[^\n]{{0,200}}?\bas\s+\w+[^\n]{{0,100}}\n[^\n]{{0,100}}\.read\(",
         text,
     ):
         return True
@@ -264,7 +264,7 @@ def _takes_apart(text: str, name: str) -> bool:
     if re.search(rf"\{{\s*\*\*\s*{loads}[^\n]{{0,80}}{file}", text):
         return True
     direct = re.findall(rf"\b(\w+)[ \t]*=\s*{loads}[^\n]{{0,80}}{file}", text)
-    opened = re.findall(rf"\bopen\(\s*{file}[^\n]*\bas\s+(\w+)", text)
+    opened = re.findall(rf"\bopen\(\s*{file}[^\n]{{0,200}}?\bas\s+(\w+)", text)
     for handle in opened[:_MOST_CALLS]:
         direct += re.findall(rf"\b(\w+)[ \t]*=\s*{loads}\s*{handle}\b", text)
     for loaded in list(dict.fromkeys(direct))[:_MOST_CALLS]:

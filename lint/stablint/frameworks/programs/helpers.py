@@ -15,7 +15,7 @@ from stablint.run.fact import Place
 from stablint.syntax.tree import Call, Document, Module
 
 _MAKES = re.compile(
-    r"bnb|bits_?and_?bytes|quant|lora|peft|adapter|(?:load|get|build|create|init|make|setup|prepare)\w*_models?(?!_?(?:name|path|id|dir))",
+    r"bnb|bits_?and_?bytes|quant|lora|peft|adapter|(?:load|get|build|create|init|make|setup|prepare)\w{0,60}_models?(?!_?(?:name|path|id|dir))",
     re.IGNORECASE,
 )
 _KINDS = ("loader", "quantiser", "adapter", "kbit")

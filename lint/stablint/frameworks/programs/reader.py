@@ -41,14 +41,18 @@ def recognise(document: Document) -> int:
     if not isinstance(module, Module):
         return 0
     kinds = {kind for _, kind in _kinds(module)} - _SILENT
-    return 0 if not kinds or (kinds <= _OF_WORKERS and _WORKER.search(document.text.text)) else 90
+    return 0 if not kinds or (kinds <= _OF_WORKERS and _is_worker(document.text.text)) else 90
 
 
 # A class of verl's workers is no run: what it loads and adapts stands in the configuration of the command that starts them.
-_WORKER = re.compile(
-    r"^from verl\.single_controller\.base import [^\n]*\bWorker\b(?s:.*?)^class \w+\([^)\n]*Worker\b", re.MULTILINE
-)
+_IMPORTS_WORKER = re.compile(r"^from verl\.single_controller\.base import (?:\w+,[ \t]*){0,9}Worker\b", re.MULTILINE)
+_WORKER = re.compile(r"^class \w+\((?:[\w.]+,[ \t]*){0,9}[\w.]*Worker\b", re.MULTILINE)
 _OF_WORKERS = frozenset({"", "loader", "adapter", "checkpointing"})
+
+
+def _is_worker(text: str) -> bool:
+    imported = _IMPORTS_WORKER.search(text)
+    return imported is not None and _WORKER.search(text, imported.end()) is not None
 
 
 def lower(document: Document) -> Iterator[Fragment]:

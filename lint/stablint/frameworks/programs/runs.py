@@ -354,7 +354,7 @@ def _says_all(commands: list[Fragment]) -> bool:
 _OF_THE_COMMAND = re.compile(
     r"\.parse_args_(?:into_dataclasses|and_config)\(\s*(?:return_remaining_strings\s*=\s*\w+\s*,?\s*)?\)"
 )
-_MORE_WORDS = re.compile(r"\bsys\.argv\s*(?:\[.*?\]\s*)?(?:\+?=(?!=)|\.(?:append|extend|insert)\b)|__post_init__")
+_MORE_WORDS = re.compile(r"\bsys\.argv\s*(?:\[.{0,100}?\]\s*)?(?:\+?=(?!=)|\.(?:append|extend|insert)\b)|__post_init__")
 
 
 def _closed(fragment: Fragment) -> Fragment:
