@@ -34,9 +34,11 @@ DATES = Path(__file__).resolve().parent.parent / "knowledge" / "releases" / "dat
 FORMS = {"deepspeed": "deepspeed", "accelerate": "accelerate", "fsdp": "fsdp", "peft-adapter": "peft", "hf-args": "training-arguments",
          "axolotl": "axolotl", "llamafactory": "llamafactory", "ms-swift": "ms-swift", "torchtune": "torchtune"}  # fmt: skip
 LIBRARIES = {"training-arguments": "transformers", "fsdp": "transformers", "llamafactory-v1": "llamafactory"}
-# Bugs of the recipes. The proof of the first three stands in docs/official-recipes.md.
+# Bugs of the recipes. The proof of all but the forks' key stands in docs/official-recipes.md.
 REFUSED = {
     "axolotl-ai-cloud/axolotl/examples/falcon-h1/falcon-h1-1b-qlora-cp.yaml": "context_parapllel_size is no key in any release",
+    "axolotl-ai-cloud/axolotl/examples/expert_parallel/qwen3_30ba3b_ep_fft_4gpu.yaml": "warmup_steps: 0.1, an integer field",
+    "axolotl-ai-cloud/axolotl/examples/expert_parallel/qwen3_30ba3b_ep_lora_4gpu.yaml": "warmup_steps: 0.1, an integer field",
     "microsoft/DeepSpeedExamples/compression/bert/config/ds_config_TEMPLATE.json": "no JSON: words stand for numbers",
     "allenai/open-instruct/configs/train_configs/sft/tulu3_8b_preview_mix_v3.1.yaml": "a key twice",
     "hiyouga/LLaMA-Factory/examples/ktransformers/train_lora/qwen3_5moe_lora_sft_kt.yaml": "kt_config is a field of transformers-kt, a fork",

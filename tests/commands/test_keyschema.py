@@ -12,8 +12,9 @@ import pytest
 import yaml
 
 from stablint.cli import main
-from stablint.commands.schema import CLOSED_IN_DEEPSPEED, FORMS, schema
+from stablint.commands.schema import FORMS, schema
 from stablint.config.options import Wrong, options
+from stablint.run.framework import framework
 
 KNOWLEDGE = Path(__file__).parents[2] / "knowledge"
 
@@ -223,7 +224,7 @@ def test_a_key_tells_its_default_and_the_rules_that_look_at_it() -> None:
         ("axolotl", (), "micro_batch_size", 1, "sets training.per_device_train_batch_size"),
         ("axolotl", (), "optimizer", "adamw_torch_fused", "left out: adamw_torch_fused (since axolotl 0.8.0)"),
         ("axolotl", ("axolotl==0.12.2",), "optimizer", "adamw_torch_fused", "sets training.optim"),
-        ("axolotl", ("axolotl==0.12.2",), "kd_alpha", None, "no longer taken from axolotl 0.13.2 on"),
+        ("axolotl", ("axolotl==0.9.2",), "kd_zscore_base_temp", None, "no longer taken from axolotl 0.10 on"),
         ("litgpt", (), "train.global_batch_size", 64, ""),
         ("verl-ppo", (), "actor_rollout_ref.actor.clip_ratio", 0.2, "sets training.cliprange"),
         ("accelerate", (), "num_processes", None, "sets launch.processes"),
@@ -297,4 +298,11 @@ def test_blocks_are_closed_as_the_hazards_about_their_keys_say() -> None:
         hazard = yaml.safe_load(path.read_text(encoding="utf-8"))
         since = hazard["versions"]["deepspeed"].removeprefix(">=")
         told |= {(fact.split(".")[1], since) for fact in hazard["each"]}
-    assert set(CLOSED_IN_DEEPSPEED) == told
+    assert set((framework("deepspeed").closed_blocks or {}).items()) == told
+
+
+@pytest.mark.parametrize("release", ["0.17.0", "0.19.0"])
+def test_a_key_that_a_plugin_reads_is_no_key_on_its_way_out(release: str) -> None:
+    told = schema("axolotl", options(releases=[f"axolotl=={release}"]))["properties"]["expert_parallel_size"]
+    assert "deprecated" not in told
+    assert told["description"] == "read by the plugin axolotl.integrations.expert_parallel\nsince axolotl 0.17"

@@ -28,6 +28,7 @@ from stablint.frameworks.unknown_keys import readers
 from stablint.policy import is_about
 from stablint.report.plain import shown
 from stablint.run.fact import ABSENT, is_unknown
+from stablint.run.framework import framework
 from stablint.run.releases.allowed import Releases, known_keys
 from stablint.run.releases.fields import FieldSpans, renamed
 from stablint.run.releases.pep440 import Key, release_key, text_of
@@ -54,26 +55,11 @@ class Form(NamedTuple):
     components: str = ""  # the reader of what sections name as their `_component_`
     remarks: bool = False  # keys that begin with an underscore are nobody's
     flags: str = ""  # the reader whose flags the sections in PREFIXES stand for
-    # blocks whose model refuses other keys from a release on, as the hazards about unknown keys say
-    closed: tuple[tuple[str, str], ...] = ()
 
 
 # Hydra's own, beside which a file may add keys to those of the trainer.
 _HYDRA = ("defaults", "hydra")
 _TRL = ("trl.ModelConfig", "trl.ScriptArguments")
-_BY_MODELS = (
-    "fp16",
-    "bf16",
-    "hybrid_engine",
-    "comms_logger",
-    "tensorboard",
-    "wandb",
-    "csv_monitor",
-    "comet",
-    "compile",
-    "tensor_parallel",
-)
-CLOSED_IN_DEEPSPEED = (("zero_optimization", "0.7"), *((name, "0.17.1") for name in _BY_MODELS))
 FORMS: dict[str, Form] = {
     "training-arguments": Form("hf-args", "transformers.TrainingArguments", (), ("transformers.Seq2SeqTrainingArguments",), True),
     "trl-sft": Form("trl", "trl sft", (), ("trl.SFTConfig", *_TRL), True),
@@ -81,7 +67,7 @@ FORMS: dict[str, Form] = {
     "trl-grpo": Form("trl", "trl grpo", (), ("trl.GRPOConfig", *_TRL), True),
     "trl-kto": Form("trl", "trl kto", (), ("trl.KTOConfig", *_TRL), True),
     "trl-reward": Form("trl", "trl reward", (), ("trl.RewardConfig", *_TRL), True),
-    "deepspeed": Form("deepspeed", "DeepSpeed", (), ("deepspeed.json",), True, "deepspeed", True, closed=CLOSED_IN_DEEPSPEED),
+    "deepspeed": Form("deepspeed", "DeepSpeed", (), ("deepspeed.json",), True, "deepspeed", True),
     # dynamo_backend is read in its old place too
     "accelerate": Form("accelerate", "accelerate", readers("accelerate"), facts="accelerate", sections=("dynamo_backend",), flags=LAUNCH),
     # ms-swift's own file holds both sections
@@ -275,10 +261,6 @@ def _nested(words: dict[str, FieldSpans | None], form: Form, releases: Releases,
     return top
 
 
-# Of these no release's model is read, and every one takes them; see the hazard about keys of zero_optimization.
-_TAKEN_UNREAD = r"^(mics_shard_size|mics_hierarchical_params_gather|zeropp_loco_param)$"
-
-
 def _add_short_names(top: dict[str, Any]) -> None:
     """A key's other spelling, with what is known of the key."""
     for short, row in ROWS.items():
@@ -291,20 +273,22 @@ def _add_short_names(top: dict[str, Any]) -> None:
 
 def _close(top: dict[str, Any], form: Form, releases: Releases) -> None:
     """No other keys in blocks that refuse them. One whose value is `auto` is left out before anything is looked at; it has no meaning either."""
-    if form.closed:
-        _add_short_names(top)
-    for block, since in form.closed:
+    record = framework(form.dialect)
+    if record.closed_blocks is None:
+        return
+    _add_short_names(top)
+    for block, since in record.closed_blocks.items():
         release = release_of(releases, form.classes[0].partition(".")[0])
         if release is not None and release >= release_key(since):
-            _refuse_others(top["properties"][block])
+            _refuse_others(top["properties"][block], record.taken_unread)
 
 
-def _refuse_others(told: dict[str, Any]) -> None:
+def _refuse_others(told: dict[str, Any], taken: tuple[str, ...]) -> None:
     if "properties" in told:
         told["additionalProperties"] = False
-        told["patternProperties"] = {_TAKEN_UNREAD: {}}
+        told["patternProperties"] = {f"^({'|'.join(taken)})$": {}}
         for inner in told["properties"].values():
-            _refuse_others(inner)
+            _refuse_others(inner, taken)
 
 
 def _with_components(tree: dict[str, Any], components: Reader, releases: Releases) -> dict[str, Any]:

@@ -151,9 +151,11 @@ def lines(name: str, meaning: Meaning, concerned: dict[str, list[str]]) -> Itera
 
 
 def times(one: Reader, name: str, release: Key) -> Iterator[tuple[str, bool]]:
-    """Since when a key is taken, and from which known release on it is no longer; whether that is a farewell."""
+    """By which plugin a key is taken, since when, and from which known release on it is no longer; whether that is a farewell."""
     known = known_keys(one.library)
-    taken = [one.takes(name, key, True) for key in known]
+    taken = [one.takes(name, key, True) or (one.plugin(name, key) is not None) for key in known]
+    if (plugin := one.plugin(name, release)) is not None:
+        yield f"read by the plugin {plugin}", False
     at = max((number for number, key in enumerate(known) if key <= release), default=0)
     first = next((number for number in range(at, -1, -1) if taken[number] is False), -1) + 1
     if 0 < first <= at:

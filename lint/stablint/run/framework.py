@@ -121,6 +121,12 @@ class Framework(NamedTuple):
     drops_unknown: bool = False  # an argument that a class does not have is left out
     casts_text: bool = False  # text that reads as a number or a switch becomes one, by the type that is wanted
     drops_nulls: bool = False  # a null in its file is silence
+    closed_blocks: dict[str, str] | None = (
+        None  # sections whose model refuses other keys → the release since which it does
+    )
+    taken_unread: tuple[
+        str, ...
+    ] = ()  # keys of such sections that no release's model has, and that every one takes all the same
     abbreviates: str = ""  # argparse takes the beginning of a name: `flags`, or `everything` that its files say as well
     takes_overrides: bool = False  # `section.key=value` behind its command
     passes_unknown_by: str = ""  # the setting with which arguments pass that its parser does not have
