@@ -122,9 +122,9 @@ UNUSABLE = [
     ),
     ("stablint.toml", '[severity]\nP1001 = "error"\n', ":2:", "did you mean `P101`?"),
     ("stablint.toml", '[severity]\n"fp16_and_bf16" = "error"\n', ":2:", "did you mean `fp16-and-bf16`?"),
-    ("stablint.toml", '[severity]\nfp16-and-bf61 = "error"\n', "stablint.toml", "did you mean `fp16-and-bf16`?"),
+    ("stablint.toml", '[severity]\nfp16-and-bf61 = "error"\n', "stablint.toml:2: ", "did you mean `fp16-and-bf16`?"),
     ("stablint.toml", 'select = ["P10I"]\n', ":1:", "did you mean `P101`?"),
-    ("stablint.toml", 'ignore = ["fp16-and-bf61"]\n', "stablint.toml", "did you mean `fp16-and-bf16`?"),
+    ("stablint.toml", 'ignore = ["fp16-and-bf61"]\n', "stablint.toml:1: ", "did you mean `fp16-and-bf16`?"),
     ("stablint.toml", "fail-on = \n", ":1:", ""),
     (
         "stablint.toml",
@@ -151,9 +151,18 @@ UNUSABLE = [
         "stablint.toml:3: [house] packages",
         "install it there, or take it out",
     ),
-    ("stablint.toml", 'select = ["X"]\n', "", "X"),
-    ("stablint.toml", '[[target]]\ngpu = "H1000"\n', "", "H100"),
-    ("stablint.toml", '[versions]\ntrl = "==99999,==1"\n', "", "trl"),
+    ("stablint.toml", 'select = ["X"]\n', "stablint.toml:1: ", "X"),
+    ("stablint.toml", '[fix]\npromote = ["fp16-and-bf61"]\n', "stablint.toml:2: ", "did you mean `fp16-and-bf16`?"),
+    ("stablint.toml", '[[per-path]]\npaths = ["a"]\nignore = ["fp16-and-bf61"]\n', "stablint.toml:3: ", "did you mean"),
+    ("stablint.toml", '[[target]]\ngpu = "T4"\n\n[[target]]\ngpu = "H1000"\n', "stablint.toml:5: ", "H100"),
+    ("stablint.toml", '[[per-path]]\npaths = ["**"]\ntarget = [{ gpu = "H1000" }]\n', "stablint.toml:3: ", "H100"),
+    (
+        "stablint.toml",
+        '[versions]\npeft = "==0.15"\ntransformer = "==5"\n',
+        "stablint.toml:3: ",
+        "did you mean `transformers`?",
+    ),
+    ("stablint.toml", '[versions]\ntrl = "==99999,==1"\n', "stablint.toml:2: ", "trl"),
     (
         "stablint.toml",
         'fail-on = "info"\nextend = "nowhere.toml"\n',
@@ -203,6 +212,9 @@ def test_wrong_settings_end_with_2_and_say_where(here, capsys, name, text, place
         ('hazards = ["nowhere"]\n', 'hazards = ["other"]\n', "stablint.toml:2: the folder of house hazards `other`"),
         ('baseline = "nowhere.json"\n', "", "conf/all.toml:1: `baseline`: the baseline conf/nowhere.json"),
         ('[house]\npackages = ["nowhere"]\n', '[house]\nprefix = "EV"\n', "conf/all.toml:2: [house] packages"),
+        ('[versions]\ntransformer = "==5"\n', 'ignore = ["L"]\n', "conf/all.toml:2: `transformer==5`"),
+        ('[severity]\nfp16-and-bf61 = "info"\n', 'ignore = ["L"]\n', "conf/all.toml:2: no rule is called"),
+        ('ignore = ["L"]\n', '[severity]\nfp16-and-bf61 = "info"\n', "stablint.toml:3: no rule is called"),
     ],
 )
 def test_what_an_extended_file_names_in_vain_is_told_with_its_own_line(here, capsys, below, own, place):

@@ -54,7 +54,7 @@ def test_what_is_said_stands_in_json_as_well(
 WRONG = [
     (["--with", "transformer==5.0"], "did you mean `transformers`?"),
     (["--set", "training.learning_rat=1"], "did you mean `training.learning_rate`?"),
-    (["--set", "trainin.learning_rate=1"], "facts begin with training"),
+    (["--set", "trainin.learning_rate=1"], "no fact begins with `trainin`: did you mean `training`?"),
 ]
 RIGHT = [["--with", "numpy==2.0"], ["--set", "training.learning_rate=1e-5"], ["--set", "data.rows=1000"]]
 

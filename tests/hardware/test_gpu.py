@@ -126,6 +126,8 @@ def test_at_least_140_accelerators():
 def test_an_unknown_name_gets_names_like_it():
     assert "RTX 5090" in suggestions("RTX 9090")
     assert suggestions("p4d.24xlrge")[0] == "p4d.24xlarge"
+    assert suggestions("A100-8OGB")[0] == "A100-80GB"
+    assert suggestions("V100-16GBB x8")[0] == "V100-16GB"
     assert suggestions("") == []
 
 

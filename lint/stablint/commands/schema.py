@@ -18,7 +18,7 @@ from stablint.assemble.asked import Options
 from stablint.base.knowledge import load
 from stablint.base.language import gettext
 from stablint.commands.schema_keys import FLAG, NUMBER, Meaning, in_any_case, kinds, lines, times
-from stablint.config.options import Wrong, options
+from stablint.config.options import Wrong, meant, options
 from stablint.config.spec import CLEAN
 from stablint.engine.inspect import inspect
 from stablint.frameworks.accelerate_keys import LAUNCH, PREFIXES
@@ -116,14 +116,7 @@ def schema(name: str, asked: Options) -> dict[str, Any]:
     """Raises Wrong for a name that is none, and for a release that is not known."""
     form = FORMS.get(name)
     if form is None:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, FORMS, 1)
-        if near:
-            meant = gettext(": did you mean {names}?").format(names=f"`{near[0]}`")
-        else:
-            meant = "; " + gettext("known are {names}").format(names=", ".join(FORMS))
-        raise Wrong(gettext("no configuration is called `{name}`{meant}").format(name=name, meant=meant))
+        raise Wrong(gettext("no configuration is called `{name}`{meant}").format(name=name, meant=meant(name, FORMS)))
     releases = _releases(form, asked)
     words = _words(form, releases)
     if not words:

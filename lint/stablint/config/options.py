@@ -41,15 +41,17 @@ def options(
     root: str | None = None,
     folders: Iterable[str] = (),
     quote: Callable[[str], str] = "`{}`".format,
+    release_word: str = "--with ",
 ) -> Options:
-    """`folders` are those that are checked: no program of theirs is started. `quote`: how an error quotes what was said.
+    """`folders` are those that are checked: no program of theirs is started. `quote`: how an error quotes what was said; `release_word`: what stands
+    before a release there.
 
     Raises Wrong for an unknown GPU, a specifier that is none, a --set without `=`, an unknown dialect."""
     if dialect is not None:
         _known_dialect(dialect)
     targets = tuple(target for name in gpus for target in _targets(name, tuple(folders), quote))
     return Options(
-        targets, model, tuple(_release(text, quote) for text in releases), tuple(_fact(text) for text in sets),
+        targets, model, tuple(_release(text, f"{release_word}{quote(text)}") for text in releases), tuple(_fact(text) for text in sets),
         tuple(extra_flags), dialect, root,
     )  # fmt: skip
 
@@ -82,25 +84,25 @@ def _gpu(name: str, quote: Callable[[str], str]) -> Any:
     return found
 
 
-def _release(text: str, quote: Callable[[str], str]) -> tuple[str, str]:
+def _release(text: str, said: str) -> tuple[str, str]:
     cut = next((i for i, c in enumerate(text) if not (c.isalnum() or c in "-_.")), len(text))
     package, specifier = text[:cut].strip().lower().replace("_", "-"), text[cut:].strip()
     if not package or not specifier:
         raise Wrong(
-            gettext("--with {text}: write it as PACKAGE==VERSION or with another specifier, such as trl>=0.20").format(
-                text=quote(text)
+            gettext("{text}: write it as PACKAGE==VERSION or with another specifier, such as trl>=0.20").format(
+                text=said
             )
         )
     if not known_keys(package) and (near := _near(package, library_names())):
         raise Wrong(
-            gettext("--with {text}: no library is called `{package}`: did you mean `{near}`?").format(
-                text=quote(text), package=package, near=near
+            gettext("{text}: no library is called `{package}`: did you mean `{near}`?").format(
+                text=said, package=package, near=near
             )
         )
     try:
         Releases.known().restrict(package, specifier)
     except ValueError as error:
-        raise Wrong(gettext("--with {text}: {error}").format(text=quote(text), error=error)) from error
+        raise Wrong(gettext("{text}: {error}").format(text=said, error=error)) from error
     return package, specifier
 
 
@@ -140,8 +142,12 @@ def _fact(text: str) -> tuple[str, Any]:
                 text=text, name=name, near=near
             )
         )
-    if name.partition(".")[0] not in _NAMESPACES:
-        raise Wrong(gettext("--set `{text}`: facts begin with {names}").format(text=text, names=", ".join(_NAMESPACES)))
+    if (head := name.partition(".")[0]) not in _NAMESPACES:
+        raise Wrong(
+            gettext("--set `{text}`: no fact begins with `{head}`{meant}").format(
+                text=text, head=head, meant=meant(head, _NAMESPACES)
+            )
+        )
     words = {"true": True, "false": False, "null": None, "none": None}
     return name, words.get(value.strip().lower(), read_plain(value.strip()))
 
@@ -169,8 +175,16 @@ def _near(word: str, names: Iterable[str]) -> str:
     return next(iter(get_close_matches(word, sorted(names), 1, 0.8)), "")
 
 
+def meant(word: str, names: Iterable[str]) -> str:
+    """What a word was probably meant for, else all that there is."""
+    names = tuple(names)
+    if near := _near(word, names):
+        return gettext(": did you mean {names}?").format(names=f"`{near}`")
+    return "; " + gettext("known are {names}").format(names=", ".join(names))
+
+
 def _known_dialect(name: str) -> None:
     from stablint.frameworks.registry import NAMES
 
     if name not in NAMES:
-        raise Wrong(gettext("unknown dialect `{name}`: one of {names}").format(name=name, names=", ".join(NAMES)))
+        raise Wrong(gettext("unknown dialect `{name}`{meant}").format(name=name, meant=meant(name, NAMES)))

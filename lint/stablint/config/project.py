@@ -6,7 +6,7 @@ Every file is under the nearest settings above it, whole, as are the runs that b
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 
 from stablint.assemble.asked import Options
@@ -228,7 +228,7 @@ class Resolver(Policies):
         from stablint.config.house import folder_of, house
 
         said = dict.fromkeys(map(settings.resolve, settings.get("hazards", ())), settings.place("hazards"))
-        place = settings.place("house.packages")
+        place = settings.place("house", "packages")
         said |= {folder_of(package, place): place for package in own.get("packages", ())}
         folders = tuple(said)
         if folders not in self._houses:
@@ -239,12 +239,9 @@ class Resolver(Policies):
         """The command line's words replace those of the settings; the rows of `per-path` are laid over both in their order."""
         asked, house = self.given, self._house(settings)
         own = tuple(settings.get("ignore", ()))
-        everywhere = [*settings.get("select", ()), *own, *settings.get("severity", ())]
-        of_paths = [
-            word for row in settings.get("per-path", ()) for key in ("ignore", "select", "severity") for word in row.get(key, ())
-        ]  # fmt: skip
-        if (everywhere or of_paths) and not self.broken():
-            all_known([*everywhere, *of_paths], (*load(), *house), f"{settings.name}: ")
+        if not self.broken():
+            for where, words in _rule_words(settings):
+                all_known(words, (*load(), *house), f"{settings.place(*where)}: ")
         select = asked.select or tuple(
             next((row["select"] for row in reversed(rows) if "select" in row), settings.get("select", ()))
         )
@@ -255,8 +252,6 @@ class Resolver(Policies):
         wanted += [Selection(select, (), grade, row["severity"]) for row in rows if row.get("severity")]
         fixes = settings.get("fix", {})
         promote, demote = fixes.get("promote", ()), fixes.get("demote", ())
-        if (promote or demote) and not self.broken():
-            all_known([*promote, *demote], (*load(), *house), f"{settings.name}: [fix] ")
 
         def choose(known: Iterable[Hazard]) -> tuple[Hazard, ...]:
             rules = tuple(known)
@@ -271,30 +266,42 @@ class Resolver(Policies):
         rows = [(("per-path", number), settings.get("per-path")[number]) for number in which]
         told: list[tuple[tuple[str | int, ...], Row]] = [((), settings.values), *rows]
         place, targets = next(((where, row["target"]) for where, row in reversed(told) if "target" in row), ((), []))
-        versions: dict[str, str] = dict(settings.get("versions", {}))
-        for _, row in rows:
-            versions |= row.get("versions", {})
-        gpus = []
+        versions: dict[str, tuple[str, tuple[str | int, ...]]] = {}  # and where each is said
+        for where, row in told:
+            versions |= {
+                package: (specifier, (*where, "versions", package))
+                for package, specifier in row.get("versions", {}).items()
+            }
+        gpus: list[tuple[str, Any]] = []
         for number, row in enumerate(() if self.given.targets else targets):
             if row["gpu"] == AUTO and not self._trusts(settings.path):
                 if not self.given.machine:
                     self._refuse(settings, (*place, "target", number, "gpu"), f'`gpu = "{AUTO}"`', f"--gpu {AUTO}")
                 continue
-            gpus.append(f"{row['gpu']} x{row['count']}" if row.get("count", 1) != 1 else row["gpu"])
-        try:
-            folders = [settings.folder, *self._roots.named]
-            aimed = options(
-                gpus,
-                None,
-                [f"{package}{specifier}" for package, specifier in versions.items()],
-                folders=folders,
-                quote=exit.quoted,
-            )
-        except Wrong as error:
-            raise Wrong(f"{settings.name}: {error}") from error
-        said = {library: f"[versions] in {settings.name}" for library, _ in aimed.releases}
+            name = f"{row['gpu']} x{row['count']}" if row.get("count", 1) != 1 else row["gpu"]
+            gpus += self._said(settings, (*place, "target", number, "gpu"), gpus=(name,)).gpus
+        releases = [
+            self._said(settings, where, releases=(f"{package}{specifier}",)).releases[0]
+            for package, (specifier, where) in versions.items()
+        ]
+        said = {library: f"[versions] in {settings.name}" for library, _ in releases}
         said["gpu"] = f"[[target]] in {settings.name}"
-        return policy._replace(gpus=aimed.gpus, model=self._model(settings), releases=aimed.releases, said=said)
+        return policy._replace(gpus=tuple(gpus), model=self._model(settings), releases=tuple(releases), said=said)
+
+    def _said(
+        self,
+        settings: Settings,
+        where: tuple[str | int, ...],
+        *,
+        gpus: tuple[str, ...] = (),
+        releases: tuple[str, ...] = (),
+    ) -> Options:
+        """One target or release of the settings. Raises Wrong with its line."""
+        folders = [settings.folder, *self._roots.named]
+        try:
+            return options(gpus, None, releases, folders=folders, quote=exit.quoted, release_word="")
+        except Wrong as error:
+            raise Wrong(f"{settings.place(*where)}: {error}") from error
 
     def _model(self, settings: Settings) -> str | None:
         """A hub id, or a folder, which is meant from the folder of the settings."""
@@ -315,6 +322,16 @@ class Resolver(Policies):
                 name=settings.name, line=settings.line("model"), why=files.outside("leads")
             )
         )
+
+
+def _rule_words(settings: Settings) -> Iterator[tuple[tuple[str | int, ...], list[str]]]:
+    """The words of the settings that stand for rules, by where they are said."""
+    paths: list[Row] = settings.get("per-path", [])
+    rows: list[tuple[tuple[str | int, ...], Row]] = [((), settings.values), *((("per-path", n), row) for n, row in enumerate(paths))]  # fmt: skip
+    for where, row in rows:
+        yield from (((*where, key), row[key]) for key in ("select", "ignore") if row.get(key))
+        yield from (((*where, "severity", word), [word]) for word in row.get("severity", {}))
+    yield from ((("fix", key), words) for key, words in settings.get("fix", {}).items() if words)
 
 
 def _key(settings: Settings | None, which: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:

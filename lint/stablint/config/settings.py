@@ -66,9 +66,12 @@ class Settings(NamedTuple):
     def line(self, *where: str | int) -> int:
         return line_of(self.text, (*self.head, *where))
 
-    def place(self, name: str) -> str:
-        """File and line that say a setting, `stablint.toml:3`."""
-        return self.said.get(name) or f"{self.name}:{self.line(*name.split('.'))}"
+    def place(self, *where: str | int) -> str:
+        """File and line that say a setting, `stablint.toml:3`: its own line, or that of the table where a file that this one extends says it."""
+        names = [str(one) for one in where]
+        known = self.said.get(".".join(names[:2])) or self.said.get(names[0], "")
+        own = f"{self.name}:{self.line(*where)}"
+        return known if known and known.rpartition(":")[0] != self.name else own
 
     @property
     def head(self) -> tuple[str, ...]:

@@ -112,6 +112,10 @@ def suggestions(text: str, limit: int = 3) -> list[str]:
     known = knowledge.load("gpus")
     names = {spelled.lower(): spelled for spelled in [*known["labels"].values(), *(row[0] for row in known["cards"])]}
     names |= {instance: instance for instance in known["instances"]}
+    memory = 1 + FIELDS.index("memory_gib")
+    for label in known["labels"].values():  # with each size that it is sold in
+        sizes = {row[memory] for row in known["cards"] if f" {label} ".lower() in f" {row[0]} ".lower() and row[memory]}
+        names |= {f"{label}-{size:g}GB".lower(): f"{label}-{size:g}GB" for size in sizes if len(sizes) > 1}
     plain = _plain(text)
     close = []
     for rest, _ in _counts(plain):
