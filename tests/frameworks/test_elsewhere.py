@@ -43,6 +43,24 @@ def test_a_program_is_known_by_the_end_of_its_path(tmp_path, start, here):
     assert run.value("training.learning_rate") == 1e-5
 
 
+# What a script says of its program, where that lies, and whether it is the one.
+NAMES = [
+    ("src/train_language.py", ("src/own/train_language.py",), True),
+    ("train_language.py", ("src/train_language.py",), True),
+    ("train_language.py", ("src/train_language.py", "old/train_language.py"), False),
+    ("src/train.py", ("src/own/train.py",), False),  # a name that says nothing
+    ("train.py", ("src/train.py",), False),
+]
+
+
+@pytest.mark.parametrize(("said", "at", "here"), NAMES)
+def test_the_only_program_of_a_telling_name_may_be_meant(tmp_path, said, at, here):
+    (tmp_path / ".git").mkdir()
+    found = inspected(tmp_path, {"scripts/run.sh": f"python {said}" + FLAGS, **dict.fromkeys(at, LOOP)})
+    run = Checked(next(one for one in found.runs if one.files[0] == "scripts/run.sh")).newest
+    assert (run.value("derived.trainer") == "accelerate") is here
+
+
 MAIN = """from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 from peft import LoraConfig, get_peft_model
 from {module} import {name}

@@ -64,6 +64,23 @@ def test_a_program_that_generates_is_no_training_by_itself(tmp_path):
     assert run.value("derived.trains") is False
 
 
+FIRE = """import fire
+from transformers import Seq2SeqTrainingArguments
+from vllm import LLM
+def {0}(name="a/b"):
+    args = Seq2SeqTrainingArguments(output_dir="nowhere")
+    rows = kit.rows(args)
+    LLM(name).generate(rows)
+fire.Fire({1})
+"""
+
+
+@pytest.mark.parametrize(("started", "trains"), [("infer", False), ("kit.start", True)])
+def test_a_function_that_a_command_line_is_given_to_is_read_as_well(started, trains, tmp_path):
+    found = world(tmp_path, {"infer.py": FIRE.format("infer", started)}).value("derived.trains")
+    assert (found is False) is not trains
+
+
 RUN = "accelerate launch --num_processes=8 train.py --learning_rate 1e-5 --weight_decay 0.0 --gradient_accumulation_steps 2 {}\n"
 OWN_CLASS = """from dataclasses import dataclass
 from transformers import HfArgumentParser

@@ -246,15 +246,20 @@ class Files:
         return fragment._replace(statements=kept) if len(kept) < len(fragment.statements) else fragment
 
     def program_called(self, wanted: str, beside: str) -> str | None:
-        """The only program of the repository whose path ends so: a script that was written for another folder may mean it. A name without a
-        folder is no path: every other example has its `finetune.py`."""
+        """The only program of the repository whose path ends so: a script that was written for another folder may mean it. Where none does, the
+        only one of a name that says more than `train.py`, which every other example has."""
         root = self.root(beside)
         if os.path.isabs(wanted) or not wanted.endswith(".py") or "$" in wanted or not os.path.isdir(root):
             return None
-        if not os.path.dirname(os.path.normpath(wanted)).strip("./\\"):
+        folder, name = os.path.split(os.path.normpath(wanted))
+        if folder.strip("./\\"):
+            end = os.sep + os.path.normpath(wanted)
+            found = [path for path in self.entries(root) if path.endswith(end)]
+            if found:
+                return found[0] if len(found) == 1 else None
+        if "_" not in name or len(name) < _TELLING:
             return None
-        end = os.sep + os.path.normpath(wanted)
-        found = [path for path in self.entries(root) if path.endswith(end)]
+        found = [path for path in self.entries(root) if os.path.basename(path) == name]
         return found[0] if len(found) == 1 else None
 
     def entries(self, root: str) -> list[str]:
@@ -332,6 +337,9 @@ class Files:
         if path.startswith(self._prefix):
             return path[len(self._prefix) :].replace(os.sep, "/")
         return path.replace(os.sep, "/")
+
+
+_TELLING = len("train_unsloth.py")  # of a program's name
 
 
 def _first_look(path: str, name: str, speaks: Callable[[str], bool]) -> tuple[Text, bool] | None:

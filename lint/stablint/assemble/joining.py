@@ -12,7 +12,7 @@ from stablint.frameworks.fragment import Fragment, Link
 from stablint.run.fact import CLOSED, PRESUMED, Place
 from stablint.run.framework import framework
 from stablint.syntax import limits
-from stablint.syntax.tree import NO_FOLDER
+from stablint.syntax.tree import NO_FOLDER, Document
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
     from stablint.frameworks.launch.at_hand import Program
@@ -107,6 +107,11 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             followed.not_found.setdefault(link.path, link.place)
         if path is None or (link.role, path) in seen or os.path.isdir(path):
             continue
+        if link.role == "constants":
+            followed.consulted.add(path)
+            parts, more = _with_constants(parts, link, files.documents(path))
+            pending += more
+            continue
         seen.add((link.role, path))
         followed.consulted.add(path.partition("\0")[0])
         sure = False
@@ -191,6 +196,15 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     if any(fact.startswith("deepspeed.") for fact in facts):
         linked.add("deepspeed")
     return parts, frozenset(linked), followed
+
+
+def _with_constants(parts: list[Part], link: Link, documents: tuple[Document, ...]) -> tuple[list[Part], list[Link]]:
+    """With what a module of the program's own says of its settings, and what these name."""
+    from stablint.frameworks.programs.imported import filled
+
+    found = [part._replace(fragment=filled(part.fragment, link, documents)) for part in parts]
+    changed = zip(parts, found, strict=True)
+    return found, [one for old, new in changed for one in new.fragment.links[len(old.fragment.links) :]]
 
 
 def _is_overruled(link: Link, command: Fragment) -> bool:

@@ -31,7 +31,7 @@ class Block(NamedTuple):
 class Link(NamedTuple):
     """Another file that this block makes part of the run."""
 
-    role: str  # deepspeed | accelerate | fsdp | config | model | script | adapter
+    role: str  # deepspeed | accelerate | fsdp | config | model | script | adapter | helper | constants
     path: str
     place: Place
     folder: str = ""  # from which the path counts, where a script has gone there

@@ -17,12 +17,14 @@ class Unknown(NamedTuple):
     `depends`: it is the second where the fact that is named first is true, else the third (`is_bf16_supported()`).
     `there`: whatever it is, it is not null: a function, an object of a class, a text that is put together.
     `ends`: of the path of a program below a variable the words behind it: `/src/train.py`.
+    `defined`: another module of the program's own says it, under this name: `config.LR`, `.config.Settings().lr`.
     """
 
     reason: str
     depends: tuple[str, object, object] | None = None
     there: bool = False
     ends: str = ""
+    defined: str = ""
 
     def __bool__(self) -> bool:
         raise TypeError("an unknown value is neither true nor false")
@@ -140,7 +142,8 @@ class Notes(dict[object, Any]):
 
 class Module(NamedTuple):
     """What is read of a Python file: its calls in order of appearance, and its constants (names assigned exactly once at top level).
-    `tests`: it holds the tests of some program, whose settings are there to be tried out. `alone`: where only one process of several comes."""
+    `tests`: it holds the tests of some program, whose settings are there to be tried out. `alone`: where only one process of several comes.
+    `classes`: its classes, and objects of them that it makes at its top, by name, with the attributes that they have and their defaults."""
 
     calls: tuple[Call, ...]
     names: Mapping
@@ -148,6 +151,7 @@ class Module(NamedTuple):
     tests: bool = False
     functions: tuple[Function, ...] = ()
     alone: tuple[tuple[int, int], ...] = ()
+    classes: tuple[Entry, ...] = ()
 
 
 NO_FOLDER = "?"  # of a command behind `cd "$SOMEWHERE"`

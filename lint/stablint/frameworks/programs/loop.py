@@ -9,7 +9,8 @@ import re
 
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs import kinds as python_kinds
-from stablint.syntax.tree import Call, Module
+from stablint.syntax.python.constants import OWN_FUNCTION
+from stablint.syntax.tree import Call, Module, Scalar, Unknown
 
 TRAINER = "transformers.Trainer"  # or a subclass of it
 _LIGHTNING_TRAINS = (".Trainer", ".Trainer.from_argparse_args", ".Fabric", ".LightningCLI")
@@ -67,8 +68,19 @@ def _told(call: Call) -> str:
 def may_train(module: Module) -> bool:
     """Whether a call may train: a trainer, an optimiser, a gradient, a function named so, or one of another file that may do anything."""
     return states_training(module) or any(
-        _MAY_TRAIN.search(_told(call)) and not (call.local and call.name == "main") for call in module.calls
+        _MAY_TRAIN.search(_told(call)) and not (call.local and call.name == "main") and not _starts_its_own(call)
+        for call in module.calls
     )
+
+
+def _starts_its_own(call: Call) -> bool:
+    """Whether it gives the command line to a function of the file, whose lines are read as well: `fire.Fire(predict)`."""
+    first = call.positional[0] if len(call.positional) == 1 else None
+    value = first.value if isinstance(first, Scalar) else None
+    return last_word(call.name) in _STARTERS and isinstance(value, Unknown) and value.reason.endswith(OWN_FUNCTION)
+
+
+_STARTERS = frozenset({"Fire", "run", "cli", "CLI"})
 
 
 # Arguments that only a training reads.

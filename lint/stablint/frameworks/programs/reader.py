@@ -17,6 +17,7 @@ from stablint.frameworks.programs import cast as python_cast
 from stablint.frameworks.programs import done as python_done
 from stablint.frameworks.programs import handed as python_handed
 from stablint.frameworks.programs import helpers as python_helpers
+from stablint.frameworks.programs import imported as python_imported
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import late as python_late
 from stablint.frameworks.programs import loop
@@ -138,6 +139,7 @@ def lower(document: Document) -> Iterator[Fragment]:
             fragment, helpers = fragment._replace(links=followed, cut=(*fragment.cut, *cut)), ()
         if _is_uncertain(call, kind) or (unused and kind not in _SILENT):
             fragment = fragment._replace(presumed=True)
+        fragment = python_imported.linked(fragment)
         for part in _unchecked_apart(fragment, call) if kind in _MADE else (fragment,):
             yield from _defaults_apart(part)
 

@@ -62,6 +62,7 @@ class Caller:
     def __init__(self, values: Values) -> None:
         self.values = values
         self._options: dict[str, list[Option]] | None = None
+        self._made: list[ast.expr] = []  # so that no other expression gets the identity of one that was made here
         self._sites: dict[str, list[FoundCall]] | None = None
         self._parsed: dict[int, Node] = {}
 
@@ -257,8 +258,11 @@ class Caller:
             entries |= more
             name = above if "." in above else name
         values = self.values
+        declared = _declared(inner.node) if "." in name and is_dataclass(inner.node) else None
         for field, bindings in inner.bindings.items():
             binding = bindings[0]
+            if declared is not None and field not in declared:
+                continue  # without an annotation it is no field: the constructor gives the object the library's default
             if len(bindings) == 1 and binding.kind == "value" and binding.value is not None:
                 start, end = values.places.start(binding.node), values.places.end(binding.node)
                 entries[field] = Entry(field, start, end, self._default_of(binding.value, inner))
@@ -293,8 +297,24 @@ class Caller:
             factory = keywords.get("default_factory")
             if given is None and isinstance(factory, ast.Lambda):
                 given = factory.body
+            elif given is None and isinstance(factory, ast.Name):
+                found = scope.find(factory.id)
+                if found is not None and any(one.kind == "class" for one in found[1]):
+                    given = ast.copy_location(ast.Call(factory, [], []), factory)
+                    self._made.append(given)
             return self.values.unknown(value, "it must be given") if given is None else self.values.value(given, scope)
         return self.values.value(value, scope)
+
+
+def is_dataclass(node: ast.ClassDef) -> bool:
+    """Whether its decorator makes fields of what it annotates."""
+    return any("dataclass" in ast.dump(one) for one in node.decorator_list)
+
+
+def _declared(node: ast.ClassDef) -> frozenset[str]:
+    return frozenset(
+        one.target.id for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+    )
 
 
 # Every launch names another one: the default is an example.

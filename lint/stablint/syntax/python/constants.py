@@ -13,6 +13,7 @@ from stablint.syntax.tree import Node, Scalar, Unknown
 
 _MOST_BITS = 1024
 FROM_FLAGS = "comes from the command line"
+OWN_FUNCTION = "is a function of the program"
 COMPUTED = "="
 """Among the settings that a value depends on: it is made of them, not one of them."""
 _PRESUMED = "depends on what the caller sets"

@@ -72,6 +72,7 @@ class Names:
         self.rebuilt: list[
             ast.expr
         ] = []  # `layer.q_proj = …`, `setattr(module, name, …)`: parts of a model that are put in
+        self.spread: set[str] = set()  # modules of which every name is imported
         self.branches: list[Branch] = []
         self.returns: dict[int, list[ast.Return]] = {}  # by the identity of the function's scope
         self.attempts = Spans()  # what may fail, or be left out, by the program's own will
@@ -235,7 +236,9 @@ class Names:
 
     def import_from(self, node: ast.ImportFrom, scope: Scope, conditional: bool, _: str | None) -> None:
         for alias in node.names:
-            if alias.name != "*":
+            if alias.name == "*":
+                self.spread.add("." * node.level + (node.module or ""))
+            else:
                 # `.args.Name`: of the program's own package, no library's
                 path = "." * node.level + (f"{node.module}.{alias.name}" if node.module else alias.name)
                 self._bind(

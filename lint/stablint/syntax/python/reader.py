@@ -83,7 +83,7 @@ def module(
     from stablint.syntax.python.names import Names
     from stablint.syntax.python.parse import parse, repeated
     from stablint.syntax.python.places import Places
-    from stablint.syntax.python.settable import settable
+    from stablint.syntax.python.settable import classes, settable
     from stablint.syntax.python.suites import holds_tests
     from stablint.syntax.python.values import Values
 
@@ -126,7 +126,7 @@ def module(
         problems += values.spent.problems.values()
     return Module(
         tuple(calls), Mapping(tuple(entries), 0, len(source)), Notes(), holds_tests(tree),
-        functions(names, values.places, source), alone(names, values.places, source),
+        functions(names, values.places, source), alone(names, values.places, source), classes(values),
     )  # fmt: skip
 
 

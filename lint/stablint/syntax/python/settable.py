@@ -4,12 +4,15 @@ function that a command line fills."""
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from stablint.syntax.python.argparse import option_strings
-from stablint.syntax.python.caller import Caller, as_default
+from stablint.syntax.python.caller import Caller, as_default, is_dataclass
 from stablint.syntax.python.constants import FROM_FLAGS
+from stablint.syntax.python.names import Names
 from stablint.syntax.python.scope import FoundCall, Scope, called_name, default_of, parameters_of
+from stablint.syntax.python.values import Values
 from stablint.syntax.tree import Call, Entry, Mapping, Node, Scalar, Unknown
 
 # Classes whose fields are settings as those of dataclasses are.
@@ -45,10 +48,77 @@ def settable(caller: Caller) -> Iterator[Call]:
             yield from _of_function(caller, node, outer)
 
 
+def classes(values: Values) -> tuple[Entry, ...]:
+    """The classes at the top of a module that give their objects values: fields and attributes with what stands behind them, and what a
+    constructor without parameters sets. What a method sets otherwise is left out."""
+    found = []
+    for scope in values.names.scopes:
+        node = scope.node
+        if not isinstance(node, ast.ClassDef) or scope.parent is not values.names.module:
+            continue
+        given, _ = values.caller.fields(ast.copy_location(ast.Name(node.name, ast.Load()), node), values.names.module)
+        made = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+        plain = made if made is not None and len(parameters_of(made)) == 1 else None
+        own = _set_once(plain, values) if plain is not None else {}
+        changed = {name for name in _set_by_methods(node) if name not in own}
+        entries = tuple(one for name, one in {**given, **own}.items() if name not in changed)
+        if entries and (made is None or plain is not None) and len(values.names.module.bindings[node.name]) == 1:
+            at, end = values.places.start(node), values.places.end(node)
+            found.append(Entry(node.name, at, at, Mapping(entries, at, end)))
+    return (*found, *_objects(found, values.names))
+
+
+def _objects(found: list[Entry], names: Names) -> Iterator[Entry]:
+    """What the module makes of these classes at its top without telling them anything, and leaves as it is: `settings = Settings()`."""
+    made = {entry.key: entry for entry in found}
+    for name, bindings in names.module.bindings.items() if made else ():
+        value = bindings[0].value
+        if (
+            len(bindings) != 1
+            or bindings[0].conditional
+            or not isinstance(value, ast.Call)
+            or value.args
+            or value.keywords
+        ):
+            continue
+        own = made.get(value.func.id) if isinstance(value.func, ast.Name) else None
+        if own is not None and name not in names.stores and name not in names.rewritten and name not in names.handed:
+            yield own._replace(key=name)
+
+
+def _set_by_methods(node: ast.ClassDef) -> list[str]:
+    """The attributes that its methods set, one name for each time."""
+    return [
+        one.attr
+        for one in ast.walk(node)
+        if isinstance(one, ast.Attribute)
+        and isinstance(one.ctx, ast.Store)
+        and isinstance(one.value, ast.Name)
+        and one.value.id == "self"
+    ]
+
+
+def _set_once(made: ast.FunctionDef, values: Values) -> dict[str, Entry]:
+    """What a constructor sets in its own lines, in no branch, and nothing else in its class sets."""
+    scope = next((one for one in values.names.scopes if one.node is made), None)
+    found: dict[str, Entry] = {}
+    owner = scope.parent.node if scope is not None and scope.parent is not None else None
+    if scope is None or not isinstance(owner, ast.ClassDef):
+        return found
+    times = Counter(_set_by_methods(owner))
+    for one in made.body:
+        target = (
+            one.targets[0] if isinstance(one, ast.Assign) else one.target if isinstance(one, ast.AnnAssign) else None
+        )
+        value = one.value if isinstance(one, (ast.Assign, ast.AnnAssign)) else None
+        if isinstance(target, ast.Attribute) and value is not None and times[target.attr] == 1:
+            at, end = values.places.start(target), values.places.end(target)
+            found[target.attr] = Entry(target.attr, at, end, values.value(value, scope))
+    return found
+
+
 def _is_model(node: ast.ClassDef, outer: Scope) -> bool:
-    return any("dataclass" in ast.dump(item) for item in node.decorator_list) or any(
-        called_name(base, outer).rpartition(".")[2] in _MODELS for base in node.bases
-    )
+    return is_dataclass(node) or any(called_name(base, outer).rpartition(".")[2] in _MODELS for base in node.bases)
 
 
 def _options(caller: Caller) -> Iterator[Call]:

@@ -213,7 +213,7 @@ class Values(Calls):
     def name(self, node: ast.Name, scope: Scope) -> Node:
         found = scope.find(node.id)
         if found is None:
-            return self.unknown(node, f"`{node.id}` is not defined in this file")
+            return self._elsewhere(node, f"`{node.id}` is not defined in this file", self._spread(node.id))
         owner, bindings = found
         possible = self._holding(node, owner, bindings, scope)
         if possible is None:
@@ -232,7 +232,7 @@ class Values(Calls):
     def _bound(self, node: ast.expr, binding: Binding, owner: Scope, scope: Scope) -> Node:
         spelled = self.spelled(node)
         if binding.kind == "import":
-            return self._library(node, binding.path.split("."), spelled)
+            return self._library(node, _path(binding.path), spelled)
         if binding.kind == "parameter":
             given = self.caller.parameter(node, binding, owner)
             names = self.names
@@ -385,7 +385,8 @@ class Values(Calls):
         if found is None:
             if parts[0] in LIBRARIES or (parts[0][:1].isupper() and parts[-1].isupper()):
                 return self.scalar(node, spelled, "attribute", True)
-            return self.unknown(node, f"`{spelled}` is not defined in this file")
+            said = self._spread(spelled) if parts[0] not in self.names.stores else ""
+            return self._elsewhere(node, f"`{spelled}` is not defined in this file", said)
         owner, bindings = found
         possible = self._holding(node, owner, bindings, scope)
         if possible is None:
@@ -399,8 +400,12 @@ class Values(Calls):
             return self._of_parsed(node, either, parts[1], spelled)
         binding = possible[0]
         if binding.kind == "import":
-            return self._library(node, [*binding.path.split("."), *parts[1:]], spelled)
-        if len(parts) != 2 or stored:
+            return self._library(node, [*_path(binding.path), *parts[1:]], spelled, parts[0] in self.names.stores)
+        if stored:
+            return set_later
+        if binding.kind == "value" and (said := self._of_another_module(node, binding, owner, scope)):
+            return self._elsewhere(node, f"`{spelled}` is set when the program runs", ".".join([said, *parts[1:]]))
+        if len(parts) != 2:
             return set_later
         if binding.kind == "class" and binding.scope is not None:
             return self._of_class(node, binding.scope, parts[1])
@@ -434,10 +439,31 @@ class Values(Calls):
             return self._bound(node, bindings[0], scope, scope)
         return self.unknown(node, f"`{self.spelled(node)}` is set when the program runs")
 
-    def _library(self, node: ast.expr, path: list[str], spelled: str) -> Node:
+    def _library(self, node: ast.expr, path: list[str], spelled: str, stored: bool = False) -> Node:
+        """`stored`: the program sets something of it."""
         if path[0] in LIBRARIES:
             return self.scalar(node, ".".join(path), "attribute", True)
-        return self.unknown(node, f"`{spelled}` comes from another module")
+        return self._elsewhere(node, f"`{spelled}` comes from another module", "" if stored else ".".join(path))
+
+    def _elsewhere(self, node: ast.expr, reason: str, defined: str) -> Node:
+        return self.scalar(node, Unknown(reason, defined=defined), "unknown", False)
+
+    def _spread(self, name: str) -> str:
+        """The name in the only module of which all names are imported."""
+        modules = [one for one in self.names.spread if one.partition(".")[0] not in LIBRARIES]
+        return f"{modules[0]}.{name}" if len(modules) == 1 and modules[0].strip(".") else ""
+
+    def _of_another_module(self, node: ast.expr, binding: Binding, owner: Scope, scope: Scope) -> str:
+        """The class of another module that makes the object without being told anything: `Settings()`; empty for any other."""
+        made = binding.value
+        if not isinstance(made, ast.Call) or made.args or made.keywords:
+            return ""
+        value = self._bound(node, binding, owner, scope)
+        if not isinstance(value, Call) or value.parsed or value.local or "*" in value.late or "." not in value.name:
+            return ""
+        head = value.name.partition(".")[0]
+        is_one = value.name.rpartition(".")[2][:1].isupper() and value.receiver is None
+        return f"{value.name}()" if is_one and head not in LIBRARIES else ""
 
     def item(self, node: ast.Subscript, scope: Scope) -> Node:
         """`settings["lr"]` of a dict or list that is written out."""
@@ -519,3 +545,10 @@ def _makes(node: ast.expr) -> bool:
         function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
     )
     return name in _MAKERS
+
+
+def _path(imported: str) -> list[str]:
+    """The parts of the path of an import; the dots of one that begins in the program's own package stay with the first."""
+    bare = imported.lstrip(".")
+    first, *rest = bare.split(".")
+    return ["." * (len(imported) - len(bare)) + first, *rest]
