@@ -12,6 +12,7 @@ import json
 import math
 import os
 import random
+import string
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from pace import slowness
 
+_LETTERS = string.ascii_letters + string.digits + "    ()[]{}.,:;=-_/'\""
 _ROWS = 2000  # made anew; a log is these over and over, with their own numbers of steps
 
 
@@ -124,10 +126,14 @@ def _dead(dice: random.Random, step: int) -> str:
     return f"{_row(dice, step) | {'loss': 0.0, 'grad_norm': math.nan}}\n"
 
 
+def _random(dice: random.Random, step: int) -> str:
+    return "".join(dice.choices(_LETTERS, k=dice.randrange(20, 180))) + "\n"
+
+
 KINDS: dict[str, Callable[[random.Random, int], str]] = {
     "mixed": _mixed, "bars": _bars, "dense": _dense, "texts": _texts, "json-lines": _lines, "policy": _policy,
     "stamped": _stamped, "ranks": _ranks, "drawn": _drawn, "ray": _ray, "megatron": _megatron, "coloured": _coloured, "noisy": _noisy,
-    "dead": _dead,
+    "dead": _dead, "random": _random,
 }  # fmt: skip
 
 

@@ -128,8 +128,8 @@ def _refuse(*_: object) -> None:
 
 def test_what_may_hide_a_sign_has_no_form() -> None:
     form = form_of(b"{'loss': nan, 'grad_norm': 1.0}")
-    assert form is not None and form.pattern.search(b"{'loss': 1.0, 'grad_norm': 1.0}")
-    assert not form.pattern.search(b"{'loss': nan, 'grad_norm': 1.0}")
+    assert form is not None and form.pattern()[0].search(b"{'loss': 1.0, 'grad_norm': 1.0}")
+    assert not form.pattern()[0].search(b"{'loss': nan, 'grad_norm': 1.0}")
     assert form_of(b"{'loss': 1.0, 'loss': 2.0}") is None
     assert form_of(b"OVERFLOW Attempted loss scale: 2, reducing to 1 loss: 3.0") is None
     assert form_of(b"no row at all 3") is None

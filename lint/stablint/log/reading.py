@@ -101,13 +101,13 @@ class Reader:
         self._releases: dict[str, str] = {}
         self._cards: dict[str, None] = {}
         self._commands: list[tuple[int, str]] = []
-        self._lines = 0
+        self._last = Block(1, b"")  # the one that reaches furthest
         self._quiet = _QUIET_WITHIN
 
     def block(self, block: Block) -> None:
         data = block.data
-        lines = data.count(b"\n")
-        self._lines = max(self._lines, block.first + lines - (1 if data.endswith(b"\n") else 0))
+        if block.first >= self._last.first:
+            self._last = block
         letters = self._steady.take(data) if self._series is None else None
         if letters is None:
             letters = self._rows(block)
@@ -257,7 +257,10 @@ class Reader:
         first = next((one for one in self._exceptions if one.name not in _ECHOES), None)
         stated = observed.Stated(self._releases, tuple(self._cards), tuple(self._commands))
         matches = tuple(match for match in ordered if match.template.number not in self._known.harmless)
-        return Reading(self._lines, matches, harmless, sick, first, stated)
+        lines = (
+            self._last.first + self._last.data.count(b"\n") - (not self._last.data or self._last.data.endswith(b"\n"))
+        )
+        return Reading(lines, matches, harmless, sick, first, stated)
 
 
 def read(blocks: Iterable[Block], known: Known, series: Series | None = None) -> Reading:

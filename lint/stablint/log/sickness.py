@@ -27,6 +27,13 @@ _SCALE = re.compile(
 )
 
 
+def _lost(losses: list[float], gone: list[bool]) -> int:
+    """Of rows, those whose loss is no number or whose norm is `gone`."""
+    if losses and gone and not all(gone):
+        return sum(not math.isfinite(loss) or lost for loss, lost in zip(losses, gone, strict=True))
+    return len(gone) if all(gone) and gone else sum(gone) + sum(not math.isfinite(loss) for loss in losses)
+
+
 def scale_of(text: str) -> float | None:
     """What a scaler's line says that the scale is from now on."""
     found = _SCALE.search(text)
@@ -73,6 +80,7 @@ class _Window:
     def ahead(self, values: list[float], jumped: int, far: int) -> _Window | None:
         """The window behind these values; None where `jumped` ones before them and those among them are a sign, or may become one: then the rows
         themselves are asked for."""
+        before_middle = _WINDOW // 2 - 1
         level = _Window()
         level._in_order, level._sorted = deque(self._in_order), list(self._sorted)
         for at in range(0, len(values), _MANY):
@@ -85,20 +93,29 @@ class _Window:
             for begin in range(0, len(many), _BATCH):
                 some = many[begin : begin + _BATCH]
                 # Of so few values that come and go, the median cannot pass the one that stands so many places below it.
-                full = len(level._in_order) == _WINDOW
-                if full and max(some) <= _JUMP * level._sorted[_WINDOW // 2 - 1 - _BATCH]:
+                arrived, ordered = level._in_order, level._sorted
+                full = len(arrived) == _WINDOW
+                if full and max(some) <= _JUMP * ordered[before_middle - _BATCH]:
                     level._take(some)
                     jumped = far = 0
                     continue
                 for value in some:
-                    height = level.jump(value)
-                    if height:
-                        jumped, far = jumped + 1, far + (height > 1)
-                        if jumped >= _LOGS or far >= 2:
-                            return None
-                    else:
-                        level.add(value)
-                        jumped = far = 0
+                    # The median is no less than the value before the middle.
+                    if not full or value > _JUMP * ordered[before_middle]:
+                        height = level.jump(value)
+                        if height:
+                            jumped, far = jumped + 1, far + (height > 1)
+                            if jumped >= _LOGS or far >= 2:
+                                return None
+                            continue
+                        if not full:
+                            level.add(value)
+                            jumped = far = 0
+                            continue
+                    jumped = far = 0
+                    del ordered[bisect_left(ordered, arrived.popleft())]
+                    arrived.append(value)
+                    insort(ordered, value)
         return None if jumped else level
 
     def _take(self, values: list[float]) -> None:
@@ -176,42 +193,81 @@ class Watch:
         self._still(row)
         self._level(row)
 
+    def known_of(self, row: Row) -> frozenset[str]:
+        """The numbers of such rows that may be NaN, or a still norm, and show no more by it than is told already."""
+        sick = self._sick.keys()
+        if row.evaluation:
+            return frozenset(row.values) if "nan-evaluation" in sick else frozenset()
+        if "rewards/margins" in row.values:
+            return frozenset()
+        if "group-of-one" in sick and row.shape.policy:
+            return frozenset(row.values)
+        if "nan-gradients" in sick:
+            return frozenset(row.values.keys() & {"loss", "grad_norm"})
+        return frozenset(row.values.keys() & {"grad_norm"}) if "zero-loss" in sick else frozenset()
+
     def rows(self, taken: list[tuple[Row, dict[str, list[float]]]], norm: float) -> bool:
-        """Many rows at once: of each kind its first one, and their losses and shares of cut completions, and the last norm of them. Not where one of
-        them could show a sign, or leave more than its loss and its norm behind; nothing is taken then. All other numbers of theirs are numbers."""
+        """Many rows at once: of each kind its first one, and their losses, their shares of cut completions, their norms where one of these may be NaN,
+        and the last norm of all. Not where one of them could show a sign that is not told yet, or leave more than its loss and its norm behind;
+        nothing is taken then. All other numbers of theirs are numbers, but for those of `known_of`."""
         levels: list[list[float]] = []
+        lost = still = 0
         if not self._policy and any(row.shape.policy and not row.evaluation for row, _ in taken):
             return False  # what stands before the first of them is judged otherwise
+        blind = "group-of-one" in self._sick  # a NaN says nothing then
+        dead = "nan-gradients" in self._sick and not blind
         for row, numbers in taken:
             if row.evaluation:
                 continue
-            losses = numbers.get("loss", [])
+            losses, norms = numbers.get("loss", []), numbers.get("grad_norm", [])
             shares = next((numbers[name] for name in row.shape.ratios), [])
-            if 1.0 in shares or not all(map(math.isfinite, (min(losses, default=0.0), max(losses, default=0.0)))):
+            finite = losses if all(map(math.isfinite, losses)) else list(filter(math.isfinite, losses))
+            if 1.0 in shares or (len(finite) < len(losses) and not dead and not blind):
+                return False
+            gone = list(map(math.isnan, norms))
+            if dead:
+                lost += _lost(losses, gone)
+            elif any(gone) and not blind:
                 return False
             if "rewards/margins" in row.values:
                 if any(loss > 2 * _LN2 or abs(loss - _LN2) < 1e-4 for loss in losses):
                     return False
             elif self._policy:
                 continue
-            elif 0.0 in losses:
-                return False
-            elif losses:
+            elif 0.0 in finite and not (dead and all(gone) and norms):
+                if not norms or any(losses) or set(norms) != {self._norm_of_zeros()} or still:
+                    return False
+                still = len(losses)
                 levels.append(losses)
+            elif finite:
+                levels.append(finite)
+        if still and len(taken) > 1:
+            return False
         window = self._losses.ahead(levels[0], self._jumped.times, self._jumped.far) if levels else None
         if len(levels) > 1 or (levels and window is None):
             return False  # of two kinds the order would count
         for row, numbers in taken:
             losses = numbers.get("loss", [])
-            if row.evaluation or "grad_norm" not in row.values:
+            if row.evaluation or "grad_norm" not in row.values or still:
                 continue
             if (not losses or any(losses)) and self._sick.keys().isdisjoint({"nan-gradients", "group-of-one"}):
                 self._nans, self._first_nan = 0, None
-            if not self._policy:
+            if not self._policy and "nan-gradients" not in self._sick:
                 self._zeros, self._first_zero, self._norm = 0, None, norm
+        if lost and self._first_nan is not None:
+            self._nans += lost
+            self._tell("nan-gradients", self._first_nan, self._nans)
+        if still and self._first_zero is not None:
+            self._zeros, self._norm = self._zeros + still, norm
+            self._tell("zero-loss", self._first_zero, self._zeros)
         if window is not None:
             self._losses, self._jumped = window, _Sign()
         return True
+
+    def _norm_of_zeros(self) -> float | None:
+        """The norm that stands still beside a loss of 0, where that is told."""
+        told = "zero-loss" in self._sick and "nan-gradients" not in self._sick and self._first_zero is not None
+        return self._first_zero.values["grad_norm"] if told and self._first_zero is not None else None
 
     def _reinforcement(self, row: Row) -> None:
         if math.isnan(row.values.get("reward_std", 0.0)):
@@ -239,7 +295,7 @@ class Watch:
 
     def _still(self, row: Row) -> None:
         values = row.values
-        if "grad_norm" not in values or self._policy:
+        if "grad_norm" not in values or self._policy or "nan-gradients" in self._sick:
             return
         norm, before, first = values["grad_norm"], self._norm, self._first_zero
         self._norm = norm
@@ -248,7 +304,7 @@ class Watch:
             self._first_zero = first or row
             # A norm that is the same to the last digit is a second sign by itself; one of few digits may be so by chance.
             stands = norm == before and norm != round(norm, _ROUND)
-            if (self._zeros >= _LOGS or stands) and "nan-gradients" not in self._sick:
+            if self._zeros >= _LOGS or stands:
                 self._tell("zero-loss", self._first_zero, self._zeros)
         elif not math.isnan(values["grad_norm"]):
             self._zeros, self._first_zero = 0, None

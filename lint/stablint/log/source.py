@@ -138,7 +138,7 @@ def blocks(stream: BinaryIO, name: str) -> Iterator[Block]:
 
 def _pieces(head: bytes, stream: BinaryIO) -> Iterator[bytes]:
     while head:
-        if head.count(0) == len(head):  # where a file has a hole there may be terabytes of nothing
+        if head[0] == 0 and head.count(0) == len(head):  # where a file has a hole there may be terabytes of nothing
             behind_hole(stream)
         else:
             yield head

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from stablint.log import metrics
 from stablint.log.sickness import Watch, scale_of
@@ -18,7 +17,9 @@ from stablint.log.unwrap import LONGEST, plain, uncoloured
 MARKS = (*metrics.MARKS, b"completion", b"clipped", b"norm")
 _FORMS = 4  # that a log has at once: of training, of evaluation, of a policy
 _NUMBER = rb"[-+]?[0-9][0-9.eE+-]*"
-_ANY = rb"([-+]?(?:[0-9][0-9.eE+-]*|nan|NaN|inf|Infinity))"
+_NUMBER_OR_NONE = rb"[-+]?(?:[0-9][0-9.eE+-]*|nan|NaN|inf|Infinity)"
+_ANY = b"(" + _NUMBER_OR_NONE + b")"
+_END = rb"(?![\w.])"
 _AROUND = 256  # lines around the rows of one form that are told apart by their letters
 _LONGEST = 4096  # bytes of a row
 
@@ -43,15 +44,38 @@ def within(letters: bytes, marks: tuple[bytes, ...]) -> list[bytes]:
     return [mark for mark, bare in zip(marks, _bare(marks), strict=True) if bare in letters]
 
 
-class Form(NamedTuple):
+class Form:
     """A row with holes for its numbers. What stands around it in the line holds none of MARKS, or the block is read row by row."""
 
-    pattern: re.Pattern[bytes]
-    row: metrics.Row  # the first one that looked so
-    groups: tuple[str, ...]  # the numbers that the watch asks for
-    whole: re.Pattern[bytes]  # for one line: a group a number, and what is none of them may stand there
-    names: tuple[str, ...]
-    around: set[bytes]  # letters of what stood around such rows that were read by themselves, and had no number more
+    def __init__(self, head: bytes, bare: bool, holes: list[tuple[bytes, str]], row: metrics.Row) -> None:
+        self._head, self._bare, self._holes = (
+            head,
+            bare,
+            holes,
+        )  # the first name; a hole behind each words, for the number of that name
+        self._patterns: dict[frozenset[str], tuple[re.Pattern[bytes], tuple[str, ...]]] = {}
+        self.row = row  # the first one that looked so
+        self.names = tuple(name for _, name in holes)
+        # For one line: a group a number, and what is none of them may stand there.
+        self.whole = re.compile(head + b"".join(words + _ANY for words, _ in holes) + _END)
+        self.around: set[bytes] = (
+            set()
+        )  # letters of what stood around such rows that were read by themselves, and had no number more
+
+    def pattern(self, known: frozenset[str] = frozenset()) -> tuple[re.Pattern[bytes], tuple[str, ...]]:
+        """For many rows: a group for each number that the watch asks for, and their names. Those of `known` may be NaN."""
+        made = self._patterns.get(known)
+        if made is None:
+            # The words stand before what may not stand before them: a pattern that begins with words is found faster.
+            text = self._head + (rb"(?<![\w/.@-]" + self._head + b")" if self._bare else b"")
+            groups = []
+            for words, name in self._holes:
+                number = _NUMBER_OR_NONE if name in known else _NUMBER
+                asked = name == "loss" or name.endswith("clipped_ratio") or (name == "grad_norm" and name in known)
+                text += words + (b"(" + number + b")" if asked else number)
+                groups += [name] * asked
+            made = self._patterns[known] = re.compile(text + _END), tuple(groups)
+        return made
 
 
 def form_of(line: bytes) -> Form | None:
@@ -70,22 +94,14 @@ def form_of(line: bytes) -> Form | None:
         return None
     line = line.replace(b"\r", b" ")
     first = core[found[0].start() : found[0].end("name")].encode("latin-1")
-    bare = first[:1] not in (b"'", b'"')
-    # The words stand before what may not stand before them: a pattern that begins with words is found faster.
-    made = re.escape(first) + (rb"(?<![\w/.@-]" + re.escape(first) + b")" if bare else b"")
-    whole = made
-    groups = []
+    holes = []
     at = before + found[0].end("name")
     for number, (name, pair) in enumerate(zip(names, found, strict=True)):
         start, value = before + pair.start("name"), before + pair.start("value")
         words = _shown(line[at:start], rb"[0-9]+") + _shown(line[start:value]) if number else _shown(line[at:value])
-        kept = name == "loss" or name.endswith("clipped_ratio")
-        made += words + (b"(" + _NUMBER + b")" if kept else _NUMBER)
-        whole += words + _ANY
-        groups += [name] * kept
+        holes.append((words, name))
         at = before + pair.end("value")
-    end = rb"(?![\w.])"
-    return Form(re.compile(made + end), row, tuple(groups), re.compile(whole + end), tuple(names), set())
+    return Form(re.escape(first), first[:1] not in (b"'", b'"'), holes, row)
 
 
 def _shown(words: bytes, digits: bytes | None = None) -> bytes:
@@ -136,12 +152,13 @@ class Steady:
         data = rest = uncoloured(data)
         taken: list[tuple[metrics.Row, dict[str, list[float]]]] = []
         for form in self._forms:
-            pieces = form.pattern.split(rest)
+            pattern, groups = form.pattern(self._watch.known_of(form.row))
+            pieces = pattern.split(rest)
             if len(pieces) == 1:
                 continue
-            wide = 1 + len(form.groups)
+            wide = 1 + len(groups)
             try:
-                numbers = {name: list(map(float, pieces[at::wide])) for at, name in enumerate(form.groups, 1)}
+                numbers = {name: _floats(pieces[at::wide]) for at, name in enumerate(groups, 1)}
             except ValueError:
                 return None
             taken.append((form.row, numbers))
@@ -151,6 +168,14 @@ class Steady:
             return None
         normed = any("grad_norm" in row.values and not row.evaluation and not row.shape.rewards for row, _ in taken)
         return letters if self._watch.rows(taken, _last_norm(data) if normed else math.nan) else None
+
+
+def _floats(texts: list[bytes]) -> list[float]:
+    """Raises ValueError. The same few again and again, as where all is lost, are made once."""
+    if texts[0] == texts[-1]:
+        made = {text: float(text) for text in set(texts)}
+        return [made[text] for text in texts]
+    return list(map(float, texts))
 
 
 def _letters_around(line: bytes, found: re.Match[bytes]) -> bytes:
