@@ -6,8 +6,9 @@ import ast
 import importlib
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from stablint.base.light import Pattern
 from stablint.hazard.model import load
 from stablint.syntax.limits import MATCHED
-from tests.pace import cost
+from tests.pace import TIMES, cost, spent
 from tests.sampling import is_sampled
 from tests.security.built_patterns import METHODS, OURS, Made, built
 
@@ -27,8 +28,12 @@ else:
 
 PACKAGE = Path(__file__).parents[2] / "lint" / "stablint"
 SIGNS = [*(f"re.{method}(" for method in METHODS), "Pattern(", "seen_in("]
-LONG = 10_000  # characters: what is quadratic takes a second or more for them
-SECONDS = 0.25
+LONG = 10_000  # characters
+SECONDS = 0.25  # for them: what is quadratic takes a second or more as a rule
+DOUBTED = 0.004  # seconds: what takes longer is asked how it grows. What is quadratic, and faster, takes less than half a second for 100 KB
+GROWN = 4  # times the length
+STEEP = 8  # times the cost then: one pass costs 4 times as much, the square 16 times. A ratio of two costs says the same on a slow machine
+DOUBTS = 6  # texts of a pattern that are asked
 SHORT = 0.05
 DOUBLED = 30  # characters: what doubles every other character takes a tenth of a second
 PLAIN = [
@@ -178,12 +183,29 @@ def beginnings(tree: Any) -> Iterator[str]:
         yield begun
 
 
+def pumped(tree: Any, begun: str = "") -> Iterator[tuple[str, str]]:
+    """Each part of a pattern that may be repeated, behind what leads to it: two such parts that take the same characters share them out in every way."""
+    for operator, argument in tree:
+        if str(operator) == "SUBPATTERN":
+            yield from pumped(argument[3], begun)
+        elif str(operator) == "BRANCH":
+            for one in argument[1]:
+                yield from pumped(one, begun)
+        elif "REPEAT" in str(operator) and argument[1] > 1:
+            yield begun, sample(argument[2])
+            yield from pumped(argument[2], begun)
+        begun += sampled_item(str(operator), argument)
+
+
 def texts(pattern: str, flags: int, length: int) -> Iterator[str]:
     tree = parser.parse(pattern, flags)
     own = list(dict.fromkeys(pieces(tree)))[:25]
     for begun in list(dict.fromkeys(one for one in beginnings(tree) if 1 < len(one) < 200))[:60]:
         for unit in (begun, f"{begun} "):
             yield unit * (length // len(unit)) + "\0"
+    for begun, unit in list(dict.fromkeys(one for one in pumped(tree) if one[1] and len("".join(one)) < 200))[:60]:
+        yield begun + unit * (length // len(unit)) + "\0"
+        yield (begun + unit * (40 // len(unit) + 1)) * (length // 100) + "\0"
     for unit in (*PLAIN, *own, *(f"{one} " for one in own)):
         for head in ("", *own[:6]):
             yield head + unit * (length // len(unit)) + "\0"
@@ -195,26 +217,64 @@ def all_found(pattern: re.Pattern[str], text: str | bytes) -> None:
         pass
 
 
-def slowest(pattern: re.Pattern[str], searched: bool, length: int, most: float) -> tuple[float, str]:
-    found = (0.0, "")
-    for made in texts(pattern.pattern, pattern.flags & ~re.UNICODE, length):
-        text = made.encode("latin-1", "replace") if isinstance(pattern.pattern, bytes) else made
-        work = partial(all_found, pattern, text) if searched else partial(pattern.match, text)
-        found = max(found, (cost(work, most), made[:40]))
-        if found[0] > most:
+def work(pattern: re.Pattern[str], searched: bool, made: str) -> Callable[[], object]:
+    text = made.encode("latin-1", "replace") if isinstance(pattern.pattern, bytes) else made
+    return partial(all_found, pattern, text) if searched else partial(pattern.match, text)  # type: ignore[arg-type]
+
+
+def slowest(pattern: re.Pattern[str], searched: bool, length: int, most: float) -> tuple[float, str, list[int]]:
+    """The longest time, the text of it, and which texts took so long that they are doubted, the longest first."""
+    longest, start = 0.0, ""
+    doubted: dict[int, float] = {}
+    for number, made in enumerate(texts(pattern.pattern, pattern.flags & ~re.UNICODE, length)):
+        took = cost(work(pattern, searched, made), most)
+        if took > DOUBTED:
+            doubted[number] = took
+        if took > longest:
+            longest, start = took, made[:40]
+        if longest > most:
             break
+    return longest, start, sorted(doubted, key=lambda number: -doubted[number])[:DOUBTS]
+
+
+def steepest(pattern: re.Pattern[str], searched: bool, doubted: list[int], length: int) -> tuple[float, str]:
+    """By how much the cost of a doubted text grows where its length grows fourfold."""
+    found = (0.0, "")
+    for number in doubted:
+        short, long = (
+            next(islice(texts(pattern.pattern, pattern.flags & ~re.UNICODE, size), number, None))
+            for size in (length, GROWN * length)
+        )
+        ratio = min(growth(work(pattern, searched, short), work(pattern, searched, long)))
+        found = max(found, (ratio, short[:40]))
     return found
+
+
+def growth(short: Callable[[], object], long: Callable[[], object]) -> Iterator[float]:
+    """Ratios of two costs, measured beside one another, until one tells that it is no more than one pass."""
+    for _ in range(TIMES):
+        ratio = spent(long) / min(spent(short) for _ in range(2))
+        yield ratio
+        if ratio < STEEP:
+            break
+
+
+def fault(pattern: re.Pattern[str], searched: bool, length: int, most: float) -> str:
+    """What is wrong with a pattern: it takes more than `most` seconds for some text of this length, or grows as no single pass does."""
+    took, text, doubted = slowest(pattern, searched, length, most)
+    if took > most:
+        return f"{took:.1f} s for {text!r}… of {length} characters"
+    steep, text = steepest(pattern, searched, doubted, length) if length == LONG else (0.0, "")
+    return f"{steep:.0f} times as much for {text!r}… of {GROWN} times the length" if steep > STEEP else ""
 
 
 def faults(path: Path, one_in: int, length: int, most: float, *, wanted: bool = True) -> list[str]:
-    """Of one in so many of a module's patterns, or of the others, those that take more than `most` seconds for some text of this length."""
-    found = []
-    for name, (pattern, searched) in made_in(path).items():
-        if is_sampled(name, one_in) is wanted:
-            spent, text = slowest(pattern, searched, length, most)
-            if spent > most:
-                found.append(f"{name}: {spent:.1f} s for {text!r}… of {length} characters")
-    return found
+    """Of one in so many of a module's patterns, or of the others, what is wrong with them."""
+    return [
+        f"{name}: {wrong}"
+        for name, (pattern, searched) in made_in(path).items()
+        if is_sampled(name, one_in) is wanted and (wrong := fault(pattern, searched, length, most))
+    ]
 
 
 MODULES = [pytest.param(path, id=path.relative_to(PACKAGE).as_posix()) for path in makers()]
@@ -235,6 +295,18 @@ def test_no_pattern_doubles_with_each_character(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES)
 def test_every_pattern_takes_one_pass(path: Path) -> None:
     assert faults(path, 6, LONG, SECONDS, wanted=False) == []
+
+
+def test_the_square_of_a_text_is_seen() -> None:
+    """This one takes 0.03 s for 10,000 characters, and 3 s for 100,000."""
+    assert fault(re.compile(r"is_\w+_(?:available|greater_or_equal\w*)\Z"), False, LONG, SECONDS)
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"(?<!\w)\w+=", r"[\w.-]{1,60}@", r"\b(\w+)=\s*(?:\S{0,200}/)?name", r"(?i)seed|lora|rank"]
+)
+def test_one_pass_is_none(pattern: str) -> None:
+    assert not fault(re.compile(pattern), True, LONG, SECONDS)
 
 
 def test_the_patterns_are_found() -> None:
@@ -258,10 +330,8 @@ def conditions(when: Any) -> Iterator[str]:
 def test_patterns_of_hazards_are_safe_on_the_longest_value_that_they_are_asked_about() -> None:
     patterns = sorted({pattern for hazard in load() for pattern in conditions(hazard.when)})
     assert len(patterns) > 80
-    slow = {
-        one: spent for one in patterns if (spent := slowest(re.compile(one), False, MATCHED.most, SHORT)[0]) > SHORT
-    }
-    searched = {one: spent for one in patterns if (spent := _searched(re.compile(one))) > SHORT}
+    slow = {one: took for one in patterns if (took := slowest(re.compile(one), False, MATCHED.most, SHORT)[0]) > SHORT}
+    searched = {one: took for one in patterns if (took := _searched(re.compile(one))) > SHORT}
     assert not slow and not searched
 
 

@@ -12,7 +12,7 @@ from stablint.syntax.python.places import Places
 from stablint.syntax.tree import Document, Entry, Problem, Scalar
 
 _BUILDS = "get_train_ds_config"
-_IMPORT = re.compile(rf"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+[^\n]*\b{_BUILDS}\b", re.MULTILINE)
+_IMPORT = re.compile(rf"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t][^\n]*\b{_BUILDS}\b", re.MULTILINE)
 _FORMATS = ("fp16", "bf16")
 
 

@@ -173,7 +173,7 @@ def may_be_shown(key: str, literal: str) -> bool:
 
 
 _ITEM = r"""["']?[A-Za-z_]{2,30}["']?"""
-_LIST = re.compile(rf"[\[(]\s*{_ITEM}(?:(?:\s*,\s*|\s+){_ITEM})*\s*,?\s*[\])]\Z")
+_LIST = re.compile(rf"[\[(]\s*{_ITEM}(?:(?:\s*,\s*|\s+){_ITEM})*\s*(?:,\s*)?[\])]\Z")
 _LISTED = re.compile(r"[A-Za-z_]+")
 
 
@@ -314,7 +314,7 @@ _PYTHON = re.compile(
     re.DOTALL,
 )
 _KEY_BEFORE = re.compile(
-    r"(?<!\w)([A-Za-z_]\w{0,80})[\"']?\]?\s*(?::\s*[\w\[\]| .]{1,40}=|[=!]?=|:)\s*(?:[A-Za-z_][\w.]*\()?[\[({]*\s*"
+    r"(?<!\w)([A-Za-z_]\w{0,80})[\"']?\]?\s*(?::\s*[\w\[\]| .]{1,40}=|[=!]?=|:)\s*(?:[A-Za-z_][\w.]*\(\s*)?(?:[\[({]+\s*)?"
     r"(?:[rbfu]{0,2}[\"'][^\"'\n]*[\"']\s*,\s*)*\Z"
 )
 _CALL_BEFORE = re.compile(r"(?<!\w)([A-Za-z_]\w{0,80})\(\s{0,80}\Z")

@@ -360,7 +360,7 @@ _VALUES = {
     ("SchedulerType", "REDUCE_ON_PLATEAU"): "reduce_lr_on_plateau",
 }  # fmt: skip
 # The class is written in mixed case, its member in capitals.
-_MEMBER = re.compile(r"(?:\w+\.)*([A-Z]\w*[a-z]\w*)\.([A-Z][A-Z0-9_]*)(?:\.value)?\Z")
+_MEMBER = re.compile(r"(?:\w+\.)*([A-Z][^\Wa-z]*[a-z]\w*)\.([A-Z][A-Z0-9_]*)(?:\.value)?\Z")
 
 
 def _member(one: Statement) -> Statement:

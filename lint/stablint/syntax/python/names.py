@@ -556,7 +556,7 @@ def asks_release(test: ast.expr) -> bool:
     return False
 
 
-_IS_AVAILABLE = re.compile(r"is_\w+_(?:available|greater_or_equal\w*)\Z|has_\w+_arg(?:ument)?\Z|supports?_")
+_IS_AVAILABLE = re.compile(r"is_\w+_available\Z|is_\w+?_greater_or_equal|has_\w+_arg(?:ument)?\Z|supports?_")
 _SETTINGS = ("arg", "conf", "cfg", "opt", "param", "token", "namespace")
 
 

@@ -15,7 +15,7 @@ from stablint.syntax.tree import Document, Edit, Entry, Mapping, Node, Scalar, S
 
 _SIMPLE = re.compile(r"[\w@%+=:,./-]+\Z", re.ASCII)
 _INDENT = re.compile(r"[ \t]*\Z")
-_JOIN_BEFORE = re.compile(r"[ \t]*\\\r?\n[ \t]*\Z")
+_JOIN_BEFORE = re.compile(r"[ \t]{0,80}\\\r?\n[ \t]*\Z")
 _REST = re.compile(r"([ \t]*)(\\(?=\r?\n)|#[^\r\n]*)?(?=\r?\n|\Z)")
 _LINE_BREAK = re.compile(r"\\?(\r?\n|\Z)")
 _DASHES = re.compile(r"--?\Z")
