@@ -553,6 +553,11 @@ RELEASES = [
         {"trl": "==0.9.6 (presumed)"},
     ),
     ({"requirements.in": "trl\n", "requirements.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6"}),
+    ({"requirements.in": "trl>=0.8\n", "requirements.txt": "trl==0.9.6\n"}, {"trl": "==0.9.6"}),
+    ({"requirements.in": "trl>=0.8\n", "requirements.txt": "peft==0.7.1\n"}, {"trl": ">=0.8", "peft": "==0.7.1"}),
+    ({"requirements.in": "trl>=0.8\n"}, {"trl": ">=0.8"}),
+    ({"README.md": "## Requirements\n\n```\ntrl=0.11.0\n```\n"}, {"trl": "==0.11.0 (presumed)"}),
+    ({"README.md": "needs trl>=0.8 and peft<=0.11\n"}, {}),
     # a list that only the command tells that installs it
     (
         {"deps.txt": "trl==0.9.6\n", "README.org": "and then =pip install -r deps.txt=.\n"},

@@ -419,3 +419,30 @@ def test_the_step_of_an_optimizer_tells_of_a_loop_whose_gradients_another_file_c
     assert (run.value("derived.trainer") == "torch") is bool(rate)
     if rate:
         assert run.value("training.learning_rate") == rate
+
+
+QUANTISED = """import fire
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer, TrainingArguments
+from peft import LoraConfig, PeftModel, get_peft_model
+def train(adapter: str = "out"):
+    model = AutoModelForCausalLM.from_pretrained("a/b"{bits})
+    if adapter:
+        model = PeftModel.from_pretrained(model, adapter, is_trainable=True)
+    else:
+        model = get_peft_model(model, LoraConfig(r=8))
+    Trainer(model, args=TrainingArguments("o", learning_rate=1e-4), train_dataset=rows).train()
+fire.Fire(train)
+"""
+FOUR = ", quantization_config=BitsAndBytesConfig(load_in_4bit=True)"
+
+
+@pytest.mark.parametrize(("bits", "method"), [(FOUR, "unknown"), ("", "full")])
+def test_what_a_default_leaves_to_another_branch_is_an_adapter_as_well(bits, method, tmp_path):
+    found = world(tmp_path, {"train.py": QUANTISED.format(bits=bits)})
+    assert found.value("derived.method") == method
+
+
+@pytest.mark.parametrize(("words", "told"), [("", False), (" data.train_batch_size=8", True)])
+def test_an_entry_point_is_told_the_rest_where_it_is_started(words, told, tmp_path):
+    found = inspected(tmp_path, {"run.sh": "python3 -m verl.trainer.main_ppo" + words + "\n"})
+    assert ("verl-critic-micro-batch-missing" in rules(found)) is told

@@ -114,7 +114,8 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
         ]
     scopes = dict.fromkeys(("training", "quantization", "model", "fsdp", "tokenizer", "data"), OPEN)
     # A copy of the package may carry another file, and what follows in "$@" is not known: its own values are presumed.
-    scopes["trainer"] = PRESUMED if whole else OPEN
+    # A command without a word is an entry point, which is told its model and its data where it is started.
+    scopes["trainer"] = PRESUMED if whole and block.mapping.entries else OPEN
     return Fragment(
         "verl", block, layer, tuple(statements), {**scopes, "lora": PRESUMED}, {}, entry=True, framework="verl"
     )

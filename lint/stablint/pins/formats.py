@@ -314,13 +314,13 @@ _FOR_READERS = frozenset(["readme", "install", "installation", "installing"])
 
 
 def mentioned(text: str) -> Iterator[str]:
-    """What a text for readers names with one release: `transformers==4.37.2`."""
+    """What a text for readers names with one release: `transformers==4.37.2`, `trl=0.11.0`."""
     for found in re.finditer(_MENTIONED, text):
         if library_of(found[1]):
             yield f"{found[1]}=={found[2]}"
 
 
-_MENTIONED = r"(?<![\w.-])([A-Za-z][A-Za-z0-9_-]{1,30}) ?== ?v?(\d{1,4}(?:\.\d{1,4}){1,3})(?![\w.])"
+_MENTIONED = r"(?<![\w.-])([A-Za-z][A-Za-z0-9_-]{1,30}) ?={1,2} ?v?(\d{1,4}(?:\.\d{1,4}){1,3})(?![\w.])"
 
 
 def submodules(text: str) -> Iterator[str]:

@@ -105,6 +105,7 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
     said: dict[str, list[tuple[str, Pin]]] = {"lock": [], "wish": [], "extra": [], "text": []}
     names = _names(folder)
     by_pip = False
+    asked: list[tuple[str, Pin]] = []  # by lists of which a tool has made others, which name the very releases
     left_open: set[str] = set()
     copied: dict[str, Pin] = {}
     other_uses: list[tuple[str, Pin]] = []  # what is required for another use than training
@@ -115,11 +116,13 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
         if read is not None and kind != "aside":
             wanted = list(read(text))
             said["extra"] += _said(filter(formats.is_extra, wanted), path)
-            said["lock" if kind == "lock" else "wish"] += _said(itertools.filterfalse(formats.is_extra, wanted), path)
+            plain = _said(itertools.filterfalse(formats.is_extra, wanted), path)
+            (asked if _is_compiled(path, names) else said["lock" if kind == "lock" else "wish"]).extend(plain)
         if read is formats.required and kind == "wish":
             more = list(_included(text, path, inside, {os.path.realpath(path)}))
-            said["wish"] += more
-            for library in _left_open(text) - {name for name, _ in more} if not _is_compiled(path, names) else ():
+            compiled = _is_compiled(path, names)
+            (asked if compiled else said["wish"]).extend(more)
+            for library in _left_open(text) - {name for name, _ in more} if not compiled else ():
                 open_elsewhere.setdefault(library, set()).add(path)
         if os.path.basename(path).lower() in formats.MANIFESTS and os.path.dirname(path) == folder:
             left_open |= {one.library for one in map(requirement, formats.named(text)) if one and one.specifier == ANY}
@@ -137,6 +140,8 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
             listed = list(_listed(text, path, inside))
             said["text" if kind == "text" else "wish"] += listed
             by_pip = by_pip or bool(pins) or re.search(_BY_PIP, text) is not None
+    answered = {name for name, _ in said["wish"]}
+    said["wish"] += [(name, pin) for name, pin in asked if name not in answered]
     for path in _records(folder, names):  # the last alone: who runs it again has most likely what it had then
         said["text"] += _said(formats.required(_text(path, inside, _LARGEST_TEXT)), path)
     found = copied | {library: Pin(UNREAD, path) for library, path in _carried(folder, names)}

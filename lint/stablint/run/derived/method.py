@@ -72,6 +72,8 @@ def _method(w: World) -> Answer:
     if switch is True:
         return _adapted(w, "lora", "lora.use_peft")
     if switch is False:
+        if w.fact("lora.use_peft").presumed and w.value("derived.weights_dtype") in ("4bit", "8bit"):
+            return Answer("unknown", ("lora.use_peft",))  # what the branch leaves to another one is an adapter as well
         return Answer("full", ("lora.use_peft",))
     if w.framework.adapter_by == _OWN_SWITCH and w.run.scopes.get("lora", OPEN) != OPEN:
         return Answer("full", ("lora.use_peft",), presumed=w.run.scopes.get("lora") == PRESUMED)
