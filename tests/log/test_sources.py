@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import stablint
+from stablint.cli import main
 
 MESSAGES = {
     "a raise": 'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n    trainer.train()\n'
@@ -145,5 +146,5 @@ def test_rows_are_the_same_in_a_state_and_in_json_lines(tmp_path: Path) -> None:
 
 def test_standard_input_is_a_log(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(MESSAGES["a kernel"].encode())))
-    assert stablint.cli.main(["diagnose", "-", "--isolated", "--output-format", "json"]) == 1
+    assert main(["diagnose", "-", "--isolated", "--output-format", "json"]) == 1
     assert json.loads(capsys.readouterr().out)["causes"][0]["rule"] == "flash-attention-2-old-card"
