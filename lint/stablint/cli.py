@@ -11,7 +11,7 @@ from contextlib import suppress
 from stablint import __version__, starting
 from stablint.base import language
 from stablint.base.language import gettext
-from stablint.config.spec import CLEAN, COMMANDS, WRONG
+from stablint.config.spec import CLEAN, COMMANDS, FOR_PEOPLE, WRONG
 from stablint.files.faults import attempt, debug, said
 from stablint.secrets import exit
 
@@ -102,6 +102,13 @@ def _run(words: list[str]) -> int:
     )
 
 
+def _formats(words: list[str]) -> set[str]:
+    """The formats that a command line asks for, right or wrong."""
+    said = [word.partition("=")[2] for word in words if word.startswith("--output-format=")]
+    said += [words[place] for place, option in enumerate(words[:-1], 1) if option == "--output-format"]
+    return {name.strip() for value in said for name in value.split(",")}
+
+
 def _speaking(words: list[str]) -> list[str]:
     """The words without `--lang`, in whose language the command speaks: else in the locale's, where only people read it. What programs read stays
     English, so that a report is the same on every machine. Raises ValueError for a language that has no catalogue."""
@@ -117,7 +124,7 @@ def _speaking(words: list[str]) -> list[str]:
             continue
         if said not in language.LANGUAGES:
             raise ValueError(f"--lang {said}: one of {', '.join(language.LANGUAGES)}")
-    for_programs = rest[:1] == ["server"] or any(word.startswith("--output-format") for word in rest)
+    for_programs = rest[:1] == ["server"] or bool(_formats(rest) - FOR_PEOPLE)
     wanted = said or (language.ENGLISH if for_programs else language.by_locale())
     if said or wanted != language.spoken():
         try:

@@ -23,6 +23,7 @@ TYPED = {
     "stablint show --col": ["--color"],
     "stablint show --color a": ["auto", "always"],
     "stablint check --fail-on w": ["warning"],
+    "stablint check --dialect ax": ["axolotl"],
     "stablint --statis": ["--statistics"],
     "stablint schema axo": ["axolotl"],
     "stablint knowledge au": ["audit"],

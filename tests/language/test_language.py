@@ -92,6 +92,11 @@ def test_the_language_of_the_locale(environment, spoken):
 def test_what_programs_read_is_english_unless_chinese_is_asked_for(run, monkeypatch):
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert "发现" in run()[1]
+    assert (
+        "发现" in run("train.yaml", "--output-format", "concise")[1]
+        and "发现" in run("train.yaml", "--output-format=full")[1]
+    )
+    assert "发现" not in run("train.yaml", "--output-format", "markdown")[1]
     english = json.loads(run("train.yaml", "--gpu", "A100-80GB", "--output-format", "json")[1])
     chinese = json.loads(run("train.yaml", "--gpu", "A100-80GB", "--output-format", "json", "--lang", "zh")[1])
     [one], [other] = english["diagnostics"], chinese["diagnostics"]

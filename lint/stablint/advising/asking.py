@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from stablint.advising.model import Advice, Effect, load
 from stablint.advising.recipes import counted, with_count
-from stablint.base.language import gettext, of_hazard
+from stablint.base.language import gettext, listed, of_hazard
 from stablint.fitting.answer import FITS, Told
 from stablint.fix.change import changes_of, propose
 from stablint.fix.editors import Impossible
@@ -65,9 +65,7 @@ def _is_sure(finding: Finding) -> bool:
 def _but_for(finding: Finding) -> str:
     """Releases in which it is no advice, as a reason against it."""
     told = [f"{library} {releases}" for library, releases in finding.releases.items()]
-    return (
-        gettext("; the release is another than {releases}").format(releases=gettext(" and ").join(told)) if told else ""
-    )
+    return gettext("; the release is another than {releases}").format(releases=listed(told)) if told else ""
 
 
 def _asked(world: World, told: Told) -> Iterator[Advice]:

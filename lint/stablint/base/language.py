@@ -7,7 +7,7 @@ told in English. A process speaks one language.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from stablint.base import knowledge
 from stablint.base.light import Any, Pattern
@@ -63,6 +63,21 @@ def ngettext(one: str, several: str, number: int) -> str:
     if _words and several in _words:
         return _words[several]
     return one if number == 1 else several
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    *others, last = names
+    return gettext(", ").join(others) + gettext(" and ") + last if others else last
+
+
+_WIDE = "[\u4e00-\u9fff]"
+_BETWEEN_WIDE = Pattern(f"(?<={_WIDE}) (?={_WIDE})")
+
+
+def closed_up(sentence: str) -> str:
+    """A sentence after its holes were filled, without the blanks that stand around a hole for Latin words and now stand between Chinese ones."""
+    return _BETWEEN_WIDE.sub("", sentence) if _words else sentence
 
 
 _forms: dict[str, list[tuple[list[str], str]]] = {}

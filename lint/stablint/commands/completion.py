@@ -15,6 +15,7 @@ from stablint.commands.parsers import COMMANDS
 from stablint.commands.schema import FORMS
 from stablint.config.arguments import check_parser
 from stablint.config.spec import CLEAN, FORMATS
+from stablint.frameworks.registry import NAMES
 from stablint.secrets import exit
 
 _LONG = 20  # a longer list has a name of its own in a script
@@ -47,7 +48,9 @@ def _commands() -> Iterator[Words]:
     cards = sorted({label.replace(" ", "-") for label in knowledge.load("gpus")["labels"].values()})
     codes = tuple(sorted(text["code"] for text in knowledge.load("texts").values()))
     # Values that the parser takes as free text, since a longer form of each is right as well.
-    listed = {"--gpu": ("auto", *cards), "--output-format": FORMATS, "--select": codes, "--ignore": codes}
+    listed = {
+        "--gpu": ("auto", *cards), "--output-format": FORMATS, "--select": codes, "--ignore": codes, "--dialect": NAMES,
+    }  # fmt: skip
     bare = {"schema": tuple(FORMS), "explain": codes}
     for name, parser in [("check", check_parser()), *((name, one.words()) for name, one in COMMANDS.items())]:
         options, names = [], list(bare.get(name, ()))

@@ -16,6 +16,7 @@ COMMANDS = (
 )  # fmt: skip
 SEVERITIES = ("info", "warning", "error")
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
+FOR_PEOPLE = frozenset(("full", "concise"))
 
 _GRADES = ("folklore", "reported", "reproduced", "maintainer-confirmed", "proven-in-source")
 # Options as argparse takes them; `said` is an action of ours (arguments.py).

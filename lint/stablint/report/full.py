@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from stablint.base.language import gettext, ngettext, told
+from stablint.base.language import closed_up, gettext, listed, ngettext, told
 from stablint.base.light import Any
 from stablint.report.model import SEVERITIES, Diagnostic, Report
 from stablint.report.plain import Style, named, plain
@@ -142,7 +142,7 @@ def _undetermined(report: Report, named: bool) -> Iterator[str]:
             "{number} checks{names} need {what}: pass {options}",
             len(rules),
         )
-        yield said.format(names=names, what=what, options=options)
+        yield closed_up(said.format(names=names, what=what, options=options))
 
 
 def _unnamed(names: str, more: int) -> str:
@@ -155,11 +155,9 @@ def _wanted(needs: tuple[tuple[str, str, str], ...]) -> str:
     """All that is needed; of several libraries the releases in one."""
     libraries = [library for _, _, library in needs if library]
     if len(libraries) < 2:
-        return gettext(" and ").join(what for what, _, _ in needs)
-    names = gettext(", ").join(libraries[:-1]) + gettext(" and ") + libraries[-1]
-    return gettext(" and ").join(
-        [*(what for what, _, library in needs if not library), gettext("the releases of {names}").format(names=names)]
-    )
+        return listed([what for what, _, _ in needs])
+    releases = gettext("the releases of {names}").format(names=listed(libraries))
+    return listed([*(what for what, _, library in needs if not library), releases])
 
 
 def _supplier(need: str) -> tuple[str, str, str]:
