@@ -114,6 +114,8 @@ def of_hazards(folder: Path) -> Iterator[tuple[str, str, str]]:
             for field in ("title", "because"):
                 if remedy.get(field):
                     yield hazard["id"], f"remedies.{field}", remedy[field].strip()
+        if note := hazard["evidence"].get("note"):
+            yield hazard["id"], "evidence.note", note.strip()
 
 
 def of_the_command_line() -> Iterator[str]:

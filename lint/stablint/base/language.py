@@ -116,7 +116,7 @@ def _filled(sentence: str, parts: list[str]) -> list[str] | None:
 
 
 def of_hazard(hazard: str, text: str) -> str:
-    """A text of a hazard's file: its title, message, reason, exemption, or the words of a remedy."""
+    """A text of a hazard's file: its title, message, reason, exemption, the words of a remedy, the note of its evidence."""
     return text if _spoken == ENGLISH else _of(hazard).get(text.strip(), text)
 
 
@@ -145,4 +145,6 @@ def translated(hazard: str, text: dict[str, Any]) -> dict[str, Any]:
     whole = told(text, ("title", "message", "why", "fine_when"))
     if "remedies" in text:
         whole["remedies"] = [told(remedy, ("title", "because")) for remedy in text["remedies"]]
+    if "evidence" in text:
+        whole["evidence"] = told(text["evidence"], ("note",))
     return whole
