@@ -409,3 +409,33 @@ def test_markdown_hides_what_an_unknown_exception_says_of_a_secret(tmp_path, mon
     assert main(["diagnose", "--isolated", "--output-format", "markdown", "a.log"]) == CLEAN
     said = capsys.readouterr().out
     assert token[3:] not in said and "the first exception" in said
+
+
+def test_a_folder_of_checkpoints_alone_is_a_run(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"step": 10, "loss": 2.0, "grad_norm": 1.0}]
+    rows += [{"step": step, "loss": 0.0, "grad_norm": float("nan")} for step in (20, 30)]
+    for name, history in (("checkpoint-10", rows[:1]), ("checkpoint-30", rows)):
+        (tmp_path / "out" / name).mkdir(parents=True)
+        (tmp_path / "out" / name / "trainer_state.json").write_text(json.dumps({"log_history": history}))
+    assert main(["diagnose", "--isolated", "--output-format", "json", "out"]) == FOUND
+    (cause,) = json.loads(capsys.readouterr().out)["causes"]
+    assert cause["rule"] == "symptom:nan-gradients" and "checkpoint-30" in cause["log"]
+
+
+def test_bars_before_a_line_are_not_shown_of_it(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    bars = "".join(f"\r {n}%|██▏       | {n}/100 [00:01<00:10, 1.5s/it]" for n in (8, 9, 10))
+    (tmp_path / "a.log").write_text(bars + "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1e-05}\n")
+    for form in ("full", "markdown"):
+        assert main(["diagnose", "--isolated", "--output-format", form, "a.log"]) == FOUND
+        said = capsys.readouterr().out
+        assert "'grad_norm': nan" in said and "it/s" not in said and "%|" not in said
+
+
+def test_the_markdown_report_is_in_the_language_spoken(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.log").write_text("\nRuntimeError: FlashAttention only supports Ampere GPUs or newer.\n")
+    assert main(["diagnose", "--isolated", "--lang", "zh", "--output-format", "markdown", "a.log"]) == FOUND
+    said = capsys.readouterr().out
+    assert "第 2 行" in said and "修复:" in said and "fix:" not in said and "line 2" not in said

@@ -102,6 +102,8 @@ def _state(reader: Reader) -> object:
         watch._nans,
         watch._zeros,
         repr(watch._norm),
+        watch._loss,
+        watch._fallen.times,
         jumped,
         signs,
     )

@@ -283,7 +283,7 @@ class _Kind(Enum):
     LOG = "log"
     SETTINGS = "settings"
     FAILED = "a notebook with an error"
-    PRINTED = "a notebook with outputs"
+    PRINTED = "a notebook with outputs, a folder of checkpoints"
 
 
 def _kind(path: str) -> _Kind:
@@ -293,8 +293,7 @@ def _kind(path: str) -> _Kind:
     if not os.path.lexists(path):
         raise NoSuchPath(path)
     if os.path.isdir(path):
-        holds = any(entry.name.endswith(_LOGS) or entry.name in _STATES for entry in os.scandir(path))
-        return _Kind.LOG if holds else _Kind.SETTINGS
+        return _of_folder(list(os.scandir(path)))
     name = os.path.basename(path).lower()
     if name.endswith(_LOGS) or name in _STATES or "." not in name:
         return _Kind.SETTINGS if name.startswith("requirements") else _Kind.LOG
@@ -303,6 +302,14 @@ def _kind(path: str) -> _Kind:
     if name.endswith(".json"):
         return _Kind.LOG if b'"log_history"' in _head(path, 1 << 20) else _Kind.SETTINGS
     return _Kind.LOG if name.rpartition(".")[2].isdigit() else _Kind.SETTINGS  # train.log.1, slurm-123.4
+
+
+def _of_folder(entries: list[os.DirEntry[str]]) -> _Kind:
+    """Of a run's folder; one that holds checkpoints alone is a log where nothing else is one."""
+    if any(entry.name.endswith(_LOGS) or entry.name in _STATES for entry in entries):
+        return _Kind.LOG
+    states = (os.path.join(entry.path, name) for entry in entries if entry.is_dir() for name in _STATES)
+    return _Kind.PRINTED if any(map(os.path.isfile, states)) else _Kind.SETTINGS
 
 
 def _head(path: str, largest: int) -> bytes:

@@ -6,9 +6,10 @@ and can bring it about. *possible*: a message that many things print, and what e
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stablint.base import knowledge, language
 from stablint.base.language import gettext
@@ -67,7 +68,11 @@ class Join:
 
     def causes(self) -> list[Cause]:
         raised = [match for match in self._reading.matches if match.template.kind != "warning"]
-        specific = _without_heads(raised)
+        # Of rules that share a sentence those of one framework, of which no frame stands there, come after the others.
+        specific = sorted(
+            _without_heads(raised),
+            key=lambda match: (match.line, not match.framed and self._of_a_framework(match.template)),
+        )
         found: list[Cause] = []
         for match in specific:
             ranks = tuple(sorted(match.ranks))
@@ -89,6 +94,14 @@ class Join:
                     found += self._of_warning(match)
         return _ordered(found)
 
+    def _of_a_framework(self, template: Template) -> bool:
+        """Whether each of its rules asks for one framework."""
+        asked = [
+            any(c[1] == "derived.framework" and c[0] in ("is", "in") for c in self._rules[rule].when)
+            for rule in template.hazards
+        ]
+        return bool(asked) and all(asked)
+
     def _is_last(self, rule: str) -> bool:
         symptom = self._known.symptoms.get(rule.removeprefix("symptom:"))
         return symptom is not None and symptom.last
@@ -105,7 +118,7 @@ class Join:
                 setting, file, line = self._named(chosen) if chosen else (cause.setting, cause.file, cause.line)
                 yield cause._replace(setting=setting, file=file, line=line)
             return
-        rules = template.causes(match.gaps)
+        rules = self._undenied(template.causes(match.gaps), match.gaps)
         names = _names(match.gaps.get(template.about, "")) if template.about else None
         drawn = self._drawn(rules, names)
         for number, diagnostic in enumerate(drawn):
@@ -145,6 +158,12 @@ class Join:
                 setting, file, line = self._named(_in_order(names, listed))
                 cause = cause._replace(setting=setting, file=file or cause.file, line=line or cause.line)
             yield cause
+
+    def _undenied(self, rules: tuple[str, ...], gaps: dict[str, str]) -> tuple[str, ...]:
+        """Those that ask for no other number than the message itself tells; all where it denies each."""
+        told = {_last(name): int(text) for name, text in gaps.items() if text.strip().isdigit()}
+        left = tuple(rule for rule in rules if not _denied(self._rules[rule].when, told)) if told else rules
+        return left or rules
 
     def _of_warning(self, match: Match) -> Iterator[Cause]:
         """A warning is a cause only where the settings have what it warns of, and nothing else was found."""
@@ -283,11 +302,35 @@ def _point(place: Place) -> tuple[str, int]:
     return document.text.name, locate(document.text.text, place.start).line
 
 
+_ORDERS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "is": operator.eq,
+    "is-not": operator.ne,
+}
+
+
+def _denied(when: list[list[Any]], told: dict[str, int]) -> bool:
+    """Whether one of the conditions compares a number that is told with another one, and does not hold of it."""
+    return any(
+        condition[0] in _ORDERS
+        and condition[1].rpartition(".")[2] in told
+        and isinstance(condition[3], int)
+        and not isinstance(condition[3], bool)
+        and condition[2] != 2
+        and not _ORDERS[condition[0]](told[condition[1].rpartition(".")[2]], condition[3])
+        for condition in when
+        if len(condition) > 3
+    )
+
+
 def _settings(hazard: hazards.Hazard) -> tuple[str, ...]:
     """The facts of a rule that somebody writes down, the one that it points at first."""
     changed = (name for remedy in hazard.remedies for name in (*remedy.set, *remedy.unset))
-    names = dict.fromkeys((hazard.at, *changed, *facts_read(hazard.when)))
-    return tuple(name for name in names if "." in name and name.partition(".")[0] not in _UNWRITTEN)
+    names = dict.fromkeys((hazard.at, *changed, *hazard.each, *facts_read(hazard.when)))
+    return tuple(name for name in names if "." in name and "*" not in name and name.partition(".")[0] not in _UNWRITTEN)
 
 
 def _without_heads(matches: list[Match]) -> list[Match]:
@@ -304,6 +347,12 @@ def _without_heads(matches: list[Match]) -> list[Match]:
             and abs(other.line - match.line) <= 1
             and other.template.length > match.template.length
             and _covers(other.template, match.template)
+        ]
+        # Of libraries that print the same sentence the one speaks whose frames stand there.
+        longer += [
+            other
+            for other in matches
+            if other.line == match.line and other.template.runs == match.template.runs and other.framed > match.framed
         ]
         if not longer:
             kept.append(match)

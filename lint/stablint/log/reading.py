@@ -41,7 +41,8 @@ _PART = 1 << 16  # bytes of which the rows are taken together or one by one
 _ALIKE = 4  # lines that are compared
 _LOOKED = 3  # times that lines which are alike are looked at
 _MOST = 400  # matches that are kept
-_SHOWN = ("raise ", "assert ", "warnings.warn(", "logger.")
+# A statement that a traceback shows, in a frame of a box behind its number and strokes.
+_SHOWN = re.compile(r"[\s│❱\d]{0,40}(?:raise |assert |warnings\.warn\(|logger\.)")
 _EXCEPTION = re.compile(
     r"(?P<name>(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit)): ?(?P<said>.{0,400})"
 )
@@ -63,6 +64,7 @@ class Match(NamedTuple):
     gaps: dict[str, str]
     times: int = 1
     ranks: frozenset[int] = frozenset()
+    framed: bool = False  # a frame of the library that prints it stands around
 
 
 class Exceptional(NamedTuple):
@@ -226,7 +228,8 @@ class Reader:
                     self._again(key, rank)
                 elif len(self._matches) < _MOST:
                     ranks = frozenset({int(rank)} if rank else ())
-                    self._matches[key] = Match(template, number, text, gaps, 1, ranks)
+                    framed = bool(template.folder) and f"/{template.folder}/" in whole
+                    self._matches[key] = Match(template, number, text, gaps, 1, ranks, framed)
                 near = min(trouble, key=lambda line: abs(line - number))
                 if key in self._matches and abs(near - number) < _ALIKE:
                     trouble[near].matches.add(key)
@@ -339,8 +342,13 @@ def _found(
         found = template.find(spaced[index])
         if found is not None:
             hits.append((first + index, line.text, found.gaps))
-    if hits:  # a traceback shows the statement as well, with its names instead of their values
-        yield from [hit for hit in hits if not hit[1].lstrip().startswith(_SHOWN)] or hits
+    # A traceback shows the statement as well, with its names instead of their values, and others around it. Without the exception it is all there is.
+    said = [hit for hit in hits if not _SHOWN.match(hit[1])]
+    raised = any(_EXCEPTION.search(line.text) for line in lines)
+    if hits and not said and not raised:
+        said = hits
+    if said:
+        yield from said
         return
     word = max(template.runs, key=len).split()
     if not word:
@@ -349,6 +357,8 @@ def _found(
     told: set[str] = set()
     for index, line in enumerate(lines):
         if line.rank in told or (word[0] not in line.text and word[0][:4] not in line.text and not line.boxed):
+            continue
+        if raised and _SHOWN.match(line.text):
             continue
         near = lines[index : index + ranks * _TOGETHER]
         part = [one.text for one in near if one.rank in (line.rank, "")][

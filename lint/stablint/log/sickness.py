@@ -19,6 +19,7 @@ _SPREADS = 3.0  # above the median: rows of single examples differ by more than 
 _MANY = 256  # values of which the least and the largest are compared first
 _LOGS = 3  # in a row
 _ROUND = 4  # digits behind the point that a norm may share with the next one
+_LEVEL = 0.1  # a loss that a rounded one does not come down from in one step
 _LN2 = math.log(2)  # the preference loss of a policy that tells nothing
 _STUCK = 5  # logs at exactly that loss
 # DeepSpeed's line, and that of apex.
@@ -154,6 +155,8 @@ class Watch:
         self._zeros = 0
         self._first_zero: Row | None = None
         self._norm = math.nan  # of the row before
+        self._loss = 0.0  # the last one that was not 0
+        self._fallen = _Sign()  # rows without a norm whose loss is exactly 0, from a loss that was none of the kind
         self._policy = False  # a row had rewards: of such a run the rows between say nothing by a loss of 0 either
         self._nans = 0
         self._first_nan: Row | None = None
@@ -191,6 +194,7 @@ class Watch:
         self._reinforcement(row)
         self._not_a_number(row)
         self._still(row)
+        self._fall(row)
         self._level(row)
 
     def known_of(self, row: Row) -> frozenset[str]:
@@ -248,11 +252,12 @@ class Watch:
             return False  # of two kinds the order would count
         for row, numbers in taken:
             losses = numbers.get("loss", [])
-            if row.evaluation or "grad_norm" not in row.values or still:
+            normed = "grad_norm" in row.values
+            if row.evaluation or still or not (normed or (losses and self._lost_loss())):
                 continue
             if (not losses or any(losses)) and self._sick.keys().isdisjoint({"nan-gradients", "group-of-one"}):
                 self._nans, self._first_nan = 0, None
-            if not self._policy and "nan-gradients" not in self._sick:
+            if normed and not self._policy and "nan-gradients" not in self._sick:
                 self._zeros, self._first_zero, self._norm = 0, None, norm
         if lost and self._first_nan is not None:
             self._nans += lost
@@ -262,6 +267,9 @@ class Watch:
             self._tell("zero-loss", self._first_zero, self._zeros)
         if window is not None:
             self._losses, self._jumped = window, _Sign()
+            last = next((loss for loss in reversed(levels[0]) if loss), None)
+            if last is not None:
+                self._loss, self._fallen = last, _Sign()
         return True
 
     def _norm_of_zeros(self) -> float | None:
@@ -290,8 +298,28 @@ class Watch:
             self._first_nan = self._first_nan or row
             if loss == 0.0 or (nan_loss and nan_norm) or self._nans > 1:
                 self._tell("nan-gradients", self._first_nan, self._nans)
-        elif loss != 0.0 and norm is not None and "nan-gradients" not in self._sick:
-            self._nans, self._first_nan = 0, None  # a step that the scaler skipped
+        elif (
+            loss != 0.0
+            and (norm is not None or (loss is not None and self._lost_loss()))
+            and "nan-gradients" not in self._sick
+        ):
+            self._nans, self._first_nan = 0, None  # a step that the scaler skipped, or a row that was lost alone
+
+    def _fall(self, row: Row) -> None:
+        """Where no norm is logged: a loss that fell in one row from a level to exactly 0, and stays there."""
+        loss = row.values.get("loss")
+        if loss is None or not math.isfinite(loss) or self._policy:
+            return
+        if loss != 0.0:
+            self._loss, self._fallen = loss, _Sign()
+        elif "grad_norm" not in row.values and self._loss > _LEVEL:
+            self._fallen.see(row)
+            if self._fallen.times >= _LOGS and self._fallen.first is not None:
+                self._tell("zero-loss", self._fallen.first, self._fallen.times)
+
+    def _lost_loss(self) -> bool:
+        """Whether it was a loss that was no number: dead weights give none any more, whereas a norm is not in every row."""
+        return self._first_nan is not None and not math.isfinite(self._first_nan.values.get("loss", 0.0))
 
     def _still(self, row: Row) -> None:
         values = row.values

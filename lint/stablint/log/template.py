@@ -53,6 +53,9 @@ class Template:
         self.runs: list[str] = row["runs"]
         self.names: list[str] = row["gaps"]
         self.kind: str = row.get("kind", "")  # raise | assert | warning
+        self.folder: str = (
+            row.get("source", "").rpartition(" ")[2].partition("/")[0] if self.kind else ""
+        )  # of the library that prints it
         self.several: bool = row.get("several", False)
         self.hazards: tuple[str, ...] = tuple(row.get("hazards", ()))
         self.symptom: str = row.get("symptom", "")

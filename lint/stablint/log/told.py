@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,6 +21,8 @@ _COLOUR = {"certain": "error", "likely": "warning", "possible": "info"}
 _WIDE = 100
 _LABELS = ("at:", "setting:", "because:", "fix:", "evidence:")
 _SHOWN = 160  # characters of a line of the log
+# A bar that was drawn before what is told, in the same line.
+_BAR = re.compile(r"\s{0,9}\d{1,3}%\|[^|]{0,400}\|[^\[]{0,40}\[[^\]]{0,80}(?:\]|it(?=[\[{]))\s{0,400}")
 
 
 def data(causes: Sequence[Cause]) -> dict[str, Any]:
@@ -46,7 +49,7 @@ def render(log: str, reading: Reading, causes: Sequence[Cause], *, color: bool, 
     if verbose or not causes:
         lines += [
             gettext("not the cause: {number} × {text} (line {line}: {why})").format(
-                number=one.times, text=plain(clipped(one.text, 100)), line=one.line, why=_why(one.template)
+                number=one.times, text=plain(clipped(_line(one.text), 100)), line=one.line, why=_why(one.template)
             )
             for one in reading.harmless
         ]
@@ -61,7 +64,7 @@ def _why(template: Template) -> str:
 def _block(cause: Cause, style: Style) -> Iterator[str]:
     times = f"     {gettext('{number} times').format(number=cause.times)}" if cause.times > 1 else ""
     times += f"     {_ranks(cause.ranks)}" if cause.ranks else ""
-    yield f"{style.paint('bold', f'{named(plain(cause.log))}:{cause.at}')}  {plain(clipped(cause.text.strip(), _SHOWN))}{times}"
+    yield f"{style.paint('bold', f'{named(plain(cause.log))}:{cause.at}')}  {plain(clipped(_line(cause.text), _SHOWN))}{times}"
     rule = f"{cause.code}  " if cause.code else ""
     at, setting, because, fix, evidence = map(gettext, _LABELS)
     head = f"  {style.paint(_COLOUR[cause.confidence], cause.confidence)}  {rule}{cause.rule}"
@@ -76,6 +79,15 @@ def _block(cause: Cause, style: Style) -> Iterator[str]:
         yield from _wrapped(f"{fix} {cause.fix.title} ({_by(cause, cause.fix)})", "    ")
     if cause.sources:
         yield from _wrapped(f"{evidence} {', '.join(cause.sources[:2])}", "    ")
+
+
+def _line(text: str) -> str:
+    """What stands behind the bars of a line, where anything does."""
+    rest, bar = text, _BAR.match(text)
+    while bar is not None:
+        rest = rest[bar.end() :]
+        bar = _BAR.match(rest)
+    return rest.strip() or text.strip()
 
 
 def _ranks(ranks: Sequence[int]) -> str:
@@ -119,15 +131,18 @@ def markdown(log: str, reading: Reading, causes: Sequence[Cause]) -> str:
     """To paste into an issue."""
     lines = [f"### stablint diagnose: `{_code(log)}`", ""]
     for cause in causes:
-        where = f" at `{_code(cause.file)}:{cause.line}`" if cause.file else ""
+        place = [f"{gettext('at:')} `{_code(cause.file)}:{cause.line}`"] if cause.file else []
+        place += [f"{gettext('setting:')} `{_code(cause.setting)}`"] if cause.setting else []
         lines += [
-            f"- **{cause.confidence}** `{cause.rule}`{where}"
-            + (f", setting `{_code(cause.setting)}`" if cause.setting else ""),
-            f"  - line {cause.at}: `{_code(clipped(cause.text.strip(), _SHOWN))}`",
+            ", ".join([f"- **{cause.confidence}** `{cause.rule}`", *place]),
+            "  - "
+            + gettext("line {number}: {text}").format(
+                number=cause.at, text=f"`{_code(clipped(_line(cause.text), _SHOWN))}`"
+            ),
             f"  - {_prose(plain(cause.message))}",
         ]
         if cause.fix is not None:
-            lines.append(f"  - fix: {_prose(plain(cause.fix.title))}")
+            lines.append(f"  - {gettext('fix:')} {_prose(plain(cause.fix.title))}")
         lines += [f"  - {source}" for source in cause.sources[:2]]
     if not causes:
         lines += [f"- {_prose(line.strip())}" for line in _nothing(log, reading)]
