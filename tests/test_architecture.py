@@ -24,7 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "models": set(),
     "files": {"secrets", "syntax"},
     "run": {"syntax.tree", "memory"},
-    "pins": {"run"},
+    "pins": {"syntax.limits", "run"},
     "frameworks": {"secrets", "syntax", "run"},
     "hazard": {"secrets", "syntax.tree", "syntax.limits", "run"},
     "policy": {"syntax.tree", "files.globs", "hardware", "run", "hazard.model"},

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
 from stablint.cli import main
+from stablint.files.discover import is_configuration
 from stablint.syntax import limits
 from tests.repository.test_importers import CALLS, FIRST, MODULE, PINS
 from tests.runs import inspected
@@ -56,9 +58,79 @@ def pieces(count: int) -> dict[str, str]:
     }
 
 
+OWN_ARGUMENTS = OWN.replace("lr:", "learning_rate:") + "max_length: 10\nlora_r: 8\n"
+BAD = (
+    "model_name_or_path: Qwen/Qwen2-7B\nstage: sft\ndo_train: true\nfinetuning_type: lora\ntemplate: qwen\noutput_dir: out\ndataset: a\n"
+    "bf16: true\nfp16: true\n"
+)
+
+
+def readers(count: int) -> dict[str, str]:
+    program = "import yaml\nsettings = yaml.safe_load(open('other.yaml'))\nprint(settings['learning_rate'], settings['lora_r'])\n"
+    return {"train.yaml": OWN_ARGUMENTS, **{f"own/part{number}.py": program for number in range(count)}}
+
+
+def named(count: int) -> dict[str, str]:
+    return {
+        "train.yaml": OWN_ARGUMENTS,
+        **{f"own/names{number}.py": "FILE = 'train.yaml'\n" for number in range(count)},
+    }
+
+
+def places(count: int) -> dict[str, str]:
+    return {"train.yaml": BAD, "README.md": "See train.yaml for more.\n" * count}
+
+
+def guides(count: int) -> dict[str, str]:
+    return {"train.yaml": BAD, **{f"guide{number}.md": "Nothing.\n" for number in range(count)}}
+
+
+def lists(count: int) -> dict[str, str]:
+    files = {f"r{number}.txt": f"-r r{number + 1}.txt\n" for number in range(count)}
+    return {"train.yaml": BAD, "requirements.txt": "-r r0.txt\n", **files, f"r{count}.txt": "trl==0.9.6\n"}
+
+
+def longest(count: int) -> dict[str, str]:
+    return {"run.sh": f"bash -c 'echo {'a' * count}'\n{STARTED}", "train.py": TRAINS.format("")}
+
+
+def nested(count: int) -> dict[str, str]:
+    command = STARTED.strip()
+    for _ in range(count):
+        command = "bash -c " + shlex.quote(command)
+    return {"run.sh": command + "\n", "train.py": TRAINS.format("")}
+
+
+def sourced(count: int) -> dict[str, str]:
+    files = {f"s{number}.sh": f"source s{number + 1}.sh\n" for number in range(1, count)}
+    return {"run.sh": f"source s1.sh\n{STARTED}", **files, f"s{count}.sh": "A=1\n", "train.py": TRAINS.format("")}
+
+
+def called(count: int) -> dict[str, str]:
+    functions = "".join(f"f{number}() {{ f{number + 1}; }}\n" for number in range(1, count))
+    return {"run.sh": f"{functions}f{count}() {{ {STARTED.strip()}; }}\nf1\n", "train.py": TRAINS.format("")}
+
+
+def exports(count: int) -> dict[str, str]:
+    return {"run.sh": many("export NAME{}=1\n", count) + STARTED, "train.py": TRAINS.format("")}
+
+
+NEAR = 10
+
+
 @pytest.mark.parametrize(
     ("limit", "made", "path"),
     [
+        (limits.READERS, readers, "train.yaml"),
+        (limits.NAMED, named, "train.yaml"),
+        (limits.PLACES, places, "train.yaml"),
+        (limits.GUIDES, guides, "train.yaml"),
+        (limits.LISTS, lists, "train.yaml"),
+        (limits.INNER_LONG, longest, "run.sh"),
+        (limits.NESTED, nested, "run.sh"),
+        (limits.SOURCED_DEEP, sourced, "run.sh"),
+        (limits.CALLED_DEEP, called, "run.sh"),
+        (limits.EXPORTS, exports, "run.sh"),
         (limits.GROUPS, defaults, "train.yaml"),
         (limits.TABLE, table, "train.yaml"),
         (limits.HELPERS, helpers, "train.py"),
@@ -70,10 +142,21 @@ def pieces(count: int) -> dict[str, str]:
 )
 @pytest.mark.parametrize("more", [True, False], ids=["more", "fewer"])
 def test_what_is_not_followed_is_told(limit, made, path, more, tmp_path):
-    files = made(limit.most + 10 if more else limit.most - 10)
+    step = min(NEAR, max(1, limit.most // 2))
+    files = made(limit.most + step if more else limit.most - step)
     found = inspected(tmp_path, files).report.diagnostics
-    told = [(Path(d.text.name).name, d.severity) for d in found if d.text is not None and limit.then in d.message]
-    assert told == [(path, "error" if len(files) == 1 else "warning")] * more
+    told = [(Path(d.text.name).name, d.severity) for d in found if d.text is not None and limit.of in d.message]
+    assert told == [(path, "error" if sum(map(is_configuration, files)) == 1 else "warning")] * more
+
+
+def test_patterns_of_git_that_do_not_count_are_told(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".git").mkdir()
+    Path("train.yaml").write_text(OWN)
+    for patterns, told in (("x\n" * 1_000 + "# y\n", False), ("x\n" * 1_000 + "y\n", True), ("a/" * 50 + "b\n", True)):
+        Path(".gitignore").write_text(patterns)
+        main(["check", ".", "--isolated"])
+        assert (".gitignore: too many patterns, or too long ones" in capsys.readouterr().err) is told
 
 
 def test_what_is_cut_of_another_file_is_no_error_of_the_one_that_was_asked_for(

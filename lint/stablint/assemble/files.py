@@ -324,7 +324,9 @@ class Files:
         return (
             self._requirements[folder]
             if folder in self._requirements
-            else locks.stated(folder, self.root(beside), self._requirements)
+            else locks.stated(
+                folder, self.root(beside), self._requirements, lambda limit: self.cut_program(beside, limit)
+            )
         )
 
     def installed(self, text: Text) -> dict[str, locks.Pin]:

@@ -15,6 +15,7 @@ from stablint.pins.locks import Pin, stated
 from stablint.pins.requirement import UNREAD
 from stablint.report.plain import plain
 from stablint.secrets import exit
+from stablint.syntax.limits import Limit
 
 
 def run_init(folder: str) -> int:
@@ -32,7 +33,10 @@ def run_init(folder: str) -> int:
         found = inspect(["."], options(), base=os.path.abspath(folder), known=())
     except NoSuchPath as error:
         raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
-    text = contents(found, stated(os.path.abspath(folder), root_of(os.path.abspath(folder)), {}))
+    left_out: list[Limit] = []
+    text = contents(found, stated(os.path.abspath(folder), root_of(os.path.abspath(folder)), {}, left_out.append))
+    for limit in left_out:
+        exit.tell(limit.problem(0, 0).message)
     try:
         exit.write_report(path, text)  # whole or not at all
     except OSError as error:

@@ -74,6 +74,7 @@ class LinkOut(str):
 
 CARRIED = "a copy of the library {}: its own files are not checked unless it is named"
 HALF_DONE = "a repair of several files is under way here, or was killed: then the next --fix puts its files back"
+IGNORED_IN_PART = "too many patterns, or too long ones: those beyond the limits do not count, and the files that they name are checked as well"
 Missed = list[tuple[str, str]]
 """What the reader should know of and will not find in the report: folders that could not be listed, repairs half done; each with words."""
 
@@ -137,6 +138,8 @@ def _walk(folder: str, missed: Missed, entries_left: int | None = None) -> Itera
             continue
         if git is not None and any(entry.name == ".gitignore" for entry in listed):
             rules = git.of(current, rules)
+        while git is not None and git.cut:
+            missed.append((git.cut.pop(), IGNORED_IN_PART))
         folders = []
         for entry in listed:
             kind = _kind(entry)

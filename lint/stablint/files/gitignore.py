@@ -31,16 +31,23 @@ class Rule(NamedTuple):
     keeps: bool  # `!`
 
 
+class _Read(NamedTuple):
+    path: str
+    rules: tuple[Rule, ...]
+    cut: bool  # not all of its patterns are among them
+
+
 class Repository:
     """The patterns of one repository, and what of it is tracked."""
 
     def __init__(self, root: str) -> None:
         self.root = root
+        self.cut: list[str] = []  # the files of which not every pattern counts
         self._tracked: list[str] | None = None
 
     def above(self, folder: str) -> tuple[Rule, ...]:
         """The rules that hold in a folder by the files above it."""
-        rules = _read(os.path.join(self.root, ".git", "info", "exclude"), self.root)
+        rules = self._bounded(_read(os.path.join(self.root, ".git", "info", "exclude"), self.root))
         current = self.root
         for name in os.path.relpath(folder, self.root).split(os.sep):
             if current == folder:
@@ -51,7 +58,17 @@ class Repository:
 
     def of(self, folder: str, above: tuple[Rule, ...] = ()) -> tuple[Rule, ...]:
         """Those that hold above and those of the folder's own file, as many as are looked at."""
-        return _bounded((*above, *_read(os.path.join(folder, ".gitignore"), folder)))
+        return self._bounded(_read(os.path.join(folder, ".gitignore"), folder), above)
+
+    def _bounded(self, read: _Read, above: tuple[Rule, ...] = ()) -> tuple[Rule, ...]:
+        """The first of them: what lies behind is as if it were not there, and a file more is looked at."""
+        rules = (*above, *read.rules)[:_MOST_AT_ONCE]
+        wild = [rule for rule in rules if rule.names.count("**") > 1]
+        left_out = set(wild[_WILD:])
+        kept = tuple(rule for rule in rules if rule not in left_out) if left_out else rules
+        if read.cut or len(kept) < len(above) + len(read.rules):
+            self.cut.append(read.path)
+        return kept
 
     def ignores(self, path: str, is_folder: bool, rules: tuple[Rule, ...]) -> bool:
         name = os.path.basename(path)
@@ -80,27 +97,24 @@ class Repository:
         return _begins(self._tracked, name) or _begins(self._tracked, name + "/")
 
 
-def _read(path: str, folder: str) -> tuple[Rule, ...]:
+def _read(path: str, folder: str) -> _Read:
     try:
         if not os.path.isfile(path):
-            return ()
+            return _Read(path, (), False)
         consulted.note(path)
         with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read(_LONGEST).split("\n")
+            text = file.read(_LONGEST + 1)
     except OSError:
-        return ()
-    rules = [rule for line in lines[:_MOST] if (rule := _rule(line, folder)) is not None]
-    return _bounded(tuple(rules))
+        return _Read(path, (), False)
+    lines = text[:_LONGEST].split("\n")
+    rules = tuple(rule for line in lines[:_MOST] if (rule := _rule(line, folder)) is not None)
+    cut = len(text) > _LONGEST or any(map(_said, lines[_MOST:])) or sum(map(_said, lines[:_MOST])) > len(rules)
+    return _Read(path, rules, cut)
 
 
-def _bounded(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """The first of them: what lies behind is as if it were not there, and a file more is looked at."""
-    rules = rules[:_MOST_AT_ONCE]
-    wild = [rule for rule in rules if rule.names.count("**") > 1]
-    if len(wild) <= _WILD:
-        return rules
-    left_out = set(wild[_WILD:])
-    return tuple(rule for rule in rules if rule not in left_out)
+def _said(line: str) -> bool:
+    """Whether a line holds a pattern: neither blank nor a comment, and more than slashes."""
+    return line[:1] != "#" and bool(line.strip().lstrip("!").strip("/"))
 
 
 def _rule(line: str, folder: str) -> Rule | None:

@@ -12,7 +12,7 @@ import io
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from stablint.base import consulted
 from stablint.base.light import Any, NamedTuple
@@ -21,17 +21,16 @@ from stablint.pins.formats import reader_of
 from stablint.pins.requirement import ANY, UNREAD, requirement
 from stablint.run.framework import framework, with_own_command
 from stablint.run.releases.allowed import EITHER, Releases
+from stablint.syntax import limits
 
 # Where runs write down what was installed when they trained.
 _RECORDS = (
     "wandb/*/files/requirements.txt", "mlruns/*/*/artifacts/*/requirements.txt",
     *(f"{folder}/*/requirements.txt" for folder in ("runs", "outputs", "output", "results")),
 )  # fmt: skip
-_MOST_RECORDS = 500  # folders of runs that are looked at
 _LARGEST = 20_000_000
 _LARGEST_TEXT = 1_000_000
-_MOST_INCLUDED = 20  # files that requirements name
-_MOST_PINS = 50  # of one library: no release satisfies so many that differ
+_MOST_PINS = 50  # of one library: which of so many that differ is installed nobody knows
 # Folders beside the code that hold such files and no configurations of their own.
 _BESIDE = frozenset(
     ["requirements", "docker", "env", "envs", "environment", "environments", "conda", "install", "installation"]
@@ -47,6 +46,9 @@ _ON_THE_PATH = (
 _REQUIRES = r"\brequire_version\(\s*[\"']([^\"'\n]+)[\"']"
 
 
+Cut = Callable[[limits.Limit], None]
+
+
 class Pin(NamedTuple):
     """What a file says about a library's releases."""
 
@@ -59,10 +61,11 @@ _OUTSIDE: dict[str, Pin] = {}
 """Of a folder outside of the root; known by its identity."""
 
 
-def stated(folder: str, root: str, read: dict[str, dict[str, Pin]]) -> dict[str, Pin]:
+def stated(folder: str, root: str, read: dict[str, dict[str, Pin]], cut: Cut) -> dict[str, Pin]:
     """By library, of the libraries that stablint knows. Files outside `root` are not read, links included.
 
-    `read` remembers the folders that were looked at: a thousand configs below one lock file read it once.
+    `read` remembers the folders that were looked at: a thousand configs below one lock file read it once. `cut` is told which limit left out
+    what the files of a folder say.
     """
     current = folder = os.path.normpath(folder)
     climbed: list[str] = []
@@ -73,18 +76,18 @@ def stated(folder: str, root: str, read: dict[str, dict[str, Pin]]) -> dict[str,
             break
     inside, above = os.path.join(os.path.realpath(root), ""), read.get(current, _OUTSIDE)
     for one in reversed(climbed):
-        above = read[one] = _stated(one, inside, above)
+        above = read[one] = _stated(one, inside, above, cut)
     return above if climbed else read[folder]
 
 
-def _stated(folder: str, inside: str, above: dict[str, Pin]) -> dict[str, Pin]:
+def _stated(folder: str, inside: str, above: dict[str, Pin], cut: Cut) -> dict[str, Pin]:
     """Of one folder, by what the one above it says. Only a link leads from outside to inside or back, and below the root all is inside."""
     if above is _OUTSIDE or os.path.islink(folder):
         here = os.path.join(os.path.realpath(folder), "")
         if not here.startswith(inside):
             return _OUTSIDE
         above = {} if here == inside else above
-    said, left_open = _of_folder(folder, inside)
+    said, left_open = _of_folder(folder, inside, cut)
     found = dict(above)
     for library in left_open & above.keys():
         if not is_locked(above[library]):  # a lock file is one for all the projects below it
@@ -100,7 +103,7 @@ def is_locked(pin: Pin) -> bool:
     return reader_of(os.path.basename(pin.file), "")[0] == "lock"
 
 
-def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
+def _of_folder(folder: str, inside: str, cut: Cut) -> tuple[dict[str, Pin], set[str]]:
     """What its files say, and which libraries a project of its own there asks for without a word on the release."""
     said: dict[str, list[tuple[str, Pin]]] = {"lock": [], "wish": [], "extra": [], "text": []}
     names = _names(folder)
@@ -119,7 +122,7 @@ def _of_folder(folder: str, inside: str) -> tuple[dict[str, Pin], set[str]]:
             plain = _said(itertools.filterfalse(formats.is_extra, wanted), path)
             (asked if _is_compiled(path, names) else said["lock" if kind == "lock" else "wish"]).extend(plain)
         if read is formats.required and kind == "wish":
-            more = list(_included(text, path, inside, {os.path.realpath(path)}))
+            more = list(_included(text, path, inside, cut))
             compiled = _is_compiled(path, names)
             (asked if compiled else said["wish"]).extend(more)
             for library in _left_open(text) - {name for name, _ in more} if not compiled else ():
@@ -266,17 +269,26 @@ def _carried(folder: str, names: list[str]) -> Iterator[tuple[str, str]]:
                     break
 
 
-def _included(text: str, path: str, inside: str, seen: set[str]) -> Iterator[tuple[str, Pin]]:
-    """What the files require that this one reads into itself (`-r base.txt`)."""
-    for name in formats.included(text):
-        other = os.path.normpath(os.path.join(os.path.dirname(path), name))
-        real = os.path.realpath(other)
-        if real in seen or len(seen) > _MOST_INCLUDED:
-            continue
-        seen.add(real)
-        more = _text(other, inside, _LARGEST_TEXT)
-        yield from _said(formats.required(more), other)
-        yield from _included(more, other, inside, seen)
+def _included(text: str, path: str, inside: str, cut: Cut) -> Iterator[tuple[str, Pin]]:
+    """What the files require that this one reads into itself (`-r base.txt`), and those that they read."""
+    seen = {os.path.realpath(path)}
+    pending = [(path, text)]
+    while pending:
+        path, text = pending.pop()
+        inner = []
+        for name in formats.included(text):
+            other = os.path.normpath(os.path.join(os.path.dirname(path), name))
+            real = os.path.realpath(other)
+            if real in seen:
+                continue
+            if len(seen) > limits.LISTS.most:
+                cut(limits.LISTS)
+                break
+            seen.add(real)
+            more = _text(other, inside, _LARGEST_TEXT)
+            yield from _said(formats.required(more), other)
+            inner.append((other, more))
+        pending += reversed(inner)
 
 
 def _files(folder: str, names: list[str]) -> Iterator[tuple[str, str, Any]]:
@@ -300,13 +312,20 @@ def _records(folder: str, names: list[str]) -> Iterator[str]:
     """Of each place where runs are recorded, what the last one wrote down: their folders are called after their days."""
     for pattern in _RECORDS:
         first, *steps = pattern.split("/")
-        places = [os.path.join(folder, first)] if first in names else []
-        for step in steps[:-1]:
-            inner = ((place, _names(place) if step == "*" else [step]) for place in places)
-            places = [os.path.join(place, name) for place, found in inner for name in found][-_MOST_RECORDS:]
-        last = next((path for place in reversed(places) if os.path.isfile(path := os.path.join(place, steps[-1]))), "")
+        last = next(_last(os.path.join(folder, first), steps), "") if first in names else ""
         if last:
             yield last
+
+
+def _last(place: str, steps: list[str]) -> Iterator[str]:
+    """The files that these steps lead to, the last first."""
+    step, *more = steps
+    if not more:
+        path = os.path.join(place, step)
+        yield from (path,) if os.path.isfile(path) else ()
+        return
+    for name in reversed(_names(place)) if step == "*" else [step]:
+        yield from _last(os.path.join(place, name), more)
 
 
 def _names(folder: str) -> list[str]:
@@ -363,7 +382,7 @@ def _agreed(pins: list[Pin], library: str) -> Pin | None:
     if UNREAD in different or ANY in different:
         return pins[0]._replace(specifier=UNREAD if UNREAD in different else ANY)
     if len(different) > _MOST_PINS:
-        return None
+        return pins[0]._replace(specifier=UNREAD)
     # A container's set and the project's: which of the two runs is not known, where they are not the same.
     apart = len(different) > 1 and len({_is_aside(pin.file) for pin in pins}) > 1
     for text in (",".join(different), EITHER.join(different)):

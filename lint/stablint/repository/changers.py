@@ -10,12 +10,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import islice
 
 from stablint.assemble.files import Files
 from stablint.base.light import Pattern
-from stablint.repository.programs import CONFIG, LOADS, MOST_NAMES, NAMES, OBJECTS, programs_of, scripts_of
+from stablint.repository.programs import CONFIG, LOADS, NAMES, OBJECTS, programs_of, scripts_of
 from stablint.repository.referrers import content
+from stablint.syntax import limits
 from stablint.syntax.shell.launchers import starters
 
 # Names of what a program loads, and others that are called like settings.
@@ -58,7 +58,11 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
         left = [path for path in several if path not in found]
         called = sorted({os.path.basename(path) for path in left})
         for text, kind, folder in _texts(root, left, called, files) if left else ():
-            doubted = {name for name in called if name in text and _changes(text, name, kind)}
+            crowded: set[str] = set()
+            doubted = {name for name in called if name in text and _changes(text, name, kind, crowded)}
+            for path in left if crowded else ():
+                if os.path.basename(path) in crowded:
+                    files.cut_program(path, limits.PLACES)
             # a script means the file of that name that lies beside it, where one does
             beside = {name for name in doubted if kind == _SCRIPT and os.path.exists(os.path.join(folder, name))}
             found |= {
@@ -78,11 +82,11 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
 
 def _hands_loaded(text: str) -> bool:
     """Whether a name that something is loaded into is what DeepSpeed or a library's arguments are given."""
-    names = "|".join(sorted({name for one in _LOADED.findall(text) for name in one if name})[:MOST_NAMES])
-    return (
-        bool(names)
-        and re.search(rf"(?:\b(?:config|config_params|deepspeed)\s*=\s*|\*\*\s*)(?:{names})\b", text) is not None
-    )
+    names = {name for one in _LOADED.findall(text) for name in one if name}
+    return bool(names) and not names.isdisjoint(_HANDED.findall(text))
+
+
+_HANDED = Pattern(r"(?:\b(?:config|config_params|deepspeed)\s*=\s*|\*\*\s*)(\w+)")
 
 
 # Commands of the frameworks that read a recipe and train nothing by it: they export, merge, serve, talk, measure, copy or check.
@@ -108,17 +112,14 @@ def _uses(text: str, name: str) -> Iterator[bool]:
     joined = re.sub(r"""[rbf]?["'],?""", " ", text.replace("\\\n", "  "))
     lines = [line for line in joined.splitlines() if not line.lstrip().startswith("#")]
     here = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
-    held = sorted(
-        {
-            one
-            for line in lines
-            if here.search(line)
-            for one in re.findall(rf"\b(\w+)=\s*(?:\S{{0,200}}/)?{re.escape(name)}(?![\w.-])", line)
-        }
-    )
-    behind = re.compile("|".join(rf"\$\{{?{one}\b" for one in held[:MOST_NAMES])) if held else None
+    held = {
+        one
+        for line in lines
+        if here.search(line)
+        for one in re.findall(rf"\b(\w+)=\s*(?:\S{{0,200}}/)?{re.escape(name)}(?![\w.-])", line)
+    }
     for line in lines:
-        if not (here.search(line) or (behind is not None and behind.search(line))):
+        if not (here.search(line) or (held and not held.isdisjoint(_HELD.findall(line)))):
             continue
         if _OTHER_COMMANDS.search(line) or _FILLED.search(line):
             yield False
@@ -126,13 +127,17 @@ def _uses(text: str, name: str) -> Iterator[bool]:
             yield True
 
 
-def _changes(text: str, name: str, kind: str) -> bool:
-    """Whether a program, a script or a guide makes something else of this file than it holds, before or while it is read."""
+_HELD = Pattern(r"\$\{?(\w+)")  # a variable of a shell, where its value is used
+
+
+def _changes(text: str, name: str, kind: str, crowded: set[str]) -> bool:
+    """Whether a program, a script or a guide makes something else of this file than it holds, before or while it is read. Names that stand in
+    the text too often go to `crowded`."""
     if kind == _SCRIPT:  # the commands of one are read as runs, with all that they say
         return _rewritten(text, name)
     if kind == _PROGRAM_TEXT:
-        return _given_beside(text, name, True) or _takes_apart(text, name)
-    return _given_beside(text, name, False) or _rewritten(text, name)
+        return _given_beside(text, name, True, crowded) or _takes_apart(text, name)
+    return _given_beside(text, name, False, crowded) or _rewritten(text, name)
 
 
 _PROGRAM_TEXT, _SCRIPT, _GUIDE_TEXT = "program", "script", "guide"
@@ -147,14 +152,14 @@ def _rewritten(text: str, name: str) -> bool:
     name may stand behind a variable."""
     lines = [line for line in text.replace("\\\n", "  ").splitlines() if not line.lstrip().startswith("#")]
     file = rf"""(?<![\w.-])(?:[^\s"'=<>|;&]{{0,200}}/)?{re.escape(name)}(?![\w.-])"""
-    held = sorted({found for line in lines if name in line for found in re.findall(rf"""\b(\w+)=["']?{file}""", line)})
-    word = "|".join([file, *(rf"\$\{{?{one}\b\}}?" for one in held[:MOST_NAMES])])
-    here = re.compile(word)
+    held = {found for line in lines if name in line for found in re.findall(rf"""\b(\w+)=["']?{file}""", line)}
+    here = re.compile(file)
     into = re.compile(
-        rf"""(?:(?<![0-9&])>{{1,2}}\|?\s*|\btee\s+(?:-a\s+)?|\b(?:mv|cp|install|rsync)\s[^;|&]{{0,300}}\s)["']?(?:{word})["']?\s*(?:[;|&<)]|\Z)"""
+        rf"""(?:(?<![0-9&])>{{1,2}}\|?\s*|\btee\s+(?:-a\s+)?|\b(?:mv|cp|install|rsync)\s[^;|&]{{0,300}}\s)["']?(?:{file}|\$\{{?(\w+)\}}?)["']?\s*(?:[;|&<)]|\Z)"""
     )
     return any(
-        here.search(line) is not None and (_IN_PLACE.search(line) is not None or into.search(line) is not None)
+        (here.search(line) is not None or (held and not held.isdisjoint(_HELD.findall(line))))
+        and (_IN_PLACE.search(line) is not None or any(one[1] is None or one[1] in held for one in into.finditer(line)))
         for line in lines
     )
 
@@ -163,7 +168,6 @@ def _rewritten(text: str, name: str) -> bool:
 _GUIDE = Pattern(
     r"(?i)(?:readme.*|.*\.(?:md|rst|mk|just)|(?:gnu)?makefile|justfile|taskfile\.ya?ml|dockerfile.*|noxfile\.py|tox\.ini)\Z"
 )
-_GUIDES = 60  # of one folder are looked at
 
 
 def _texts(root: str, paths: list[str], called: list[str], files: Files) -> Iterable[tuple[str, str, str]]:
@@ -179,11 +183,13 @@ def _texts(root: str, paths: list[str], called: list[str], files: Files) -> Iter
             folder, last = os.path.dirname(folder), folder
             if folder == last:
                 break
-    guides = [
-        (os.path.join(folder, name), _GUIDE_TEXT)
-        for folder in folders
-        for name in islice((name for name in sorted(_listed(folder)) if _GUIDE.match(name)), _GUIDES)
-    ]
+    guides: list[tuple[str, str]] = []
+    for folder in folders:
+        found = [name for name in sorted(_listed(folder)) if _GUIDE.match(name)]
+        guides += [(os.path.join(folder, name), _GUIDE_TEXT) for name in found[: limits.GUIDES.most]]
+        for path in paths if len(found) > limits.GUIDES.most else ():
+            if path.startswith(os.path.join(folder, "")):
+                files.cut_program(path, limits.GUIDES)
     for path, kind in (*programs, *scripts, *guides):
         raw = content(path)
         if any(name in raw for name in names):
@@ -203,17 +209,16 @@ def _listed(folder: str) -> list[str]:
 _SETS = Pattern(
     r"""(?<![\w-])--(?!(?:config|config[_-]file)\b)[a-z][\w.-]*|(?<![\w./=-])\+{0,2}(?![A-Z0-9_]+=)[A-Za-z_][\w.]*=(?=[^=\s]|\Z)"""
 )
-_MOST_PLACES = 200  # of a name in one text
 _COMMAND = 600  # characters of one that are looked at, before and behind the name of the file
 
 
-def _given_beside(text: str, name: str, is_program: bool) -> bool:
+def _given_beside(text: str, name: str, is_program: bool, crowded: set[str]) -> bool:
     """Whether a command of this text hands flags or settings over beside the file: `--config_file acc.yaml --num_processes 8 t.py`,
     `["llamafactory-cli", "train", "a.yaml", f"eval_dataset={name}"]`."""
     at = text.find(name)
-    for _ in range(_MOST_PLACES):
+    for _ in range(limits.PLACES.most):
         if at < 0:
-            break
+            return False
         if text[at - 1 : at].isalnum() or text[at - 1 : at] in ("_", "-"):  # `data.yaml`
             at = text.find(name, at + 1)
             continue
@@ -230,6 +235,8 @@ def _given_beside(text: str, name: str, is_program: bool) -> bool:
         if _starts().search(words) and _SETS.search(_PROGRAM.split(words, maxsplit=1)[0]):
             return True
         at = text.find(name, at + len(name))
+    if at >= 0:
+        crowded.add(name)
     return False
 
 
@@ -242,7 +249,6 @@ def _starts() -> re.Pattern[str]:
 _PROGRAM = Pattern(r"(?<=\s)(?:-m\s|[\w./-]+\.py\b)")
 # Functions that are given a file's name and make nothing of their own of it.
 _PLAIN_CALLS = frozenset(("open", "join", "exists", "isfile", "print", "copy", "copyfile", "remove", "write"))
-_MOST_CALLS = 20
 # What makes another text of a text: of a template that is read so, the run reads what was made of it.
 _FILLS_IN = Pattern(r"\.(?:replace|substitute|safe_substitute|render|format|format_map)\(|\bre\.subn?\(")
 
@@ -256,36 +262,41 @@ def _takes_apart(text: str, name: str) -> bool:
         text,
     ):
         return True
-    for call in islice(re.finditer(rf"(?<![.\w])([a-z_]\w{{0,80}})\(\s*{file}", text), _MOST_CALLS):
-        function = call[1]
-        if function not in _PLAIN_CALLS and re.search(rf"\bdef {function}\(|{_imported(function)}", text, re.MULTILINE):
-            return True
+    called = {call[1] for call in re.finditer(rf"(?<![.\w])([a-z_]\w{{0,80}})\(\s*{file}", text)} - _PLAIN_CALLS
+    if called and not (called.isdisjoint(_DEFINED.findall(text)) and called.isdisjoint(_of_modules(text))):
+        return True
     loads = r"(?:[\w.]+\(\s*){0,3}(?:json|yaml|toml|tomllib|OmegaConf)\.(?:safe_|full_|unsafe_)?loads?\("
     if re.search(rf"\{{\s*\*\*\s*{loads}[^\n]{{0,80}}{file}", text):
         return True
     direct = re.findall(rf"\b(\w+)[ \t]*=\s*{loads}[^\n]{{0,80}}{file}", text)
-    opened = re.findall(rf"\bopen\(\s*{file}[^\n]{{0,200}}?\bas\s+(\w+)", text)
-    for handle in opened[:_MOST_CALLS]:
-        direct += re.findall(rf"\b(\w+)[ \t]*=\s*{loads}\s*{handle}\b", text)
-    for loaded in list(dict.fromkeys(direct))[:_MOST_CALLS]:
-        one = rf"\b{re.escape(loaded)}\b"
-        if re.search(rf"\bfor\s+\w+\s*,\s*\w+\s+in\s+{one}\.items\(", text):
-            return True
-        whole = re.search(rf"(?<!print)(?<!len)(?:\*\*\s*|[(,=:]\s*){one}\s*(?:[,)\n}}]|\Z)", text)
-        if whole is None and re.search(rf"{one}(?:\[|\.get\(|\.pop\(|\.\w+\b)", text):
-            return True
-    return False
+    opened = set(re.findall(rf"\bopen\(\s*{file}[^\n]{{0,200}}?\bas\s+(\w+)", text))
+    if opened:
+        direct += [
+            loaded for loaded, handle in re.findall(rf"\b(\w+)[ \t]*=\s*{loads}\s*(\w+)", text) if handle in opened
+        ]
+    loaded = set(direct)
+    if not loaded or not loaded.isdisjoint(_ITEMS.findall(text)):
+        return bool(loaded)
+    return not (loaded - set(_WHOLE.findall(text))).isdisjoint(_PART.findall(text))
 
 
+_DEFINED = Pattern(r"\bdef (\w+)\(")
+_ITEMS = Pattern(r"\bfor\s+\w+\s*,\s*\w+\s+in\s+(\w+)\.items\(")
+_WHOLE = Pattern(r"(?<!print)(?<!len)(?:\*\*\s*|[(,=:]\s*)(\w+)(?=\s{0,80}(?:[,)\n}]|\Z))")
+_PART = Pattern(r"\b(\w+)(?:\[|\.\w)")
 _KNOWN = (
     r"(?:json|yaml|toml|tomllib|hjson|omegaconf|shutil|os|pathlib|transformers|trl|peft|accelerate|deepspeed|torch|datasets|llamafactory|swift|axolotl"
     r"|unsloth|lightning|pytorch_lightning)\b"
 )
 
 
-def _imported(function: str) -> str:
-    """The line that imports a function from a module which may do anything with what it is given."""
-    return rf"^[ \t]*from[ \t]+(?!{_KNOWN})[\w.]+[ \t]+import\b[^\n]*\b{function}\b"
+_IMPORTED = Pattern(rf"^[ \t]*from[ \t]+(?!{_KNOWN})[\w.]+[ \t]+import\b([^\n]*)", re.MULTILINE)
+_WORD = Pattern(r"\w+")
+
+
+def _of_modules(text: str) -> frozenset[str]:
+    """What a text imports from modules which may do anything with what they are given."""
+    return frozenset(word for words in _IMPORTED.findall(text) for word in _WORD.findall(words))
 
 
 def _editors(root: str, files: Files) -> Iterable[tuple[str, bool]]:
@@ -348,7 +359,7 @@ _ATTRIBUTE = Pattern(r"(?<![\w.])((?:\w+\.)+)\w+\s*=(?!=)")
 
 def _edits(text: str, names: list[str], attributes: bool) -> bool:
     """Whether a dict of one of these names is changed: `config["lr"] = …`, `config.update(…)`, `{**config, …}`, `config.lr = …`."""
-    known = frozenset(names[:MOST_NAMES])
+    known = frozenset(names)
     if not known:
         return False
     if any(name in known for pattern in (_ITEM, _METHOD, _DELETED) for name in pattern.findall(text)):
@@ -365,9 +376,8 @@ def _edits(text: str, names: list[str], attributes: bool) -> bool:
 def _given_away(text: str, known: frozenset[str]) -> bool:
     """Whether a loaded dict is given to a function of another module, and used again behind it: the function may have changed it."""
     loaded = {name for one in _LOADED.findall(text) for name in one if name in known}
-    given = (one for one in _GIVEN.finditer(text) if one[2] in loaded) if loaded else iter(())
-    return any(
-        re.search(rf"\b{one[2]}\b", text[one.end() :]) is not None
-        and re.search(_imported(one[1]), text, re.MULTILINE) is not None
-        for one in islice(given, _MOST_CALLS)
-    )
+    given = [one for one in _GIVEN.finditer(text) if one[2] in loaded] if loaded else []
+    foreign = _of_modules(text) if given else frozenset()
+    given = [one for one in given if one[1] in foreign]
+    last = {one[0]: one.start() for one in _WORD.finditer(text)} if given else {}
+    return any(last[one[2]] >= one.end() for one in given)

@@ -20,7 +20,6 @@ OBJECTS = re.compile(
 NAMES = re.compile(r"""["']((?:[\w.-]+/)*[\w.-]+\.(?:ya?ml|json|toml))["']""")
 CONFIG = r"""(?:[\w.@:-]*/)*[\w.-]+\.(?:ya?ml|json|toml)"""
 _TESTS = re.compile(r"(?:^|[/\\])(?:tests?[/\\]|test_|conftest\b)")
-MOST_NAMES = 40  # of one text are looked for in others
 _SHELL = (".sh", ".bash", ".slurm", ".sbatch", ".zsh")
 
 

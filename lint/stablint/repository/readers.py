@@ -16,12 +16,12 @@ from stablint.base.light import NamedTuple, Pattern
 from stablint.frameworks.fragment import Fragment
 from stablint.frameworks.launch.at_hand import Program, read
 from stablint.repository import computed, passing
-from stablint.repository.programs import CONFIG, LOADS, MOST_NAMES, NAMES, OBJECTS, programs_of
+from stablint.repository.programs import CONFIG, LOADS, NAMES, OBJECTS, programs_of
 from stablint.repository.referrers import content
 from stablint.run.releases.fields import field
+from stablint.syntax import limits
 from stablint.syntax.tree import Mapping
 
-_PROGRAMS = 50  # that may be readers are read
 _TAKES = Pattern(r"""\[\s*["'](\w+)["']\s*\]|\.(?:get|pop)\(\s*["'](\w+)["']""")
 # What hands all of it on to a library, which then reads it.
 _HANDS_ON = Pattern(
@@ -63,7 +63,7 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
     for root, several in by_root.items():
         every: frozenset[str] = frozenset().union(*(keys for _, keys in several))
         called = frozenset(os.path.basename(path) for path, _ in several)
-        candidates = list(_candidates(root, every, called, files))
+        candidates = list(_candidates(root, several[0][0], every, called, files))
         declared = _declared(candidates, every, files)
         takers = [
             _Taker(one.path, taken, *_named(one.text), computed.folders(one.text, one.path, files), root)
@@ -125,8 +125,11 @@ class _Candidate(NamedTuple):
     fields: frozenset[str]  # what may be declared in it: `name: type`, indented
 
 
-def _candidates(root: str, keys: frozenset[str], called: frozenset[str], files: Files) -> Iterable[_Candidate]:
-    """The Python files that declare arguments or load a file, and name some of the keys, or that load a file which is called so."""
+def _candidates(
+    root: str, first: str, keys: frozenset[str], called: frozenset[str], files: Files
+) -> Iterable[_Candidate]:
+    """The Python files that declare arguments or load a file, and name some of the keys, or that load a file which is called so. `first`: the
+    configuration of which it is told that there are too many of them."""
     words, names = ([one.encode("utf-8", "surrogatepass") for one in several] for several in (keys, called))
     so_far = 0
     for path in programs_of(root, files):
@@ -140,7 +143,8 @@ def _candidates(root: str, keys: frozenset[str], called: frozenset[str], files: 
         if sum(word in raw for word in words) < 2 and not (loads and any(name in raw for name in names)):
             continue
         so_far += 1
-        if so_far > _PROGRAMS:
+        if so_far > limits.READERS.most:
+            files.cut_program(first, limits.READERS)
             return
         text = raw.decode("utf-8", "replace")
         yield _Candidate(path, text if loads else "", frozenset(_FIELD.findall(text)) if declares else frozenset())
@@ -212,7 +216,9 @@ def _loads_by_constant(path: str, keys: frozenset[str], root: str, files: Files)
         for one in programs
         if raw_name in (raw := content(one)) and (found := said.findall(raw.decode("utf-8", "replace")))
     }
-    for module, names in islice(constants.items(), MOST_NAMES):
+    if len(constants) > limits.NAMED.most:
+        files.cut_program(path, limits.NAMED)
+    for module, names in islice(constants.items(), limits.NAMED.most):
         one_of, own = "|".join(names), re.escape(module)
         imports = re.compile(
             rf"^[ \t]*from[ \t]+[\w.]*\b{own}[ \t]+import\b(?:[ \t]*\([^)]*|[^\n]*)\b(?:{one_of})\b|\b{own}\.(?:{one_of})\b",

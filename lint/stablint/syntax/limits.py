@@ -44,6 +44,11 @@ LOOKED_UP = Limit(
 )
 INNER = Limit(60_000, "characters in commands that one script hands to another shell", "the others are left out")
 SOURCED = Limit(60_000, "characters in the files that one script reads into itself", "the others are not read")
+INNER_LONG = Limit(20_000, "characters in one command that is handed to another shell", "it is left out")
+NESTED = Limit(3, "shells within one another", "what the innermost are handed is left out")
+SOURCED_DEEP = Limit(3, "scripts that read one another into themselves", "the innermost are not read")
+CALLED_DEEP = Limit(5, "functions that call one another", "the innermost calls are left out")
+EXPORTS = Limit(100, "variables that one script exports", "the others count as not exported")
 COMMANDS = Limit(10_000, "commands of one script, as often as they are run", "the others are left out")
 CALLS = Limit(2_000, "commands in functions that one script calls again and again", "the other calls are left out")
 WRITTEN = Limit(30, "configurations that one script writes", "the others are not read")
@@ -70,6 +75,11 @@ MODULES = Limit(
 )
 IMPORTS = Limit(1_000, "names that one program imports", "the others are not followed")
 PIECES = Limit(40, "file names of one kind that one program puts together", "the others are not looked at")
+READERS = Limit(200, "programs that may read the configurations of one repository", "the others are not asked")
+NAMED = Limit(40, "modules of a repository that name one configuration", "the others are not followed")
+PLACES = Limit(200, "places at which one text of the repository names this file", "the others are not looked at")
+GUIDES = Limit(200, "texts of one folder that say how files are used", "the others are not read")
+LISTS = Limit(40, "lists of requirements that one reads into itself", "the others are not read")
 AIMED = Limit(300, "runs in one file times the targets that they are meant for", "the other runs are not judged")
 CONFIRMED = Limit(
     16_000, "characters in a YAML text that is repaired", "libyaml confirms the repair in the place of ruamel.yaml"

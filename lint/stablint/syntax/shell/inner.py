@@ -11,7 +11,6 @@ from stablint.syntax.shell.values import Chunk, Field
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _RUNS = frozenset({"-c", "-lc", "-ic", "-ec", "-xc", "-exc", "-euxc"})
-_LONGEST = 20_000
 # They start a program elsewhere, with flags of their own that nobody here knows.
 _CARRIERS = frozenset({
     "docker", "podman", "nerdctl", "singularity", "apptainer", "enroot", "ssh", "kubectl", "mpirun", "mpiexec", "xargs", "setsid", "flock", "conda", "mamba",
@@ -82,7 +81,7 @@ def _parts(fields: list[Field]) -> list[list[Field]]:
 
 def _inner(chunks: Iterable[Chunk]) -> Iterator[Inner]:
     content = Inner(chunks)
-    if content.view.source.strip() and len(content.view.source) <= _LONGEST:
+    if content.view.source.strip():
         yield content
 
 

@@ -21,7 +21,7 @@ from stablint.syntax.shell.inner import scripts_in, started_by
 from stablint.syntax.shell.inner import text_of as words_of
 from stablint.syntax.shell.launch import split_launch, starts_program
 from stablint.syntax.shell.run import Runner
-from stablint.syntax.shell.sourced import DEEPEST, SOURCES, Locate, brought, nowhere, sourced
+from stablint.syntax.shell.sourced import SOURCES, Locate, brought, nowhere, sourced
 from stablint.syntax.shell.tokens import Body, Word
 from stablint.syntax.shell.values import Chunk, Definition, Field, one_field, text_of
 from stablint.syntax.shell.words import Lexer
@@ -46,7 +46,6 @@ _PUTS = frozenset(["cp", "mv", "ln", "install", "sed", "wget", "curl", "tee", "p
 _SPACE = re.compile(r"\s*")
 _A_FILE = 2_000  # characters that reading a file counts for, however short it is
 _LONGEST_PATH = 4_096  # of any system at hand
-_DEEPEST_SCRIPT = 3  # `bash -c "bash -c …"`
 _A_SCRIPT = 40  # characters that another shell costs by itself
 
 
@@ -134,10 +133,10 @@ class _Reader(Runner):
         elif texts[0] == "popd":
             self.state.hold(_FOLDER, self.state.held.get(_BEFORE))
             self.state.hold(_BEFORE, Unknown("the folder is not known"))
-        elif texts[0] in SOURCES and self.depth < DEEPEST:
+        elif texts[0] in SOURCES:
             self.read_in(fields)
         there, self.others = self.others, self.others or texts[0].rpartition("/")[2] in _ELSEWHERE
-        for inner in scripts_in(fields, texts) if self.inside < _DEEPEST_SCRIPT else ():
+        for inner in scripts_in(fields, texts):
             self.inner(inner, fields[0].start)
         start = environment[0].key_start if environment else words[0].start
         mapping = Mapping((*self.exported(), *environment), start, words[0].start)
@@ -204,6 +203,9 @@ class _Reader(Runner):
         text = sourced(fields, self.text, text_of(self.state.held.get(_FOLDER)) or "", self.locate)
         if text is None or len(text.text) > LARGEST:
             return
+        if self.depth >= limits.SOURCED_DEEP.most:
+            self.state.spent.reached(limits.SOURCED_DEEP, fields[0].start, fields[1].end)
+            return
         most.brought += len(text.text) + _A_FILE
         if most.brought > limits.SOURCED.most:
             self.state.spent.reached(limits.SOURCED, fields[0].start, fields[1].end)
@@ -227,6 +229,12 @@ class _Reader(Runner):
 
     def inner(self, content: Inner, place: int) -> None:
         """The commands of `bash -c "…"` and `eval`, which stand at `place`."""
+        if self.inside >= limits.NESTED.most:
+            self.state.spent.reached(limits.NESTED, place, place)
+            return
+        if len(content.view.source) > limits.INNER_LONG.most:
+            self.state.spent.reached(limits.INNER_LONG, place, place)
+            return
         most = self.outermost
         most.handed += len(content.view.source) + _A_SCRIPT
         if most.handed > limits.INNER.most:

@@ -34,8 +34,6 @@ from stablint.syntax.shell.values import (
 )
 from stablint.syntax.tree import Entry, Node, Scalar, Sequence, Unknown
 
-_MOST_EXPORTS = 100
-_DEEPEST_CALL = 5
 _A_CALL = 4  # commands that a call counts for, however short the function is
 _DECLARES = frozenset({"export", "declare", "typeset", "readonly", "local"})
 _ENDS = frozenset({"exit", "return", "break", "continue"})
@@ -289,7 +287,9 @@ class Runner:
             if command in ("local", "declare", "typeset") and self.locals and name:
                 self.locals[-1].setdefault(name, self.state.held.get(name))
             entry = self._assignment(word, False)
-            if exports and name and len(self.exports) < _MOST_EXPORTS:
+            if exports and name and len(self.exports) >= limits.EXPORTS.most and name not in self.exports:
+                self.state.spent.reached(limits.EXPORTS, word.start, word.start)
+            elif exports and name:
                 start = entry.key_start if entry else word.start
                 self.exports[name] = (start, start + len(name))
                 self.environment = None
@@ -299,7 +299,10 @@ class Runner:
         script, first, end = self.functions[name]
         again = name in self.called
         self.called.add(name)
-        if name in self.active or len(self.active) >= _DEEPEST_CALL:
+        if name in self.active:
+            return
+        if len(self.active) >= limits.CALLED_DEEP.most:
+            self.state.spent.reached(limits.CALLED_DEEP, start, start)
             return
         self.calls += max(end - first, _A_CALL)
         if self.calls > limits.CALLS.most and again:

@@ -16,8 +16,6 @@ Locate = Callable[[str, str], "str | None"]
 """(the file that is meant, the file that names it) → its path, if there is one that may be read."""
 
 SOURCES = frozenset({"source", "."})
-DEEPEST = 3
-"""Files that read files that read files."""
 
 
 def nowhere(wanted: str, beside: str) -> str | None:
