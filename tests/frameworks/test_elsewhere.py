@@ -46,8 +46,8 @@ def test_a_program_is_known_by_the_end_of_its_path(tmp_path, start, here):
 # What a script says of its program, where that lies, and whether it is the one.
 NAMES = [
     ("src/train_language.py", ("src/own/train_language.py",), True),
-    ("train_language.py", ("src/train_language.py",), True),
-    ("train_language.py", ("src/train_language.py", "old/train_language.py"), False),
+    ("src/train_language.py", ("src/own/train_language.py", "old/train_language.py"), False),
+    ("train_language.py", ("src/train_language.py",), False),  # a name alone is no path
     ("src/train.py", ("src/own/train.py",), False),  # a name that says nothing
     ("train.py", ("src/train.py",), False),
 ]

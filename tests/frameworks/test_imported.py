@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stablint.run.fact import is_unknown
-from tests.runs import world
+from tests.runs import inspected, world
 
 MAIN = """from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 {imports}
@@ -115,3 +115,50 @@ def test_what_is_not_annotated_is_no_field_of_a_dataclass(field, batch, tmp_path
     found = world(tmp_path, {"train.py": OWN.format(field=field)})
     assert found.value("training.learning_rate") == 1e-4
     assert found.value("training.per_device_train_batch_size") == batch
+
+
+TAKES = """import argparse
+import yaml
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+parser = argparse.ArgumentParser()
+parser.add_argument("--config")
+args = parser.parse_args()
+config = yaml.safe_load(open(args.config))
+training = config["training"]
+model = AutoModelForCausalLM.from_pretrained("a/b")
+Trainer(model=model, args=TrainingArguments("o", learning_rate={rate}), train_dataset=rows).train()
+"""
+FILE = "model:\n  name: a/b\ntraining:\n  learning_rate: 2.0e-4\n  num_train_epochs: 3\n  per_device_train_batch_size: 4\n  gradient_accumulation_steps: 2\n"
+# What the program takes for the rate, and whether that is what the file says.
+KEYS = {
+    "by a key": ('training["learning_rate"]', True),
+    "of a section": ('config["training"]["learning_rate"]', True),
+    "or a default": ('training.get("learning_rate", 1e-5)', True),
+    "an attribute": ("settings.training.learning_rate", False),
+    "another key": ('training["rate"]', False),
+    "worked out": ('2 * training["learning_rate"]', False),
+}
+
+
+def test_an_argument_that_is_gone_is_told_where_the_program_names_it(tmp_path):
+    program = TAKES.format(rate='training["learning_rate"], evaluation_strategy=training["evaluation_strategy"]')
+    files = {
+        "train.py": program,
+        "c.yaml": FILE + "  evaluation_strategy: steps\n",
+        "run.sh": "python train.py --config c.yaml\n",
+    }
+    found = inspected(tmp_path, files).report.diagnostics
+    assert "train.py" in {one.text.name for one in found if one.rule == "setting-renamed"}
+
+
+def test_a_number_that_is_text_in_yaml_may_be_made_one_by_the_program(tmp_path):
+    files = {"train.py": TAKES.format(rate='training["learning_rate"]'), "c.yaml": FILE.replace("2.0e-4", "2e-4")}
+    found = inspected(tmp_path, files | {"run.sh": "python train.py --config c.yaml\n"})
+    assert not any(one.text.name == "train.py" for one in found.report.diagnostics if one.rule == "number-as-text")
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_what_a_program_takes_by_a_key_is_what_its_file_says(name, tmp_path):
+    rate, told = KEYS[name]
+    files = {"run.sh": "python train.py --config c.yaml\n", "train.py": TAKES.format(rate=rate), "c.yaml": FILE}
+    assert (world(tmp_path, files).value("training.learning_rate") == 2e-4) is told

@@ -72,6 +72,7 @@ class Tuner:
         self.trainer.train()
 """
 LOADS = "from transformers import AutoModelForCausalLM\n\n"
+PREFERS = "base_model: a/b\noutput_dir: out\nbeta: 0.1\nnum_train_epochs: 1\nper_device_train_batch_size: 2\nlearning_rate: 5.0e-6\nuse_lora: true\nlora_r: 16\n"
 # The files, what of the summary is looked at, and what is said.
 SAID: dict[str, tuple[Files, str, str]] = {
     "unsloth-loads-a-model-that-is-asked": ({"use.py": ASKS}, "training", "none"),
@@ -94,6 +95,8 @@ SAID: dict[str, tuple[Files, str, str]] = {
     "a-function's-caller": ({"tune.py": "from trl import SFTConfig, SFTTrainer\n\n\ndef tune(model, rows):\n    SFTTrainer(model=model, args=SFTConfig(output_dir='o'), train_dataset=rows).train()\n"}, "method", "unknown"),
     "the-program-loads-it": ({"tune.py": LOADS + "from trl import SFTConfig, SFTTrainer\n\nmodel = AutoModelForCausalLM.from_pretrained('gpt2')\nSFTTrainer(model=model, args=SFTConfig(output_dir='o'), train_dataset=rows).train()\n"}, "method", "full"),
     "a-launcher's-command": ({"run.sh": "RATE=1e-5\n" + LAUNCH}, "learning rate", "1e-05"),
+    "preferences-are-not-the-plain-trainer's": ({"dpo_config.yaml": PREFERS}, "framework", "not known: no trainer is named"),
+    "nor-what-the-file-s-name-says-nothing-of": ({"config.yaml": PREFERS.replace("beta: 0.1\n", "")}, "framework", "transformers.Trainer (presumed)"),
     "with-a-rate-that-nobody-knows": ({"run.sh": LAUNCH}, "learning rate", "not known"),
     "with-torchrun": ({"run.sh": "torchrun --nproc_per_node 8 train.py --lr 1e-5 --epochs 3 --reward-weight 2\n"}, "learning rate", "1e-05"),
 }  # fmt: skip
@@ -137,3 +140,22 @@ LISTS = {
 def test_a_list_of_the_libraries_words_is_shown(text: str) -> None:
     assert (without_words("actor.checkpoint.contents", text, None) == text) == LISTS[text]
     assert without_words("actor.checkpoint.password", text, None) is None
+
+
+RECORD = """import argparse, json
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=1e-5)
+args = parser.parse_args()
+model = AutoModelForCausalLM.from_pretrained("a/b")
+trainer = Trainer(model, args=TrainingArguments("o", learning_rate=args.lr), train_dataset=rows)
+{before}trainer.train()
+{behind}"""
+DUMPS = """with open("settings.json", "w") as f:
+    json.dump({"base_model": "a/b", "method": "SFT", "lora_r": 8, "epochs": 3, "lr": 1e-4, "batch_size": 4}, f)
+"""
+
+
+@pytest.mark.parametrize(("before", "behind", "number"), [(DUMPS, "", 2), ("", DUMPS, 1)])
+def test_what_is_written_behind_the_training_is_a_record(before: str, behind: str, number: int, tmp_path: Path) -> None:
+    assert len(runs(tmp_path, {"train.py": RECORD.format(before=before, behind=behind)})) == number

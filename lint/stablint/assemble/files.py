@@ -247,16 +247,17 @@ class Files:
 
     def program_called(self, wanted: str, beside: str) -> str | None:
         """The only program of the repository whose path ends so: a script that was written for another folder may mean it. Where none does, the
-        only one of a name that says more than `train.py`, which every other example has."""
+        only one of a name that says more than `train.py`. A name without a folder is no path: every other example has its `finetune.py`."""
         root = self.root(beside)
         if os.path.isabs(wanted) or not wanted.endswith(".py") or "$" in wanted or not os.path.isdir(root):
             return None
         folder, name = os.path.split(os.path.normpath(wanted))
-        if folder.strip("./\\"):
-            end = os.sep + os.path.normpath(wanted)
-            found = [path for path in self.entries(root) if path.endswith(end)]
-            if found:
-                return found[0] if len(found) == 1 else None
+        if not folder.strip("./\\"):
+            return None
+        end = os.sep + os.path.normpath(wanted)
+        found = [path for path in self.entries(root) if path.endswith(end)]
+        if found:
+            return found[0] if len(found) == 1 else None
         if "_" not in name or len(name) < _TELLING:
             return None
         found = [path for path in self.entries(root) if os.path.basename(path) == name]

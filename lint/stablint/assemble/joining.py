@@ -8,11 +8,11 @@ import os
 from stablint.assemble.files import FOR_PROCESSES, Files
 from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern
 from stablint.files import discover
-from stablint.frameworks.fragment import Fragment, Link
-from stablint.run.fact import CLOSED, PRESUMED, Place
+from stablint.frameworks.fragment import Fragment, Link, spelled
+from stablint.run.fact import CLOSED, PRESUMED, Explicit, Place, Statement
 from stablint.run.framework import framework
 from stablint.syntax import limits
-from stablint.syntax.tree import NO_FOLDER, Document
+from stablint.syntax.tree import NO_FOLDER, Document, Unknown
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
     from stablint.frameworks.launch.at_hand import Program
@@ -189,6 +189,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         and not any(program.library or program.names_a_framework for program in programs)
     ):
         parts = [one for part in parts for one in _unseen(part, bool(programs))]
+    parts = _told_by_files(parts)
     if any(program.leads_itself for program in programs):
         parts = [one for part in parts for one in _led_by_program(part)]
     inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))
@@ -247,6 +248,44 @@ def _unseen(part: Part, at_hand: bool) -> tuple[Part, ...]:
     meant = tuple(one for one in fragment.statements if not one.fact.startswith(("keys.", "launch.")))
     rest = fragment._replace(statements=meant, scopes={}, classes={}, links=(), entry=False, framework="")
     return part._replace(fragment=fragment._replace(statements=known, scopes=scopes)), Part(rest, True, True)
+
+
+def _told_by_files(parts: list[Part]) -> list[Part]:
+    """What the program takes from an object by a key is what a file of the run says of this very setting under that key. A number that YAML
+    takes for a text may be made one by the program."""
+    said = {
+        (one.fact, spelled(one.origin.place.path[-1])): one
+        for part in parts
+        if part.fragment.layer == "file" and part.fragment.dialect not in _READ_BY_OTHERS
+        for one in part.fragment.statements
+        if isinstance(one.origin, Explicit) and one.origin.place.path and not _is_unclear(one)
+    }
+    if not said:
+        return parts
+    found = []
+    for part in parts:
+        fragment = part.fragment
+        if fragment.layer != "file" and any(_asks(one) for one in fragment.statements):
+            part = part._replace(
+                fragment=fragment._replace(statements=tuple(_told(one, said) for one in fragment.statements))
+            )
+        found.append(part)
+    return found
+
+
+def _is_unclear(one: Statement) -> bool:
+    if isinstance(one.raw, str) and (one.raw[:1].isdigit() or not isinstance(one.value, str)):
+        return True
+    return isinstance(one.value, Unknown)
+
+
+def _asks(one: Statement) -> bool:
+    return isinstance(one.value, Unknown) and one.value.key != ""
+
+
+def _told(one: Statement, said: dict[tuple[str, str], Statement]) -> Statement:
+    other = said.get((one.fact, one.value.key)) if isinstance(one.value, Unknown) else None
+    return one if other is None else one._replace(value=other.value, raw=other.raw)
 
 
 def _led_by_program(part: Part) -> tuple[Part, ...]:

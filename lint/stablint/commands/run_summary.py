@@ -5,6 +5,7 @@ from __future__ import annotations
 from stablint.base.language import gettext, told
 from stablint.frameworks import peft
 from stablint.frameworks.fragment import PURPOSE
+from stablint.frameworks.programs.loop import TRAINER
 from stablint.hazard.wording import value_text
 from stablint.run.fact import ABSENT, Fact, is_unknown
 from stablint.run.releases.allowed import Releases
@@ -55,8 +56,15 @@ def _framework(world: World) -> str:
             if own
             else f"{loop.value}{gettext(' (presumed)') if loop.presumed else ''}"
         )
+    if loop.presumed and loop.value == TRAINER and _objective(world).partition(" ")[0] in _NOT_THE_TRAINERS:
+        steps = "" if framework == "trl" else gettext("not known: {reason}").format(reason=told("no trainer is named"))
+        framework = framework if framework == "trl" else ""
     named = framework if isinstance(framework, str) and not steps.startswith(framework) else ""
     return ", ".join(text for text in (named, steps) if text)
+
+
+# What the plain Trainer does not do by itself: where a file or its name says so, it is not presumed to run it.
+_NOT_THE_TRAINERS = frozenset({"dpo", "kto", "orpo", "simpo", "cpo", "ppo", "grpo", "rloo", "rlhf"})
 
 
 def _releases(world: World) -> str:

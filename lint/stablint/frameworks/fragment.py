@@ -74,7 +74,9 @@ def plain_value(node: Node) -> Any:
             return Unknown("some of its keys come from elsewhere", there=True)
         return {entry.key: plain_value(entry.value) for entry in node.entries}
     word = node.name.rpartition(".")[2]
-    return Unknown(f"the result of `{node.name}(…)`", there=word[:1].isupper() or node.name in _NEVER_NULL)
+    asked = node.positional[0] if word == "get" and node.positional else None
+    key = asked.value if isinstance(asked, Scalar) and isinstance(asked.value, str) else ""
+    return Unknown(f"the result of `{node.name}(…)`", there=word[:1].isupper() or node.name in _NEVER_NULL, key=key)
 
 
 # By convention what begins with a capital is a class, whose call gives an object; these give a value of their type.

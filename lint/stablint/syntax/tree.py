@@ -18,6 +18,7 @@ class Unknown(NamedTuple):
     `there`: whatever it is, it is not null: a function, an object of a class, a text that is put together.
     `ends`: of the path of a program below a variable the words behind it: `/src/train.py`.
     `defined`: another module of the program's own says it, under this name: `config.LR`, `.config.Settings().lr`.
+    `key`: it is what an object that the program loads or is given has under this name: `config["lr"]`, `self.config.lr`.
     """
 
     reason: str
@@ -25,6 +26,7 @@ class Unknown(NamedTuple):
     there: bool = False
     ends: str = ""
     defined: str = ""
+    key: str = ""
 
     def __bool__(self) -> bool:
         raise TypeError("an unknown value is neither true nor false")

@@ -391,7 +391,8 @@ class Values(Calls):
         possible = self._holding(node, owner, bindings, scope)
         if possible is None:
             return self.cut(node, limits.LOOKED_UP)
-        set_later = self.unknown(node, f"`{spelled}` is set when the program runs")
+        reason = f"`{spelled}` is set when the program runs"
+        set_later = self.scalar(node, Unknown(reason, key=parts[-1]), "unknown", False)
         stored = any(store.node.attr == parts[1] for store in self.names.stores.get(parts[0], ()))
         if len(possible) != 1:
             either = self._filled_either_way(owner, possible) if len(parts) == 2 and not stored else None
@@ -486,7 +487,9 @@ class Values(Calls):
         elif isinstance(index, Scalar) and isinstance(holder, Sequence) and type(index.value) is int:
             found = holder.items[index.value] if -len(holder.items) <= index.value < len(holder.items) else None
         if found is None or (isinstance(found, Scalar) and isinstance(found.value, Unknown)):
-            return self.unknown(node, f"`{self.spelled(node)}` is set when the program runs")
+            key = index.value if isinstance(index, Scalar) and isinstance(index.value, str) else ""
+            reason = f"`{self.spelled(node)}` is set when the program runs"
+            return self.scalar(node, Unknown(reason, key=key), "unknown", False)
         return self._named(node, found)
 
     # Collections and calls

@@ -1,6 +1,7 @@
 """Configurations that a program writes: `json.dump(config, open("ds.json", "w"))`, `Path("c.yaml").write_text(yaml.dump(config))`.
 
-Each is a mapping of the program's own source, under the name of the file that it becomes.
+Each is a mapping of the program's own source, under the name of the file that it becomes. What is written behind `trainer.train()` is a record
+of what ran, and configures nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from stablint.syntax.python.names import Names
-from stablint.syntax.python.scope import FoundCall, Scope, called_name, within
+from stablint.syntax.python.scope import FoundCall, Scope, called_name, dotted, within
 from stablint.syntax.python.values import Values
 from stablint.syntax.tree import NO_FOLDER, Mapping, Scalar
 
@@ -21,9 +22,13 @@ _SUFFIXES = (".json", ".yaml", ".yml")
 def written(tree: ast.Module, names: Names, values: Values) -> Iterator[tuple[str, Mapping]]:
     """The file's name as spelled, and what is written into it where all of that is known to be a mapping."""
     opened: list[tuple[str, ast.expr, ast.With]] | None = None
+    trained: dict[int, int] | None = None  # by the identity of the scope: the line in which it trains
     for found in names.calls:
         data, file = _parts(found)
         if data is None or file is None:
+            continue
+        trained = _trained(names) if trained is None else trained
+        if found.node.lineno > trained.get(id(found.scope), found.node.lineno):
             continue
         if isinstance(file, ast.Name):
             opened = _opened(tree) if opened is None else opened
@@ -34,6 +39,15 @@ def written(tree: ast.Module, names: Names, values: Values) -> Iterator[tuple[st
         value = values.value(data, found.scope) if path.endswith(_SUFFIXES) else None
         if isinstance(value, Mapping) and value.entries and not value.open:
             yield path, value
+
+
+def _trained(names: Names) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for one in names.called("train"):
+        parts = dotted(one.node.func)
+        if parts is not None and len(parts) > 1 and "trainer" in parts[-2].lower():
+            found.setdefault(id(one.scope), one.node.lineno)
+    return found
 
 
 def _opened(tree: ast.Module) -> list[tuple[str, ast.expr, ast.With]]:
