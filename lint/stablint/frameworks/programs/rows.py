@@ -163,7 +163,7 @@ def _padded(document: Document, module: Module, trainer: Call) -> Iterator[State
 
 
 # Rows of one length, or padded ones.
-_EVEN = re.compile(r"padding|\.pad\(|group_texts|block_size|chunk|packing|concatenate|pad_sequence|pad_to")
+_EVEN = re.compile(r"padding|\.pad\(|group_texts|block_size|chunk|packing|concatenate|pad_sequence|pad_to_")
 
 
 def _batches(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
@@ -234,8 +234,16 @@ def _generated(document: Document, module: Module, trainer: Call) -> Iterator[St
 
 
 def _markers(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
-    """Where the answer begins, by a program that takes the tokenizer's own chat template."""
+    """The text behind which TRL's collator looks for the answer; and where the answer begins, by a program that takes the tokenizer's own chat
+    template."""
     text = document.text.text
+    for call in any_of(module, ("DataCollatorForCompletionOnlyLM",)):
+        given = call.arguments.get("response_template") or next(iter(call.positional), None)
+        if isinstance(given, Scalar) and isinstance(given.value, str):
+            yield stated(
+                document, "launch.shows.answer_template", given.value, "response_template", given.start, given.end
+            )
+            break
     if "apply_chat_template" not in text or seen_in(
         r"get_chat_template|chat_template\s*=(?!=)|setup_chat_format|set_chat_template", document
     ):

@@ -213,7 +213,9 @@ class Values(Calls):
     def name(self, node: ast.Name, scope: Scope) -> Node:
         found = scope.find(node.id)
         if found is None:
-            return self._elsewhere(node, f"`{node.id}` is not defined in this file", self._spread(node.id))
+            return self._unknown(
+                node, Unknown(f"`{node.id}` is not defined in this file", defined=self._spread(node.id))
+            )
         owner, bindings = found
         possible = self._holding(node, owner, bindings, scope)
         if possible is None:
@@ -386,7 +388,7 @@ class Values(Calls):
             if parts[0] in LIBRARIES or (parts[0][:1].isupper() and parts[-1].isupper()):
                 return self.scalar(node, spelled, "attribute", True)
             said = self._spread(spelled) if parts[0] not in self.names.stores else ""
-            return self._elsewhere(node, f"`{spelled}` is not defined in this file", said)
+            return self._unknown(node, Unknown(f"`{spelled}` is not defined in this file", defined=said))
         owner, bindings = found
         possible = self._holding(node, owner, bindings, scope)
         if possible is None:
@@ -405,7 +407,9 @@ class Values(Calls):
         if stored:
             return set_later
         if binding.kind == "value" and (said := self._of_another_module(node, binding, owner, scope)):
-            return self._elsewhere(node, f"`{spelled}` is set when the program runs", ".".join([said, *parts[1:]]))
+            return self._unknown(
+                node, Unknown(f"`{spelled}` is set when the program runs", defined=".".join([said, *parts[1:]]))
+            )
         if len(parts) != 2:
             return set_later
         if binding.kind == "class" and binding.scope is not None:
@@ -444,10 +448,12 @@ class Values(Calls):
         """`stored`: the program sets something of it."""
         if path[0] in LIBRARIES:
             return self.scalar(node, ".".join(path), "attribute", True)
-        return self._elsewhere(node, f"`{spelled}` comes from another module", "" if stored else ".".join(path))
+        return self._unknown(
+            node, Unknown(f"`{spelled}` comes from another module", defined="" if stored else ".".join(path))
+        )
 
-    def _elsewhere(self, node: ast.expr, reason: str, defined: str) -> Node:
-        return self.scalar(node, Unknown(reason, defined=defined), "unknown", False)
+    def _unknown(self, node: ast.expr, why: Unknown) -> Node:
+        return self.scalar(node, why, "unknown", False)
 
     def _spread(self, name: str) -> str:
         """The name in the only module of which all names are imported."""
