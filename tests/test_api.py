@@ -348,6 +348,10 @@ def test_fit_and_advise_refuse_as_check_does(tmp_path, monkeypatch):
         stablint.advise(tmp_path / "none.yaml")
     with pytest.raises(ValueError, match="unknown GPU"):
         stablint.advise(training_args=SFT, gpu="RTX 9999")
+    with pytest.raises(ValueError, match=r"^releases: `transformer==5`: .* did you mean `transformers`"):
+        stablint.check(training_args=SFT, releases=["transformer==5"])
+    with pytest.raises(ValueError, match=r"^facts: `training.fp1=true`: .* did you mean `training.fp16`"):
+        stablint.check(training_args=SFT, facts=["training.fp1=true"])
     monkeypatch.setattr(stablint.api, "_of_this_machine", lambda: ())
     with pytest.raises(ValueError, match="name the card"):
         stablint.fit(training_args=SFT, model=QWEN)

@@ -136,7 +136,14 @@ def _wanted(
     live: Live | None = None
     if any(one is not None for one in objects) or (model is not None and name is None):
         live = _live(None if name is not None else model, *objects, trainer is not None, not named)
-    wanted = options([gpu] if isinstance(gpu, str) else gpu or (), name, releases, facts)
+    wanted = options(
+        [gpu] if isinstance(gpu, str) else gpu or (),
+        name,
+        releases,
+        facts,
+        release_word="releases: ",
+        fact_word="facts: ",
+    )
     if live is not None:
         wanted = _as_installed(wanted)
         if gpu is None and (cards := _of_this_machine()):
@@ -268,7 +275,14 @@ def diagnose(
 
     named = [_path(path) for path in paths]
     with _refusals():
-        wanted = options([gpu] if isinstance(gpu, str) else gpu, model, releases, facts)
+        wanted = options(
+            [gpu] if isinstance(gpu, str) else gpu,
+            model,
+            releases,
+            facts,
+            release_word="releases: ",
+            fact_word="facts: ",
+        )
         asked = Asked(
             config=None if config is None else os.fspath(config), isolated=isolated, targets=bool(wanted.gpus)
         )

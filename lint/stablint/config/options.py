@@ -42,16 +42,17 @@ def options(
     folders: Iterable[str] = (),
     quote: Callable[[str], str] = "`{}`".format,
     release_word: str = "--with ",
+    fact_word: str = "--set ",
 ) -> Options:
-    """`folders` are those that are checked: no program of theirs is started. `quote`: how an error quotes what was said; `release_word`: what stands
-    before a release there.
+    """`folders` are those that are checked: no program of theirs is started. `quote`: how an error quotes what was said; what stands before
+    a release and before a fact there.
 
     Raises Wrong for an unknown GPU, a specifier that is none, a --set without `=`, an unknown dialect."""
     if dialect is not None:
         _known_dialect(dialect)
     targets = tuple(target for name in gpus for target in _targets(name, tuple(folders), quote))
     return Options(
-        targets, model, tuple(_release(text, f"{release_word}{quote(text)}") for text in releases), tuple(_fact(text) for text in sets),
+        targets, model, tuple(_release(text, f"{release_word}{quote(text)}") for text in releases), tuple(_fact(text, f"{fact_word}`{text}`") for text in sets),
         tuple(extra_flags), dialect, root,
     )  # fmt: skip
 
@@ -109,43 +110,42 @@ def _release(text: str, said: str) -> tuple[str, str]:
 def unlisted(releases: Iterable[tuple[str, str]]) -> Iterator[str]:
     """A sentence for every release that is asked for and that nobody knows, and for every library that no rule asks about."""
     for package, specifier in releases:
+        asked = f"--with `{package}{specifier}`"
         if not known_keys(package) and package not in library_names():
-            yield f"--with `{package}{specifier}`: no release of `{package}` is known: it changes nothing"
+            yield gettext("{asked}: no release of `{package}` is known: it changes nothing").format(
+                asked=asked, package=package
+            )
         found = taken_for(package, specifier)
         if found is None:
             continue
         version, stands = found
-        newest = Releases.known().text(known_keys(package)[-1], package)
-        asked = f"--with `{package}{specifier}`"
         if stands:
-            yield (
-                f"{asked}: no release {version} of {package} is known, the newest known one is {newest}; what is said is true of {stands}"
-            )
+            newest = Releases.known().text(known_keys(package)[-1], package)
+            yield gettext(
+                "{asked}: no release {version} of {package} is known, the newest known one is {newest}; what is said is true of {stands}"
+            ).format(asked=asked, version=version, package=package, newest=newest, stands=stands)
             continue
         oldest = Releases.known().text(known_keys(package)[0], package)
-        yield (
-            f"{asked}: {version} is older than all releases of {package} that are known, from {oldest} on; "
-            "what is said holds of any that old"
-        )
+        yield gettext(
+            "{asked}: {version} is older than all releases of {package} that are known, from {oldest} on; what is said holds of any that old"
+        ).format(asked=asked, version=version, package=package, oldest=oldest)
 
 
-def _fact(text: str) -> tuple[str, Any]:
+def _fact(text: str, said: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or "." not in name:
-        raise Wrong(
-            gettext("--set `{text}`: write it as FACT=VALUE, such as training.learning_rate=1e-5").format(text=text)
-        )
+        raise Wrong(gettext("{text}: write it as FACT=VALUE, such as training.learning_rate=1e-5").format(text=said))
     name = name.strip()
     if not _is_fact(name) and (near := _near(name, _facts())):
         raise Wrong(
-            gettext("--set `{text}`: no fact is called `{name}`: did you mean `{near}`?").format(
-                text=text, name=name, near=near
+            gettext("{text}: no fact is called `{name}`: did you mean `{near}`?").format(
+                text=said, name=name, near=near
             )
         )
     if (head := name.partition(".")[0]) not in _NAMESPACES:
         raise Wrong(
-            gettext("--set `{text}`: no fact begins with `{head}`{meant}").format(
-                text=text, head=head, meant=meant(head, _NAMESPACES)
+            gettext("{text}: no fact begins with `{head}`{meant}").format(
+                text=said, head=head, meant=meant(head, _NAMESPACES)
             )
         )
     words = {"true": True, "false": False, "null": None, "none": None}
