@@ -33,8 +33,10 @@ def keys(part: dict[str, Any]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_every_schema_is_one_and_knows_keys(name: str) -> None:
+def test_every_schema_is_one_and_knows_keys(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     made = schema(name, options())
+    assert main(["schema", name]) == 0
+    assert json.loads(capsys.readouterr().out) == made  # no word of it is taken for a secret
     jsonschema.Draft7Validator.check_schema(made)
     assert made["$id"].startswith(f"urn:stablint:schema:{name}:")
     assert sum(1 for _ in keys(made)) > 15

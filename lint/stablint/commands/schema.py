@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from stablint.assemble.asked import Options
 from stablint.base.knowledge import load
 from stablint.base.language import gettext
-from stablint.commands.schema_keys import FLAG, NUMBER, Meaning, in_any_case, kinds, lines, times
+from stablint.commands.schema_keys import DEFINITIONS, FLAG, NUMBER, Meaning, in_any_case, kinds, lines, times
 from stablint.config.options import Wrong, meant, options
 from stablint.config.spec import CLEAN
 from stablint.engine.inspect import inspect
@@ -140,6 +140,7 @@ def schema(name: str, asked: Options) -> dict[str, Any]:
         "$id": f"urn:stablint:schema:{name}:{':'.join(f'{library}-{_text(releases, library)}' for library in told)}",
         "title": f"{form.title} ({which})",
         **tree,
+        "definitions": DEFINITIONS | tree.get("definitions", {}),
     }
 
 

@@ -27,11 +27,13 @@ from stablint.syntax.tree import Text
 NUMBER = {"type": "string", "pattern": r"^[-+]?[0-9][0-9_]*(\.[0-9]*)?([eE][-+]?[0-9]+)?$"}
 FILLED_IN = {"type": "string", "pattern": r"\$\{.*\}"}
 """What Hydra and shells put in when the file is read."""
-TRUTH = {
+_TRUTH = {
     "type": "string",
     "pattern": "^([Yy]([Ee][Ss])?|[Tt]([Rr][Uu][Ee])?|[Oo][Nn]|1|[Nn][Oo]?|[Ff]([Aa][Ll][Ss][Ee])?|[Oo][Ff][Ff]|0)$",
 }
-FLAG: list[dict[str, Any]] = [{"type": "boolean"}, {"enum": [0, 1]}, TRUTH]
+# Said once: beside the name of a token the pattern would look like one, and be hidden.
+FLAG: list[dict[str, Any]] = [{"type": "boolean"}, {"enum": [0, 1]}, {"$ref": "#/definitions/truth"}]
+DEFINITIONS = {"truth": _TRUTH}
 _NONE: list[dict[str, Any]] = [{"type": "null"}, FILLED_IN]
 _KINDS: dict[str, list[dict[str, Any]]] = {
     "int": [{"type": "integer"}, NUMBER],
