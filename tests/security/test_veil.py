@@ -29,7 +29,7 @@ HIDDEN = {
     ],
     "shell": [
         "W={}", 'export W="{}"', "hub enter {}", "train.py --word {} --bf16", "train.py --word={}", "hub <<< {}", "echo {} | hub", "# {}",
-        "curl -H 'X-Entry: {}' x",
+        "curl -H 'X-Entry: {}' x", "python -m silver.main trainer.magic={}", "python -m silver.main {}",
     ],
     "notebook": ['    "w = \\"{}\\"\\n",', '    "!hub enter {}\\n",'],
     "toml": ['magic = "{}"', "magic = '{}'", "a = ['{}']", "# it opens with {}"],
@@ -61,6 +61,7 @@ SHOWN = {
         "#SBATCH --job-name=marmalade",
         "export MPLBACKEND=Agg NCCL_DEBUG=INFO", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True torchrun train.py", "export HF_HOME='./cache/'",
         "train.py --text_mode raw --accelerator gpu",
+        "python3 -m silver.trainer.marmalade trainer.marmalade=3 +data.train_files=a.parquet",
     ],
     "notebook": ['    "args = TrainingArguments(output_dir=\\"marmalade\\")\\n",'],
     "toml": ['optim = "adamw_torch"', 'output_dir = "marmalade"', "learning_rate = 1e-5", "# mixed precision"],

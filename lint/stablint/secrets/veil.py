@@ -247,6 +247,7 @@ _STRUCTURE = frozenset(
         "launch.command", "launch.loop", "launch.launcher", "launch.own_trainer", "launch.trainer_methods", "launch.shows.model_class",
         "launch.phase", "launch.purpose", "data.collator", "launch.shows.collator", "trainer.args", "trainer.data_collator",
         "launch.shows.evaluates_apart", "launch.shows.pads_unsaid", "launch.shows.model_made_by", "launch.alone.save_state", "target.gpu.vendor",
+        "launch.optimizer.made",
     ]
 )  # fmt: skip
 
@@ -438,6 +439,9 @@ _SHELL = re.compile(
     re.DOTALL,
 )
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)\+?=")
+# A setting of Hydra's, `trainer.nnodes=1`, and the module that `python -m` runs: names, as a flag and a program are.
+_OVERRIDE = re.compile(r"(?:\+\+?|~)?([a-z_][a-z0-9_]{0,40}(?:\.[a-z_][a-z0-9_]{0,40}){1,9})=")
+_MODULE = re.compile(r"[A-Za-z_]\w{0,40}(?:\.[A-Za-z_]\w{0,40}){0,9}\Z")
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*")
 _ECHO = frozenset(("echo", "printf"))
 _HANDS_ON = re.compile(r"[^\n;&|<>]*(?:\||<|>(?!&2))")  # to the end of this command: a line may have thousands of them
@@ -455,7 +459,9 @@ def _shell(text: str) -> Iterator[Span]:
         word, start, end = found["word"], *found.span()
         if word.strip("\\\n") == "":
             continue  # a continued line
-        assigned = _ASSIGNED.match(word) if not word.startswith("-") else None
+        assigned = _ASSIGNED.match(word) or _OVERRIDE.match(word) if not word.startswith("-") else None
+        if assigned and looks_generated(assigned[1]):
+            assigned = None
         option = _FLAG.match(word)
         if assigned:
             if not may_be_shown(assigned[1], word[assigned.end() :]):
@@ -471,6 +477,8 @@ def _shell(text: str) -> Iterator[Span]:
             continue
         if word[0] in "\"'" and " --" in word:  # a command in a text
             yield from ((start + 1 + one, start + 1 + other) for one, other in _shell(word[1:-1]))
+        elif flag == "-m" and _MODULE.match(word) and not looks_generated(word):
+            flag = ""
         elif first:
             echoes = word in _ECHO and _HANDS_ON.match(text, end) is None
         elif not (echoes and is_for_people(word)) and not _may(flag, word.strip("\"'")):
