@@ -146,7 +146,8 @@ def test_what_is_not_followed_is_told(limit, made, path, more, tmp_path):
     files = made(limit.most + step if more else limit.most - step)
     found = inspected(tmp_path, files).report.diagnostics
     told = [(Path(d.text.name).name, d.severity) for d in found if d.text is not None and limit.of in d.message]
-    assert told == [(path, "error" if sum(map(is_configuration, files)) == 1 else "warning")] * more
+    severity = "error" if sum(map(is_configuration, files)) == 1 else "warning"
+    assert told == [(path, "info" if limit.kind == limits.AROUND else severity)] * more
 
 
 def test_patterns_of_git_that_do_not_count_are_told(tmp_path: Path, monkeypatch, capsys) -> None:

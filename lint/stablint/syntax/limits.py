@@ -14,6 +14,8 @@ IN_PASSING = "checked-in-part"
 """The rule that tells it of a file among others; the rule of the file that was asked for alone is called as the problem."""
 LEFT_OUT = "read-in-part"
 """The problem of a file of which a part that holds no settings is left out: a large notebook's outputs and data."""
+AROUND = "neighbours-read-in-part"
+"""The problem of a file that was checked whole, by less than all that other texts of the repository say of it."""
 
 
 DEEPEST = 200
@@ -75,11 +77,13 @@ MODULES = Limit(
 )
 IMPORTS = Limit(1_000, "names that one program imports", "the others are not followed")
 PIECES = Limit(40, "file names of one kind that one program puts together", "the others are not looked at")
-READERS = Limit(200, "programs that may read the configurations of one repository", "the others are not asked")
-NAMED = Limit(40, "modules of a repository that name one configuration", "the others are not followed")
-PLACES = Limit(200, "places at which one text of the repository names this file", "the others are not looked at")
-GUIDES = Limit(200, "texts of one folder that say how files are used", "the others are not read")
-LISTS = Limit(40, "lists of requirements that one reads into itself", "the others are not read")
+READERS = Limit(200, "programs that may read the configurations of one repository", "the others are not asked", AROUND)
+NAMED = Limit(40, "modules of a repository that name one configuration", "the others are not followed", AROUND)
+PLACES = Limit(
+    200, "places at which one text of the repository names this file", "the others are not looked at", AROUND
+)
+GUIDES = Limit(200, "texts of one folder that say how files are used", "the others are not read", AROUND)
+LISTS = Limit(40, "lists of requirements that one reads into itself", "the others are not read", AROUND)
 AIMED = Limit(300, "runs in one file times the targets that they are meant for", "the other runs are not judged")
 CONFIRMED = Limit(
     16_000, "characters in a YAML text that is repaired", "libyaml confirms the repair in the place of ruamel.yaml"
