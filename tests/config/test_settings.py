@@ -874,11 +874,11 @@ def test_releases_of_lock_files_and_requirements(tmp_path, files, expected):
         (tmp_path / name).write_text(text)
     inner = tmp_path / "configs" / "sft"
     inner.mkdir(parents=True)
-    found = locks.stated(str(inner), str(tmp_path), {})
+    found = locks.stated(str(inner), str(tmp_path), {}, pytest.fail)
     said = {library: pin.specifier + " (presumed)" * pin.presumed for library, pin in found.items()}
     assert said == expected
     assert {Path(pin.file).relative_to(tmp_path).as_posix() for pin in found.values()} <= set(files)
-    assert locks.stated(str(inner), str(inner), {}) == {}
+    assert locks.stated(str(inner), str(inner), {}, pytest.fail) == {}
 
 
 ASKED = [
@@ -1068,7 +1068,7 @@ def test_the_nearer_requirements_count(tmp_path):
     inner.mkdir()
     (tmp_path / "uv.lock").write_text(UV)
     (inner / "requirements.txt").write_text("trl==1.0.0\n")
-    found = locks.stated(str(inner), str(tmp_path), {})
+    found = locks.stated(str(inner), str(tmp_path), {}, pytest.fail)
     assert {library: pin.specifier for library, pin in found.items()} == {"trl": "==1.0.0", "torch": "==2.5.1"}
 
 
