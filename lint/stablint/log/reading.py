@@ -202,15 +202,17 @@ class Reader:
 
     def _region(self, first: int, lines: list[Plain], trouble: dict[int, _Seen]) -> None:
         whole = "\n".join(line.text for line in lines)
+        raised = False
         for number, line in enumerate(lines, first):
             found = _EXCEPTION.search(line.text)
+            raised = raised or found is not None
             if found is not None and len(self._exceptions) < _MOST:
                 self._exceptions.append(Exceptional(number, found["name"].rpartition(".")[2], found["said"].strip()))
         taken: list[tuple[int, str]] = []
         spaced = [" ".join(line.text.split()) for line in lines]
         possible = self._known.possible(whole)
         for template in [*possible, *self._broken(whole, possible)]:
-            for number, text, gaps in _found(template, first, lines, spaced):
+            for number, text, gaps in _found(template, first, lines, spaced, raised):
                 if any(
                     number == line and template.symptom == "" and joined([template.runs[0]]) in said
                     for line, said in taken
@@ -332,10 +334,10 @@ def _regions(numbers: list[int], lowest: int, highest: int) -> Iterator[tuple[in
 
 
 def _found(
-    template: Template, first: int, lines: list[Plain], spaced: list[str]
+    template: Template, first: int, lines: list[Plain], spaced: list[str], raised: bool
 ) -> Iterator[tuple[int, str, dict[str, str]]]:
     """Where the message stands: in one line, over several, or over several that a terminal broke inside words. `spaced` are the lines' texts with
-    their blanks collapsed."""
+    their blanks collapsed; `raised`: an exception stands among them."""
     wide = bool(template.decides) and template.about != ""
     hits: list[tuple[int, str, dict[str, str]]] = []
     for index, line in enumerate(lines) if not wide else ():
@@ -344,7 +346,6 @@ def _found(
             hits.append((first + index, line.text, found.gaps))
     # A traceback shows the statement as well, with its names instead of their values, and others around it. Without the exception it is all there is.
     said = [hit for hit in hits if not _SHOWN.match(hit[1])]
-    raised = any(_EXCEPTION.search(line.text) for line in lines)
     if hits and not said and not raised:
         said = hits
     if said:
