@@ -136,14 +136,7 @@ def _wanted(
     live: Live | None = None
     if any(one is not None for one in objects) or (model is not None and name is None):
         live = _live(None if name is not None else model, *objects, trainer is not None, not named)
-    wanted = options(
-        [gpu] if isinstance(gpu, str) else gpu or (),
-        name,
-        releases,
-        facts,
-        release_word="releases: ",
-        fact_word="facts: ",
-    )
+    wanted = _said(gpu, name, releases, facts)
     if live is not None:
         wanted = _as_installed(wanted)
         if gpu is None and (cards := _of_this_machine()):
@@ -151,6 +144,12 @@ def _wanted(
     asked = Asked(config=None if config is None else os.fspath(config), isolated=isolated, targets=bool(wanted.gpus))
     resolver = Resolver(asked, os.getcwd(), named, lambda notice: exit.warn(notice, 3))
     return named, wanted._replace(live=live, policies=resolver)
+
+
+def _said(gpu: str | Iterable[str] | None, model: str | None, releases: Iterable[str], facts: Iterable[str]) -> Options:
+    """What the caller says beside the paths; a slip in it is told by the argument's own name. Raises Wrong."""
+    gpus = [gpu] if isinstance(gpu, str) else gpu or ()
+    return options(gpus, model, releases, facts, release_word="releases: ", fact_word="facts: ")
 
 
 def _kind(value: Any) -> str:
@@ -275,14 +274,7 @@ def diagnose(
 
     named = [_path(path) for path in paths]
     with _refusals():
-        wanted = options(
-            [gpu] if isinstance(gpu, str) else gpu,
-            model,
-            releases,
-            facts,
-            release_word="releases: ",
-            fact_word="facts: ",
-        )
+        wanted = _said(gpu, model, releases, facts)
         asked = Asked(
             config=None if config is None else os.fspath(config), isolated=isolated, targets=bool(wanted.gpus)
         )

@@ -253,6 +253,13 @@ def _unseen(part: Part, at_hand: bool) -> tuple[Part, ...]:
 def _told_by_files(parts: list[Part]) -> list[Part]:
     """What the program takes from an object by a key is what a file of the run says of this very setting under that key. A number that YAML
     takes for a text may be made one by the program."""
+    asking = {
+        number
+        for number, part in enumerate(parts)
+        if part.fragment.layer != "file" and any(map(_asks, part.fragment.statements))
+    }
+    if not asking:
+        return parts
     said = {
         (one.fact, spelled(one.origin.place.path[-1])): one
         for part in parts
@@ -260,16 +267,11 @@ def _told_by_files(parts: list[Part]) -> list[Part]:
         for one in part.fragment.statements
         if isinstance(one.origin, Explicit) and one.origin.place.path and not _is_unclear(one)
     }
-    if not said:
-        return parts
-    found = []
-    for part in parts:
-        fragment = part.fragment
-        if fragment.layer != "file" and any(_asks(one) for one in fragment.statements):
-            part = part._replace(
-                fragment=fragment._replace(statements=tuple(_told(one, said) for one in fragment.statements))
-            )
-        found.append(part)
+    found = list(parts)
+    for number in asking if said else ():
+        fragment = parts[number].fragment
+        told = tuple(_told(one, said) for one in fragment.statements)
+        found[number] = parts[number]._replace(fragment=fragment._replace(statements=told))
     return found
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from stablint.frameworks.codec import CODECS
 from stablint.frameworks.fragment import Fragment, Link, plain_value
+from stablint.frameworks.huggingface import links
 from stablint.frameworks.programs.parts import CODEC_OF
 from stablint.run.fact import Explicit, Statement
 from stablint.secrets.keys import names_secret
@@ -50,8 +51,6 @@ def filled(fragment: Fragment, link: Link, documents: Iterable[Document]) -> Fra
     found = tuple(_filled(one, link.path, module) for one in fragment.statements)
     if all(new is one for new, one in zip(found, fragment.statements, strict=True)):
         return fragment
-    from stablint.frameworks.huggingface import links
-
     known = {(one.role, one.path) for one in fragment.links}
     more = tuple(one for one in links(found) if (one.role, one.path) not in known)
     return fragment._replace(statements=found, links=(*fragment.links, *more))

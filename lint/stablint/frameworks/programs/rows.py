@@ -233,17 +233,33 @@ def _generated(document: Document, module: Module, trainer: Call) -> Iterator[St
     yield of_call(document, "launch.shows.answer_length_unsaid", unless(hidden, True), trainer)
 
 
-def _markers(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
-    """The text behind which TRL's collator looks for the answer; and where the answer begins, by a program that takes the tokenizer's own chat
-    template."""
-    text = document.text.text
+# Who looks for the answer in the text of a row, and the argument that says behind what.
+_LOOKS_FOR = {"train_on_responses_only": "response_part", "DataCollatorForCompletionOnlyLM": "response_template"}
+
+
+def _answer_text(call: Call) -> Scalar | None:
+    """The text behind which such a call looks for the answer, where it is written out."""
+    name = _LOOKS_FOR.get(last_word(call.name), "")
+    given = call.arguments.get(name)
+    if given is None and name == "response_template":
+        given = next(iter(call.positional), None)
+    return given if isinstance(given, Scalar) and isinstance(given.value, str) else None
+
+
+def _answer_template(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """The text behind which TRL's collator looks for the answer."""
     for call in any_of(module, ("DataCollatorForCompletionOnlyLM",)):
-        given = call.arguments.get("response_template") or next(iter(call.positional), None)
-        if isinstance(given, Scalar) and isinstance(given.value, str):
+        given = _answer_text(call)
+        if given is not None:
             yield stated(
                 document, "launch.shows.answer_template", given.value, "response_template", given.start, given.end
             )
-            break
+            return
+
+
+def _markers(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """Where the answer begins, by a program that takes the tokenizer's own chat template."""
+    text = document.text.text
     if "apply_chat_template" not in text or seen_in(
         r"get_chat_template|chat_template\s*=(?!=)|setup_chat_format|set_chat_template", document
     ):
@@ -251,16 +267,12 @@ def _markers(document: Document, module: Module, trainer: Call) -> Iterator[Stat
     # who is handed the tokenizer, or makes it, may give it another template
     hidden = unseen(document, module, (), called="tokenizer|processor")
     hidden = _tokenizer_elsewhere(document, module) if hidden is None else hidden
-    for call in any_of(module, ("train_on_responses_only", "DataCollatorForCompletionOnlyLM")):
-        name = {"train_on_responses_only": "response_part", "DataCollatorForCompletionOnlyLM": "response_template"}.get(
-            last_word(call.name)
-        )
-        given = call.arguments.get(name) if name else None
-        if given is None and name == "response_template":
-            given = next(iter(call.positional), None)
-        if isinstance(given, Scalar) and isinstance(given.value, str):
+    for call in any_of(module, tuple(_LOOKS_FOR)):
+        given = _answer_text(call)
+        if given is not None:
             marker = unless(hidden, given.value)
-            yield stated(document, "launch.shows.answer_marker", marker, name or "", given.start, given.end)
+            name = _LOOKS_FOR.get(last_word(call.name), "")
+            yield stated(document, "launch.shows.answer_marker", marker, name, given.start, given.end)
             return
 
 
@@ -344,7 +356,7 @@ _BEGINS_ONCE = re.compile(
 
 # Of each trainer, in this order.
 _OBSERVED = (
-    _own_loader, _of_sentences, _columns, _collator_reads, _padded, _batches, _decoded, _labels, _generated, _markers, _pairs, _begun_twice,
+    _own_loader, _of_sentences, _columns, _collator_reads, _padded, _batches, _decoded, _labels, _generated, _answer_template, _markers, _pairs, _begun_twice,
 )  # fmt: skip
 
 
