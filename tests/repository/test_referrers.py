@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Container
+from pathlib import Path
 
 import pytest
 
 from stablint.assemble.asked import Options
+from stablint.assemble.files import Files
+from stablint.cli import main
 from stablint.engine.inspect import inspect
 from stablint.repository.referrers import referrers
+from stablint.syntax import limits
 
 ZERO = '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, "train_micro_batch_size_per_gpu": 4}\n'
 TRAIN = (
@@ -36,6 +42,10 @@ def found(repository, *names: str) -> set[tuple[str, str | None]]:
     return {(d.code, d.text and d.text.name) for d in report.diagnostics}
 
 
+def named_in(folder: Path, *asked: str, known: Container[str] = ()) -> list[str]:
+    return referrers(asked, str(folder), Files(lambda path: str(folder), str(folder)), known)
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -51,7 +61,7 @@ def found(repository, *names: str) -> set[tuple[str, str | None]]:
 )
 def test_a_name_is_a_whole_name(tmp_path, text, named):
     (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
-    assert bool(referrers(["/x/zero.json"], str(tmp_path))) == named
+    assert bool(named_in(tmp_path, "/x/zero.json")) == named
 
 
 def test_what_is_searched(repository):
@@ -61,9 +71,9 @@ def test_what_is_searched(repository):
     os.symlink(repository / "runs" / "train.yaml", repository / "link.yaml")
     known = str(repository / "runs" / "train.yaml")
     zero = str(repository / "configs" / "zero.json")
-    assert referrers([zero], str(repository)) == [known]
-    assert referrers([zero], str(repository), {known}) == []
-    assert referrers([], str(repository)) == []
+    assert named_in(repository, zero) == [known]
+    assert named_in(repository, zero, known={known}) == []
+    assert named_in(repository) == []
 
 
 def test_a_changed_deepspeed_file_is_judged_in_the_run_that_reads_it(repository):
@@ -92,3 +102,45 @@ def test_a_file_that_merely_mentions_the_name_is_not_judged(repository):
         "# not configs/zero.json\nlerning_rate: 1\nfp16: true\n", encoding="utf-8"
     )
     assert all(name == "configs/zero.json" for _, name in found(repository, "configs/zero.json"))
+
+
+def told(repository: Path, monkeypatch, capsys, *asked: str) -> list[tuple[str, str]]:
+    """What is said of limits, of which file or folder."""
+    monkeypatch.chdir(repository)
+    assert main(["check", *asked, "--isolated", "--select", "F133", "--output-format", "json"]) == 0
+    return [(row["file"], row["message"]) for row in json.loads(capsys.readouterr().out)["diagnostics"]]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_files_that_name_it_beyond_the_limit_are_told_of_it(repository, more, monkeypatch, capsys):
+    limit = limits.REFERRERS._replace(most=5)
+    monkeypatch.setattr(limits, "REFERRERS", limit)
+    for number in range(4 + more):
+        (repository / "runs" / f"more{number}.yaml").write_text(TRAIN, encoding="utf-8")
+    found = told(repository, monkeypatch, capsys, "configs/zero.json")
+    assert found == [("configs/zero.json", limit.problem(0, 0).message)] * more
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_neighbour_that_is_not_looked_at_to_its_end_is_told_of(repository, more, monkeypatch, capsys):
+    limit = limits.LOOKED_AT._replace(most=1_000)
+    monkeypatch.setattr(limits, "LOOKED_AT", limit)
+    (repository / "late.yaml").write_text("#" * (999 - len(TRAIN) + more) + "\n" + TRAIN, encoding="utf-8")
+    found = told(repository, monkeypatch, capsys, "configs/zero.json")
+    assert found == [("late.yaml", limit.problem(0, 0).message)] * more
+
+
+@pytest.mark.parametrize(("limit", "folder"), [("ENTRIES", "."), ("CROWDED", "more")])
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_folder_that_is_not_looked_into_is_told_of(repository, limit, folder, more, monkeypatch, capsys):
+    here = len(list(repository.iterdir())) + len(list(repository.glob("[!.]*/*"))) + 1
+    few = getattr(limits, limit)._replace(most={"ENTRIES": here + 10, "CROWDED": 10}[limit])
+    monkeypatch.setattr(limits, limit, few)
+    (repository / "more").mkdir()
+    for number in range(10 + more):
+        (repository / "more" / f"{number}.yaml").write_text("a: 1\n", encoding="utf-8")
+    found = told(repository, monkeypatch, capsys, "configs/zero.json")
+    assert found == [(folder, few.problem(0, 0).message)] * more
+    for form in ("full", "concise", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson"):
+        assert main(["check", "configs/zero.json", "--isolated", "--select", "F133", "--output-format", form]) == 0
+        assert (few.of in capsys.readouterr().out) is bool(more)

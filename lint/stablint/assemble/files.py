@@ -198,6 +198,11 @@ class Files:
         for document in self.documents(path)[:1]:
             self.cut(limit, document, 0, 0)
 
+    def cut_unread(self, path: str, limit: limits.Limit) -> None:
+        """A limit left out part of a folder, or of a file that is not taken apart."""
+        name = self.name(os.path.relpath(path, self.base) if path + os.sep == self._prefix else path)
+        self.cut(limit, Document(Text(path, name, ""), discover.kind_of(path), 0, None), 0, 0)
+
     def boundaries(self) -> list[tuple[Document, Problem]]:
         return list(self._cut.values())
 
@@ -266,7 +271,10 @@ class Files:
     def entries(self, root: str) -> list[str]:
         """The files of a repository that a check would read (discover.within); looked for once."""
         if root not in self._entries:
-            self._entries[root] = discover.within(root)
+            passed: discover.Passed = []
+            self._entries[root] = discover.within(root, passed)
+            for folder, limit in passed:
+                self.cut_unread(folder, limit)
         return self._entries[root]
 
     def own(self, programs: Mapping[str, Program]) -> None:

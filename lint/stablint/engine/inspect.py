@@ -22,6 +22,7 @@ from stablint.report.place import locate
 from stablint.run.fact import Explicit, Place, Secret
 from stablint.run.framework import may_be_patched
 from stablint.run.world import Run
+from stablint.syntax import limits
 from stablint.syntax.tree import Document, Problem, Text
 
 if TYPE_CHECKING:  # only where a repository reads its configurations itself
@@ -196,7 +197,8 @@ def inspected(
         problems += beyond
         findings, undetermined = judged(runs)
     if more:  # what is wrong with them alone was not asked for
-        findings = [finding for finding in findings if _touches(finding, statuses)]
+        around = {document.text.path for document, problem in problems if problem.kind == limits.AROUND}
+        findings = [finding for finding in findings if _touches(finding, {*statuses, *around})]
         undetermined = [item for item in undetermined if item.run.anchor.document.text.path in statuses]
     shown = tuple(statuses.values())
     recognised = sum(status.status != "skipped" for status in shown)
@@ -448,7 +450,7 @@ def _referrers(helpers: list[str], known: Container[str], files: Files) -> list[
         if os.path.isdir(root)  # a text from elsewhere may be called anything
         for several in _one_by_one(
             "looking for the files that name it",
-            lambda wanted, _, root=root: referrers(list(wanted), root, known),  # type: ignore[misc]
+            lambda wanted, _, root=root: referrers(list(wanted), root, files, known),  # type: ignore[misc]
             paths,
             files,
         )

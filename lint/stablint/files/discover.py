@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from stablint.base.language import gettext
 from stablint.base.light import Pattern
+from stablint.syntax import limits
 from stablint.syntax import text as source_text
 from stablint.syntax.tree import Document, Mapping, Text
 
@@ -100,38 +101,41 @@ def files(paths: list[str], base: str, missed: Missed | None = None) -> Iterator
     yield from sorted(found.items())
 
 
-_CROWDED = 2_000  # entries, above which a folder holds data
+Passed = list[tuple[str, limits.Limit]]
+"""Folders that were not looked into, or not all of what lies below them, each with the limit that it reached."""
 
 
-_ENTRIES = 20_000  # of a repository's folders are looked at: data sets of a million files lie in some
+def within(folder: str, passed: Passed) -> list[str]:
+    """The files of a folder that a check would read, folder by folder from the top until a limit of entries is reached; in the same order always.
+    Data sets of a million files lie in some repositories."""
+    return sorted(_walk(folder, [], passed))
 
 
-def within(folder: str, entries: int = _ENTRIES) -> list[str]:
-    """The files of a folder that a check would read, folder by folder from the top until so many entries were listed; in the same order always."""
-    return sorted(_walk(folder, [], entries))
-
-
-def _walk(folder: str, missed: Missed, entries_left: int | None = None) -> Iterator[str]:
-    """With `entries_left` from the top, else each folder to its end."""
+def _walk(folder: str, missed: Missed, passed: Passed | None = None) -> Iterator[str]:
+    """With `passed` from the top and within limits, else each folder to its end."""
     from stablint.files import gitignore  # only where a folder is named
 
     root = os.path.realpath(root_of(folder))
     top = repository(folder)
     git = gitignore.Repository(top) if top is not None else None
     pending = deque([(folder, git.above(folder) if git is not None else ())])
+    left = limits.ENTRIES.most
     while pending:
-        current, rules = pending.pop() if entries_left is None else pending.popleft()
+        current, rules = pending.pop() if passed is None else pending.popleft()
         try:
             with os.scandir(current) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             missed.append((current, Refusal(f"not read: {source_text.why(error, current)}")))
             continue
-        if entries_left is not None:
-            entries_left -= min(len(listed), _CROWDED)
-            if entries_left < 0:
+        if passed is not None:
+            left -= min(len(listed), limits.CROWDED.most)
+            if left < 0:
+                passed.append((folder, limits.ENTRIES))
                 return
-            if len(listed) > _CROWDED and current != folder:
+            if len(listed) > limits.CROWDED.most and current != folder:
+                if any(_kind(entry) != "other" for entry in listed):  # a folder of pictures alone holds nothing to read
+                    passed.append((current, limits.CROWDED))
                 continue
         if current != folder and (library := _carried(current, [entry.name for entry in listed])):
             missed.append((current, CARRIED.format(library)))
@@ -155,7 +159,7 @@ def _walk(folder: str, missed: Missed, entries_left: int | None = None) -> Itera
                 yield entry.path  # whoever reads it is told why it cannot be
             elif entry.name.startswith(".stablint-") and entry.name.endswith(".journal"):
                 missed.append((entry.path, HALF_DONE))
-        pending.extend((path, rules) for path in (folders if entries_left is not None else reversed(folders)))
+        pending.extend((path, rules) for path in (folders if passed is not None else reversed(folders)))
 
 
 def _carried(folder: str, names: list[str]) -> str:

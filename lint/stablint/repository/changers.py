@@ -191,7 +191,7 @@ def _texts(root: str, paths: list[str], called: list[str], files: Files) -> Iter
             if path.startswith(os.path.join(folder, "")):
                 files.cut_program(path, limits.GUIDES)
     for path, kind in (*programs, *scripts, *guides):
-        raw = content(path)
+        raw = content(path, files)
         if any(name in raw for name in names):
             if path.endswith(".ipynb"):
                 raw = raw.replace(b'\\"', b'"').replace(b"\\n", b"\n")
@@ -302,7 +302,7 @@ def _of_modules(text: str) -> frozenset[str]:
 def _editors(root: str, files: Files) -> Iterable[tuple[str, bool]]:
     """The programs that load a configuration and change it, and whether what they change is called like settings."""
     for path in programs_of(root, files):
-        raw = content(path)
+        raw = content(path, files)
         if path.endswith(".ipynb"):
             raw = raw.replace(b'\\"', b'"').replace(b"\\n", b"\n")
         parses = _PARSES_FILE.search(raw) is not None

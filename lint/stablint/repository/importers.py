@@ -54,7 +54,7 @@ def behind_unsloth(paths: Iterable[str], files: Files) -> frozenset[str]:
     found: set[str] = set()
     for root, several in by_root.items():
         programs = [one for one in programs_of(root, files) if one.endswith(".py")] if os.path.isdir(root) else []
-        if not any(b"unsloth" in content(one) for one in programs):  # hardly any repository goes on from here
+        if not any(b"unsloth" in content(one, files) for one in programs):  # hardly any repository goes on from here
             continue
         for patterns in (_AT_ONCE, _AT_ALL):
             if left := [path for path in several if path not in found]:
@@ -78,10 +78,10 @@ def optional(paths: Iterable[str], files: Files) -> frozenset[str]:
 def _is_optional(path: str, root: str, programs: list[str], files: Files) -> bool:
     name = os.path.basename(path)[:-3]
     word, tried = name.encode(), False
-    if name == "__init__" or b"__main__" in content(path):
+    if name == "__init__" or b"__main__" in content(path, files):
         return False
     for other in programs:
-        read = content(other) if other != path else b""
+        read = content(other, files) if other != path else b""
         beside = os.path.basename(other) == "__init__.py" and os.path.dirname(other) == os.path.dirname(path)
         if b"import" not in read or not (word in read or beside):
             continue
@@ -143,12 +143,14 @@ class _Imports:
         ] = {}  # last word of a module's name → the programs that import one of that name
         self._read: dict[str, tuple[int, list[tuple[int, str]]]] = {}
         for path in programs:
-            for word in {name.rpartition(".")[2] for _, name in _names(_text(path), path, files, self._import)}:
+            for word in {
+                name.rpartition(".")[2] for _, name in _names(_text(path, self._files), path, files, self._import)
+            }:
                 self._naming.setdefault(word, []).append(path)
 
     def brings(self, path: str) -> bool:
         """Whether whoever imports it imports Unsloth first: a module that it imports itself above the library does, or its package."""
-        library = self._patched.search(_text(path))
+        library = self._patched.search(_text(path, self._files))
         if library is not None and self._unsloth_above(path, library.start(), _FAR):
             return True
         folder = os.path.dirname(path)
@@ -184,7 +186,7 @@ class _Imports:
     def _of(self, path: str) -> tuple[int, list[tuple[int, str]]]:
         """Where a text imports Unsloth, -1 where it does not; the modules of the repository that it imports, and where."""
         if path not in self._read:
-            text = _text(path)
+            text = _text(path, self._files)
             own = self._unsloth.search(text)
             located = (
                 (start, discover.locate(name.replace(".", "/") + ".py", path, self._root))
@@ -195,8 +197,8 @@ class _Imports:
         return self._read[path]
 
 
-def _text(path: str) -> str:
-    return content(path).decode("utf-8", "replace")
+def _text(path: str, files: Files) -> str:
+    return content(path, files).decode("utf-8", "replace")
 
 
 def _names(text: str, path: str, files: Files, pattern: re.Pattern[str] = _AT_ONCE[0]) -> Iterator[tuple[int, str]]:

@@ -39,7 +39,7 @@ def renamed(root: str, keys: Iterable[str], files: Files) -> dict[str, str]:
     words = [one.encode() for one in old]
     found: dict[str, str] = {}
     for path in programs_of(root, files) if old else ():
-        raw = content(path)
+        raw = content(path, files)
         if not path.endswith(".py") or not any(word in raw for word in words):
             continue
         for name, quoted, *read in _GIVES.findall(raw.decode("utf-8", "replace")):

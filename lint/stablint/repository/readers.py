@@ -135,7 +135,7 @@ def _candidates(
     for path in programs_of(root, files):
         if not path.endswith(".py"):
             continue
-        raw = content(path)
+        raw = content(path, files)
         loads = LOADS.search(raw) is not None
         declares = b"dataclass" in raw
         if not declares and not loads:
@@ -214,7 +214,7 @@ def _loads_by_constant(path: str, keys: frozenset[str], root: str, files: Files)
     constants = {
         os.path.basename(one)[:-3]: found
         for one in programs
-        if raw_name in (raw := content(one)) and (found := said.findall(raw.decode("utf-8", "replace")))
+        if raw_name in (raw := content(one, files)) and (found := said.findall(raw.decode("utf-8", "replace")))
     }
     if len(constants) > limits.NAMED.most:
         files.cut_program(path, limits.NAMED)
@@ -225,11 +225,11 @@ def _loads_by_constant(path: str, keys: frozenset[str], root: str, files: Files)
             re.MULTILINE,
         )
         for one in programs:
-            raw = content(one)
+            raw = content(one, files)
             if module.encode() not in raw or LOADS.search(raw) is None:
                 continue
             text = raw.decode("utf-8", "replace")
-            if imports.search(text) is None or _HANDS_ON.search(text) or _is_handed_on(one, programs):
+            if imports.search(text) is None or _HANDS_ON.search(text) or _is_handed_on(one, programs, files):
                 continue
             program = read(files.documents(one))
             if program is not None:
@@ -242,14 +242,14 @@ def _computes(path: str, keys: frozenset[str], root: str, files: Files) -> Progr
     ending = os.path.splitext(path)[1].encode()
     programs = programs_of(root, files)
     for one in programs:
-        raw = content(one) if one.endswith(".py") else b""
+        raw = content(one, files) if one.endswith(".py") else b""
         if ending not in raw or computed.HINT.search(raw) is None or LOADS.search(raw) is None:
             continue
         text = raw.decode("utf-8", "replace")
         if (
             not computed.holds(computed.folders(text, one, files), path, root)
             or _HANDS_ON.search(text)
-            or _is_handed_on(one, programs)
+            or _is_handed_on(one, programs, files)
         ):
             continue
         program = read(files.documents(one))
@@ -258,12 +258,12 @@ def _computes(path: str, keys: frozenset[str], root: str, files: Files) -> Progr
     return None
 
 
-def _is_handed_on(loader: str, programs: Iterable[str]) -> bool:
+def _is_handed_on(loader: str, programs: Iterable[str], files: Files) -> bool:
     """Whether a program that imports this one gives a library all of what it may have loaded."""
     module = os.path.basename(loader)[:-3]
     imports = re.compile(rf"^[ \t]*(?:from|import)[ \t]+[\w.]*\b{re.escape(module)}\b", re.MULTILINE)
     for one in programs:
-        raw = content(one)
+        raw = content(one, files)
         if one == loader or module.encode("utf-8", "surrogatepass") not in raw:
             continue
         text = raw.decode("utf-8", "replace")
@@ -278,7 +278,7 @@ _HYDRA = Pattern(r"""@hydra\.main\s*\([^()]*?\bconfig_path\s*=\s*f?["']([\w./-]+
 def _composes(path: str, root: str, files: Files) -> Program | None:
     """The program whose Hydra decorator names a folder above this file: it is read by OmegaConf, and what becomes of it nobody says."""
     for reader in programs_of(root, files) if path.endswith((".yaml", ".yml")) else ():
-        raw = content(reader)
+        raw = content(reader, files)
         main = _HYDRA.search(raw.decode("utf-8", "replace")) if b"hydra.main" in raw else None
         if main is None or reader.endswith(".ipynb"):
             continue

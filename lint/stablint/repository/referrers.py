@@ -5,32 +5,36 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable
 
-from stablint.files import discover
+from stablint.assemble.files import Files
+from stablint.syntax import limits
 
-_BYTES = 1_000_000  # of a file
-_FOUND = 200
 _INNER = frozenset(bytes([code]) for code in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 # A link is not followed, and what became a pipe meanwhile is not waited for.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def referrers(paths: Iterable[str], root: str, known: Container[str] = ()) -> list[str]:
+def referrers(paths: Iterable[str], root: str, files: Files, known: Container[str] = ()) -> list[str]:
     """The files below `root` in whose bytes the name of one of `paths` stands, without those in `known`.
 
     Candidates only: whether a file really reads the other shows when it is parsed. Sorted folder by folder; unreadable files are passed over.
     """
-    wanted = sorted({os.path.basename(path).encode("utf-8", "surrogatepass") for path in paths})
-    if not wanted:
-        return []
-    found = []
-    for path in discover.within(root):
+    by_name: dict[bytes, list[str]] = {}
+    for path in paths:
+        by_name.setdefault(os.path.basename(path).encode("utf-8", "surrogatepass"), []).append(path)
+    found: list[str] = []
+    for path in files.entries(root) if by_name else ():
         if path in known:
             continue
-        text = content(path)
-        if any(names(name, text) for name in wanted):
-            found.append(path)
-            if len(found) == _FOUND:
+        text = content(path, files)
+        named = [name for name in by_name if names(name, text)]
+        if named and len(found) == limits.REFERRERS.most:
+            for name in named:
+                for one in by_name.pop(name):
+                    files.cut_program(one, limits.REFERRERS)
+            if not by_name:
                 break
+        elif named:
+            found.append(path)
     return found
 
 
@@ -45,15 +49,18 @@ def names(name: bytes, content: bytes) -> bool:
     return False
 
 
-def content(path: str) -> bytes:
-    """The bytes of a regular file, a million at most; nothing of what cannot be read."""
+def content(path: str, files: Files) -> bytes:
+    """The bytes of a regular file, so many as a limit says; nothing of what cannot be read."""
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError:
         return b""
     try:
-        # As much as there is: memory for a whole megabyte would cost more than the reading.
-        return os.read(descriptor, min(os.fstat(descriptor).st_size, _BYTES))
+        size = os.fstat(descriptor).st_size
+        if size > limits.LOOKED_AT.most:
+            files.cut_unread(path, limits.LOOKED_AT)
+        # As much as there is: memory for whole megabytes would cost more than the reading.
+        return os.read(descriptor, min(size, limits.LOOKED_AT.most))
     except OSError:
         return b""
     finally:

@@ -43,14 +43,17 @@ def unheard(paths: Iterable[str], files: Files) -> frozenset[str]:
 
 
 def _of_repository(root: str, paths: list[str], files: Files) -> Iterator[str]:
-    scripts = [content(one) for one in scripts_of(root, files)]
-    programs = [content(one) for one in programs_of(root, files)]
-    if any(map(_makes().search, programs)):
-        return
-    for path in paths:
-        name = os.path.basename(path).encode("utf-8", "surrogatepass")
-        if any(names(name, script) for script in scripts):
-            continue  # which program that starts, its own run says
-        named = [program for program in programs if names(name, program)]
-        if named and not any(map(_STARTS.search, named)):
-            yield path
+    called = {path: os.path.basename(path).encode("utf-8", "surrogatepass") for path in paths}
+    named: set[bytes] = set()
+    others: set[bytes] = set()  # what is named beside another program that starts
+    for program in (content(one, files) for one in programs_of(root, files)):
+        if _makes().search(program):
+            return
+        here = {name for name in called.values() if names(name, program)}
+        named |= here
+        others |= here if _STARTS.search(program) else set()
+    for script in (
+        content(one, files) for one in scripts_of(root, files)
+    ):  # which program that starts, its own run says
+        others |= {name for name in named - others if names(name, script)}
+    yield from (path for path, name in called.items() if name in named - others)

@@ -84,6 +84,19 @@ PLACES = Limit(
 )
 GUIDES = Limit(200, "texts of one folder that say how files are used", "the others are not read", AROUND)
 LISTS = Limit(40, "lists of requirements that one reads into itself", "the others are not read", AROUND)
+REFERRERS = Limit(
+    200,
+    "other files that name what was asked for",
+    "the others are not read with it, as runs that it is part of",
+    AROUND,
+)
+LOOKED_AT = Limit(
+    5_000_000, "bytes in a file that may read or name others", "what stands behind them is not looked at", AROUND
+)
+ENTRIES = Limit(
+    20_000, "entries in the folders of one repository", "the files of the other folders are not looked at", AROUND
+)
+CROWDED = Limit(2_000, "entries in one folder of a repository", "its files are not looked at", AROUND)
 AIMED = Limit(300, "runs in one file times the targets that they are meant for", "the other runs are not judged")
 CONFIRMED = Limit(
     16_000, "characters in a YAML text that is repaired", "libyaml confirms the repair in the place of ruamel.yaml"
