@@ -307,10 +307,11 @@ def test_no_folder_stays_where_nothing_was_written(
     for name in there:
         (clone / name).mkdir()
 
-    def full(old: str, place: str) -> None:
+    def full(old: str, place: str, follow_symlinks: bool = True) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "replace", full)
+    monkeypatch.setattr(os, "link", full)
     with pytest.raises(OSError, match="No space"):
         new._put("a/b/c", {"d/run.yaml": RUN})
     assert [path.name for path in clone.iterdir() if path.name in ("a", "b", "c")] == list(there)

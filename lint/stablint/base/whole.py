@@ -43,8 +43,18 @@ def deferred(done: str = "") -> Iterator[list[int]]:
         raise stopped
 
 
+class Changed(Exception):
+    """Somebody has written a file, or a file in its place, since it was looked at."""
+
+
 def beside(target: str) -> str:
     """A name for the new text of a file, in its folder. What a killed process of this machine has left under such a name is removed."""
+    sweep(target)
+    return f"{target}.{os.getpid()}-{machine()}.new"
+
+
+def sweep(target: str) -> None:
+    """Remove what killed processes of this machine have left beside a file that they were to write."""
     folder, name = os.path.split(target)
     left = re.compile(re.escape(name) + rf"\.(\d+)-{machine()}\.new")
     with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:
@@ -53,7 +63,56 @@ def beside(target: str) -> str:
             if found is not None and not lives(int(found[1])):
                 with contextlib.suppress(OSError):
                     os.unlink(entry.path)
-    return f"{target}.{os.getpid()}-{machine()}.new"
+
+
+def state(path: str) -> tuple[int, ...]:
+    """What changes where a file is written or another one takes its place; empty where there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_dev, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def take_place(new: str, target: str, before: tuple[int, ...]) -> None:
+    """The new file in the place of what was there, or was not. Raises Changed where that is no longer so."""
+    if before:
+        if state(target) != before:
+            raise Changed(target)
+        os.replace(new, target)
+        return
+    try:
+        os.link(new, target, follow_symlinks=False)  # refuses what is there
+    except FileExistsError:
+        raise Changed(target) from None
+    except (OSError, NotImplementedError):  # a file system without second names
+        if state(target):
+            raise Changed(target) from None
+        os.replace(new, target)
+    else:
+        os.unlink(new)
+
+
+@contextlib.contextmanager
+def scratch(purpose: str) -> Iterator[str]:
+    """A folder for the time being. Those of killed processes of this machine and user go first."""
+    import shutil
+    import tempfile
+
+    mine = re.compile(rf"stablint-{purpose}-(\d+)-{machine()}-\w+")
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            found = mine.fullmatch(entry.name)
+            if found is not None and not lives(int(found[1])) and _is_own_folder(entry):
+                shutil.rmtree(entry.path, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"stablint-{purpose}-{os.getpid()}-{machine()}-") as folder:
+        yield folder
+
+
+def _is_own_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False) and (
+        not hasattr(os, "getuid") or entry.stat(follow_symlinks=False).st_uid == os.getuid()
+    )
 
 
 def machine() -> str:

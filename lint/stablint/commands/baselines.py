@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from stablint.base.language import gettext, ngettext, told
+from stablint.base.whole import Changed, state
 from stablint.commands.outputs import A_LINK
 from stablint.config.options import Wrong
 from stablint.config.spec import CLEAN, WRONG
@@ -16,6 +17,7 @@ from stablint.report.plain import plain
 from stablint.secrets import exit
 from stablint.suppressions.baseline import DEFAULT, BadBaseline, render, stale
 
+_TRIES = 5  # to write a file that others write as well
 _LINES = 5  # at most so many lines about what is gone
 
 
@@ -35,8 +37,13 @@ def write_baseline(policies: Policies, found: Inspection, base: str) -> int:
                 gettext("--write-baseline: {path}: {why}").format(path=_shown(path, base), why=A_LINK.format(target))
             )
         try:
-            text = render(group, path, checked)
-            exit.write_report(path, text)
+            _write(group, path, checked)
+        except Changed as error:
+            raise Wrong(
+                gettext("--write-baseline: {path}: it was changed again and again while stablint worked on it").format(
+                    path=_shown(path, base)
+                )
+            ) from error
         except BadBaseline as error:
             raise Wrong(told(str(error))) from error
         except OSError as error:
@@ -53,6 +60,21 @@ def write_baseline(policies: Policies, found: Inspection, base: str) -> int:
             )
         )
     return WRONG if found.report.incomplete else CLEAN
+
+
+def _write(group: list[Diagnostic], path: str, checked: set[str]) -> None:
+    """What the file holds of others is read again where somebody has written it meanwhile. Raises Changed if that does not end."""
+    left = _TRIES
+    while left:
+        left -= 1
+        before = state(os.path.realpath(path))
+        try:
+            exit.write_report(path, render(group, path, checked), before)
+        except Changed:
+            if not left:
+                raise
+        else:
+            return
 
 
 def _checked(found: Inspection, base: str) -> set[str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
 
 from stablint.base.language import gettext, ngettext
+from stablint.base.whole import scratch
 from stablint.config.house import house, own_prefix
 from stablint.config.options import Wrong
 from stablint.engine.examples import failures, false_alarms
@@ -23,7 +23,7 @@ def run_test_hazards(folders: list[str]) -> int:
     for hazard in rules.hazards:
         for number, example in enumerate(rules.examples[hazard.id], 1):
             examples += 1
-            with tempfile.TemporaryDirectory(prefix="stablint-") as folder:
+            with scratch("hazards") as folder:
                 try:
                     found = list(failures(hazard, example, every, os.path.realpath(folder)))
                 except (Wrong, ValueError) as error:
@@ -35,7 +35,7 @@ def run_test_hazards(folders: list[str]) -> int:
                         id=hazard.id, code=hazard.code, number=number, line=line
                     )
                 )
-        with tempfile.TemporaryDirectory(prefix="stablint-") as folder:
+        with scratch("hazards") as folder:
             try:
                 found = list(false_alarms(hazard, rules.healthy.get(hazard.id, []), os.path.realpath(folder)))
             except (Wrong, ValueError) as error:

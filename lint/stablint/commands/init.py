@@ -6,6 +6,7 @@ import os
 from collections import Counter
 
 from stablint.base.language import gettext
+from stablint.base.whole import Changed
 from stablint.commands.outputs import A_LINK
 from stablint.config.options import Wrong, options
 from stablint.config.spec import CLEAN
@@ -38,7 +39,9 @@ def run_init(folder: str) -> int:
     for limit in left_out:
         exit.tell(limit.problem(0, 0).message)
     try:
-        exit.write_report(path, text)  # whole or not at all
+        exit.write_report(path, text, ())  # whole or not at all, and over nothing that came meanwhile
+    except Changed as error:
+        raise Wrong(gettext("{path} exists: nothing was written").format(path=path)) from error
     except OSError as error:
         raise Wrong(
             gettext("{path}: {strerror}: nothing was written").format(path=path, strerror=error.strerror or error)

@@ -6,12 +6,11 @@ import argparse
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from tempfile import TemporaryDirectory
 
 from stablint.assemble.asked import Options
 from stablint.base import knowledge
 from stablint.base.language import gettext, ngettext
-from stablint.base.whole import beside, deferred
+from stablint.base.whole import Changed, beside, deferred, scratch, state, sweep, take_place
 from stablint.commands.outputs import stays
 from stablint.config.options import Wrong, options
 from stablint.config.selection import Selection, chosen
@@ -34,6 +33,7 @@ _DATA = {"sft": "messages", "dpo": "preference", "grpo": "prompt-only"}
 def run_new(given: argparse.Namespace) -> int:
     """0 written, 1 nothing can be promised; nothing is written then."""
     folder = given.output or _folder(given)
+    before = _states(folder) if given.force else {}
     request, gpu = requested(
         given.model, given.gpu, given.framework, given.method, given.objective, given.length, given.data
     )
@@ -43,7 +43,7 @@ def run_new(given: argparse.Namespace) -> int:
         answer = _no(no, gpu)
         exit.say(refused(no)) if given.output_format == "full" else exit.hand_over(to_json(_as_data(answer)))
         return FOUND
-    for name in _written(folder, found.files, given.force):
+    for name in _written(folder, found.files, given.force, before):
         exit.tell(gettext("wrote {name}").format(name=plain(name)))
     exit.say(told(request, found)) if given.output_format == "full" else exit.hand_over(to_json(_as_data(_yes(found))))
     return CLEAN
@@ -65,10 +65,10 @@ def proposed(request: Request, gpu: Gpu) -> Proposal:
             ),
         )
 
-    with TemporaryDirectory(prefix="stablint-new-") as scratch:
+    with scratch("new") as outer:
 
         def look(files: Mapping[str, str], card: Gpu, rules: bool) -> Inspection:
-            folder = os.path.join(scratch, str(len(os.listdir(scratch))))
+            folder = os.path.join(outer, str(len(os.listdir(outer))))
             _put(folder, files)
             named = request.model if os.path.isdir(request.model) else None
             said = Options(gpus=((labelled(card), card),), model=named, root=folder)
@@ -202,9 +202,23 @@ def _folder(given: argparse.Namespace) -> str:
     return f"{name}-{given.objective}-{given.framework.replace('+', '-')}"
 
 
-def _written(folder: str, files: dict[str, str], force: bool) -> list[str]:
+def _states(folder: str, deep: bool = True) -> dict[str, tuple[int, ...]]:
+    """Of the files that are there before the answer is worked out: --force writes over these, and over nothing that is typed meanwhile."""
+    found: dict[str, tuple[int, ...]] = {}
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            path = os.path.join(folder, entry.name)
+            found[path] = state(path)
+            if deep and entry.is_dir(follow_symlinks=False):
+                found |= _states(path, deep=False)
+    return found
+
+
+def _written(folder: str, files: dict[str, str], force: bool, before: Mapping[str, tuple[int, ...]]) -> list[str]:
     """All or nothing: a file that is there stays what it is."""
     paths = {name: os.path.join(folder, name) for name in files}
+    for path in paths.values():
+        sweep(path)
     there = [path for path in paths.values() if os.path.lexists(path)]
     if there and not force:
         raise Wrong(
@@ -216,7 +230,13 @@ def _written(folder: str, files: dict[str, str], force: bool) -> list[str]:
         )
     stays("--output", os.path.join(folder, next(iter(files), "")))
     try:
-        _put(folder, files)
+        _put(folder, files, before)
+    except Changed as error:
+        raise Wrong(
+            gettext("{name} was changed while stablint worked: it was left as it is; run stablint again").format(
+                name=plain(str(error))
+            )
+        ) from error
     except OSError as error:
         raise Wrong(
             gettext("--output {folder}: {strerror}: nothing was written").format(
@@ -226,9 +246,10 @@ def _written(folder: str, files: dict[str, str], force: bool) -> list[str]:
     return list(paths.values())
 
 
-def _put(folder: str, files: Mapping[str, str]) -> None:
+def _put(folder: str, files: Mapping[str, str], before: Mapping[str, tuple[int, ...]] | None = None) -> None:
     """Each file is whole beside its place before the first takes it: on a full disk what is there stays, and no folder of ours does. A link is
-    replaced, not followed."""
+    replaced, not followed. `before`: what was there. Raises Changed, with the name of a file that is no longer so."""
+    before = before or {}
     made: dict[str, str] = {}
     folders: list[str] = []
     with deferred(f"{folder} is written, each file whole"):
@@ -242,8 +263,11 @@ def _put(folder: str, files: Mapping[str, str]) -> None:
                     file.write(content)
                 if name.endswith(".sh"):
                     os.chmod(new, 0o755)
+            changed = next((path for path in made.values() if state(path) != before.get(path, ())), "")
+            if changed:
+                raise Changed(changed)
             for new, path in made.items():
-                os.replace(new, path)
+                take_place(new, path, before.get(path, ()))
         finally:
             for new in made:
                 with suppress(OSError):

@@ -219,15 +219,16 @@ def hand_back(data: bytes) -> None:
     _bytes(data)
 
 
-def write_report(path: str, text: str) -> None:
-    """A report's file, whole or not at all: on a full disk the old one stays. Raises OSError."""
+def write_report(path: str, text: str, before: tuple[int, ...] | None = None) -> None:
+    """A report's file, whole or not at all: on a full disk the old one stays. Raises OSError; Changed where the file is no longer what it was
+    `before` (whole.state)."""
     data = masked(text, data=text[:1] in ("{", "[")).encode("utf-8", "backslashreplace")
     target = os.path.realpath(path)
     if os.path.lexists(target) and not os.path.isfile(target):  # a pipe, a terminal, /dev/stdout
         with open(target, "wb") as file:
             file.write(data)
         return
-    from stablint.base.whole import beside, deferred
+    from stablint.base.whole import beside, deferred, state, take_place
 
     new = beside(target)
     with deferred(f"{path} is written, whole"):
@@ -236,7 +237,7 @@ def write_report(path: str, text: str) -> None:
                 file.write(data)
             if os.path.exists(target):
                 os.chmod(new, stat.S_IMODE(os.stat(target).st_mode))
-            os.replace(new, target)
+            take_place(new, target, state(target) if before is None else before)
         except BaseException:
             with suppress(OSError):
                 os.unlink(new)
