@@ -61,11 +61,24 @@ def test_another_folder(here):
 def test_a_full_disk_leaves_no_half_of_it(tmp_path, monkeypatch, capsys):
     """`exit.write_report` puts a whole file in its place, or none."""
 
-    def full(*_):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("stablint.secrets.exit.os.replace", full)
+    monkeypatch.setattr("os.replace", full)
+    monkeypatch.setattr("os.link", full)
     assert main(["init", "."]) == 2
     assert "No space left on device: nothing was written" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_that_came_meanwhile_stay(tmp_path, monkeypatch, capsys):
+    def contents(*_):
+        (tmp_path / "stablint.toml").write_text("# mine\n")
+        return "# ours\n"
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("stablint.commands.init.contents", contents)
+    assert main(["init"]) == 2
+    assert "exists: nothing was written" in capsys.readouterr().err
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("stablint.toml", "# mine\n")]

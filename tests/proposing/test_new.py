@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from itertools import count
 from pathlib import Path
 
@@ -281,3 +284,51 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, capsys, monkeypatch: 
     assert main(words) == 2
     assert "No space left on device: nothing was written" in capsys.readouterr().err
     assert written(folder) == before
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_what_is_typed_meanwhile_stays(force: bool, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    from stablint.commands import new
+
+    case, folder = Case("llamafactory", "Qwen/Qwen2.5-7B-Instruct", "RTX 4090 x4", "lora"), tmp_path / "out"
+    found = new.proposed(*new.requested(case.model, case.gpu, "llamafactory", "lora", "sft", 2048, None))
+    path = folder / "data" / "dataset_info.json"
+    if force:
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+
+    def typed(*_: object) -> object:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"mine": 1}')
+        return found
+
+    monkeypatch.setattr(new, "proposed", typed)
+    words = ["new", "--model", case.model, "--gpu", case.gpu, "--framework", "llamafactory", "--output", str(folder)]
+    assert main([*words, *["--force"] * force]) == 2
+    assert ("changed while stablint worked" if force else "exists: nothing was written") in capsys.readouterr().err
+    assert [one.read_text() for one in folder.rglob("*") if one.is_file()] == ['{"mine": 1}']
+
+
+def test_what_a_killed_one_left_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from stablint.base.whole import machine
+
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "time being"))
+    left = tmp_path / "time being" / f"stablint-new-{ended.pid}-{machine()}-abc"
+    lives = tmp_path / "time being" / f"stablint-new-{os.getppid()}-{machine()}-abc"
+    other = tmp_path / "time being" / f"stablint-new-{ended.pid}-{machine()}-abd"
+    for one in (left, lives):
+        one.mkdir(parents=True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a.txt").write_text("mine")
+    other.symlink_to(tmp_path / "mine")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "sft.yaml").write_text("mine: 1\n")
+    (tmp_path / "out" / f"sft.yaml.{ended.pid}-{machine()}.new").write_text("half")
+    words = ["new", "--model", "Qwen/Qwen2.5-7B-Instruct", "--gpu", "RTX 4090 x4", "--framework", "trl"]
+    assert main([*words, "--output", str(tmp_path / "out")]) == 2
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["sft.yaml"]
+    assert (
+        sorted((tmp_path / "time being").iterdir()) == sorted([lives, other]) and (tmp_path / "mine" / "a.txt").exists()
+    )

@@ -12,6 +12,7 @@ from stablint.cli import main
 from stablint.config.options import options
 from stablint.engine.inspect import inspect
 from stablint.suppressions import baseline
+from stablint.suppressions.baseline import render
 
 BAD = "output_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n"
 
@@ -150,6 +151,37 @@ def test_on_a_full_disk_the_old_one_stays(here, monkeypatch, capsys):
     assert main([".", "--write-baseline", "--baseline", "base.json"]) == 2
     assert "No space left" in capsys.readouterr().err
     assert (here / "base.json").read_bytes() == before
+    assert sorted(path.name for path in here.iterdir()) == ["base.json", "configs"]
+
+
+def test_what_somebody_else_accepts_meanwhile_stays(here, monkeypatch):
+    """Read, checked, and written by a colleague before it is written: theirs is read again, and is in it."""
+    theirs = {"file": "later.yaml", "rule": "duplicate-key", "fingerprint": "0" * 16, "count": 1}
+    (here / "later.yaml").write_text("a: 1\n")
+    turns = []
+
+    def rendered(*given):
+        text = render(*given)
+        if not turns:
+            data = json.loads((here / "base.json").read_text())
+            (here / "base.json").write_text(json.dumps({**data, "findings": [*data["findings"], theirs]}))
+        turns.append(1)
+        return text
+
+    monkeypatch.setattr("stablint.commands.baselines.render", rendered)
+    assert main(["configs", "--write-baseline", "--baseline", "base.json"]) == 0
+    assert len(turns) == 2 and theirs in json.loads((here / "base.json").read_text())["findings"]
+
+
+def test_a_baseline_that_never_rests_is_left_alone(here, monkeypatch, capsys):
+    def rendered(*given):
+        text = render(*given)
+        (here / "base.json").write_text((here / "base.json").read_text() + " ")
+        return text
+
+    monkeypatch.setattr("stablint.commands.baselines.render", rendered)
+    assert main(["configs", "--write-baseline", "--baseline", "base.json"]) == 2
+    assert "changed again and again while stablint worked" in capsys.readouterr().err
     assert sorted(path.name for path in here.iterdir()) == ["base.json", "configs"]
 
 

@@ -228,7 +228,7 @@ def write_report(path: str, text: str, before: tuple[int, ...] | None = None) ->
         with open(target, "wb") as file:
             file.write(data)
         return
-    from stablint.base.whole import beside, deferred, state, take_place
+    from stablint.base.whole import beside, deferred, take_place
 
     new = beside(target)
     with deferred(f"{path} is written, whole"):
@@ -237,7 +237,10 @@ def write_report(path: str, text: str, before: tuple[int, ...] | None = None) ->
                 file.write(data)
             if os.path.exists(target):
                 os.chmod(new, stat.S_IMODE(os.stat(target).st_mode))
-            take_place(new, target, state(target) if before is None else before)
+            if before is None:
+                os.replace(new, target)
+            else:
+                take_place(new, target, before)
         except BaseException:
             with suppress(OSError):
                 os.unlink(new)
