@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from pace import slowness
 
 _LETTERS = string.ascii_letters + string.digits + "    ()[]{}.,:;=-_/'\""
-_ROWS = 2000  # made anew; a log is these over and over, with their own numbers of steps
+_ROWS = 2000  # made anew at the beginning, and once more; a log is the second ones over and over, with their own numbers of steps
 
 
 def _row(dice: random.Random, step: int) -> dict[str, float]:
@@ -126,6 +126,13 @@ def _dead(dice: random.Random, step: int) -> str:
     return f"{_row(dice, step) | {'loss': 0.0, 'grad_norm': math.nan}}\n"
 
 
+def _fallen(dice: random.Random, step: int) -> str:
+    """No norm is logged, and the loss is 0 since the thousandth row."""
+    row = _row(dice, step)
+    del row["grad_norm"]
+    return f"{row | {'loss': row['loss'] if step < 1000 else 0.0}}\n"
+
+
 def _random(dice: random.Random, step: int) -> str:
     return "".join(dice.choices(_LETTERS, k=dice.randrange(20, 180))) + "\n"
 
@@ -133,16 +140,17 @@ def _random(dice: random.Random, step: int) -> str:
 KINDS: dict[str, Callable[[random.Random, int], str]] = {
     "mixed": _mixed, "bars": _bars, "dense": _dense, "texts": _texts, "json-lines": _lines, "policy": _policy,
     "stamped": _stamped, "ranks": _ranks, "drawn": _drawn, "ray": _ray, "megatron": _megatron, "coloured": _coloured, "noisy": _noisy,
-    "dead": _dead, "random": _random,
+    "dead": _dead, "fallen": _fallen, "random": _random,
 }  # fmt: skip
 
 
 def write(path: Path, kind: str, size: int) -> int:
     dice = random.Random(16)
-    piece = "".join(KINDS[kind](dice, step) for step in range(_ROWS)).encode()
+    first, again = ("".join(KINDS[kind](dice, begun + step) for step in range(_ROWS)).encode() for begun in (0, _ROWS))
     with open(path, "wb") as stream:
-        for _ in range(max(1, size // len(piece))):
-            stream.write(piece)
+        stream.write(first)
+        for _ in range(max(1, size // len(again)) - 1):
+            stream.write(again)
     return os.path.getsize(path)
 
 

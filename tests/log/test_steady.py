@@ -39,7 +39,7 @@ losses = st.one_of(
 )
 norms = st.one_of(st.floats(0.1, 9.0), st.sampled_from([0.0, 1.0, math.nan, math.inf]))
 KINDS = st.sampled_from(
-    ["train", "train", "train", "train", "bare", "evaluation", "policy", "preference", "text", "scaler"]
+    ["train", "train", "train", "train", "bare", "fallen", "evaluation", "policy", "preference", "text", "scaler"]
 )
 
 
@@ -58,6 +58,7 @@ def rows(draw: st.DrawFn) -> list[str]:
                 {
                     "train": lambda row=row: form(row),
                     "bare": lambda row=row: form({"loss": row["loss"], "epoch": 0.5}),
+                    "fallen": lambda loss=loss, number=number: form({"loss": 0.0 if number % 9 else round(loss, 1), "epoch": 0.5}),
                     "evaluation": lambda row=row: form({"eval_loss": row["loss"], "eval_runtime": 3.5}),
                     "policy": lambda row=row: form({**row, "reward": 0.5, "reward_std": row["grad_norm"], "completions/clipped_ratio": round(row["loss"], 1)}),
                     "preference": lambda row=row, margin=margin: form({**row, "rewards/margins": margin}),
@@ -122,6 +123,24 @@ def test_the_forms_of_trainers_are_taken_together(name: str) -> None:
     reader._row_by_row = _refuse  # type: ignore[method-assign]
     reader.block(Block(11, "".join(lines[10:]).encode()))
     assert len(reader._watch._losses._in_order) == 64
+
+
+def test_losses_of_nothing_are_counted_together_once_they_are_told() -> None:
+    """Where no norm is logged: after a fall from a level, and beside losses that are next to nothing anyway."""
+    form = FORMS["transformers 4"]
+    fallen = [form({"loss": loss, "epoch": 0.5}) for loss in [1.0] * 80 + [0.0] * 9]
+    reader = Reader(KNOWN)
+    reader.block(Block(1, "".join(fallen).encode()))
+    reader._row_by_row = _refuse  # type: ignore[method-assign]
+    reader.block(Block(90, (fallen[-1] * 5000).encode()))
+    assert [(sick.symptom, sick.line, sick.times) for sick in reader.result().sick] == [("zero-loss", 81, 5009)]
+    learnt = Reader(KNOWN)
+    learnt.block(Block(1, "".join(form({"loss": loss, "epoch": 0.5}) for loss in [1.0, 0.05] * 9).encode()))
+    learnt._row_by_row = _refuse  # type: ignore[method-assign]
+    learnt.block(
+        Block(19, "".join(form({"loss": loss, "epoch": 0.5}) for loss in [0.02, 0.0, 0.0, 0.0, 0.0] * 900).encode())
+    )
+    assert not learnt.result().sick
 
 
 def _refuse(*_: object) -> None:

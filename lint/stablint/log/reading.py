@@ -37,7 +37,7 @@ _SCALER = b"loss scale"
 _BEFORE, _AFTER = 4, 24
 _TOGETHER = 12  # lines that one message is broken into at most
 _ABOVE = 60  # lines of the traceback above a message
-_PART = 1 << 16  # bytes of which the rows are taken together or one by one
+_LEAST, _PART = 1 << 12, 1 << 16  # bytes of which the rows are taken together or one by one
 _ALIKE = 4  # lines that are compared
 _LOOKED = 3  # times that lines which are alike are looked at
 _MOST = 400  # matches that are kept
@@ -128,14 +128,18 @@ class Reader:
     def _rows(self, block: Block) -> bytes:
         """Of a block that holds more than steady rows, part by part; the letters of what is left of it without these."""
         left: list[bytes] = []
-        number = block.first
-        for part in _parts(block.data):
+        number, at, most = block.first, 0, _LEAST
+        while at < len(block.data):
+            part = _part(block.data, at, most)
             rest = self._steady.take(part) if self._series is None else None
+            # A part around rows that must be read by themselves is a short one: all others of it are, too.
+            most = _LEAST if rest is None else min(2 * most, _PART)
             if rest is None:
                 rest = letters_of(part)
                 self._row_by_row(number, part, rest)
             left.append(rest)
             number += part.count(b"\n")
+            at += len(part)
         return b"".join(left)
 
     def _row_by_row(self, first: int, data: bytes, letters: bytes) -> None:
@@ -276,15 +280,10 @@ def read(blocks: Iterable[Block], known: Known, series: Series | None = None) ->
     return reader.result(ended=True)
 
 
-def _parts(data: bytes) -> Iterator[bytes]:
-    """A block in parts of whole lines."""
-    at = 0
-    while at < len(data):
-        end = data.rfind(b"\n", at, at + _PART) + 1
-        if not end:
-            end = data.find(b"\n", at) + 1 or len(data)
-        yield data[at:end]
-        at = end
+def _part(data: bytes, at: int, most: int) -> bytes:
+    """Whole lines of a block, from there on."""
+    end = data.rfind(b"\n", at, at + most) + 1 or data.find(b"\n", at) + 1
+    return data[at : end or len(data)]
 
 
 def _at(data: bytes, marks: list[bytes], first: int) -> dict[int, int]:

@@ -6,15 +6,18 @@ import math
 import re
 from bisect import bisect_left, insort
 from collections import deque
+from itertools import chain
+from operator import length_hint
 from typing import NamedTuple
 
 from stablint.log.metrics import Row, row_of
 
 _WINDOW = 64  # values that the running median is taken of
-_BATCH = 16  # values that are looked at together
+_BEFORE_MIDDLE = _WINDOW // 2 - 1
 _JUMP = 2.0  # times that median
 _FAR = 4.0  # times that median: twice in a row is enough
 _UPPER = 0.95  # of the window's values stand below the one from which its spread is taken to the median
+_UPPER_AT = int(_UPPER * (_WINDOW - 1))
 _SPREADS = 3.0  # above the median: rows of single examples differ by more than a jump without any cause
 _MANY = 256  # values of which the least and the largest are compared first
 _LOGS = 3  # in a row
@@ -69,21 +72,20 @@ class _Window:
     """The last _WINDOW values, with their median."""
 
     def __init__(self) -> None:
-        self._in_order: deque[float] = deque()
+        self._in_order: deque[float] = deque(maxlen=_WINDOW)
         self._sorted: list[float] = []
 
     def add(self, value: float) -> None:
+        if len(self._in_order) == _WINDOW:
+            del self._sorted[bisect_left(self._sorted, self._in_order[0])]
         self._in_order.append(value)
         insort(self._sorted, value)
-        if len(self._sorted) > _WINDOW:
-            del self._sorted[bisect_left(self._sorted, self._in_order.popleft())]
 
     def ahead(self, values: list[float], jumped: int, far: int) -> _Window | None:
         """The window behind these values; None where `jumped` ones before them and those among them are a sign, or may become one: then the rows
         themselves are asked for."""
-        before_middle = _WINDOW // 2 - 1
         level = _Window()
-        level._in_order, level._sorted = deque(self._in_order), list(self._sorted)
+        level._in_order, level._sorted = self._in_order.copy(), list(self._sorted)
         for at in range(0, len(values), _MANY):
             many = values[at : at + _MANY]
             least = min(many) if not level._sorted else min(level._sorted[0], min(many))
@@ -91,38 +93,51 @@ class _Window:
                 level._take(many)
                 jumped = far = 0
                 continue
-            for begin in range(0, len(many), _BATCH):
-                some = many[begin : begin + _BATCH]
-                # Of so few values that come and go, the median cannot pass the one that stands so many places below it.
-                arrived, ordered = level._in_order, level._sorted
-                full = len(arrived) == _WINDOW
-                if full and max(some) <= _JUMP * ordered[before_middle - _BATCH]:
-                    level._take(some)
+            at_last = 0
+            while at_last < len(many):
+                kept = level._put(many, at_last)
+                at_last += kept
+                if kept:
                     jumped = far = 0
-                    continue
-                for value in some:
-                    # The median is no less than the value before the middle.
-                    if not full or value > _JUMP * ordered[before_middle]:
-                        height = level.jump(value)
-                        if height:
-                            jumped, far = jumped + 1, far + (height > 1)
-                            if jumped >= _LOGS or far >= 2:
-                                return None
-                            continue
-                        if not full:
-                            level.add(value)
-                            jumped = far = 0
-                            continue
-                    jumped = far = 0
-                    del ordered[bisect_left(ordered, arrived.popleft())]
-                    arrived.append(value)
-                    insort(ordered, value)
+                if at_last < len(many):
+                    height = level.jump(many[at_last])
+                    jumped, far = jumped + 1, far + (height > 1)
+                    if jumped >= _LOGS or far >= 2:
+                        return None
+                    at_last += 1
         return None if jumped else level
+
+    def _put(self, values: list[float], start: int) -> int:
+        """Those behind `start` one after the other, up to the first that jumps; how many."""
+        number = start
+        while number < len(values) and len(self._in_order) < _WINDOW:
+            if self.jump(values[number]):
+                return number - start
+            self.add(values[number])
+            number += 1
+        if number == len(values):
+            return number - start
+        ordered = self._sorted
+        come = values[number:]
+        waiting = iter(come)
+        # What leaves stands as many places before what comes as the window is wide.
+        for value, gone in zip(waiting, chain(self._in_order, come), strict=False):
+            # The median is no less than the value before the middle, and what the spread leads to expect is further above the upper value than half
+            # of the way from there to the median.
+            if (
+                value > _JUMP * ordered[_BEFORE_MIDDLE]
+                and value > 2 * ordered[_UPPER_AT] - ordered[_BEFORE_MIDDLE + 1]
+                and self.jump(value)
+            ):
+                come = come[: -length_hint(waiting) - 1]
+                break
+            del ordered[bisect_left(ordered, gone)]
+            insort(ordered, value)
+        self._in_order.extend(come)
+        return number - start + len(come)
 
     def _take(self, values: list[float]) -> None:
         self._in_order.extend(values[-_WINDOW:])
-        while len(self._in_order) > _WINDOW:
-            self._in_order.popleft()
         self._sorted = sorted(self._in_order)
 
     def jump(self, value: float) -> int:
@@ -225,7 +240,9 @@ class Watch:
                 continue
             losses, norms = numbers.get("loss", []), numbers.get("grad_norm", [])
             shares = next((numbers[name] for name in row.shape.ratios), [])
-            finite = losses if all(map(math.isfinite, losses)) else list(filter(math.isfinite, losses))
+            # A sum that is a number has no other ones in it.
+            whole = math.isfinite(sum(losses)) or all(map(math.isfinite, losses))
+            finite = losses if whole else list(filter(math.isfinite, losses))
             if 1.0 in shares or (len(finite) < len(losses) and not dead and not blind):
                 return False
             gone = list(map(math.isnan, norms))
@@ -238,8 +255,12 @@ class Watch:
                     return False
             elif self._policy:
                 continue
+            elif 0.0 in finite and "grad_norm" not in row.values:
+                if not self._harmless_zeros(finite):
+                    return False
+                levels.append(finite)
             elif 0.0 in finite and not (dead and all(gone) and norms):
-                if not norms or any(losses) or set(norms) != {self._norm_of_zeros()} or still:
+                if any(losses) or set(norms) != {self._norm_of_zeros()} or still:
                     return False
                 still = len(losses)
                 levels.append(losses)
@@ -270,7 +291,25 @@ class Watch:
             last = next((loss for loss in reversed(levels[0]) if loss), None)
             if last is not None:
                 self._loss, self._fallen = last, _Sign()
+            elif not still and self._fallen.first is not None:
+                self._fallen.times += len(levels[0])
+                self._tell("zero-loss", self._fallen.first, self._fallen.times)
         return True
+
+    def _harmless_zeros(self, losses: list[float]) -> bool:
+        """Whether losses of 0, where no norm is logged, show nothing that is not told yet: they come from a loss that was next to 0 already, go
+        away again, or go on as before."""
+        if self._fallen.times:
+            return self._fallen.times >= _LOGS and not any(losses)
+        last, zeros = self._loss, 0
+        for loss in losses:
+            if loss:
+                last, zeros = loss, 0
+            elif last > _LEVEL:
+                zeros += 1
+                if zeros >= _LOGS:
+                    return False
+        return not zeros
 
     def _norm_of_zeros(self) -> float | None:
         """The norm that stands still beside a loss of 0, where that is told."""
