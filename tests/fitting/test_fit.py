@@ -628,3 +628,45 @@ def test_what_if_a_stage_of_zero_that_no_file_brings(tmp_path: Path) -> None:
     asked = ["deepspeed.zero_optimization.stage=2"]
     (one,) = stablint.fit(tmp_path / "train.yaml", gpu=["A100-40GB x4"], facts=asked)
     assert one.components["optimizer"] == pytest.approx(7615616512 * 12 / 4 / GIB, rel=0.01)
+
+
+def test_attention_that_nobody_chose_keeps_its_scores_where_torch_has_no_kernel_for_the_model(tmp_path: Path) -> None:
+    """Gemma 2 caps its scores: 12 bytes of each of 16 heads x 8192 x 8192 of the one block that is computed again."""
+    text = TRL.format(model="google/gemma-2-9b", batch=1, length=8192, more=LORA)
+    found = told(tmp_path, text, releases=(NEW,))
+    flash = told(tmp_path, text + "attn_implementation: flash_attention_2\n", releases=(NEW,))
+    assert found.reading is not None and found.reading.plan.attention == "eager"
+    assert any("gemma2" in line for line in found.reading.assumptions)
+    less = gib(found, "activations") - gib(flash, "activations")
+    assert less == pytest.approx(12 * 16 * 8192**2 / GIB, rel=0.1)
+
+
+def test_flash_attention_is_offered_where_there_is_no_other(tmp_path: Path) -> None:
+    text = TRL.format(model="google/gemma-2-9b", batch=1, length=8192, more=LORA)
+    here = world(tmp_path, {"train.yaml": text}, gpus=["A100-40GB x1"], releases=[NEW])
+    offered = {name: value for one in remedies(here, answer(here, "A100-40GB x1")) for name, value in one.facts.items()}
+    assert offered["model.attn_implementation"] == "flash_attention_2"
+
+
+def test_a_framework_with_attention_of_its_own_keeps_no_scores(tmp_path: Path) -> None:
+    text = LLAMAFACTORY.replace("Qwen/Qwen2.5-7B-Instruct", "google/gemma-2-9b").replace("qwen", "gemma")
+    found = told(tmp_path, text, releases=("llamafactory==0.9.3",))
+    assert found.reading is not None and found.reading.plan.attention != "eager"
+
+
+@pytest.mark.parametrize(("release", "rows", "tokens"), [("trl==0.18.2", 4, 1024), ("trl==0.19.0", 1, 4096)])
+def test_packed_rows_become_one_from_trl_0_19_on(release: str, rows: int, tokens: int, tmp_path: Path) -> None:
+    text = TRL.format(model="Qwen/Qwen2.5-7B", batch=4, length=1024, more="packing: true\n" + LORA)
+    found = told(tmp_path, text, releases=(release,))
+    assert found.reading is not None
+    assert (found.reading.plan.rows, found.reading.plan.length.high) == (rows, tokens)
+
+
+def test_one_mask_serves_all_blocks_before_transformers_4_53(tmp_path: Path) -> None:
+    """Two bytes of the square of a row: 28 times, of which the older release has one beside the activations."""
+    text = TRL.format(model="Qwen/Qwen2.5-7B", batch=2, length=2048, more=LORA).replace(
+        "gradient_checkpointing: true", "gradient_checkpointing: false"
+    )
+    older, later = (told(tmp_path, text, releases=(OLD, f"transformers=={one}")) for one in ("4.52.4", "4.53.3"))
+    assert gib(older, "attention") == 0.0
+    assert gib(later, "attention") == pytest.approx(28 * 2 * 2 * 2048**2 / GIB, rel=0.01)

@@ -50,6 +50,10 @@ _PACKED = ("gptq", "awq")
 _SDPA_SINCE = (
     "4.36.0"  # transformers' Llama had one attention before, which builds the scores (models/llama/modeling_llama.py)
 )
+# Masks are of the model's dtype before, and one serves all blocks; later ones are of switches, of which each block makes its own in that dtype
+# (transformers 4.52.4 models/llama/modeling_llama.py, _update_causal_mask; 4.53.3 masking_utils.py; torch aten/native/transformers/attention.cpp,
+# convert_boolean_attn_mask).
+_MASKS_SINCE = "4.53.0"
 _FUSED_SINCE = "5.0.0"  # experts are one parameter a block
 _BITS = ("4bit", "4bit-double", "8bit")
 _ANSWERING = "trl"
@@ -205,13 +209,11 @@ def read(w: World) -> list[Reading]:
         )
     loss, rows, older = _loss(w, assumed)
     attention = w.value("model.attn_implementation")
-    eager = attention == "eager" or (
-        not isinstance(attention, str) and w.at_least("transformers", _SDPA_SINCE) is False
-    )
+    eager = attention == "eager" or (not isinstance(attention, str) and _builds_scores(w, assumed))
     flash = isinstance(attention, str) and ("flash" in attention or attention == "flex_attention")
     rows_of = batch * (2 if objective in _PAIRS else 1)
     alone = rows_of == 1  # nothing to pad to
-    if not flash and filled and w.framework.packs_into_one_row and w.value("training.packing") is True and w.value("training.packing_strategy") not in _WRAPPED:  # fmt: skip  # noqa: E501
+    if not flash and filled and _packs_into_one_row(w):
         # The packed rows of a batch become one row without padding, which other kernels than flash attention take with a mask of its square
         # (trl 1.16.0 trainer/sft_trainer.py, padding_free).
         length, rows_of, filled, alone = Range(*(end * rows_of for end in length)), 1, True, False
@@ -259,6 +261,7 @@ def read(w: World) -> list[Reading]:
         streams=method == "full" and (w.value("training.optimizer_in_bwd") is True or name in _STREAMING),
         evaluated=_evaluated(w), compared=_compared(w, objective, loss), tensor=tensor, packed=packed, tower=seen.parameters if seen is not None else 0,
         pictures=seen.pictures if seen is not None else NO_SHARE, lean=w.value("training.use_liger_kernel") is True,
+        squares=sure(1.0) if factor == _ROUTED else factor, one_mask=not autocast and w.at_least("transformers", _MASKS_SINCE) is False,
     )  # fmt: skip
     if online:
         plan = _answering(w, plan, scored, assumed)
@@ -274,6 +277,31 @@ def read(w: World) -> list[Reading]:
         )
         for sharding, start, notes in _starts(w)
     ]  # fmt: skip
+
+
+def _builds_scores(w: World, assumed: list[str]) -> bool:
+    """Whether attention that nobody has chosen keeps its scores: in old releases that of every model, else that of models without one of torch's own
+    kernels (transformers 5.24.0 modeling_utils.py, get_correct_attn_implementation: sdpa, else eager)."""
+    if w.at_least("transformers", _SDPA_SINCE) is False:
+        return True
+    if w.value("model.attention.sdpa") is not False or w.framework.own_attention:
+        return False
+    assumed.append(
+        gettext("attention keeps its scores: for {kind} transformers has no other without flash attention").format(
+            kind=w.value("model.type")
+        )
+    )
+    return True
+
+
+def _packs_into_one_row(w: World) -> bool:
+    since = w.framework.packs_into_one_row
+    return (
+        bool(since)
+        and w.value("training.packing") is True
+        and w.value("training.packing_strategy") not in _WRAPPED
+        and w.at_least(w.run.framework, since) is not False
+    )
 
 
 def _compared(w: World, objective: Any, loss: str) -> Range:

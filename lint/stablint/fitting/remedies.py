@@ -163,8 +163,11 @@ def _moves(w: World, told: Told) -> Iterator[Move]:
                 smaller,
             ).format(rows=smaller, steps=later)
             yield Move("batch", title, facts, SLOWER)
-    if plan.attention == "eager":
+    if plan.attention == "eager" and w.value("model.attention.sdpa") is not False:
         yield Move("attention", gettext("sdpa attention"), {"model.attn_implementation": "sdpa"}, FREE)
+    elif plan.attention == "eager" and w.value("model.attention.flash_attention") is True:
+        flash = {"model.attn_implementation": "flash_attention_2"}
+        yield Move("attention", gettext("flash attention"), flash, LIBRARY)
     if not plan.checkpointed:
         yield Move(
             "checkpointing", gettext("gradient checkpointing"), {"training.gradient_checkpointing": True}, SLOWER

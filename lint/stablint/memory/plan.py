@@ -93,3 +93,5 @@ class Plan(NamedTuple):
     tower: int = 0  # parameters of what sees pictures
     pictures: Range = NO_SHARE  # bytes that pictures take in it
     lean: bool = False  # Liger's norms and activations, which keep their inputs only
+    one_mask: bool = False  # one mask serves all blocks
+    squares: Range = sure(1.0)  # the same factor on what grows with the square of the rows

@@ -75,13 +75,16 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
     plan = _divided(plan, at)
     x = terms(plan, plan.length[at])
     variant = _variant(plan, traced)
-    factor = plan.activations[at]
+    factor, wide = plan.activations[at], plan.squares[at]
     held, grads = _held(plan, at), _gradients(plan)
     whole = sum(grads.values())
     early = whole if plan.accumulates else 0.0  # gradients of the step before stay
     layers = plan.shape.layers
     entry = _value(variant["entry"], x)
     lasting = _lasting(variant, plan.checkpointed)
+    if plan.one_mask and plan.attention == "masked":
+        for part in ("saved", "square"):
+            lasting[part].pop("ss", None)
     first, saved, square = (_value(lasting[name], x) for name in ("first", "saved", "square"))
     scores = 0.0
     if plan.weights == "float32" and not plan.autocast and plan.attention == "sdpa" and plan.groups < plan.heads:
@@ -100,30 +103,26 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
         first, saved = max(first - less, 0.0), max(saved - less, 0.0)
     if plan.checkpoints_on_host and plan.checkpointed:
         first = saved = square = 0.0
-    block = max(
-        _highest(variant["backward"], x)
-        + _value(lasting["back"], x)
-        - (_lean(x, full=True) if plan.lean and plan.checkpointed else 0.0),
-        0.0,
-    )
-    if plan.checkpointed:
-        block += (
-            3.0 * scores
-        )  # of the one block that is computed again: the scores, their gradient, and what they were made of
+    lean = _lean(x, full=True) if plan.lean and plan.checkpointed else 0.0
+    block = max(_highest(variant["backward"], x) + _value(lasting["back"], x) - lean, 0.0)
+    flat = {**x, **dict.fromkeys(_SQUARE, 0.0)}
+    plain = max(_highest(variant["backward"], flat) + _value(lasting["back"], flat) - lean, 0.0)
+    # Of the one block that is computed again: the scores, their gradient, and what they were made of.
+    block = plain * factor + (block - plain + (3.0 * scores if plan.checkpointed else 0.0)) * wide
     forward, backward = _head(plan, traced, {**x, "T": x["T"] * plan.scored, "Tv": x["Tv"] * plan.scored}, at)
     forward = max(forward, plan.compared[at] * x["Tv"])
     kept = {
         "activations": (entry + first + (layers - 1) * saved - layers * square) * factor,
-        "attention": layers * square * factor,
+        "attention": layers * square * wide,
     }
-    last = {"activations": (entry + first + block) * factor}
+    last = {"activations": (entry + first) * factor + block}
     workspace = _dequantised(plan)
     common = {**held, "context": plan.context[at], "rollout": plan.rollout[at]}
     found = {
         MOMENTS[0]: {**common, **kept, "logits": forward, "gradients": early, "copies": casts},
         MOMENTS[1]: {**common, **kept, "logits": backward, "gradients": early or grads["head"]},
         MOMENTS[2]: {
-            **common, **kept, "activations": kept["activations"] + block * factor, "gradients": early or grads["head"], "quantisation": workspace,
+            **common, **kept, "activations": kept["activations"] + block, "gradients": early or grads["head"], "quantisation": workspace,
         },
         MOMENTS[3]: {**common, **last, "gradients": whole, "quantisation": workspace},
         MOMENTS[4]: {**common, "gradients": whole + _shared(plan)},

@@ -163,7 +163,8 @@ class Framework(NamedTuple):
     checkpoints_since: str = ""  # the release since which gradient checkpointing is on by itself
     checkpoints_on_host: bool = False
     repeats_keys: bool = False  # keys and values of grouped heads are repeated, as transformers does beside a mask
-    packs_into_one_row: bool = False  # the packed rows of a batch become one, without padding
+    own_attention: bool = False  # which kernel attends is not transformers' choice
+    packs_into_one_row: str = ""  # the release since which the packed rows of a batch become one, without padding
     rows_as_long_as_data: bool = False  # without a length, that of the data
     takes_what_is_left: bool = False  # its loss and its checkpoints are made to fit what memory is left
     # how its files say what would help
