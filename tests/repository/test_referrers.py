@@ -144,3 +144,58 @@ def test_a_folder_that_is_not_looked_into_is_told_of(repository, limit, folder, 
     for form in ("full", "concise", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson"):
         assert main(["check", "configs/zero.json", "--isolated", "--select", "F133", "--output-format", form]) == 0
         assert (few.of in capsys.readouterr().out) is bool(more)
+
+
+PROGRAM = """import argparse
+
+import yaml
+from trl import DPOConfig, DPOTrainer
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config-path")
+given = parser.parse_args()
+with open(given.config_path) as file:
+    config = yaml.safe_load(file)
+trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B", args=DPOConfig(**config), train_dataset=rows)
+trainer.train()
+"""
+SETTINGS = "output_dir: out\nlearning_rate: 1.0e-6\nper_device_train_batch_size: 2\nbf16: true\n"
+COMMAND = "python train/dpo.py --config-path configs/a.yaml"
+
+
+def shown(repository, name: str):
+    return inspect([str(repository / name)], Options(), base=str(repository), known=()).runs
+
+
+@pytest.mark.parametrize(
+    ("guide", "text"),
+    [
+        ("README.md", f"# A\n\n```bash\n{COMMAND}\n```\n"),
+        ("README.md", f"```\n$ {COMMAND}\n```\n"),
+        ("configs/README.md", f"~~~sh\ncd ..\n~~~\n\n```console\n$ {COMMAND}\n```\n"),
+        ("run.sh", f"{COMMAND}\n"),
+    ],
+)
+def test_a_configuration_is_shown_with_the_program_of_the_command_that_names_it(tmp_path, guide, text):
+    for name, content in {
+        "train/dpo.py": PROGRAM,
+        "configs/a.yaml": SETTINGS,
+        "configs/b.yaml": SETTINGS,
+        guide: text,
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    (run,) = shown(tmp_path, "configs/a.yaml")
+    assert run.files == (guide, "configs/a.yaml", "train/dpo.py")
+    assert run.explicit["training.per_device_train_batch_size"].value == 2
+    (other,) = shown(tmp_path, "configs/b.yaml")
+    assert other.files == ("configs/b.yaml",)
+
+
+@pytest.mark.parametrize("text", [f"```python\n{COMMAND}\n```\n", f"{COMMAND}\n", "```bash\ncat configs/a.yaml\n```\n"])
+def test_what_no_shell_is_told_starts_nothing(tmp_path, text):
+    for name, content in {"train/dpo.py": PROGRAM, "configs/a.yaml": SETTINGS, "README.md": text}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    (run,) = shown(tmp_path, "configs/a.yaml")
+    assert run.files == ("configs/a.yaml",)

@@ -59,6 +59,7 @@ PROBLEMS = [
     ('{"a": [1, 2,],\n}', ["json-trailing-comma", "json-trailing-comma"], 1, 12, {"a": [1, 2]}),
     ('{"a": "//", "b": "#"}', [], 0, 0, {"a": "//", "b": "#"}),
     ('{"a": Infinity}', ["json-nan"], 1, 7, {"a": float("inf")}),
+    ('{"a": Infinity, "b": -Infinity}', ["json-nan"], 1, 7, {"a": float("inf"), "b": float("-inf")}),
     ("", ["syntax-error"], 1, 1, None),
     ("{'a': 1}", ["syntax-error"], 1, 2, None),
     ('{"a": True}', ["syntax-error"], 1, 7, None),

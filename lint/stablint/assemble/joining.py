@@ -8,11 +8,11 @@ import os
 from stablint.assemble.files import FOR_PROCESSES, Files
 from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern
 from stablint.files import discover
-from stablint.frameworks.fragment import Fragment, Link, spelled
+from stablint.frameworks.fragment import NUMBERS, Fragment, Link, spelled
 from stablint.run.fact import CLOSED, PRESUMED, Explicit, Place, Statement
 from stablint.run.framework import framework
 from stablint.syntax import limits
-from stablint.syntax.tree import NO_FOLDER, Document, Unknown
+from stablint.syntax.tree import NO_FOLDER, Call, Document, Unknown
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
     from stablint.frameworks.launch.at_hand import Program
@@ -265,7 +265,7 @@ def _told_by_files(parts: list[Part]) -> list[Part]:
         for part in parts
         if part.fragment.layer == "file" and part.fragment.dialect not in _READ_BY_OTHERS
         for one in part.fragment.statements
-        if isinstance(one.origin, Explicit) and one.origin.place.path and not _is_unclear(one)
+        if isinstance(one.origin, Explicit) and one.origin.place.path
     }
     found = list(parts)
     for number in asking if said else ():
@@ -287,7 +287,17 @@ def _asks(one: Statement) -> bool:
 
 def _told(one: Statement, said: dict[tuple[str, str], Statement]) -> Statement:
     other = said.get((one.fact, one.value.key)) if isinstance(one.value, Unknown) else None
-    return one if other is None else one._replace(value=other.value, raw=other.raw)
+    if other is None or isinstance(other.value, Unknown):
+        return one
+    if _is_unclear(other) and not (_makes_a_number(one) and isinstance(other.value, (int, float))):
+        return one
+    return one._replace(value=other.value, raw=other.value if _makes_a_number(one) else other.raw)
+
+
+def _makes_a_number(one: Statement) -> bool:
+    """Whether the program makes a number of what it takes: `float(config["lr"])`."""
+    entry = one.origin.place.entry if isinstance(one.origin, Explicit) else None
+    return entry is not None and isinstance(entry.value, Call) and entry.value.name in NUMBERS
 
 
 def _led_by_program(part: Part) -> tuple[Part, ...]:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:  # only where a repository reads its configurations itself
 
 T = TypeVar("T")
 _NONE = "no training configuration"
+# A word that Python's reader takes, which is the only reader of what a program of one's own reads or wrote down.
+_NOT_FINITE = "json-nan"
 # Files that mean little without the run that reads them.
 _HELPERS = frozenset({"deepspeed", "accelerate", "fsdp"})
 
@@ -133,10 +135,11 @@ def inspected(
         fragments = files.fragments(path, options.dialect)
         statuses[path] = _status(path, files, documents, fragments)
         meant = bool(fragments) or (named and not options.skip_unrecognised)
+        read_by_library = any(one.dialect != "own" for one in fragments)
         before = len(problems)
         for document in documents:
             if document.problems and is_told(document, meant):
-                problems += [(document, problem) for problem in document.problems]
+                problems += [(document, one) for one in document.problems if one.kind != _NOT_FINITE or read_by_library]
         if len(problems) == before and statuses[path].status == "unreadable" and not discover.is_configuration(path):
             statuses[path] = FileStatus(statuses[path].file, None, "skipped", _NONE)
         if fragments:
@@ -159,6 +162,13 @@ def inspected(
     if earlier is not None:
         more = [path for path in earlier.referring if helpers]
     runs = tuple(assemble([*entries, *more], files, options))
+    if known == () and not more and earlier is None and options.live is None and options.dialect is None:
+        for more in _starters([path for path, named in listed if named and path in entries], statuses, files):
+            runs = tuple(assemble([*entries, *more], files, options))
+            if any(len(run.files) > 1 and statuses[path].file in run.files for run in runs for path in entries):
+                break
+        else:
+            more = []
     if more:
         names = {status.file for status in statuses.values()}
         runs = tuple(run for run in runs if not names.isdisjoint(run.files))
@@ -437,13 +447,15 @@ def _optional(findings: Iterable[hazards.Finding], files: Files) -> frozenset[st
     return frozenset().union(*_one_by_one("looking for the programs that import it", optional, asked, files))
 
 
-def _referrers(helpers: list[str], known: Container[str], files: Files) -> list[str]:
+def _referrers(
+    helpers: list[str], known: Container[str], files: Files, root_of: Callable[[str], str] = discover.root_of
+) -> list[str]:
     """The files that may read these, from the repository of each; in there only files that were not named."""
     from stablint.repository.referrers import referrers  # only where somebody names such a file
 
     by_root: dict[str, list[str]] = {}
     for path in helpers:
-        by_root.setdefault(discover.root_of(path), []).append(path)
+        by_root.setdefault(root_of(path), []).append(path)
     found = (
         several
         for root, paths in by_root.items()
@@ -456,6 +468,23 @@ def _referrers(helpers: list[str], known: Container[str], files: Files) -> list[
         )
     )
     return list(dict.fromkeys(path for several in found for path in several))
+
+
+def _starters(paths: list[str], known: Container[str], files: Files) -> Iterator[list[str]]:
+    """The scripts that may start a program with these configurations, then the guides that tell how to; none where another file is among them."""
+    from stablint.repository.referrers import guides
+
+    fragments = [(path, fragment) for path in paths for fragment in files.fragments(path)]
+    if not fragments or any(one.block.kind != "document" or one.block.document.view for _, one in fragments):
+        return
+    yield [path for path in _referrers(paths, known, files, files.root) if discover.kind_of(path) in _WITH_COMMANDS]
+    told = [one for path in paths for one in guides(path, files.root(path), files)]
+    for one in told:
+        files.documents(one, "guide")
+    yield list(dict.fromkeys(told))
+
+
+_WITH_COMMANDS = frozenset(["shell", "make", "just"])
 
 
 def _is_helper(fragment: Fragment) -> bool:

@@ -420,6 +420,10 @@ def parse(content: Text, kind: str) -> tuple[Document, ...]:
         from stablint.syntax.recipes import dockerfile
 
         return dockerfile.documents(content, parse)
+    if kind == "guide":
+        from stablint.syntax.recipes import guide
+
+        return guide.documents(content, parse)
     from stablint.syntax.shell import reader as shell
 
     return shell.documents(content, parse, lambda wanted, beside: locate(wanted, beside, root_of(beside)))

@@ -63,6 +63,10 @@ class Row(NamedTuple):
     codec: str = "plain"
 
 
+NUMBERS = frozenset(["float", "int"])
+"""Functions that make a number of a text."""
+
+
 def plain_value(node: Node) -> Any:
     """A node as the value that the reading library gets."""
     if isinstance(node, Scalar):
@@ -76,6 +80,12 @@ def plain_value(node: Node) -> Any:
     word = node.name.rpartition(".")[2]
     asked = node.positional[0] if word == "get" and node.positional else None
     key = asked.value if isinstance(asked, Scalar) and isinstance(asked.value, str) else ""
+    if (
+        node.name in NUMBERS
+        and len(node.positional) == 1
+        and isinstance(inner := plain_value(node.positional[0]), Unknown)
+    ):
+        key = inner.key
     return Unknown(f"the result of `{node.name}(…)`", there=word[:1].isupper() or node.name in _NEVER_NULL, key=key)
 
 

@@ -38,6 +38,24 @@ def referrers(paths: Iterable[str], root: str, files: Files, known: Container[st
     return found
 
 
+def guides(path: str, root: str, files: Files) -> list[str]:
+    """The Markdown files in the folders from this one's up to the root in which the name of the file stands."""
+    name = os.path.basename(path).encode("utf-8", "surrogatepass")
+    found: list[str] = []
+    folder = os.path.dirname(path)
+    while folder == root or folder.startswith(os.path.join(root, "")):
+        try:
+            listed = sorted(one for one in os.listdir(folder) if one.lower().endswith(".md"))
+        except OSError:
+            listed = []
+        if len(listed) > limits.GUIDES.most:
+            files.cut_program(path, limits.GUIDES)
+        several = (os.path.join(folder, one) for one in listed[: limits.GUIDES.most])
+        found += [one for one in several if names(name, content(one, files))]
+        folder = os.path.dirname(folder)
+    return found
+
+
 def names(name: bytes, content: bytes) -> bool:
     """Whether `name` stands in `content` as a file's whole name; a plain search is many times as fast as a pattern."""
     at = content.find(name)

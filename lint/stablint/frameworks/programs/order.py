@@ -10,7 +10,8 @@ from stablint.frameworks.programs.seen import seen_in, stated, tests_above
 from stablint.run.fact import Statement
 from stablint.syntax.tree import Call, Document, Module
 
-_UNSLOTH = re.compile(r"^(?:from|import)[ \t]+unsloth\b", re.MULTILINE)
+# `unsloth.unsloth` is a copy that the repository carries: the installed package has no such module, and what the copy warns of is not known.
+_UNSLOTH = re.compile(r"^(?:from|import)[ \t]+unsloth\b(?!\.unsloth\b)", re.MULTILINE)
 _UNSLOTH_ANYWHERE = r"(?m)^[ \t]*(?:from|import)[ \t]+unsloth\b"
 _PATCHED = re.compile(r"^(?:from|import)[ \t]+(?:transformers|trl|peft)\b", re.MULTILINE)
 _TO_VISIBLE = re.compile(r"os\.environ(?:\[[\"']CUDA_VISIBLE_DEVICES[\"']\]\s*=(?!=)|\.update\()")

@@ -135,7 +135,12 @@ def _twice(document: Document, wraps: list[Call], reaches: set[int]) -> Iterator
         if base is None or (second.start not in reaches and base not in reaches):
             continue
         first = by_start.get(base) or next((o for o in plain if o.end < second.start and _wrapped(o) == base), None)
-        if first is not None and first is not second and _together(document, first, second):
+        if (
+            first is not None
+            and first is not second
+            and _together(document, first, second)
+            and not _is_loaded_anew(document, base, first, second)
+        ):
             yield of_call(document, "launch.shows.adapted_twice", _named(first), second)
             return
     for wrap in wraps:
@@ -239,6 +244,17 @@ def _together(document: Document, first: Call, second: Call) -> bool:
     if _indent(text, first.start) > deep:
         return False
     return not any(len(found[1].expandtabs()) < deep for found in _DEFINES.finditer(text, first.end, second.start))
+
+
+def _is_loaded_anew(document: Document, base: int, first: Call, second: Call) -> bool:
+    """Whether the model is made in a function of the program's own, which is called for the first adapter and once more for the second."""
+    module = document.root
+    assert isinstance(module, Module)
+    around = max((one for one in module.functions if one.end < base), key=lambda one: one.start, default=None)
+    if around is None or around.end > first.start:
+        return False
+    text, called = document.text.text, re.compile(rf"\b{re.escape(around.name)}\(")
+    return called.search(text, base, first.start) is not None and called.search(text, first.end, second.end) is not None
 
 
 def _indent(text: str, at: int) -> int:

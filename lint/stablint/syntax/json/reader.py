@@ -70,6 +70,7 @@ class _Scanner:
     def __init__(self, source: str) -> None:
         self.source, self.lines, self.at = source, Lines(source), 0
         self.problems: list[Problem] = []
+        self.told_infinite = False
         self.is_large = len(source) > _LARGE
 
     def document(self) -> _Data:
@@ -222,7 +223,9 @@ class _Scanner:
         if token in _CONSTANTS:
             return _CONSTANTS[token]
         if token in _NOT_FINITE:
-            self.problem("json-nan", f"`{token}` is no JSON, though Python reads it", start, self.at)
+            if not self.told_infinite:  # one says it of the file
+                self.told_infinite = True
+                self.problem("json-nan", f"`{token}` is no JSON, though Python reads it", start, self.at)
             return _NOT_FINITE[token]
         if token[0] == "'":
             raise self.refused("JSON strings stand in double quotes", start)
