@@ -76,6 +76,7 @@ TABLES = {
     "fix.grade": ("_TRAINING", "_OWN_NAME", "_PRESUMED", "_OLDER"),
     "engine.diagnostics": ("_BY_HAND",),
     "report.show": ("_LABELS",),
+    "log.cause": ("IN_WORDS",),
     "log.told": ("_LABELS",),
     "fitting.text": ("VERDICTS", "_NAMES", "_REASONS"),
     "memory.predict": ("MOMENTS",),

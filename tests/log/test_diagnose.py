@@ -439,3 +439,23 @@ def test_the_markdown_report_is_in_the_language_spoken(tmp_path, monkeypatch, ca
     assert main(["diagnose", "--isolated", "--lang", "zh", "--output-format", "markdown", "a.log"]) == FOUND
     said = capsys.readouterr().out
     assert "第 2 行" in said and "修复:" in said and "fix:" not in said and "line 2" not in said
+
+
+def test_how_sure_it_is_is_said_in_the_language_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.log").write_text(
+        "ValueError: tokenizer.chat_template is not set and no template\n", encoding="utf-8"
+    )
+    main(["diagnose", "--isolated", "--lang", "zh", "train.log"])
+    assert "很可能" in capsys.readouterr().out
+
+
+def test_an_exception_that_says_nothing_is_told_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.log").write_text("    assert batch % cards == 0\nAssertionError\n", encoding="utf-8")
+    main(["diagnose", "--isolated", "train.log"])
+    assert "the first exception: AssertionError (line 2)" in capsys.readouterr().out

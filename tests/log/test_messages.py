@@ -40,6 +40,7 @@ def test_every_text_is_found_where_it_is_printed(template: Template) -> None:
     gaps = [f"{number}" if name in template.numbers else f"v{number}" for number, name in enumerate(template.names)]
     if template.called:  # a function and an argument that it takes in some releases
         gaps = ["prepare_model_for_kbit_training", "gradient_checkpointing_kwargs"]
+    gaps = [str(template.at_most.get(name, gap)) for name, gap in zip(template.names, gaps, strict=True)]
     text = "".join(part for pair in zip(template.runs, [*gaps, ""], strict=True) for part in pair)
     printed = f"ValueError: {text}".strip()
     found = template.find(" ".join(printed.split()))

@@ -88,7 +88,7 @@ def _tell(cause: Cause, given: argparse.Namespace) -> None:
     unsafe = fix is not None and fix.applicability == "unsafe" and not given.unsafe_fixes
     how = "by hand" if by_hand else "needs --unsafe-fixes" if unsafe else ""
     title = f": {fix.title}" if fix is not None else ""
-    exit.tell(plain(f"{cause.confidence} {cause.code or cause.rule}{where}{title}{f' ({how})' if how else ''}"))
+    exit.tell(plain(f"{cause.sureness} {cause.code or cause.rule}{where}{title}{f' ({how})' if how else ''}"))
 
 
 def _key(cause: Cause) -> _Key:

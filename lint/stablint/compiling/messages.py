@@ -15,8 +15,8 @@ READS = ("messages",)
 _GAP = re.compile(r"(?<!\{)\{([^{}]*)\}(?!\})")
 _ENOUGH = 80  # characters of the last run: people shorten what they paste
 _WORD = re.compile(r"[A-Za-z_]{5,}")
-_KEYS = {"text", "source", "hazards", "symptom", "about", "decides", "beside", "numbers", "called", "causes"}
-_KEPT = ("text", "hazards", "symptom", "about", "decides", "beside", "numbers", "called", "source")
+_KEYS = {"text", "source", "hazards", "symptom", "about", "decides", "beside", "numbers", "called", "at_most", "causes"}
+_KEPT = ("text", "hazards", "symptom", "about", "decides", "beside", "numbers", "called", "at_most", "source")
 # Words of healthy logs: a line is not looked at because it has one, unless nothing else of its message is rarer.
 _COMMON = frozenset(
     "train training trainer model models loading loaded step steps epoch batch dataset tokens token loss learning number using process rank "  # noqa: SIM905
@@ -52,7 +52,13 @@ def _row(row: dict[str, Any], symptoms: dict[str, Any]) -> dict[str, Any]:
     if row.get("symptom", next(iter(symptoms))) not in symptoms:
         raise ValueError(f"messages/printed.yaml, {row['text']}: no symptom is called {row['symptom']}")
     split = _split(row["text"])
-    for gap in (row.get("about"), row.get("decides", {}).get("gap"), *row.get("numbers", ()), *row.get("called", ())):
+    for gap in (
+        row.get("about"),
+        row.get("decides", {}).get("gap"),
+        *row.get("numbers", ()),
+        *row.get("called", ()),
+        *row.get("at_most", ()),
+    ):
         if gap is not None and gap not in split["gaps"]:
             raise ValueError(f"messages/printed.yaml, {row['text']}: the text has no gap {gap}")
     rest: dict[str, Any] = {key: row[key] for key in _KEPT if key in row}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from stablint.base.language import gettext
 from stablint.report.model import Fix
 
 CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
+IN_WORDS = {CERTAIN: "certain", LIKELY: "likely", POSSIBLE: "possible"}  # what a reader is shown, in his language
 ORDER = {CERTAIN: 0, LIKELY: 1, POSSIBLE: 2}
 
 
@@ -27,3 +29,7 @@ class Cause(NamedTuple):
     because: str = ""  # why it is thought so
     numbers: bool = False  # whether the line is the first of sick numbers
     ranks: tuple[int, ...] = ()  # that print it, where prefixes tell them apart
+
+    @property
+    def sureness(self) -> str:
+        return gettext(IN_WORDS[self.confidence])

@@ -86,7 +86,8 @@ class Join:
         for sick in self._reading.sick:
             if sick.symptom in explained:
                 continue
-            shown = self._of_sickness(self._known.symptoms[sick.symptom], sick.line, sick.text, sick.times, LIKELY)
+            sure = POSSIBLE if sick.last else LIKELY
+            shown = self._of_sickness(self._known.symptoms[sick.symptom], sick.line, sick.text, sick.times, sure)
             found += [cause._replace(numbers=True) for cause in shown]
         if not any(cause.confidence != POSSIBLE for cause in found):
             for match in self._reading.matches:
@@ -132,7 +133,7 @@ class Join:
                 match.line,
                 match.text,
                 match.times,
-                "its message, and the settings have what it asks for",
+                gettext("its message, and the settings have what it asks for"),
             )
         if drawn or not rules:
             return
@@ -148,9 +149,9 @@ class Join:
         for number, rule in enumerate(by_files):
             confidence = POSSIBLE if number or template.several else LIKELY
             because = (
-                "its message; the settings at hand do not show it"
+                gettext("its message; the settings at hand do not show it")
                 if self._settings.runs
-                else "its message; no settings were named"
+                else gettext("its message; no settings were named")
             )
             cause = self._unproven(rule, confidence, match.line, match.text, match.times, because)
             if names:

@@ -189,7 +189,7 @@ def _subtitle(causes: Sequence[Cause]) -> str:
     sure = [cause for cause in causes if cause.confidence != POSSIBLE]
     if not sure:
         return "stablint diagnose: nothing known shows"
-    return f"stablint diagnose: {sure[0].confidence} {sure[0].rule}, first at line {sure[0].at}"
+    return f"stablint diagnose: {sure[0].sureness} {sure[0].rule}, first at line {sure[0].at}"
 
 
 def _has(series: Series, name: str) -> bool:

@@ -21,7 +21,7 @@ from stablint.log.unwrap import LONGEST, Plain, closed, decoded, joined, plain
 # A search costs a gigabyte's reading a second each.
 TROUBLE = (
     b"rror", b"xception", b"Warning", b"WARN", b"ssert", b" vs hf ", b"trainable params", b"inf/nan", b"atchdog", b"use_cache", b"Token indices",
-    b"return code = -9", b"unexpected keyword",
+    b"return code = -", b"exitcode", b"SIGSEGV", b"SIGBUS", b"unexpected keyword", b"_dynamo.exc", b"_inductor.exc", b"cutlassF", b"No available kernel",
 )  # fmt: skip
 # Of lines that only look like trouble and have none of these words. They come at the beginning of a run, and are looked for in so many bytes of it.
 QUIET = (
@@ -29,9 +29,10 @@ QUIET = (
     b"just got forked", b"Flash Attention", b"OVERFLOW", b"Gradient overflow", b"pad_token_id", b"pad token", b"retry loop", b"lr value before",
     b"process_group", b"match the token", b"PAD/BOS/EOS", b"OMP_NUM_THREADS", b"specified in DDP", b"bucket view", b"gather along",
     b"fast tokenizer", b"Special tokens", b"many workers", b"kernel version", b"batch size for internal", b"Mismatch between",
-    b"incorrectly instantiated", b"save_embedding", b"use_reentrant", b"a config file", b"is ignored when", b"multivariate normal",
+    b"incorrectly instantiated", b"Could not estimate", b"save_embedding", b"use_reentrant", b"a config file", b"is ignored when", b"multivariate normal",
 )  # fmt: skip
 _QUIET_WITHIN = 32 << 20
+_SHORT = 1 << 15  # bytes of a text that is rather pasted than a log
 _SCALER = b"loss scale"
 # Lines around one of trouble: a message is broken at a terminal's width, and lists stand below it.
 _BEFORE, _AFTER = 4, 24
@@ -46,6 +47,8 @@ _SHOWN = re.compile(r"[\s│❱\d]{0,40}(?:raise |assert |warnings\.warn\(|logge
 _EXCEPTION = re.compile(
     r"(?P<name>(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit)): ?(?P<said>.{0,400})"
 )
+# One that says nothing, as of an assertion without a message.
+_BARE = re.compile(r"\s{0,40}(?:[A-Za-z_]\w{0,60}\.){0,6}(?P<name>[A-Z]\w{0,60}(?:Error|Exception))\s{0,40}")
 # What a process says because another one failed.
 _ECHOES = (
     "ChildFailedError",
@@ -124,6 +127,12 @@ class Reader:
             self._stated(number, _line(data, start))
         if trouble:
             self._trouble(block, trouble)
+
+    def closely(self, blocks: list[Block]) -> None:
+        """Every line of a text in which nothing was found, as where somebody pastes a message without the exception's name before it."""
+        if not (self._matches or self._exceptions or self._watch.found(ended=True)):
+            for block in blocks:
+                self._trouble(block, dict.fromkeys(range(block.first, block.first + block.data.count(b"\n") + 1), 0))
 
     def _rows(self, block: Block) -> bytes:
         """Of a block that holds more than steady rows, part by part; the letters of what is left of it without these."""
@@ -210,8 +219,11 @@ class Reader:
         for number, line in enumerate(lines, first):
             found = _EXCEPTION.search(line.text)
             raised = raised or found is not None
+            bare = _BARE.fullmatch(line.text) if found is None else None
             if found is not None and len(self._exceptions) < _MOST:
                 self._exceptions.append(Exceptional(number, found["name"].rpartition(".")[2], found["said"].strip()))
+            elif bare is not None and len(self._exceptions) < _MOST:
+                self._exceptions.append(Exceptional(number, bare["name"], ""))
         taken: list[tuple[int, str]] = []
         spaced = [" ".join(line.text.split()) for line in lines]
         possible = self._known.possible(whole)
@@ -275,8 +287,14 @@ class Reader:
 def read(blocks: Iterable[Block], known: Known, series: Series | None = None) -> Reading:
     """`series` takes the numbers, where somebody wants a picture of them."""
     reader = Reader(known, series)
+    kept: list[Block] = []
+    left = _SHORT
     for block in blocks:
         reader.block(block)
+        left -= len(block.data)
+        kept = [*kept, block] if left >= 0 else []
+    if left >= 0:
+        reader.closely(kept)
     return reader.result(ended=True)
 
 

@@ -49,6 +49,7 @@ class Sick(NamedTuple):
     line: int  # of the first sign
     text: str
     times: int
+    last: bool = False  # in the last row alone, which a step that is left out looks like as well
 
 
 class _Sign:
@@ -182,8 +183,10 @@ class Watch:
     def found(self, *, ended: bool = False) -> list[Sick]:
         """`ended`: no row will come any more, so that a loss that is no number in the last one is not made good."""
         last = self._first_nan
-        alone = ended and self._nans == 1 and last is not None and not math.isfinite(last.values.get("loss", 0.0))
-        late = [Sick("nan-gradients", last.line, last.text, 1)] if alone and last and not self._sick else []
+        late = []
+        if ended and self._nans == 1 and last is not None and not self._sick:
+            lost = not math.isfinite(last.values.get("loss", 0.0))
+            late = [Sick("nan-gradients", last.line, last.text, 1, last=not lost)]
         return sorted([*self._sick.values(), *late], key=lambda sick: sick.line)
 
     def scale(self, line: int, text: str) -> None:

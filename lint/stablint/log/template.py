@@ -63,6 +63,7 @@ class Template:
         self.decides: dict[str, Any] = row.get("decides", {})
         self.numbers: tuple[str, ...] = tuple(row.get("numbers", ()))
         self.called: tuple[str, ...] = tuple(row.get("called", ()))
+        self.at_most: dict[str, float] = row.get("at_most", {})
         self.beside: tuple[str, ...] = tuple(row.get("beside", ()))
         self.why: str = row.get("why", "")  # of a harmless line
         self.until: str = row.get("until", "")  # when it is one no more
@@ -87,6 +88,8 @@ class Template:
     def _fitting(self, found: Found | None) -> Found | None:
         if found is not None and not all(found.gaps[name].strip().isdigit() for name in self.numbers):
             return None
+        if found is not None and not all(_at_most(found.gaps[name], most) for name, most in self.at_most.items()):
+            return None
         if found is not None and self.called:
             function, argument = (found.gaps[name].strip() for name in self.called)
             return found if differs(function.rpartition(".")[2], argument) else None
@@ -97,6 +100,14 @@ class Template:
             wanted = gaps.get(self.decides["gap"], "").strip().rstrip(":")
             return tuple(self.decides["values"].get(wanted, ()))
         return self.hazards
+
+
+def _at_most(said: str, most: float) -> bool:
+    """Whether a number is said, and none above that."""
+    try:
+        return float(said) <= most
+    except ValueError:
+        return False
 
 
 def _find(text: str, runs: list[str], names: list[str]) -> Found | None:

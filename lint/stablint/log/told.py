@@ -67,7 +67,7 @@ def _block(cause: Cause, style: Style) -> Iterator[str]:
     yield f"{style.paint('bold', f'{named(plain(cause.log))}:{cause.at}')}  {plain(clipped(_line(cause.text), _SHOWN))}{times}"
     rule = f"{cause.code}  " if cause.code else ""
     at, setting, because, fix, evidence = map(gettext, _LABELS)
-    head = f"  {style.paint(_COLOUR[cause.confidence], cause.confidence)}  {rule}{cause.rule}"
+    head = f"  {style.paint(_COLOUR[cause.confidence], cause.sureness)}  {rule}{cause.rule}"
     yield head
     yield from _wrapped(cause.message, "    ")
     if cause.file is not None:
@@ -116,7 +116,7 @@ def _nothing(log: str, reading: Reading) -> Iterator[str]:
     if reading.exception is not None:
         one = reading.exception
         yield "  " + gettext("the first exception: {text} (line {line})").format(
-            text=plain(clipped(f"{one.name}: {one.said}", _SHOWN)), line=one.line
+            text=plain(clipped(f"{one.name}: {one.said}" if one.said else one.name, _SHOWN)), line=one.line
         )
         yield "  " + gettext(
             "name the files of the run as well (`stablint diagnose LOG train.yaml ds.json --gpu NAME`): their settings may decide it"
@@ -134,7 +134,7 @@ def markdown(log: str, reading: Reading, causes: Sequence[Cause]) -> str:
         place = [f"{gettext('at:')} `{_code(cause.file)}:{cause.line}`"] if cause.file else []
         place += [f"{gettext('setting:')} `{_code(cause.setting)}`"] if cause.setting else []
         lines += [
-            ", ".join([f"- **{cause.confidence}** `{cause.rule}`", *place]),
+            ", ".join([f"- **{cause.sureness}** `{cause.rule}`", *place]),
             "  - "
             + gettext("line {number}: {text}").format(
                 number=cause.at, text=f"`{_code(clipped(_line(cause.text), _SHOWN))}`"
