@@ -178,7 +178,7 @@ def test_runs_with_other_values_are_judged_as_if_each_were_alone(tmp_path: Path)
 def test_an_example_wakes_the_hazards_that_speak_of_it(tmp_path: Path) -> None:
     dice, rules = random.Random(7), Rules()
     every = rules.of_runs()
-    for run in example_runs(tmp_path, share=4):  # each is judged by all rules twice, which is what a sieve is for
+    for run in example_runs(tmp_path, share=12):  # each is judged by all rules twice, which is what a sieve is for
         for one in (run, changed(run, dice)):
             assert told(one, check(one, rules.woken_by(one))) == told(one, check(one, every)), one.id
 

@@ -23,7 +23,7 @@ SAMPLE = MATRIX[:: max(1, len(MATRIX) // 24)]
 
 
 def either(case: Case, folder: Path, capsys) -> int:
-    """Files that hold what is promised, the same twice; or a no that says why, and nothing written."""
+    """Files that hold what is promised; or a no that says why, and nothing written."""
     code = asked(case, folder / "one")
     said = capsys.readouterr().out
     if code == 1:
@@ -31,19 +31,22 @@ def either(case: Case, folder: Path, capsys) -> int:
         assert said.startswith("no: ") and "not taken: " in said
         return code
     assert code == 0, said
-    assert asked(case, folder / "two") == 0
-    assert written(folder / "one") == written(folder / "two")
     holds(folder / "one", case, capsys)
     return code
 
 
 @pytest.mark.parametrize("case", SAMPLE, ids=lambda case: "-".join(map(str, case)))
 def test_a_sample_of_what_may_be_asked(case: Case, tmp_path: Path, capsys) -> None:
-    either(case, tmp_path, capsys)
+    code = either(case, tmp_path, capsys)
+    assert asked(case, tmp_path / "two") == code
+    if code == 0:
+        assert written(tmp_path / "one") == written(tmp_path / "two")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", MATRIX, ids=lambda case: "-".join(map(str, case)))
+@pytest.mark.parametrize(
+    "case", [case for case in MATRIX if case not in SAMPLE], ids=lambda case: "-".join(map(str, case))
+)
 def test_all_that_may_be_asked(case: Case, tmp_path: Path, capsys) -> None:
     either(case, tmp_path, capsys)
 

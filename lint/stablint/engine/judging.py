@@ -21,9 +21,10 @@ from stablint.syntax.tree import Document, Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from stablint.hazard.sieve import Sieve  # only loaded where there are several runs
+    from stablint.hazard.sieve import Sieve  # only loaded where there are many runs
     from stablint.report.progress import Watch
 
+_FEW = 8  # runs of which each is asked what it wakes: a sieve for all of them costs more than it saves below a dozen
 _NAMED = 5  # rules that fail on one run are named one by one, up to so many
 
 
@@ -45,6 +46,7 @@ def judge(
     sieves: dict[int, Sieve] = {}
     told = Told()
     parts: dict[tuple[int, bool], tuple[hazards.Hazard, ...]] = {}
+    few = len(runs) <= _FEW
     every = [(_broken(d, p, d.text.path in alone), True) for d, p in problems] + [(run, False) for run in runs]
     for run, broken in every if watch is None else watch(every, len(every), "runs"):
         if id(run) in kept:
@@ -52,12 +54,14 @@ def judge(
             undetermined += kept[id(run)][1][1]
             continue
         rules = known.of(run) if isinstance(known, Rulebook) else known
-        single = len(runs) == 1  # a sieve costs more than it saves
-        key = (id(rules), broken)
-        if key not in parts:
-            parts[key] = of_files(rules) if broken else _of_runs(rules, run if single else None)
-        which = parts[key]
-        if broken or single:
+        if few and not broken:
+            which = _of_runs(rules, run)
+        else:
+            key = (id(rules), broken)
+            if key not in parts:
+                parts[key] = of_files(rules) if broken else _of_runs(rules, None)
+            which = parts[key]
+        if broken or few:
             judged, error = attempt(check, run, which)
         else:
             judged, error = attempt(_sifted, run, id(rules), which, sieves)
@@ -93,7 +97,7 @@ def _of_runs(rules: Collection[hazards.Hazard], single: Run | None) -> tuple[haz
 def _sifted(
     run: Run, key: int, rules: tuple[hazards.Hazard, ...], sieves: dict[int, Sieve]
 ) -> tuple[list[hazards.Finding], list[hazards.Undecided]]:
-    from stablint.hazard.sieve import Sieve  # only where there are several runs
+    from stablint.hazard.sieve import Sieve  # only where there are many runs
     from stablint.hazard.sifted import check_sifted
 
     if key not in sieves:
