@@ -393,6 +393,9 @@ def test_trl_sft(tmp_path, action):
 PROGRAM = Path(__file__).parent / "guarded_program.py"
 
 
+BUILT_WITHIN = 900  # seconds: two files of C++ with vector instructions, on cores with other work
+
+
 def launched(folder, processes: int, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     base = [sys.executable]
     if processes > 1:
@@ -420,12 +423,27 @@ def test_exit_status_and_all_processes_agree(tmp_path, processes, action):
     assert all(saved.values()) and ("checkpoint-6" in saved if action != "skip" else "checkpoint-8" in saved)
 
 
+@pytest.fixture(scope="session")
+def extensions(tmp_path_factory) -> Path:
+    """What DeepSpeed compiles when it is first used on a CPU, minutes on a busy machine: built once, before any training waits for it, and in a folder
+    of its own, since a build that was ended elsewhere leaves a lock behind for which the next one waits without end."""
+    pytest.importorskip("deepspeed")
+    folder = tmp_path_factory.mktemp("extensions")
+    build = "from deepspeed.accelerator import get_accelerator; get_accelerator().create_op_builder('ShareMemCommBuilder').load()"
+    done = subprocess.run(
+        [sys.executable, "-c", build], capture_output=True, text=True, timeout=BUILT_WITHIN,
+        env={**os.environ, "TORCH_EXTENSIONS_DIR": str(folder), "DS_ACCELERATOR": "cpu"},
+    )  # fmt: skip
+    assert done.returncode == 0, f"DeepSpeed's extension for the CPU was not built:\n{done.stderr[-3000:]}"
+    return folder
+
+
 @pytest.mark.parametrize(("poison", "action"), [("forward", "raise"), ("forward", "skip"), ("gradient", "raise")])
 @pytest.mark.parametrize("stage", ["0", "2"])
-def test_deepspeed_on_cpu(tmp_path, poison, action, stage):
+def test_deepspeed_on_cpu(tmp_path, extensions, poison, action, stage):
     """It steps inside `backward`: a loss that is lost is seen before that; a gradient alone only behind it, and the checkpoint is kept from it."""
-    pytest.importorskip("deepspeed")
     alone = {
+        "TORCH_EXTENSIONS_DIR": str(extensions),
         "RANK": "0",
         "LOCAL_RANK": "0",
         "WORLD_SIZE": "1",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stablint.hazard import model as hazards
 from stablint.log.metrics import row
-from stablint.log.reading import read
+from stablint.log.reading import Reader, read
 from stablint.log.source import Block
 from stablint.log.template import Known, Template
 from stablint.log.unwrap import plain
@@ -59,7 +59,9 @@ def test_a_harmless_line_is_seen_by_itself(template: Template) -> None:
     line = "".join(
         part for pair in zip(template.runs, ["x"] * len(template.names) + [""], strict=True) for part in pair
     )
-    reading = read([Block(1, f"well\n{line}\nwell\n".encode())], KNOWN)
+    reader = Reader(KNOWN)  # which looks at marked lines alone, as in a long log
+    reader.block(Block(1, f"well\n{line}\nwell\n".encode()))
+    reading = reader.result()
     assert [match.line for match in reading.harmless] == [2]
     assert reading.harmless[0].template.why
 

@@ -84,7 +84,12 @@ def _raised(row: dict[str, Any]) -> dict[str, Any]:
 def _split(text: str) -> dict[str, Any]:
     pieces = _GAP.split(" ".join(text.split()))
     runs = [run.replace("{{", "{").replace("}}", "}") for run in pieces[0::2]]
-    return {"runs": [*runs[:-1], _clipped(runs[-1])], "gaps": pieces[1::2]}
+    runs[-1] = _clipped(runs[-1])
+    if (
+        len(runs[-1].rstrip(".")) > 1 or len(runs) == 1
+    ):  # the full stop is left out by people who paste, and by libraries in other releases
+        runs[-1] = runs[-1].rstrip(".")
+    return {"runs": runs, "gaps": pieces[1::2]}
 
 
 def _clipped(run: str) -> str:

@@ -29,7 +29,8 @@ QUIET = (
     b"just got forked", b"Flash Attention", b"OVERFLOW", b"Gradient overflow", b"pad_token_id", b"pad token", b"retry loop", b"lr value before",
     b"process_group", b"match the token", b"PAD/BOS/EOS", b"OMP_NUM_THREADS", b"specified in DDP", b"bucket view", b"gather along",
     b"fast tokenizer", b"Special tokens", b"many workers", b"kernel version", b"batch size for internal", b"Mismatch between",
-    b"incorrectly instantiated", b"Could not estimate", b"save_embedding", b"use_reentrant", b"a config file", b"is ignored when", b"multivariate normal",
+    b"incorrectly instantiated", b"save_embedding", b"use_reentrant", b"a config file", b"is ignored when", b"multivariate normal",
+    b"Could not estimate", b"Not an error",
 )  # fmt: skip
 _QUIET_WITHIN = 32 << 20
 _SHORT = 1 << 15  # bytes of a text that is rather pasted than a log
