@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -326,6 +327,32 @@ def test_no_gradient_and_no_loss_is_told():
             guard.check(loss=loss, model=model)
 
 
+def test_lightning_whose_step_calls_the_model_inside(tmp_path):
+    """As most do that train a model of transformers: the module has no forward pass of its own."""
+    lightning = pytest.importorskip("pytorch_lightning")
+
+    class Module(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.inner = tiny.model("forward")
+
+        def training_step(self, batch, number):
+            return self.inner(**batch).loss
+
+        def configure_optimizers(self):
+            return torch.optim.AdamW(self.parameters(), lr=1e-3)
+
+    module, guard = Module(), stablint.TrainingGuard()
+    trainer = lightning.Trainer(
+        accelerator="cpu", max_steps=8, logger=False, enable_progress_bar=False, enable_model_summary=False,
+        default_root_dir=str(tmp_path), callbacks=[guard.lightning()],
+    )  # fmt: skip
+    with pytest.raises(stablint.TrainingStopped) as stopped:
+        trainer.fit(module, torch.utils.data.DataLoader(batches(), batch_size=None))
+    assert tiny.is_finite(module.parameters())
+    assert stopped.value.module == "inner.model.layers.1.mlp"
+
+
 @pytest.mark.parametrize("action", ACTIONS)
 def test_lightning(tmp_path, action):
     lightning = pytest.importorskip("pytorch_lightning")
@@ -428,6 +455,8 @@ def extensions(tmp_path_factory) -> Path:
     """What DeepSpeed compiles when it is first used on a CPU, minutes on a busy machine: built once, before any training waits for it, and in a folder
     of its own, since a build that was ended elsewhere leaves a lock behind for which the next one waits without end."""
     pytest.importorskip("deepspeed")
+    if shutil.which("c++") is None:
+        pytest.skip("no compiler of C++, without which DeepSpeed does not run on a CPU")
     folder = tmp_path_factory.mktemp("extensions")
     build = "from deepspeed.accelerator import get_accelerator; get_accelerator().create_op_builder('ShareMemCommBuilder').load()"
     done = subprocess.run(

@@ -234,10 +234,11 @@ class TrainingGuard:
 
     # --- a loop of one's own ---------------------------------------------------------------------------------------------------
 
-    def watch(self, model: Any) -> None:
-        """Keep the batches of a step for a repetition: only with it the first bad module can be named."""
+    def watch(self, model: Any, *, parts: bool = False) -> None:
+        """Keep the batches of a step for a repetition: only with it the first bad module can be named. `parts`: the loop may call what the model
+        holds instead of the model."""
         self._own_loop = True
-        self._watch(model)
+        self._watch(model, parts=parts)
 
     def check(
         self, *, model: Any = None, loss: Any = None, norm: Any = None, optimizer: Any = None, scaler: Any = None
@@ -283,12 +284,12 @@ class TrainingGuard:
 
         return tensors
 
-    def _watch(self, model: Any, whole: bool = True) -> None:
+    def _watch(self, model: Any, whole: bool = True, parts: bool = False) -> None:
         from stablint.integrate.repeating import Recorder
 
         self._model = _unwrapped(model)
         if self._recorder is None:
-            self._recorder = Recorder(self._model)
+            self._recorder = Recorder(self._model, parts=parts)
             if not whole:  # what is compiled is not hooked into
                 self._recorder.close()
 

@@ -22,6 +22,7 @@ class Batch(NamedTuple):
     kwargs: dict[str, Any]
     dice: tuple[Any, ...]
     autocast: tuple[str, Any] | None  # device type and dtype
+    part: Any = None  # of the model, that was called instead of the model itself
 
 
 class Found(NamedTuple):
@@ -54,23 +55,38 @@ class Found(NamedTuple):
 class Recorder:
     """Keeps what the model is called with during one optimizer step. References only: the loop holds these tensors anyway."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, *, parts: bool = False) -> None:
+        """`parts`: what the model holds is watched as well, for a loop that calls this instead of the model."""
         self.model = model
         self.batches: list[Batch] = []
-        self._handle = model.register_forward_pre_hook(self._called, with_kwargs=True)
+        self._inside = False
+        called = [model, *(model.children() if parts else ())]
+        self._handles = [one.register_forward_pre_hook(self._called, with_kwargs=True) for one in called]
+        if parts:
+            self._handles.append(model.register_forward_hook(self._left))
+        self._parts = parts
         self._cuda = torch.cuda.is_available() and torch.cuda.is_initialized()
 
     def _called(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        whole = module is self.model
+        if whole:
+            self._inside = self._parts
+        elif self._inside:
+            return
         if not module.training or not torch.is_grad_enabled() or len(self.batches) >= _KEPT:
             return
         dice = (torch.get_rng_state(), torch.cuda.get_rng_state() if self._cuda else None)
-        self.batches.append(Batch(args, kwargs, dice, _autocast()))
+        self.batches.append(Batch(args, kwargs, dice, _autocast(), None if whole else module))
+
+    def _left(self, *_: Any) -> None:
+        self._inside = False
 
     def clear(self) -> None:
         self.batches.clear()
 
     def close(self) -> None:
-        self._handle.remove()
+        for handle in self._handles:
+            handle.remove()
         self.clear()
 
 
@@ -88,7 +104,8 @@ def first(model: Any, batches: list[Batch], *, whole: bool = False) -> Found | N
             for parameter in model.parameters():
                 parameter.grad = None
             seen.batch(batch)
-            loss = _loss(model(*batch.args, **batch.kwargs))
+            called = model if batch.part is None else batch.part
+            loss = _loss(called(*batch.args, **batch.kwargs))
             if loss is not None and loss.requires_grad:
                 loss.backward()
         found = found or seen.found(model, loss)
