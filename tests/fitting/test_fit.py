@@ -670,3 +670,67 @@ def test_one_mask_serves_all_blocks_before_transformers_4_53(tmp_path: Path) -> 
     older, later = (told(tmp_path, text, releases=(OLD, f"transformers=={one}")) for one in ("4.52.4", "4.53.3"))
     assert gib(older, "attention") == 0.0
     assert gib(later, "attention") == pytest.approx(28 * 2 * 2 * 2048**2 / GIB, rel=0.01)
+
+
+FSDP = (
+    "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\nfsdp_config:\n"
+    "  fsdp_version: 2\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_reshard_after_forward: true\n"
+)
+
+
+def test_fsdp_gathers_in_half_precision_and_autocast_copies_nothing(tmp_path: Path) -> None:
+    """Sixteen bytes a parameter over eight cards, and two blocks with embedding and head in half precision."""
+    text = TRL.format(model="meta-llama/Llama-3.1-8B", batch=1, length=4096, more="packing: true\n").replace(
+        "dtype: bfloat16\n", ""
+    )
+    files = {
+        "run.sh": "accelerate launch --config_file acc.yaml -m trl.scripts.sft --config train.yaml\n", "acc.yaml": FSDP, "train.yaml": text,
+    }  # fmt: skip
+    found = answer(
+        world(tmp_path, files, gpus=["A100-80GB x8"], releases=[NEW, "transformers==5.23.0"]), "A100-80GB x8"
+    )
+    assert found.estimate is not None
+    assert all("copies" not in parts or parts["copies"] == 0 for parts in found.estimate.parts.values())
+    share = 8_030_261_248 / 8 / GIB
+    assert gib(found, "weights") == pytest.approx(4 * share, rel=0.001)
+    assert gib(found, "gathered") == pytest.approx((2 * 2 * 218_112_000 + 2 * 2 * 128256 * 4096) / GIB, rel=0.01)
+    step = found.estimate.parts[MOMENTS[5]]
+    assert "gathered" not in step and step["gradients"] == pytest.approx(4 * share * GIB, rel=0.001)
+
+
+def test_what_stands_beside_a_layer_lies_on_the_layers_card(tmp_path: Path) -> None:
+    """80 layers over 7 cards: 12 on the fullest, with the inputs of 12 blocks and 12 layers' part of the adapter."""
+    text = TRL.format(
+        model="Qwen/Qwen2-72B-Instruct", batch=2, length=2048, more="packing: true\nload_in_4bit: true\n" + LORA
+    )
+    text += "model_init_kwargs:\n  device_map: auto\n"
+    files = {
+        "run.sh": "accelerate launch --num_processes 1 -m trl.scripts.sft --config train.yaml\n",
+        "train.yaml": text,
+    }
+    seven, one = (
+        answer(world(tmp_path / name, files, gpus=[name], releases=["trl==0.18.2"]), name)
+        for name in ("RTX 3090 x7", "H200 x1")
+    )
+    assert seven.reading is not None and seven.reading.plan.sharding.engine == "split"
+    assert gib(seven, "adapters") == pytest.approx(gib(one, "adapters") * 12 / 80, rel=0.001)
+    kept = [found.estimate.parts[MOMENTS[0]]["activations"] for found in (seven, one) if found.estimate is not None]
+    assert kept[0] == pytest.approx(kept[1] * 12 / 80, rel=0.001)
+
+
+def test_a_tower_that_is_frozen_keeps_nothing_for_its_backward_pass(tmp_path: Path) -> None:
+    text = (
+        "swift sft --model Qwen/Qwen2.5-VL-7B-Instruct --dataset d.jsonl --tuner_type lora --torch_dtype bfloat16 --max_length 4096 "
+        "--per_device_train_batch_size 1 --learning_rate 1e-4 --output_dir out {more}\n"
+    )
+    ends = []
+    for number, more in enumerate(("", "--freeze_vit true", "--freeze_vit false")):
+        files = {"run.sh": text.format(more=more)}
+        found = answer(
+            world(tmp_path / str(number), files, gpus=["A100-80GB"], releases=["ms-swift==4.5.2"]), "A100-80GB"
+        )
+        assert found.estimate is not None
+        ends.append(found.estimate.needed / GIB)
+    assert ends[0] == ends[1]
+    kept = 34 * 32 * 4 * 4096 * 1280 / GIB  # bytes a patch and width, blocks, patches
+    assert ends[2] - ends[0] == pytest.approx(kept, rel=0.02)

@@ -242,6 +242,10 @@ def read(w: World) -> list[Reading]:
     if seen is not None:
         assumed.append(
             gettext(
+                "pictures: none at the low end, half of each row usually, all of it at the high end; the tower is frozen"
+            )
+            if seen.is_frozen
+            else gettext(
                 "pictures: none at the low end, half of each row usually, all of it in a tower that keeps it at the high end"
             )
         )
@@ -249,7 +253,8 @@ def read(w: World) -> list[Reading]:
     quantised = weights in _BITS
     dropout = w.value("lora.lora_dropout")
     plan = Plan(
-        shape=shape, heads=heads, groups=groups, method="full" if method == "full" else "lora", weights=weights, autocast=autocast, mixed=_is_mixed(w),
+        shape=shape, heads=heads, groups=groups, method="full" if method == "full" else "lora", weights=weights, autocast=autocast,
+        mixed=_is_mixed(w) or bool(divided_by),
         outside=_outside(w) if quantised else sure(2.0), trained=trained, copied=copied,
         rank=rank if _is_size(rank) and method != "full" else 0, spread=spread, dropout=isinstance(dropout, (int, float)) and dropout > 0,
         optimizer=optimizer or _UNKNOWN_OPTIMIZER, sharding=Sharding(), rows=rows_of, length=length,
@@ -260,6 +265,7 @@ def read(w: World) -> list[Reading]:
         apart=_APART_EXPANDABLE if expandable else _APART, loading=_LOADING, activations=factor,
         streams=method == "full" and (w.value("training.optimizer_in_bwd") is True or name in _STREAMING),
         evaluated=_evaluated(w), compared=_compared(w, objective, loss), tensor=tensor, packed=packed, tower=seen.parameters if seen is not None else 0,
+        tower_trained=seen is not None and not seen.is_frozen,
         pictures=seen.pictures if seen is not None else NO_SHARE, lean=w.value("training.use_liger_kernel") is True,
         squares=sure(1.0) if factor == _ROUTED else factor, one_mask=not autocast and w.at_least("transformers", _MASKS_SINCE) is False,
     )  # fmt: skip

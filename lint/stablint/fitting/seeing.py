@@ -42,6 +42,7 @@ class Tower(NamedTuple):
 
     parameters: int
     pictures: Range
+    is_frozen: bool
 
 
 def dimensions(w: World) -> dict[str, Any] | None:
@@ -54,13 +55,15 @@ def dimensions(w: World) -> dict[str, Any] | None:
 
 
 def tower(w: World, text: int, rows: int, length: Range) -> Tower | None:
-    """At the low end no picture; usually rows whose half is pictures, in a frozen tower; at the high end nothing but pictures, and a tower that is
-    trained or bears an adapter and keeps what it made of them."""
+    """At the low end no picture; usually rows whose half is pictures, in a frozen tower; at the high end nothing but pictures, and, where nobody says
+    that it is frozen, a tower that is trained or bears an adapter and keeps what it made of them."""
     whole, widths = w.value("model.parameters"), _TOWER.get(str(w.value("model.type")))
     if widths is None or not isinstance(whole, int) or isinstance(whole, bool):
         return None
     width, blocks, patches = widths
     each = float(rows * patches * width)
-    pictures = Range(0.0, _FROZEN * each * length.usual / 2, (_FROZEN + _KEPT * blocks) * each * length.high)
+    frozen = w.value("training.freeze_vision_tower") is True
+    most = _FROZEN + (0.0 if frozen else _KEPT * blocks)
+    pictures = Range(0.0, _FROZEN * each * length.usual / 2, most * each * length.high)
     rest = whole - text
-    return Tower(rest if rest > _LEAST else 12 * blocks * width**2, pictures)
+    return Tower(rest if rest > _LEAST else 12 * blocks * width**2, pictures, frozen)

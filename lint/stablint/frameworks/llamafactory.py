@@ -66,6 +66,7 @@ _OWN = (
     ("mask_history", "training.mask_history", "flag"),
     ("freeze_trainable_layers", "training.freeze_trainable_layers", "plain"),
     ("freeze_multi_modal_projector", "training.freeze_multi_modal_projector", "flag"),
+    ("freeze_vision_tower", "training.freeze_vision_tower", "flag"),
     ("upcast_layernorm", "training.upcast_layernorm", "flag"),
     ("reward_model_type", "training.reward_model_type", "plain"),
     ("reward_model_quantization_bit", "training.reward_model_quantization_bit", "plain"),

@@ -42,6 +42,7 @@ _OWN = (
     ("freeze_parameters_ratio", "training.freeze_parameters_ratio", "plain"),
     ("freeze_parameters_regex", "training.freeze_parameters_regex", "text"),
     ("trainable_parameters", "training.trainable_parameters", "plain"),
+    ("freeze_vit", "training.freeze_vision_tower", "flag"),
     ("trainable_parameters_regex", "training.trainable_parameters_regex", "text"),
     ("resume_only_model", "training.resume_only_model", "flag"),
     ("bnb_4bit_compute_dtype", "quantization.bnb_4bit_compute_dtype", "dtype"),

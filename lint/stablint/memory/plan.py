@@ -91,7 +91,14 @@ class Plan(NamedTuple):
     packed: bool = False  # quantised weights lie in buffers, which no engine divides
     fused: int = 0  # parameters of experts that are no linear layers, which quantisers pass by
     tower: int = 0  # parameters of what sees pictures
+    tower_trained: bool = False  # they may be trained as well
     pictures: Range = NO_SHARE  # bytes that pictures take in it
     lean: bool = False  # Liger's norms and activations, which keep their inputs only
     one_mask: bool = False  # one mask serves all blocks
     squares: Range = sure(1.0)  # the same factor on what grows with the square of the rows
+
+    @property
+    def computes_wide(self) -> bool:
+        """Whether blocks are computed from float32 weights. Under mixed precision FSDP gathers them in half precision, and autocast has nothing to cast
+        (torch.distributed.fsdp MixedPrecision, param_dtype, which accelerate sets; utils/dataclasses.py, set_mixed_precision)."""
+        return self.weights == "float32" and not (self.sharding.engine == "fsdp" and self.mixed)

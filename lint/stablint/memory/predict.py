@@ -76,7 +76,7 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
     x = terms(plan, plan.length[at])
     variant = _variant(plan, traced)
     factor, wide = plan.activations[at], plan.squares[at]
-    held, grads = _held(plan, at), _gradients(plan)
+    held, grads, own = _held(plan, at), _gradients(plan, at), _own_layers(plan, at)
     whole = sum(grads.values())
     early = whole if plan.accumulates else 0.0  # gradients of the step before stay
     layers = plan.shape.layers
@@ -87,14 +87,14 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
             lasting[part].pop("ss", None)
     first, saved, square = (_value(lasting[name], x) for name in ("first", "saved", "square"))
     scores = 0.0
-    if plan.weights == "float32" and not plan.autocast and plan.attention == "sdpa" and plan.groups < plan.heads:
+    if plan.computes_wide and not plan.autocast and plan.attention == "sdpa" and plan.groups < plan.heads:
         # Grouped keys in float32: of the fused kernels flash takes no float32 and the other one no groups, which leaves the scores in memory
         # (torch 2.11 aten/native/transformers/cuda/sdp_utils.cpp; transformers 5.17.0 integrations/sdpa_attention.py, use_gqa_in_sdpa).
         scores = 4.0 * x["ass"]
         if not plan.checkpointed:
             first, saved, square = first + scores, saved + scores, square + scores
     casts = _value(lasting["first_casts"], x) + (layers - 1) * _value(lasting["casts"], x)
-    if plan.weights == "float32" and plan.method != "full" and plan.autocast:
+    if plan.computes_wide and plan.method != "full" and plan.autocast:
         saved += (
             2.0 * plan.shape.layer
         )  # a linear keeps the half-precision copy of its frozen weight for the backward pass
@@ -112,14 +112,14 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
     forward, backward = _head(plan, traced, {**x, "T": x["T"] * plan.scored, "Tv": x["Tv"] * plan.scored}, at)
     forward = max(forward, plan.compared[at] * x["Tv"])
     kept = {
-        "activations": (entry + first + (layers - 1) * saved - layers * square) * factor,
-        "attention": layers * square * wide,
+        "activations": (entry + first + (layers - 1) * saved - layers * square) * factor * own,
+        "attention": layers * square * wide * own,
     }
     last = {"activations": (entry + first) * factor + block}
     workspace = _dequantised(plan)
     common = {**held, "context": plan.context[at], "rollout": plan.rollout[at]}
     found = {
-        MOMENTS[0]: {**common, **kept, "logits": forward, "gradients": early, "copies": casts},
+        MOMENTS[0]: {**common, **kept, "logits": forward, "gradients": early, "copies": casts * own},
         MOMENTS[1]: {**common, **kept, "logits": backward, "gradients": early or grads["head"]},
         MOMENTS[2]: {
             **common, **kept, "activations": kept["activations"] + block, "gradients": early or grads["head"], "quantisation": workspace,
@@ -135,6 +135,7 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
     if plan.generating.high:
         kept_by_trainer = {part: size for part, size in held.items() if part not in plan.parked}
         found[MOMENTS[7]] = {**kept_by_trainer, "context": plan.context[at], "rollout": plan.generating[at]}
+    found[MOMENTS[5]].pop("gathered", None)  # shares alone are updated
     gaps = held["weights"] * plan.loading[at]
     for name, parts in found.items():
         parts["cache"] = gaps
@@ -155,6 +156,15 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
             parts["cache"] += plan.cache_large[at] * (large - reused) + plan.cache[at] * (engine + reused + small * (at > 1))  # fmt: skip
     _apart(plan, found, whole, at)
     return found
+
+
+def _own_layers(plan: Plan, at: int) -> float:
+    """The share of layers, and of what stands beside them, on the fullest card of those that one process lays its layers over: an even one at least,
+    usually that rounded up to whole layers, at the most nearly all of what its rows keep."""
+    sharding, layers = plan.sharding, plan.shape.layers
+    if sharding.engine != "split":
+        return 1.0
+    return (1.0 / sharding.weights, -(-layers // sharding.weights) / layers, 1.0)[at]
 
 
 def _divided(plan: Plan, at: int) -> Plan:
@@ -200,7 +210,7 @@ def _summed(plan: Plan) -> float:
     a sum over pieces of autograd is there twice for a moment."""
     if plan.method != "full" or plan.loss not in ("chunked", "fused"):
         return 0.0
-    width = 4.0 if plan.weights == "float32" or plan.loss == "chunked" else 2.0
+    width = 4.0 if plan.computes_wide or plan.loss == "chunked" else 2.0
     return width * plan.shape.vocab * plan.shape.hidden
 
 
@@ -260,7 +270,7 @@ def variant_names(plan: Plan) -> tuple[str, str, str]:
     """The traced variant, the one without dropout, and the head's."""
     tuned = "full" if plan.method == "full" else f"lora-{plan.spread}"
     quantised = plan.weights in ("4bit", "4bit-double", "8bit")
-    wide = plan.weights == "float32" or (quantised and plan.outside.usual > 3)
+    wide = plan.computes_wide or (quantised and plan.outside.usual > 3)
     if plan.method == "full":
         weights = "bf16" if not wide else "fp32" if plan.autocast else "pure"
     else:
@@ -354,8 +364,7 @@ def _head(plan: Plan, traced: Mapping[str, Any], x: Mapping[str, float], at: int
     if (
         plan.loss == "piecewise"
     ):  # all logits, each piece's log-probabilities in float32; the logits are gone before the backward pass
-        wide = plan.weights == "float32"
-        return x["Tv"] * (8.0 if wide else 6.5), x["Tv"] * 5.0
+        return x["Tv"] * (8.0 if plan.computes_wide else 6.5), x["Tv"] * 5.0
     if plan.loss == "fused":
         size = _liger_rows(x["T"], plan.shape) * vocab * 6.0 + x["Th"] * 4
         return size + trained, size + trained
@@ -399,7 +408,7 @@ def _held(plan: Plan, at: int) -> Parts:
         parts["weights"] = base - outside + outside / sharding.weights
     if plan.tower:
         width = 4.0 if plan.weights == "float32" else _BASE[plan.weights] if at == 0 else 2.0
-        trained = 16.0 if at == 2 and plan.method == "full" else 0.0
+        trained = 16.0 if at == 2 and plan.method == "full" and plan.tower_trained else 0.0
         parts["vision"] = plan.tower * (width + trained) / sharding.weights + plan.pictures[at]
     parts["adapters"] = (_adapter_width(plan) * plan.trained + 2.0 * plan.copied) * _adapter_share(plan, at)
     states = _states(plan, at) / sharding.states
@@ -430,6 +439,8 @@ def _adapter_share(plan: Plan, at: int) -> float:
     """FSDP wraps an adapter's matrices as well (peft utils/other.py, fsdp_auto_wrap_policy) and divides them. ZeRO-3 divides what is larger than
     stage3_param_persistence_threshold, which most of them are not."""
     shards = plan.sharding.weights
+    if plan.sharding.engine == "split":
+        return _own_layers(plan, at)
     if plan.sharding.engine == "fsdp":
         return 1.0 / shards
     return 1.0 / shards if at == 0 and plan.sharding.engine == "deepspeed" else 1.0
@@ -460,7 +471,7 @@ def _states(plan: Plan, at: int) -> float:
     return plan.trained * wide + plan.copied * plan.optimizer.half[at]
 
 
-def _gradients(plan: Plan) -> Parts:
+def _gradients(plan: Plan, at: int) -> Parts:
     """Of the whole model, and of its head, which come first."""
     sharding = plan.sharding
     if sharding.states_on_host and sharding.engine == "deepspeed":
@@ -468,7 +479,7 @@ def _gradients(plan: Plan) -> Parts:
     width = _gradient_width(plan)
     if plan.method != "full":
         shards = sharding.gradients if sharding.engine == "fsdp" else 1
-        return {"head": 2.0 * plan.copied / shards, "rest": width * plan.trained / shards}
+        return {"head": 2.0 * plan.copied / shards, "rest": width * plan.trained / shards * _own_layers(plan, at)}
     head = 0 if plan.shape.tied else plan.shape.vocab * plan.shape.hidden
     shards = sharding.gradients
     if plan.streams:
