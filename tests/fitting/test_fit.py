@@ -734,3 +734,22 @@ def test_a_tower_that_is_frozen_keeps_nothing_for_its_backward_pass(tmp_path: Pa
     assert ends[0] == ends[1]
     kept = 34 * 32 * 4 * 4096 * 1280 / GIB  # bytes a patch and width, blocks, patches
     assert ends[2] - ends[0] == pytest.approx(kept, rel=0.02)
+
+
+LAID = (
+    "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nfrom peft import LoraConfig, get_peft_model\nimport torch\n"
+    'net = AutoModelForCausalLM.from_pretrained("meta-llama/Meta-Llama-3-70B", dtype=torch.bfloat16, device_map={map})\n'
+    'net = get_peft_model(net, LoraConfig(r=8, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"))\n'
+    'args = TrainingArguments("out", per_device_train_batch_size=1, bf16=True, gradient_checkpointing=True, learning_rate=1e-4)\n'
+    "Trainer(model=net, args=args, train_dataset=None).train()\n"
+)
+
+
+@pytest.mark.parametrize(("where", "cards"), [('"auto"', 2), ('{"": 0}', 1)])
+def test_a_program_that_lays_its_layers_over_the_cards_is_one_process(where: str, cards: int, tmp_path: Path) -> None:
+    """A map that names one card divides nothing."""
+    found = answer(world(tmp_path, {"train.py": LAID.replace("{map}", where)}, gpus=["A100-80GB x2"]), "A100-80GB x2")
+    assert found.reading is not None
+    assert (found.verdict == "does-not-fit") is (cards == 1)
+    assert gib(found, "weights") == pytest.approx(70_553_706_496 * 2 / cards / GIB, rel=0.001)
+    assert ("`device_map`" in " ".join(found.reading.assumptions)) is (cards == 2)

@@ -47,6 +47,7 @@ _COMPARED = {"llamafactory": ("0.9.4", 16.0), "trl": ("0.12.0", 18.0)}
 # codegen and gpt_bigcode configuration: n_inner or intermediate_size None; models/bloom/modeling_bloom.py, BloomMLP; mpt configuration: expansion_ratio).
 _FOUR_WIDTHS = ("gpt2", "gptj", "gpt_neo", "codegen", "gpt_bigcode", "bloom", "mpt")
 _PACKED = ("gptq", "awq")
+_LAID = ("auto", "balanced", "balanced_low_0", "sequential")  # device_map: layers over all cards of one process
 _SDPA_SINCE = (
     "4.36.0"  # transformers' Llama had one attention before, which builds the scores (models/llama/modeling_llama.py)
 )
@@ -645,21 +646,11 @@ def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
     rule = w.framework.launch
     notes: tuple[str, ...] = ()
     known = _is_size(processes)
+    laid = w.stated("model.device_map") in _LAID
     if not known:
         one = rule is not None and rule.processes == "one"
-        processes = 1 if one else cards
-        command = rule.command if rule is not None else gettext("the launcher")
-        notes = (
-            (
-                ngettext(
-                    "{processes} process: what `{command}` starts on {cards} cards",
-                    "{processes} processes: what `{command}` starts on {cards} cards",
-                    processes,
-                ).format(processes=processes, command=command, cards=cards),
-            )
-            if cards > 1
-            else ()
-        )
+        processes = 1 if one or laid else cards
+        notes = (_started_by(processes, cards, rule.command if rule is not None else "", laid),) if cards > 1 else ()
     processes = max(1, processes // tensor_ways(w))  # the cards of one matrix work on the same rows
     stage = w.value("derived.zero_stage")
     own = w.framework.rollout
@@ -694,7 +685,7 @@ def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
                 notes,
             )
         ]
-    split = w.is_stated("model.device_map") or (rule is not None and rule.rest == "split")
+    split = laid or (rule is not None and rule.rest == "split")
     if split and processes == 1 and cards > 1:
         return [
             (
@@ -711,6 +702,22 @@ def _starts(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
         else gettext("one process")
     )
     return [(Sharding(processes=processes, engine="ddp" if processes > 1 else "none"), start, notes)]
+
+
+def _started_by(processes: int, cards: int, command: str, laid: bool) -> str:
+    """Why there are so many processes, where no file says it."""
+    if laid:
+        # accelerate 1.15.0 accelerator.py, prepare_model: a model with device_map="auto" is trained in no distributed mode.
+        return gettext("one process: `device_map` lays the layers over the cards, which several processes cannot train")
+    if not command:
+        return gettext("{processes} processes, one for each card: nothing says how the run is started").format(
+            processes=processes
+        )
+    return ngettext(
+        "{processes} process: what `{command}` starts on {cards} cards",
+        "{processes} processes: what `{command}` starts on {cards} cards",
+        processes,
+    ).format(processes=processes, command=command, cards=cards)
 
 
 def _elements(w: World, name: str, default: float) -> float:

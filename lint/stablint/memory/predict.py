@@ -402,6 +402,8 @@ def _held(plan: Plan, at: int) -> Parts:
     if engine == "fsdp" and plan.method == "full" and plan.autocast:
         base = shape.parameters * 4.0  # accelerate keeps what is trained in full precision
     parts = {"weights": 0.0 if sharding.weights_on_host else base / sharding.weights}
+    if engine == "split" and at == 2:
+        parts["weights"] += base / shape.layers  # no card has half a layer
     if plan.packed:
         # Engines divide parameters, and packed weights are buffers (AutoGPTQ 0.7.1 nn_modules/qlinear, AutoAWQ 0.2 modules/linear: register_buffer).
         outside = shape.outside * plan.outside[at]
