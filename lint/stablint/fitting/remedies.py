@@ -174,6 +174,10 @@ def _moves(w: World, told: Told) -> Iterator[Move]:
         )
     if plan.loss == "full" and framework.hands_liger_on:
         yield Move("loss", gettext("Liger's fused loss"), {"training.use_liger_kernel": True}, LIBRARY)
+    elif plan.loss == "full" and framework.as_fused_loss is not None:
+        facts = {name: value for name, value in framework.as_fused_loss.items() if not w.is_stated(name)}
+        if len(facts) == len(framework.as_fused_loss):  # what is stated is not written over
+            yield Move("loss", gettext("Liger's fused loss"), facts, LIBRARY)
     if plan.method == "full" and plan.optimizer.half.usual > 3 and plan.sharding.engine != "deepspeed":
         yield Move("optimizer", gettext("Adam's states in 8 bits"), {"training.optim": "adamw_8bit"}, LIBRARY)
     yield from _shorter(w, plan.length.high)

@@ -113,7 +113,7 @@ def _because(name: str, told: Told, world: World) -> str:
         how = "" if plan.loss == "full" else f", {plan.loss} loss"
         return (
             gettext("{rows} x {tokens} tokens x {words} words").format(
-                rows=plan.rows, tokens=f"{plan.length.usual:,.0f}", words=f"{shape.vocab:,}"
+                rows=plan.rows, tokens=f"{plan.length.usual * plan.scored:,.0f}", words=f"{shape.vocab:,}"
             )
             + how
         )

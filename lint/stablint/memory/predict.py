@@ -160,11 +160,13 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
 
 def _own_layers(plan: Plan, at: int) -> float:
     """The share of layers, and of what stands beside them, on the fullest card of those that one process lays its layers over: an even one at least,
-    usually that rounded up to whole layers, at the most nearly all of what its rows keep."""
+    usually that rounded up to whole layers, and at the most two layers more: accelerate lets a card have 1.25 times the largest layer more than an even
+    share (1.15.0 utils/modeling.py, get_balanced_memory)."""
     sharding, layers = plan.sharding, plan.shape.layers
     if sharding.engine != "split":
         return 1.0
-    return (1.0 / sharding.weights, -(-layers // sharding.weights) / layers, 1.0)[at]
+    most = -(-layers // sharding.weights)
+    return (1.0 / sharding.weights, most / layers, min(1.0, (most + 2) / layers))[at]
 
 
 def _divided(plan: Plan, at: int) -> Plan:
@@ -403,7 +405,7 @@ def _held(plan: Plan, at: int) -> Parts:
         base = shape.parameters * 4.0  # accelerate keeps what is trained in full precision
     parts = {"weights": 0.0 if sharding.weights_on_host else base / sharding.weights}
     if engine == "split" and at == 2:
-        parts["weights"] += base / shape.layers  # no card has half a layer
+        parts["weights"] += 2.0 * base / shape.layers
     if plan.packed:
         # Engines divide parameters, and packed weights are buffers (AutoGPTQ 0.7.1 nn_modules/qlinear, AutoAWQ 0.2 modules/linear: register_buffer).
         outside = shape.outside * plan.outside[at]

@@ -169,6 +169,7 @@ class Framework(NamedTuple):
     takes_what_is_left: bool = False  # its loss and its checkpoints are made to fit what memory is left
     # how its files say what would help
     hands_liger_on: bool = False  # the switch goes to transformers
+    as_fused_loss: dict[str, Any] | None = None  # logits that are never whole, where the switch is its own
     dtype_in_file: bool = False  # in which dtype the base is loaded
     as_adapter: dict[str, Any] | None = None
     as_four_bits: dict[str, Any] | None = None
