@@ -53,7 +53,7 @@ def plan_of(point: dict[str, Any]) -> Plan:
 def transient(plan: Plan, traced: dict[str, Any]) -> float:
     """The highest of the moments, without what lies there all the time."""
     parts = predict(plan._replace(optimizer=NOTHING), traced)
-    gradients = sum(_gradients(plan).values())
+    gradients = sum(_gradients(plan, 1).values())
     dequantised = _dequantised(plan)
     return max(
         parts.moments[name] - parts.proven - gradients - (dequantised if name == MOMENTS[2] else 0.0)
