@@ -106,6 +106,20 @@ def test_an_edit_at_the_worst_moment_stays(
     assert there(tmp_path) == {"a.yaml": OLD, "b.yaml": OLD + "typed: 1\n"}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only there the system says who has a file open")
+@pytest.mark.parametrize("seconds", [0.2, 1.5], ids=["a moment", "longer than anybody waits"])
+def test_who_has_it_open_to_write_is_waited_for(seconds: float, tmp_path: Path) -> None:
+    """Opened before the exchange, written behind it, when the old file has no name any more."""
+    texts(tmp_path, "a.yaml", "b.yaml")
+    program = f"import sys, time\nfile = open('b.yaml', 'a')\nprint(flush=True)\ntime.sleep({seconds})\nfile.write('typed: 1\\n')\n"
+    editor = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stdout=subprocess.PIPE)
+    assert editor.stdout is not None and editor.stdout.readline()
+    outcome = put(tmp_path, "a.yaml", "b.yaml")
+    editor.communicate()
+    assert outcome.refused == ((str(tmp_path / "b.yaml"), CHANGED),)
+    assert there(tmp_path) == {"a.yaml": OLD, "b.yaml": OLD + "typed: 1\n"}
+
+
 @pytest.mark.parametrize("call", ["open", "link", "replace", "fsync", "chmod"])
 def test_a_disk_that_fails_leaves_every_file_as_it_was(
     call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -10,8 +10,10 @@ import contextlib
 import ctypes
 import os
 import shutil
+import signal
 import stat
 import sys
+import time
 from typing import NamedTuple
 
 from stablint.fix import strays
@@ -147,6 +149,8 @@ class Repair:
         """Forget the old files. Raises Changed if somebody wrote into one of them while it was exchanged."""
         for part in self.parts:
             try:
+                if not _rests(self._old[part.target]):
+                    raise Changed(part.path)
                 _compare(self._old[part.target], part.before, part.path)
             except Changed:
                 self.undo()
@@ -202,6 +206,35 @@ def _compare(place: str, before: bytes, path: str) -> None:
         same = False
     if not same:
         raise Changed(path)
+
+
+_PATIENCE = 1.0  # seconds for somebody who is in the middle of writing
+_PAUSE = 0.002
+
+
+def _rests(old: str) -> bool:
+    """Whether nobody has the old file open to write into it, where the system can say so (Linux: no lease is given on such a file). Its name belongs
+    to the new one by now, so that nobody else comes."""
+    if sys.platform != "linux":
+        return True
+    import fcntl  # no part of Python elsewhere
+
+    descriptor = os.open(old, os.O_RDONLY)
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)  # ignored: that of a lease would end the process
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            try:
+                fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            except BlockingIOError:
+                time.sleep(_PAUSE)
+            else:
+                return True
+        return False
+    except OSError:  # another user's file, or a file system without leases
+        return True
+    finally:
+        os.close(descriptor)  # and the lease with it
 
 
 _EXCHANGE = 2  # renameat2(2), RENAME_EXCHANGE
