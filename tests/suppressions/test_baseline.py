@@ -8,6 +8,7 @@ import traceback
 
 import pytest
 
+from stablint.base import whole
 from stablint.cli import main
 from stablint.config.options import options
 from stablint.engine.inspect import inspect
@@ -147,6 +148,7 @@ def test_on_a_full_disk_the_old_one_stays(here, monkeypatch, capsys):
     def full(*_):
         raise OSError(28, "No space left on device")
 
+    monkeypatch.setattr("stablint.base.whole.exchanged", lambda one, other: False)
     monkeypatch.setattr("os.replace", full)
     assert main([".", "--write-baseline", "--baseline", "base.json"]) == 2
     assert "No space left" in capsys.readouterr().err
@@ -171,6 +173,28 @@ def test_what_somebody_else_accepts_meanwhile_stays(here, monkeypatch):
     monkeypatch.setattr("stablint.commands.baselines.render", rendered)
     assert main(["configs", "--write-baseline", "--baseline", "base.json"]) == 0
     assert len(turns) == 2 and theirs in json.loads((here / "base.json").read_text())["findings"]
+
+
+def test_a_save_in_the_moment_of_the_exchange_comes_back(here, monkeypatch):
+    if not whole.exchanged(*(str(here / name) for name in ("base.json", "configs"))):
+        pytest.skip("this file system cannot exchange two names")
+    original, turns = whole.exchanged, []
+    original(*(str(here / name) for name in ("base.json", "configs")))
+    theirs = {"file": "later.yaml", "rule": "duplicate-key", "fingerprint": "0" * 16, "count": 1}
+    (here / "later.yaml").write_text("a: 1\n")
+
+    def exchanged(one, other):
+        if not turns:
+            data = json.loads((here / "base.json").read_text())
+            (here / "new").write_text(json.dumps({**data, "findings": [*data["findings"], theirs]}))
+            (here / "new").replace(here / "base.json")
+        turns.append(1)
+        return original(one, other)
+
+    monkeypatch.setattr(whole, "exchanged", exchanged)
+    assert main(["configs", "--write-baseline", "--baseline", "base.json"]) == 0
+    assert len(turns) == 3 and theirs in json.loads((here / "base.json").read_text())["findings"]
+    assert not [path for path in here.iterdir() if path.name.endswith(".new")]
 
 
 def test_a_baseline_that_never_rests_is_left_alone(here, monkeypatch, capsys):

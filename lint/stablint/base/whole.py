@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
@@ -74,12 +75,63 @@ def state(path: str) -> tuple[int, ...]:
     return found.st_ino, found.st_dev, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
+_PATIENCE = 1.0  # seconds for somebody who is in the middle of writing
+_PAUSE = 0.002
+
+
+def rests(old: str) -> bool:
+    """Whether nobody has the old file open to write into it, where the system can say so (Linux: no lease is given on such a file). Its name belongs
+    to the new one by now, so that nobody else comes."""
+    if sys.platform != "linux":
+        return True
+    import fcntl  # no part of Python elsewhere
+    import time
+
+    try:
+        descriptor = os.open(old, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:  # a link, which nobody writes into
+        return True
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)  # ignored: that of a lease would end the process
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            try:
+                fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            except BlockingIOError:
+                time.sleep(_PAUSE)
+            else:
+                return True
+        return False
+    except OSError:  # another user's file, or a file system without leases
+        return True
+    finally:
+        os.close(descriptor)  # and the lease with it
+
+
+_EXCHANGE = 2  # renameat2(2), RENAME_EXCHANGE
+_HERE = -100  # fcntl(2), AT_FDCWD
+
+
+def exchanged(one: str, other: str) -> bool:
+    """Whether the system could exchange the two names in one step: Linux, on most file systems."""
+    import ctypes
+
+    rename = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
+    return rename is not None and rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0
+
+
 def take_place(new: str, target: str, before: tuple[int, ...]) -> None:
     """The new file in the place of what was there, or was not. Raises Changed where that is no longer so."""
     if before:
         if state(target) != before:
             raise Changed(target)
-        os.replace(new, target)
+        if not exchanged(new, target):
+            os.replace(new, target)
+            return
+        if not rests(new) or state(new)[:-1] != before[:-1]:  # which a rename does not change, but for the last
+            exchanged(new, target)
+            raise Changed(target)
+        os.unlink(new)
         return
     try:
         os.link(new, target, follow_symlinks=False)  # refuses what is there

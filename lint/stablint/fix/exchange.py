@@ -7,15 +7,13 @@ read, byte by byte, and the new one takes its place; what was written into the o
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import shutil
-import signal
 import stat
-import sys
-import time
 from typing import NamedTuple
 
+from stablint.base.whole import exchanged as _exchanged
+from stablint.base.whole import rests as _rests
 from stablint.fix import strays
 from stablint.syntax.text import is_inside
 
@@ -208,39 +206,6 @@ def _compare(place: str, before: bytes, path: str) -> None:
         raise Changed(path)
 
 
-_PATIENCE = 1.0  # seconds for somebody who is in the middle of writing
-_PAUSE = 0.002
-
-
-def _rests(old: str) -> bool:
-    """Whether nobody has the old file open to write into it, where the system can say so (Linux: no lease is given on such a file). Its name belongs
-    to the new one by now, so that nobody else comes."""
-    if sys.platform != "linux":
-        return True
-    import fcntl  # no part of Python elsewhere
-
-    descriptor = os.open(old, os.O_RDONLY)
-    try:
-        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)  # ignored: that of a lease would end the process
-        until = time.monotonic() + _PATIENCE
-        while time.monotonic() < until:
-            try:
-                fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-            except BlockingIOError:
-                time.sleep(_PAUSE)
-            else:
-                return True
-        return False
-    except OSError:  # another user's file, or a file system without leases
-        return True
-    finally:
-        os.close(descriptor)  # and the lease with it
-
-
-_EXCHANGE = 2  # renameat2(2), RENAME_EXCHANGE
-_HERE = -100  # fcntl(2), AT_FDCWD
-
-
 def _take_place(part: Part, old: str) -> None:
     """The new file in the place of the old one. Where the system can exchange two names, what an editor has put there in the last moment is seen,
     and put back."""
@@ -254,12 +219,6 @@ def _take_place(part: Part, old: str) -> None:
         _exchanged(part.new, part.target)
         raise
     os.unlink(part.new)
-
-
-def _exchanged(one: str, other: str) -> bool:
-    """Whether the system could exchange the two names in one step: Linux, on most file systems."""
-    rename = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
-    return rename is not None and rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0
 
 
 def _like_found(part: Part) -> None:
