@@ -60,6 +60,13 @@ LOOK = {
 OURS = ("rules", "explain", "schema", "completion", "knowledge")
 
 
+def held(words: list[str], output: str, secrets: list[str]) -> list[str]:
+    """Those that an answer holds. In pages of ours a beginning such as `local-` stands by itself."""
+    if words[0] in OURS:
+        return [secret for secret in secrets if secret in output or secret[-10:] in output]
+    return leaked(output, secrets)
+
+
 def planted(folder: Path) -> None:
     for file in FILES:
         (folder / file.name).write_text(file.text, encoding="utf-8")
@@ -85,10 +92,7 @@ def answered(capsys, words: list[str]) -> tuple[int, str]:
 def test_an_answer_about_files_is_whole_and_holds_no_secret(project, words, codes, marker, capsys):
     code, output = answered(capsys, words)
     assert code in codes and re.search(marker, output), output[:500]
-    if words[0] in OURS:  # pages in which a beginning such as `local-` stands by itself
-        assert not [secret for secret in SECRETS if secret in output or secret[-10:] in output]
-    else:
-        assert not leaked(output)
+    assert not held(words, output, SECRETS)
 
 
 WRITES = {
@@ -197,9 +201,10 @@ def test_settings_that_hold_a_secret_are_answered_without_it(project, name, caps
     for number, (key, value) in enumerate([*alone, *named]):
         spelled = value if number < len(alone) else f"{key}={value}"
         (project / "stablint.toml").write_text(text.replace("¤", spelled) + "\n", encoding="utf-8")
-        code, output = answered(capsys, ASK[number % len(ASK)] if number % 5 else ASK[0])
+        words = ASK[number % len(ASK)]
+        code, output = answered(capsys, words)
         assert code in (0, 1, 2) and output
-        assert not leaked(output, [value]), output
+        assert not held(words, output, [value]), output
 
 
 HAZARD = """\

@@ -72,7 +72,7 @@ def reviewed(review: Any, asked: Asked) -> dict[str, Any]:
         response["status"] = {
             "code": 403,
             "reason": "Invalid",
-            "message": f"stablint: {'; '.join(found[:_TOLD])}{more}",
+            "message": exit.masked(f"stablint: {'; '.join(found[:_TOLD])}{more}"),
         }
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
 
