@@ -33,10 +33,15 @@ def errors(manifest: Any, asked: Asked) -> list[str]:
     found: list[str] = []
     spent = limits.Spent()
     if isinstance(root, Mapping):
-        for name, view in files(text.text, root, spent):
-            found += _errors(name, name, view.source, asked)
-        for one in started(text.text, root, spent):
-            found += _errors(f"container {one.name}", "start.sh", one.view.source, _aimed(asked, one.gpu))
+        parts = [(name, name, view.source, asked) for name, view in files(text.text, root, spent)]
+        parts += [
+            (f"container {one.name}", "start.sh", one.view.source, _aimed(asked, one.gpu))
+            for one in started(text.text, root, spent)
+        ]
+        for part in parts[: limits.REVIEWED.most]:
+            found += _errors(*part)
+        if len(parts) > limits.REVIEWED.most:
+            spent.reached(limits.REVIEWED, 0, 0)
     return [*found, *(problem.message for problem in spent.problems.values())]
 
 

@@ -59,6 +59,7 @@ LINES = Limit(500, "lines of one Makefile or justfile that go to shells", "the o
 FILLED = Limit(50_000, "variables filled in in one Makefile", "the lines behind are not read")
 STEPS = Limit(200, "steps of one workflow", "the others are not read")
 CONTAINERS = Limit(200, "containers, variables or files of one part of a manifest", "the others are not read")
+REVIEWED = Limit(80, "containers and files of one object of a cluster", "the others are not judged")
 REFERENCES = Limit(2_000, "references in the values of one file", "the others are left as they are written")
 FAULTS = Limit(100, "faults in one text", "the others are not told, and what the text says is not judged")
 REPEATS = Limit(50, "times the same keys set anew in one text", "what the text says is not judged")
