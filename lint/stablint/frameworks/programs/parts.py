@@ -343,6 +343,18 @@ def _set_on_trainer(block: Block, call: Call) -> Iterator[Statement]:
         if name.startswith("args."):
             why = f"the program sets it on the trainer's {name}"
             yield _named(block, call, f"training.{name.removeprefix('args.')}", Unknown(why))
+        elif name in _KEPT:
+            yield _named(block, call, f"training.{name}", Unknown("the program sets it on the trainer"))
+    if methods := sorted(call.late & _LOSSES):
+        yield from _of_own_class(block, call, methods)
+
+
+# What TRL's trainers take from their arguments once, and read from themselves at every step (trl 1.16.0 trainer/dpo_trainer.py, grpo_trainer.py).
+_KEPT = frozenset(
+    ["beta", "loss_type", "label_smoothing", "rpo_alpha", "loss_weights", "cpo_alpha", "simpo_gamma", "temperature"]
+)
+# The methods that make the loss, which a program may put others in the place of.
+_LOSSES = frozenset(["compute_loss", "dpo_loss", "get_batch_loss_metrics", "training_step", "_compute_loss"])
 
 
 def _of_own_class(block: Block, call: Call, methods: object) -> tuple[Statement, ...]:
