@@ -49,10 +49,14 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
     uses: dict[str, set[bool]] = {}  # of each, whether commands that are given it may train
     for root, several in by_root.items():
         for text, any_file in _editors(root, files):
-            named = {os.path.basename(name) for name in NAMES.findall(text)}
+            named: dict[str, set[str]] = {}  # names of files, each with the folders that stand before it
+            for one in NAMES.findall(text):
+                folder, name = os.path.split(one)
+                named.setdefault(name, set()).add(os.path.basename(folder))
             for path in several:
                 name = os.path.basename(path)
-                by_name = name in named and not _only_others(text, name)
+                folders = named.get(name, set())
+                by_name = not folders.isdisjoint(_may_stand_before(path)) and not _only_others(text, name)
                 if by_name or (not named and _HANDS_OVER.search(text) and (any_file or _hands_loaded(text))):
                     found.add(path)
         left = [path for path in several if path not in found]
@@ -60,6 +64,7 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
         for text, kind, folder in _texts(root, left, called, files) if left else ():
             crowded: set[str] = set()
             doubted = {name for name in called if name in text and _changes(text, name, kind, crowded)}
+            elsewhere = {name: _elsewhere(text, name) for name in doubted} if kind == _PROGRAM_TEXT else {}
             for path in left if crowded else ():
                 if os.path.basename(path) in crowded:
                     files.cut_program(path, limits.PLACES)
@@ -70,6 +75,7 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
                 for path in left
                 if (name := os.path.basename(path)) in doubted
                 and (name not in beside or os.path.dirname(path) == folder)
+                and not _means_others(text, path, elsewhere.get(name, frozenset()), crowded)
             }
             for path in left:
                 name = os.path.basename(path)
@@ -141,6 +147,29 @@ def _changes(text: str, name: str, kind: str, crowded: set[str]) -> bool:
 
 
 _PROGRAM_TEXT, _SCRIPT, _GUIDE_TEXT = "program", "script", "guide"
+_FOLDERS = 20  # in which a program names files of one name, and for each of which its text is looked at again
+
+
+def _elsewhere(text: str, name: str) -> frozenset[str]:
+    """The folders in which a program's text says that files of this name stand: `"runs/c.yaml"`."""
+    return frozenset(re.findall(rf"""(?<=["'/])([\w-][\w.-]{{0,100}})/{re.escape(name)}(?=["'])""", text))
+
+
+def _may_stand_before(path: str) -> tuple[str, ...]:
+    """What the folder before a file's name is called where it may be this file; a bare name may be any."""
+    return "", ".", "..", os.path.basename(os.path.dirname(path))
+
+
+def _means_others(text: str, path: str, elsewhere: frozenset[str], crowded: set[str]) -> bool:
+    """Whether all that a program does with files of this name it does with those of other folders."""
+    name, others = os.path.basename(path), elsewhere.difference(_may_stand_before(path))
+    if not others or len(elsewhere) > _FOLDERS:
+        return False
+    folders = "|".join(map(re.escape, sorted(others)))
+    left = re.sub(rf"""(?<=["'/])(?:{folders})/{re.escape(name)}(?=["'])""", "", text)
+    return name not in left or not _changes(left, name, _PROGRAM_TEXT, crowded)
+
+
 # Commands that change the files that they are given: `sed -i`, `perl -pi -e`, `yq -i`, `yq eval --inplace`.
 _IN_PLACE = Pattern(
     r"\b(?:sed|gsed|perl|ruby|yq|crudini|dasel|jq|sponge)\b[^;|&]{0,300}?\s(?:-[a-zA-Z]*i|--in-?place)|\b(?:sponge|crudini\s+--set|patch)\b"
