@@ -22,6 +22,7 @@ from babel.messages.pofile import write_po
 from stablint.base.language import ENGLISH, LANGUAGES
 from stablint.compiling.locale import read
 from stablint.compiling.reading import read_yaml
+from stablint.syntax import limits
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "knowledge/locale"
@@ -216,6 +217,9 @@ def sources() -> dict[str, Catalog]:
             for message in made_in(path, whole=name in WHOLE):
                 if program.get(message) is None:
                     reasons.add(message, auto_comments=[name])
+    for limit in (one for one in vars(limits).values() if isinstance(one, limits.Limit)):
+        for words in (limit.of, limit.then):
+            reasons.add(words, auto_comments=["syntax/limits.py"])
     for module, names in TABLES.items():
         for name in names:
             for words in _words(getattr(import_module(f"stablint.{module}"), name)):

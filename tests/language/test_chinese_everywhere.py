@@ -22,6 +22,8 @@ FILES = {
     "quotes.json": "{'zero_optimization': {'stage': 2}}",
     "broken.py": "from transformers import TrainingArguments\nTrainingArguments(\n",
     "dup.yaml": "output_dir: out\nlearning_rate: 1.0e-5\nlearning_rate: 2\ndeepspeed: ds_zer.json\n",
+    "often.yaml": "output_dir: out\nlearning_rate: 1.0e-5\n" + "seed: 1\n" * 60,
+    "runs.yaml": "---\noutput_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n" * 102,
     "ignored.yaml": "output_dir: out\nlearning_rate: 1.0e-5\nfp16: true # stablint: ignore[P999]\nbf16: true # stablint: ignore[P143]\n"
     "adam_beta1: 0.9 # stablint: ignore\n",
     "open.sh": "llamafactory-cli train --stage sft --learning_rate $LR --output_dir 'out\n",
@@ -47,6 +49,7 @@ check examples --gpu T4 --model Qwen/Qwen2-7B
 check nothing-here
 check broken.yaml colon.yaml broken.json quotes.json broken.py open.sh unknown.py
 check dup.yaml ignored.yaml
+check often.yaml runs.yaml
 check README.md
 check examples --selct P
 check examples --baseline broken.json

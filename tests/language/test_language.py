@@ -13,6 +13,7 @@ from stablint import cli
 from stablint.base import knowledge, language
 from stablint.config import spec
 from stablint.report.words import columns, first_sentences, wrapped
+from stablint.syntax import limits
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 import catalogues
@@ -246,3 +247,13 @@ def test_chinese_is_broken_between_characters(width):
 def test_sentences_end_as_chinese_ends_them():
     assert first_sentences(TEXT, longest=100).endswith("。")
     assert first_sentences(TEXT, longest=300) == TEXT
+
+
+LIMITS = [limit for limit in vars(limits).values() if isinstance(limit, limits.Limit)]
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=[limit.of for limit in LIMITS])
+def test_what_a_limit_left_out_is_told_in_chinese(limit):
+    language.speak("zh")
+    words = language.told(limit.problem(0, 0).message)
+    assert words.startswith("多于 ") and limit.of not in words and limit.then not in words

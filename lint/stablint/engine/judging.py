@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
+from stablint.base.language import gettext
 from stablint.base.light import Any
 from stablint.files.faults import Faults, attempt
 from stablint.hazard import model as hazards
@@ -71,7 +72,9 @@ def judge(
         findings += told.within(found)
         undetermined += waiting
     for place, rule in told.cut:
-        text = f"more than {limits.TOLD.most} findings of `{rule}` in this file: {limits.TOLD.then}"
+        text = gettext("more than {most} findings of `{rule}` in this file: the others are not told").format(
+            most=limits.TOLD.most, rule=rule
+        )
         run = _broken(
             place.document, Problem(limits.KIND, text, place.start, place.end), place.document.text.path in alone
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stablint.base.language import told
 from stablint.base.light import Any, Pattern
 from stablint.run.fact import ABSENT, Explicit, Fact, Secret, is_unknown
 from stablint.run.world import Facts, leaves
@@ -18,6 +19,8 @@ def fill(template: str, world: Facts) -> str:
 def _word(name: str, form: str | None, world: Facts) -> str:
     if form == "value":
         fact = world.fact(name)
+        if name == _REASON and isinstance(fact.value, str):
+            return value_text(told(fact.value))
         return value_text(fact.value) if _may_be_shown(fact, name, fact.value) else STARS
     if form is not None:
         return _word(f"{name}.{form}", None, world)
@@ -49,6 +52,9 @@ _OURS = (
     "file.",
     "keys.program.",
 )  # sentences of readers about a text as a whole, and the file of a program: not what stands behind a key
+_REASON = (
+    "file.problem_text"  # the one value that is a sentence of stablint's own, made where nobody asks for a language
+)
 _UNSAID = {"item.type": "another type"}  # the word where the library's class is not known to the letter
 _LONGEST = 300  # characters of a value in a message
 
