@@ -78,7 +78,7 @@ WRITERS = {
         "--output",
         "made",
     ],
-    "new, over what is there": [
+    "new over what is there": [
         "new",
         "--model",
         "Qwen/Qwen2.5-7B-Instruct",
@@ -142,7 +142,7 @@ def project(folder: Path, writer: str) -> dict[str, str]:
         files["train.log"] = OVERFLOWS
     if writer == "baseline":
         files[BASELINE] = accepting("run2/train.yaml")
-    if writer == "new, over what is there":
+    if writer == "new over what is there":
         files |= dict.fromkeys(MAKES["new"], "# by hand\n")
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
