@@ -93,6 +93,7 @@ class Values(Calls):
     def imports(self) -> Call | None:
         """The names that the module takes from others whatever happens, as a call of the name `import` whose keys they are."""
         entries = []
+        aliases: dict[ast.ImportFrom, dict[str, ast.alias]] = {}
         for bindings in self.names.module.bindings.values():
             for binding in bindings:
                 node = binding.node
@@ -103,7 +104,9 @@ class Values(Calls):
                     or node.level
                 ):
                     continue
-                alias = next(one for one in node.names if f"{node.module}.{one.name}" == binding.path)
+                if node not in aliases:
+                    aliases[node] = {f"{node.module}.{one.name}": one for one in reversed(node.names)}
+                alias = aliases[node][binding.path]
                 start, end = self.places.start(alias), self.places.end(alias)
                 entries.append(Entry(binding.path, start, end, Scalar(True, start, end, "name", False)))
         if not entries:
