@@ -57,6 +57,9 @@ learning_rate: 1.0e-4
 bf16: true
 """
 OVERFLOWS = "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1e-05}\n" * 3
+_NEW = [
+    "new", "--model", "Qwen/Qwen2.5-7B-Instruct", "--gpu", "RTX 4090 x4", "--framework", "llamafactory", "--method", "lora", "--output", "made",
+]  # fmt: skip
 # Each command that writes files, but for reports, which are written over as their caller says.
 WRITERS = {
     "fix": ["check", ".", "--fix", "--unsafe-fixes", "--gpu", "A100-80GB x2"],
@@ -65,33 +68,8 @@ WRITERS = {
     "advise": ["advise", "run0/train.yaml", "--gpu", "A100-80GB", "--apply", "1"],
     "diagnose": ["diagnose", "train.log", "run0/train.yaml", "--fix", "--unsafe-fixes", "--gpu", "A100-80GB x2"],
     "baseline": ["check", "run0", "run1", "--gpu", "A100-80GB x2", "--write-baseline"],
-    "new": [
-        "new",
-        "--model",
-        "Qwen/Qwen2.5-7B-Instruct",
-        "--gpu",
-        "RTX 4090 x4",
-        "--framework",
-        "llamafactory",
-        "--method",
-        "lora",
-        "--output",
-        "made",
-    ],
-    "new over what is there": [
-        "new",
-        "--model",
-        "Qwen/Qwen2.5-7B-Instruct",
-        "--gpu",
-        "RTX 4090 x4",
-        "--framework",
-        "llamafactory",
-        "--method",
-        "lora",
-        "--output",
-        "made",
-        "--force",
-    ],
+    "new": _NEW,
+    "new over what is there": [*_NEW, "--force"],
     "init": ["init"],
 }
 MAKES = {

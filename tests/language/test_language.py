@@ -257,3 +257,24 @@ def test_what_a_limit_left_out_is_told_in_chinese(limit):
     language.speak("zh")
     words = language.told(limit.problem(0, 0).message)
     assert words.startswith("多于 ") and limit.of not in words and limit.then not in words
+
+
+def test_a_finding_is_the_same_one_in_each_language(tmp_path, monkeypatch, capsys):
+    """A baseline that was written in one holds in the other, also where the finding quotes a sentence of ours."""
+    monkeypatch.chdir(tmp_path)
+    often = "---\noutput_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n"
+    (tmp_path / "often.yaml").write_text(
+        "output_dir: out\nlearning_rate: 1.0e-5\n" + "seed: 1\n" * 60, encoding="utf-8"
+    )
+    (tmp_path / "runs.yaml").write_text(often * 102, encoding="utf-8")
+    (tmp_path / "calls.py").write_text(
+        "from transformers import TrainingArguments\n"
+        + "TrainingArguments('o', fp16=True, bf16=True, no_such=1)\n" * 101,
+        encoding="utf-8",
+    )
+    found = []
+    for word in ("en", "zh"):
+        cli.main(["check", ".", "--lang", word, "--output-format", "json"])
+        found.append([(one["code"], one["fingerprint"]) for one in json.loads(capsys.readouterr().out)["diagnostics"]])
+    assert len(found[0]) > 100
+    assert found[0] == found[1]

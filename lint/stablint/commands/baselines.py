@@ -64,9 +64,7 @@ def write_baseline(policies: Policies, found: Inspection, base: str) -> int:
 
 def _write(group: list[Diagnostic], path: str, checked: set[str]) -> None:
     """What the file holds of others is read again where somebody has written it meanwhile. Raises Changed if that does not end."""
-    left = _TRIES
-    while left:
-        left -= 1
+    for left in reversed(range(_TRIES)):
         before = state(os.path.realpath(path))
         try:
             exit.write_report(path, render(group, path, checked), before)

@@ -85,9 +85,8 @@ def _split(text: str) -> dict[str, Any]:
     pieces = _GAP.split(" ".join(text.split()))
     runs = [run.replace("{{", "{").replace("}}", "}") for run in pieces[0::2]]
     runs[-1] = _clipped(runs[-1])
-    if (
-        len(runs[-1].rstrip(".")) > 1 or len(runs) == 1
-    ):  # the full stop is left out by people who paste, and by libraries in other releases
+    # The full stop is left out by people who paste, and by libraries in other releases.
+    if len(runs[-1].rstrip(".")) > 1 or len(runs) == 1:
         runs[-1] = runs[-1].rstrip(".")
     return {"runs": runs, "gaps": pieces[1::2]}
 

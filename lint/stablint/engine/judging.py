@@ -7,7 +7,6 @@ from collections.abc import Collection
 
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
-from stablint.base.language import gettext
 from stablint.base.light import Any
 from stablint.files.faults import Faults, attempt
 from stablint.hazard import model as hazards
@@ -72,12 +71,8 @@ def judge(
         findings += told.within(found)
         undetermined += waiting
     for place, rule in told.cut:
-        text = gettext("more than {most} findings of `{rule}` in this file: the others are not told").format(
-            most=limits.TOLD.most, rule=rule
-        )
-        run = _broken(
-            place.document, Problem(limits.KIND, text, place.start, place.end), place.document.text.path in alone
-        )
+        problem = limits.told_too_often(rule, place.start, place.end)
+        run = _broken(place.document, problem, place.document.text.path in alone)
         rules = known.of(run) if isinstance(known, Rulebook) else known
         findings += check(run, of_files(rules))[0]
     if not isinstance(known, Rulebook):

@@ -52,9 +52,8 @@ _OURS = (
     "file.",
     "keys.program.",
 )  # sentences of readers about a text as a whole, and the file of a program: not what stands behind a key
-_REASON = (
-    "file.problem_text"  # the one value that is a sentence of stablint's own, made where nobody asks for a language
-)
+# The one value that is a sentence of stablint's own, made where nobody asks for a language.
+_REASON = "file.problem_text"
 _UNSAID = {"item.type": "another type"}  # the word where the library's class is not known to the letter
 _LONGEST = 300  # characters of a value in a message
 

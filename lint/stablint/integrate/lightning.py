@@ -24,9 +24,8 @@ class _GuardCallback(Callback):  # type: ignore[misc]  # without Lightning the b
         self._guard = guard
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
-        self._guard.watch(
-            pl_module, parts=True
-        )  # `training_step` often calls `self.model`, and a module has no forward pass then
+        # `training_step` often calls `self.model`, and the module itself has no forward pass then.
+        self._guard.watch(pl_module, parts=True)
 
     def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
         """Behind `backward`, before clipping."""

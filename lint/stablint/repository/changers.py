@@ -64,7 +64,7 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
         for text, kind, folder in _texts(root, left, called, files) if left else ():
             crowded: set[str] = set()
             doubted = {name for name in called if name in text and _changes(text, name, kind, crowded)}
-            elsewhere = {name: _elsewhere(text, name) for name in doubted} if kind == _PROGRAM_TEXT else {}
+            elsewhere = _Elsewhere(text, doubted if kind == _PROGRAM_TEXT else (), crowded)
             for path in left if crowded else ():
                 if os.path.basename(path) in crowded:
                     files.cut_program(path, limits.PLACES)
@@ -75,7 +75,7 @@ def edited(paths: Iterable[str], files: Files) -> frozenset[str]:
                 for path in left
                 if (name := os.path.basename(path)) in doubted
                 and (name not in beside or os.path.dirname(path) == folder)
-                and not _means_others(text, path, elsewhere.get(name, frozenset()), crowded)
+                and not elsewhere.means_others(path)
             }
             for path in left:
                 name = os.path.basename(path)
@@ -150,24 +150,34 @@ _PROGRAM_TEXT, _SCRIPT, _GUIDE_TEXT = "program", "script", "guide"
 _FOLDERS = 20  # in which a program names files of one name, and for each of which its text is looked at again
 
 
-def _elsewhere(text: str, name: str) -> frozenset[str]:
-    """The folders in which a program's text says that files of this name stand: `"runs/c.yaml"`."""
-    return frozenset(re.findall(rf"""(?<=["'/])([\w-][\w.-]{{0,100}})/{re.escape(name)}(?=["'])""", text))
-
-
 def _may_stand_before(path: str) -> tuple[str, ...]:
     """What the folder before a file's name is called where it may be this file; a bare name may be any."""
     return "", ".", "..", os.path.basename(os.path.dirname(path))
 
 
-def _means_others(text: str, path: str, elsewhere: frozenset[str], crowded: set[str]) -> bool:
-    """Whether all that a program does with files of this name it does with those of other folders."""
-    name, others = os.path.basename(path), elsewhere.difference(_may_stand_before(path))
-    if not others or len(elsewhere) > _FOLDERS:
-        return False
-    folders = "|".join(map(re.escape, sorted(others)))
-    left = re.sub(rf"""(?<=["'/])(?:{folders})/{re.escape(name)}(?=["'])""", "", text)
-    return name not in left or not _changes(left, name, _PROGRAM_TEXT, crowded)
+class _Elsewhere:
+    """The folders in which a program's text says that files of these names stand: `"runs/c.yaml"`."""
+
+    def __init__(self, text: str, names: Iterable[str], crowded: set[str]) -> None:
+        self._text, self._crowded = text, crowded
+        self._folders = {
+            name: frozenset(re.findall(rf"""(?<=["'/])([\w-][\w.-]{{0,100}})/{re.escape(name)}(?=["'])""", text))
+            for name in names
+        }
+        self._without: dict[tuple[str, frozenset[str]], bool] = {}
+
+    def means_others(self, path: str) -> bool:
+        """Whether all that the program does with files of this name it does with those of other folders."""
+        name = os.path.basename(path)
+        folders = self._folders.get(name, frozenset())
+        others = folders.difference(_may_stand_before(path))
+        if not others or len(folders) > _FOLDERS:
+            return False
+        if (name, others) not in self._without:  # the same for most files of a name
+            words = "|".join(map(re.escape, sorted(others)))
+            left = re.sub(rf"""(?<=["'/])(?:{words})/{re.escape(name)}(?=["'])""", "", self._text)
+            self._without[name, others] = name not in left or not _changes(left, name, _PROGRAM_TEXT, self._crowded)
+        return self._without[name, others]
 
 
 # Commands that change the files that they are given: `sed -i`, `perl -pi -e`, `yq -i`, `yq eval --inplace`.

@@ -120,6 +120,11 @@ TRIED = Limit(
 TOLD = Limit(100, "findings of one rule in one file", "the others are not told")
 
 
+def told_too_often(rule: str, start: int, end: int) -> Problem:
+    """The problem of a file in which one rule finds more than is told."""
+    return Problem(KIND, f"more than {TOLD.most:,} findings of `{rule}` in this file: {TOLD.then}", start, end)
+
+
 class Purse:
     """What of one limit the texts of a check have used up, each for itself."""
 
