@@ -44,6 +44,7 @@ class UnsafeConfig(Exception):
 def check(
     *paths: Path,
     gpu: str | Iterable[str] | None = None,
+    gpu_memory: float | str | None = None,
     model: Any = None,
     releases: Iterable[str] = (),
     facts: Iterable[str] = (),
@@ -59,7 +60,8 @@ def check(
     """Check files, folders and the objects of a running program, which may be mixed.
 
     `gpu` names one or several targets, "auto" asks this machine; without it live objects are held to the GPUs of this machine, if it has
-    any, and files to the targets of the settings. `model` is a name, a folder, a PreTrainedModel or its config;
+    any, and files to the targets of the settings. `gpu_memory` is what a run can have of each card, in GiB (20, or "64 x8" for eight cards that
+    no `gpu` names). `model` is a name, a folder, a PreTrainedModel or its config;
     `training_args` a TrainingArguments or TRL config, `deepspeed` a dict or a file, `trainer` a built trainer instead of all these.
     `releases` are specifiers such as "trl==1.16.0" (with live objects: instead of those installed), `facts` overrides such as
     "training.fp16=true". Beside a loaded model no `peft_config` means that there is no adapter. `config` is a settings file that counts
@@ -72,7 +74,7 @@ def check(
 
     with _refusals():
         named, wanted = _wanted(
-            paths, gpu, releases, facts, config, isolated, _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
+            paths, gpu, gpu_memory, releases, facts, config, isolated, _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
         )  # fmt: skip
         return joined(inspect(named, wanted).report)
 
@@ -107,6 +109,7 @@ def _refusals() -> Iterator[None]:
 def _wanted(
     paths: Iterable[Path],
     gpu: str | Iterable[str] | None,
+    gpu_memory: float | str | None,
     releases: Iterable[str],
     facts: Iterable[str],
     config: Path | None,
@@ -136,20 +139,29 @@ def _wanted(
     live: Live | None = None
     if any(one is not None for one in objects) or (model is not None and name is None):
         live = _live(None if name is not None else model, *objects, trainer is not None, not named)
-    wanted = _said(gpu, name, releases, facts)
+    wanted = _said(gpu, gpu_memory, name, releases, facts)
     if live is not None:
         wanted = _as_installed(wanted)
-        if gpu is None and (cards := _of_this_machine()):
+        if not wanted.gpus and gpu is None and (cards := _of_this_machine()):
             wanted = wanted._replace(gpus=cards, said={**wanted.said, "gpu": "of this machine"})
     asked = Asked(config=None if config is None else os.fspath(config), isolated=isolated, targets=bool(wanted.gpus))
     resolver = Resolver(asked, os.getcwd(), named, lambda notice: exit.warn(notice, 3))
     return named, wanted._replace(live=live, policies=resolver)
 
 
-def _said(gpu: str | Iterable[str] | None, model: str | None, releases: Iterable[str], facts: Iterable[str]) -> Options:
+def _said(
+    gpu: str | Iterable[str] | None,
+    gpu_memory: float | str | None,
+    model: str | None,
+    releases: Iterable[str],
+    facts: Iterable[str],
+) -> Options:
     """What the caller says beside the paths; a slip in it is told by the argument's own name. Raises Wrong."""
     gpus = [gpu] if isinstance(gpu, str) else gpu or ()
-    return options(gpus, model, releases, facts, release_word="releases: ", fact_word="facts: ")
+    return options(
+        gpus, model, releases, facts, release_word="releases: ", fact_word="facts: ",
+        gpu_memory=None if gpu_memory is None else str(gpu_memory),
+    )  # fmt: skip
 
 
 def _kind(value: Any) -> str:
@@ -168,6 +180,7 @@ def _path(given: Any) -> str:
 def fit(
     *paths: Path,
     gpu: str | Iterable[str] | None = None,
+    gpu_memory: float | str | None = None,
     model: Any = None,
     releases: Iterable[str] = (),
     facts: Iterable[str] = (),
@@ -193,7 +206,7 @@ def fit(
 
     with _refusals():
         named, wanted = _wanted(
-            paths, gpu, releases, facts, config, isolated, _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
+            paths, gpu, gpu_memory, releases, facts, config, isolated, _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
         )  # fmt: skip
         _, found = forecast(named, wanted)
         return [as_fit(one.files, one.told, one.remedies) for one in found]
@@ -202,6 +215,7 @@ def fit(
 def advise(
     *paths: Path,
     gpu: str | Iterable[str] | None = None,
+    gpu_memory: float | str | None = None,
     model: Any = None,
     releases: Iterable[str] = (),
     facts: Iterable[str] = (),
@@ -228,7 +242,7 @@ def advise(
 
     with _refusals():
         named, wanted = _wanted(
-            paths, gpu, releases, facts, config, isolated, _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
+            paths, gpu, gpu_memory, releases, facts, config, isolated, _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
         )  # fmt: skip
         _, found = counsel(named, wanted)
         return [Advised(*one) for one in found]
@@ -239,6 +253,7 @@ def new(
     *,
     gpu: str,
     framework: str,
+    gpu_memory: float | str | None = None,
     method: str = "auto",
     objective: str = "sft",
     length: int = 2048,
@@ -252,12 +267,17 @@ def new(
     from stablint.commands.new import made, requested
 
     with _refusals():
-        return made(*requested(os.fspath(model), gpu, framework, method, objective, length, data))
+        return made(
+            *requested(
+                os.fspath(model), gpu, framework, method, objective, length, data, None if gpu_memory is None else str(gpu_memory)
+            )
+        )
 
 
 def diagnose(
     *paths: Path,
     gpu: str | Iterable[str] = (),
+    gpu_memory: float | str | None = None,
     model: str | None = None,
     releases: Iterable[str] = (),
     facts: Iterable[str] = (),
@@ -274,7 +294,7 @@ def diagnose(
 
     named = [_path(path) for path in paths]
     with _refusals():
-        wanted = _said(gpu, model, releases, facts)
+        wanted = _said(gpu, gpu_memory, model, releases, facts)
         asked = Asked(
             config=None if config is None else os.fspath(config), isolated=isolated, targets=bool(wanted.gpus)
         )

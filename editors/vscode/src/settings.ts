@@ -1,6 +1,6 @@
 /** What of the workspace's settings the server is told: everything but the path of the program. */
 
-export const NAMES = ["gpu", "model", "with", "set", "select", "ignore"] as const;
+export const NAMES = ["gpu", "gpu-memory", "model", "with", "set", "select", "ignore"] as const;
 
 export type Settings = { [name in (typeof NAMES)[number]]?: string | string[] };
 

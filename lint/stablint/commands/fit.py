@@ -85,7 +85,7 @@ def forecast(paths: list[str], options: Options) -> tuple[Inspection, list[Forec
     if not found.runs:
         raise Wrong(gettext("{files}: nothing to tell the memory of").format(files=why_none(found)))
     if not options.gpus:
-        raise Wrong(gettext('name the card: --gpu "RTX 4090", --gpu "A100-80GB x4" or --gpu auto'))
+        raise Wrong(gettext('name the card: --gpu "RTX 4090", --gpu "A100-80GB x4", --gpu auto, or --gpu-memory 20'))
     forecasts = []
     for run in found.runs:
         world = effective(run)

@@ -43,17 +43,20 @@ def options(
     quote: Callable[[str], str] = "`{}`".format,
     release_word: str = "--with ",
     fact_word: str = "--set ",
+    gpu_memory: str | None = None,
 ) -> Options:
     """`folders` are those that are checked: no program of theirs is started. `quote`: how an error quotes what was said; what stands before
-    a release and before a fact there.
+    a release and before a fact there. `gpu_memory`: what a run can have of each card, or of one that has no name.
 
     Raises Wrong for an unknown GPU, a specifier that is none, a --set without `=`, an unknown dialect."""
     if dialect is not None:
         _known_dialect(dialect)
     targets = tuple(target for name in gpus for target in _targets(name, tuple(folders), quote))
+    if gpu_memory is not None:
+        targets = _of_memory(targets, gpu_memory, quote)
     return Options(
         targets, model, tuple(_release(text, f"{release_word}{quote(text)}") for text in releases), tuple(_fact(text, f"{fact_word}`{text}`") for text in sets),
-        tuple(extra_flags), dialect, root,
+        tuple(extra_flags), dialect, root, said={} if gpu_memory is None else {"gpu": f"--gpu-memory {gpu_memory}"},
     )  # fmt: skip
 
 
@@ -66,6 +69,28 @@ def _targets(name: str, folders: tuple[str, ...], quote: Callable[[str], str]) -
         return auto(folders)
     except NoTarget as error:
         raise Wrong(gettext("--gpu auto: {error}").format(error=error)) from error
+
+
+def _of_memory(
+    targets: tuple[tuple[str, Any], ...], said: str, quote: Callable[[str], str]
+) -> tuple[tuple[str, Any], ...]:
+    from stablint.hardware.gpu import parse_gpu_memory, unnamed
+
+    found = parse_gpu_memory(said)
+    if found is None:
+        raise Wrong(
+            gettext("--gpu-memory {size}: a number of GiB, such as 20, or 64 x8 for eight cards").format(size=quote(said))
+        )
+    gib, count = found
+    if not targets:
+        card = unnamed(gib, count)
+        return ((card.name + (f" x{count}" if count else ""), card),)
+    sized = []
+    for name, gpu in targets:
+        card = gpu.of_memory(gib)
+        card = card if count is None else card._replace(count=count)
+        sized.append((card.name + (f" x{card.count}" if card.count and card.count > 1 else ""), card))
+    return tuple(sized)
 
 
 def _gpu(name: str, quote: Callable[[str], str]) -> Any:

@@ -279,7 +279,10 @@ class Resolver(Policies):
                     self._refuse(settings, (*place, "target", number, "gpu"), f'`gpu = "{AUTO}"`', f"--gpu {AUTO}")
                 continue
             name = f"{row['gpu']} x{row['count']}" if row.get("count", 1) != 1 else row["gpu"]
-            gpus += self._said(settings, (*place, "target", number, "gpu"), gpus=(name,)).gpus
+            memory = row.get("memory")
+            gpus += self._said(
+                settings, (*place, "target", number, "gpu"), gpus=(name,), gpu_memory=None if memory is None else f"{memory:g}"
+            ).gpus
         releases = [
             self._said(settings, where, releases=(f"{package}{specifier}",)).releases[0]
             for package, (specifier, where) in versions.items()
@@ -295,11 +298,14 @@ class Resolver(Policies):
         *,
         gpus: tuple[str, ...] = (),
         releases: tuple[str, ...] = (),
+        gpu_memory: str | None = None,
     ) -> Options:
         """One target or release of the settings. Raises Wrong with its line."""
         folders = [settings.folder, *self._roots.named]
         try:
-            return options(gpus, None, releases, folders=folders, quote=exit.quoted, release_word="")
+            return options(
+                gpus, None, releases, folders=folders, quote=exit.quoted, release_word="", gpu_memory=gpu_memory
+            )
         except Wrong as error:
             raise Wrong(f"{settings.place(*where)}: {error}") from error
 
@@ -344,14 +350,14 @@ def options_of(given: Given | argparse.Namespace, extra: list[str], paths: list[
     named = [os.path.normpath(os.path.join(base, path)) for path in paths]
     told = options(
         given.gpu, given.model, given.releases, given.sets, extra, given.dialect,
-        os.path.abspath(os.sep) if given.allow_outside else None, Roots(named, base).named,
+        os.path.abspath(os.sep) if given.allow_outside else None, Roots(named, base).named, gpu_memory=given.gpu_memory,
     )  # fmt: skip
     for notice in unlisted(told.releases):
         _to_stderr(notice)
     asked = Asked(
         listed(getattr(given, "select", "")), listed(getattr(given, "ignore", "")), getattr(given, "min_evidence", None),
         getattr(given, "fail_on", None), getattr(given, "baseline", None), getattr(given, "write_baseline", False), given.config,
-        given.isolated, bool(given.gpu), given.allow_outside, getattr(given, "asks_machine", False),
+        given.isolated, bool(told.gpus), given.allow_outside, getattr(given, "asks_machine", False),
     )  # fmt: skip
     resolver = Resolver(asked, base, paths)
     resolver.check_words(named)

@@ -30,6 +30,13 @@ RUN_OPTIONS: Table = (
             "help": "the GPU the run will have; repeat it to check several targets",
         },
     ),
+    (
+        "--gpu-memory",
+        {
+            "metavar": "GIB[ xN]",
+            "help": "what a run can have of each card: a MIG slice, a shared card, one that has no name here",
+        },
+    ),
     ("--model", {"metavar": "ID_OR_DIR", "help": "the model, where the files do not name it"}),
     (
         "--with",

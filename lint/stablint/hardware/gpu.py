@@ -87,6 +87,13 @@ class Gpu(NamedTuple):
         facts["target.gpu.least_memory_gib"] = Unknown(self._why("memory_gib")) if least is None else least
         return facts
 
+    def of_memory(self, gib: float) -> Gpu:
+        """The same card with so much memory for a run, whatever is sold: a MIG slice, a part of a card that others use as well."""
+        name = self.name if self.name.startswith("GPU of ") else f"{_without_size(self.name)} {gib:g}GB"
+        return self._replace(
+            name=name, memory_gib=gib, reported_gib=None, most_memory_gib=gib, least_memory_gib=gib
+        )
+
     def _why(self, field: str) -> str:
         if len(self.options) > 1:
             return f"{self.name} may be {', '.join(self.options[:-1])} or {self.options[-1]}"
@@ -103,6 +110,24 @@ def parse_gpu(text: str) -> Gpu | None:
         if found is not None:
             return found
     return None
+
+
+def parse_gpu_memory(text: str) -> tuple[float, int | None] | None:
+    """`20`, `23.6 GiB`, `64GB x8`: GiB that a run can have of each card, and how many cards; None if it says no such thing."""
+    said = re.fullmatch(r"(\d{1,5}(?:\.\d{1,3})?)\s?(?:gib|gb|g)?(?:\s?[x*]\s?(\d{1,4}))?", _plain(text))
+    if said is None or not float(said[1]) or (said[2] is not None and not 0 < int(said[2]) <= MOST):
+        return None
+    return float(said[1]), None if said[2] is None else int(said[2])
+
+
+def unnamed(gib: float, count: int | None) -> Gpu:
+    """A card of which nothing but its memory is known."""
+    nothing: dict[str, Any] = dict.fromkeys(FIELDS)
+    return Gpu(f"GPU of {gib:g} GiB", count, (), **nothing).of_memory(gib)
+
+
+def _without_size(name: str) -> str:
+    return re.sub(r"[\s-]\d+(?:\.\d+)?\s?GB$", "", name)
 
 
 def suggestions(text: str, limit: int = 3) -> list[str]:
