@@ -74,7 +74,8 @@ def check(
 
     with _refusals():
         named, wanted = _wanted(
-            paths, gpu, gpu_memory, releases, facts, config, isolated, _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
+            paths, gpu, gpu_memory, releases, facts, config, isolated,
+            _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
         )  # fmt: skip
         return joined(inspect(named, wanted).report)
 
@@ -206,7 +207,8 @@ def fit(
 
     with _refusals():
         named, wanted = _wanted(
-            paths, gpu, gpu_memory, releases, facts, config, isolated, _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
+            paths, gpu, gpu_memory, releases, facts, config, isolated,
+            _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
         )  # fmt: skip
         _, found = forecast(named, wanted)
         return [as_fit(one.files, one.told, one.remedies) for one in found]
@@ -242,7 +244,8 @@ def advise(
 
     with _refusals():
         named, wanted = _wanted(
-            paths, gpu, gpu_memory, releases, facts, config, isolated, _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
+            paths, gpu, gpu_memory, releases, facts, config, isolated,
+            _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
         )  # fmt: skip
         _, found = counsel(named, wanted)
         return [Advised(*one) for one in found]
@@ -269,7 +272,14 @@ def new(
     with _refusals():
         return made(
             *requested(
-                os.fspath(model), gpu, framework, method, objective, length, data, None if gpu_memory is None else str(gpu_memory)
+                os.fspath(model),
+                gpu,
+                framework,
+                method,
+                objective,
+                length,
+                data,
+                None if gpu_memory is None else str(gpu_memory),
             )
         )
 

@@ -35,7 +35,14 @@ def run_new(given: argparse.Namespace) -> int:
     folder = given.output or _folder(given)
     before = _states(folder) if given.force else {}
     request, gpu = requested(
-        given.model, given.gpu, given.framework, given.method, given.objective, given.length, given.data, given.gpu_memory
+        given.model,
+        given.gpu,
+        given.framework,
+        given.method,
+        given.objective,
+        given.length,
+        given.data,
+        given.gpu_memory,
     )
     try:
         found = proposed(request, gpu)
@@ -112,7 +119,13 @@ def _as_data(answer: Made) -> dict[str, object]:
 
 
 def requested(
-    name: str, card: str, framework: str, method: str, objective: str, length: int, data: str | None,
+    name: str,
+    card: str,
+    framework: str,
+    method: str,
+    objective: str,
+    length: int,
+    data: str | None,
     memory: str | None = None,
 ) -> tuple[Request, Gpu]:
     """Raises Wrong for a model, card or format that is not known, with the nearest that is."""
@@ -155,7 +168,7 @@ def requested(
     gpu = _least(options([card]).gpus[0][1])
     if memory is not None:
         card, stated = options([card], gpu_memory=memory).gpus[0]
-        gpu = gpu.of_memory(stated.memory_gib)._replace(count=stated.count)
+        gpu = gpu.of_memory(stated.memory_gib or 0.0)._replace(count=stated.count)
     if gpu.most_memory_gib is None and gpu.memory_gib is None:
         raise Wrong(gettext("--gpu {card}: how much memory it has is not known").format(card=card))
     gpu = gpu._replace(count=gpu.count or 1, most_memory_gib=gpu.most_memory_gib or gpu.memory_gib)

@@ -79,14 +79,16 @@ def _of_memory(
     found = parse_gpu_memory(said)
     if found is None:
         raise Wrong(
-            gettext("--gpu-memory {size}: a number of GiB, such as 20, or 64 x8 for eight cards").format(size=quote(said))
+            gettext("--gpu-memory {size}: a number of GiB, such as 20, or 64 x8 for eight cards").format(
+                size=quote(said)
+            )
         )
     gib, count = found
     if not targets:
         card = unnamed(gib, count)
         return ((card.name + (f" x{count}" if count else ""), card),)
     sized = []
-    for name, gpu in targets:
+    for _, gpu in targets:
         card = gpu.of_memory(gib)
         card = card if count is None else card._replace(count=count)
         sized.append((card.name + (f" x{card.count}" if card.count and card.count > 1 else ""), card))

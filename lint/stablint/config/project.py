@@ -281,7 +281,10 @@ class Resolver(Policies):
             name = f"{row['gpu']} x{row['count']}" if row.get("count", 1) != 1 else row["gpu"]
             memory = row.get("memory")
             gpus += self._said(
-                settings, (*place, "target", number, "gpu"), gpus=(name,), gpu_memory=None if memory is None else f"{memory:g}"
+                settings,
+                (*place, "target", number, "gpu"),
+                gpus=(name,),
+                gpu_memory=None if memory is None else f"{memory:g}",
             ).gpus
         releases = [
             self._said(settings, where, releases=(f"{package}{specifier}",)).releases[0]

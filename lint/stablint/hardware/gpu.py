@@ -90,9 +90,7 @@ class Gpu(NamedTuple):
     def of_memory(self, gib: float) -> Gpu:
         """The same card with so much memory for a run, whatever is sold: a MIG slice, a part of a card that others use as well."""
         name = self.name if self.name.startswith("GPU of ") else f"{_without_size(self.name)} {gib:g}GB"
-        return self._replace(
-            name=name, memory_gib=gib, reported_gib=None, most_memory_gib=gib, least_memory_gib=gib
-        )
+        return self._replace(name=name, memory_gib=gib, reported_gib=None, most_memory_gib=gib, least_memory_gib=gib)
 
     def _why(self, field: str) -> str:
         if len(self.options) > 1:

@@ -27,7 +27,9 @@ class Target(_Kebab):
     gpu: str = Field(min_length=1, description='a GPU: "A100-80GB"')
     count: int = Field(1, ge=1, description="how many of them a run has")
     memory: float | None = Field(
-        None, gt=0, description="GiB that a run can have of each, where that is not what is sold: a MIG slice, a shared card"
+        None,
+        gt=0,
+        description="GiB that a run can have of each, where that is not what is sold: a MIG slice, a shared card",
     )
 
 

@@ -20,7 +20,10 @@ from stablint.syntax.text import LARGEST, Unreadable, decode
 from stablint.syntax.tree import Text
 
 # Settings of the workspace, as editors send them, and the options of `check` that they are.
-OPTIONS = {"gpu": "--gpu", "gpu-memory": "--gpu-memory", "model": "--model", "with": "--with", "set": "--set", "select": "--select", "ignore": "--ignore", "config": "--config"}  # fmt: skip
+OPTIONS = {
+    "gpu": "--gpu", "gpu-memory": "--gpu-memory", "model": "--model",
+    "with": "--with", "set": "--set", "select": "--select", "ignore": "--ignore", "config": "--config",
+}  # fmt: skip
 
 
 class Checked(NamedTuple):
