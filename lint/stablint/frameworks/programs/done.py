@@ -21,6 +21,16 @@ _LOADS_ADAPTER = re.compile(r"peft\.(?:\w+\.)*(?:Auto)?PeftModel\w*\.from_pretra
 _UNFREEZES = re.compile(
     r"requires_grad|is_trainable|\bset_adapter\b|\bload_adapter\b|\badd_adapter\b|\bunfreeze|mark_only_lora|trainable_params"
 )
+# A loop over all weights of what a name means, which freezes each of them.
+_FREEZES_EACH = re.compile(
+    r"^([ \t]*)for (\w{1,80}) in (\w{1,80})\.parameters\(\):[ \t]*(?:\n\1[ \t]{1,8})?\2\.requires_grad(?: ?= ?False\b|_\(False\))",
+    re.MULTILINE,
+)
+# Whatever else may be trained, or made trainable: an adapter, a layer of the program's own, weights that come later.
+_TRAINS_ELSE = re.compile(
+    r"(?i)peft|lora|adapter|prompt_tuning|prefix_tuning|freeze_|unfreez|setattr|add_module|nn\.[A-Z]\w|nn\.Parameter|resize_token_embeddings"
+)
+_GRADIENT = re.compile(r"requires?_grad")
 # Methods of lists, dictionaries and sets that change them and return None.
 _RETURN_NOTHING = frozenset({"append", "extend", "insert", "remove", "sort", "reverse", "update"})
 _SETTINGS = frozenset({"arguments", "adapter", "quantiser"})
@@ -82,6 +92,11 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
         # an adapter that was made frozen stays so, and the base with it
         known = unless(unseen(document, module, (model, callbacks), trainer), True)
         yield _done(document, "leaves_frozen", known, trainer)
+    if isinstance(model, Call) and not model.conditional and model.switch is None:
+        frozen_by = _all_frozen(document, module, model)
+        if frozen_by is not None:
+            known = unless(unseen(document, module, (model, callbacks), trainer), True)
+            yield stated(document, "launch.done.all_frozen", known, "requires_grad", *frozen_by)
     if isinstance(model, Scalar) and isinstance(model.value, str) and _is_text(document, model):
         yield _done(document, "model_by_name", True, trainer)
     trains = [call for call in methods(module, trainer) if last_word(call.name) == "train"]
@@ -99,6 +114,31 @@ def _of_trainer(document: Document, module: Module, trainer: Call) -> Iterator[S
         if model is None:
             told = Unknown("the model comes from elsewhere")
         yield _done(document, "pad_token_told_model", told, trainer)
+
+
+def _all_frozen(document: Document, module: Module, model: Call) -> tuple[int, int] | None:
+    """Where each weight of this model is told to need no gradient, if nothing is told otherwise."""
+    text = document.text.text
+    if len(_GRADIENT.findall(text)) != 1 or seen_in(_TRAINS_ELSE, document):
+        return None
+    name, place = "", None
+    for one in methods(module, model):
+        switch = next(iter(one.positional), None)
+        if last_word(one.name) == "requires_grad_" and isinstance(switch, Scalar) and switch.value is False:
+            if not one.conditional and one.switch is None and model.end < one.start:
+                name, place = text[one.name_start : one.name_end].rpartition(".")[0], (one.start, one.end)
+    loop = _FREEZES_EACH.search(text, model.end)
+    if place is None and loop is not None and not loop[1]:
+        if re.search(rf"(?:^|\n){loop[3]} ?= ?$", text[max(0, model.start - 100) : model.start]):
+            name, place = loop[3], loop.span()
+    # a layer that is put in afterwards is trained
+    if (
+        place is None
+        or not name.isidentifier()
+        or re.search(rf"\b{name}\.(?!config\b|generation_config\b)[\w.]{{1,80}} ?=(?!=)", text)
+    ):
+        return None
+    return place
 
 
 def _before_arguments(document: Document, module: Module, loader: Call) -> Iterator[Statement]:

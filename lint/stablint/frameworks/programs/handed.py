@@ -25,6 +25,10 @@ _GIVES_INPUT_GRADIENTS = re.compile(
     r"|modules_to_save|requires_grad_\("
 )
 _SWITCHES_CHECKPOINTING = re.compile(r"gradient_checkpointing_(?:enable|disable)")
+# Whatever may end a text: the tokenizer's own end, one that is spelled out, a chat template, a data set or a tokenizer that is told to add it.
+_ENDS_TEXT = re.compile(
+    r"(?i)eos|eod|</s>|<\|?end|<\|im_end|<\|eot|endoftext|end_of|chat_template|stop_token|special_tokens|\[/?sep\]"
+)
 _TWO_TOWERS = re.compile(r"(?:Encoder|Vision|Speech)\w{0,40}DecoderModel\.from_\w{0,40}pretrained")
 
 
@@ -66,6 +70,12 @@ def _formatted(document: Document, module: Module, trainer: Call) -> Iterator[St
     for one in rows.functions(document, module, trainer.arguments.get("formatting_func")):
         if one.gives:
             yield stated(document, "launch.functions.formatting_gives", one.gives, one.name, one.start, one.end)
+        if one.gives and seen_in(_ENDS_TEXT, document) is None:  # safe: one word of an end anywhere is enough
+            makers = (trainer.arguments.get(name) for name in ("tokenizer", "processing_class", "data_collator"))
+            hidden = unseen(document, module, makers, trainer, called="tokenizer|collator")
+            yield stated(
+                document, "launch.functions.formatting_unended", unless(hidden, True), one.name, one.start, one.end
+            )
 
 
 def _model(trainer: Call) -> Node | None:
