@@ -227,6 +227,8 @@ def read(w: World) -> list[Reading]:
     optimizer = _OPTIMIZERS.get(name) if isinstance(name, str) else None
     if name == "adamw_torch" and w.value("training.optimizer_fused") is True:  # torchtune's `optimizer.fused`
         optimizer = _OPTIMIZERS["adamw_torch_fused"]
+    if name in ("adamw_torch", "adam", "adamw") and w.value("training.optimizer_foreach") is False:
+        optimizer = Optimizer(*_ADAM, sure(0.0))  # one matrix after the other: no temporaries of all of them
     if isinstance(name, Unknown) and "adamw_torch" in name.reason:
         optimizer = _OPTIMIZERS["adamw"]  # with or without the temporaries of a step
     if optimizer is None and divided_by and not w.is_stated("training.optim"):
@@ -267,7 +269,7 @@ def read(w: World) -> list[Reading]:
         streams=method == "full" and (w.value("training.optimizer_in_bwd") is True or name in _STREAMING),
         evaluated=_evaluated(w), compared=_compared(w, objective, loss), tensor=tensor, packed=packed, tower=seen.parameters if seen is not None else 0,
         tower_trained=seen is not None and not seen.is_frozen,
-        pictures=seen.pictures if seen is not None else NO_SHARE, lean=w.value("training.use_liger_kernel") is True,
+        pictures=seen.pictures if seen is not None else NO_SHARE, shifted=_shifted(w, objective, loss), lean=w.value("training.use_liger_kernel") is True,
         squares=sure(1.0) if factor == _ROUTED else factor, one_mask=not autocast and w.at_least("transformers", _MASKS_SINCE) is False,
     )  # fmt: skip
     if online:
@@ -323,6 +325,21 @@ def _compared(w: World, objective: Any, loss: str) -> Range:
     before, each = _COMPARED[library]
     later = w.at_least(library, before)
     return NO_SHARE if later else Range(0.0, 0.0 if later is None else each, each)
+
+
+def _shifted(w: World, objective: Any, loss: str) -> Range:
+    """Bytes a logit at the end of the forward pass where the model's own loss copies the logits to shift them; at the high end alone where the release
+    may not."""
+    if loss != "full" or not (is_unknown(objective) or objective in ("sft", "pretrain")):
+        return NO_SHARE
+    low, usual, high = 0.0, 0.0, 0.0
+    for row in knowledge.load("memory/kernels")["shifted"]:
+        sure_of_it = _holds(w, row)
+        if sure_of_it is not False:
+            high = max(high, row["shifted"])
+        if sure_of_it is True:
+            low, usual = max(low, row["shifted"]), max(usual, row["shifted"])
+    return Range(low, usual, high)
 
 
 def _answering(w: World, plan: Plan, scored: float, assumed: list[str]) -> Plan:
@@ -510,7 +527,8 @@ def _weights(w: World, method: str, assumed: list[str]) -> str:
         eight = re.search(r"int-?8|w8|8-?bit", str(w.value("model.name_or_path")), re.IGNORECASE)
         return "8bit" if eight or dtype == "8bit" else "4bit-double"
     if dtype in ("4bit", "8bit"):
-        double = w.value("quantization.bnb_4bit_use_double_quant") is True
+        name = "quantization.bnb_4bit_use_double_quant"
+        double = w.value(name) is True or (w.framework.doubles_quantisation and not w.is_stated(name))
         return "4bit-double" if dtype == "4bit" and double else str(dtype)
     if dtype in _WHOLE:
         return str(dtype)

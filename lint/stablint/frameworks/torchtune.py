@@ -39,6 +39,7 @@ _ROWS = (
     ("enable_activation_offloading", "training.enable_activation_offloading", "flag"),
     ("tensor_parallel_dim", "training.tensor_parallel_dim", "plain"),
     ("optimizer.fused", "training.optimizer_fused", "flag"),
+    ("optimizer.foreach", "training.optimizer_foreach", "flag"),
     ("seed", "training.seed", "plain"),
     ("output_dir", "training.output_dir", "text"),
     ("model.lora_rank", "lora.r", "plain"),

@@ -87,6 +87,7 @@ class Plan(NamedTuple):
     parked: tuple[str, ...] = ()  # components that lie in the host's memory while it answers
     scored: float = 1.0  # share of the tokens whose logits are built
     compared: Range = NO_SHARE  # bytes a logit while a reference answers beside the trained model's logits
+    shifted: Range = NO_SHARE  # bytes a logit at the end of the forward pass, where a release copies them to shift them
     tensor: int = 1  # cards that share each matrix of a block
     packed: bool = False  # quantised weights lie in buffers, which no engine divides
     fused: int = 0  # parameters of experts that are no linear layers, which quantisers pass by

@@ -110,7 +110,9 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
     # Of the one block that is computed again: the scores, their gradient, and what they were made of.
     block = plain * factor + (block - plain + (3.0 * scores if plan.checkpointed else 0.0)) * wide
     forward, backward = _head(plan, traced, {**x, "T": x["T"] * plan.scored, "Tv": x["Tv"] * plan.scored}, at)
-    forward = max(forward, plan.compared[at] * x["Tv"])
+    # Half-precision logits and two copies in float32 beside their log-softmax; logits that are float32 already are one copy less.
+    shifted = max(plan.shifted[at] - (2.0 if plan.computes_wide and not plan.autocast else 0.0), 0.0)
+    forward = max(forward, plan.compared[at] * x["Tv"], shifted * x["Tv"])
     kept = {
         "activations": (entry + first + (layers - 1) * saved - layers * square) * factor * own,
         "attention": layers * square * wide * own,

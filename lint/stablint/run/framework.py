@@ -162,6 +162,8 @@ class Framework(NamedTuple):
     shards_four_bits: bool = False  # weights in 4 bits can be spread over the cards
     checkpoints_since: str = ""  # the release since which gradient checkpointing is on by itself
     checkpoints_on_host: bool = False
+    # Four bits that it loads have their scales quantised as well, where nobody says otherwise.
+    doubles_quantisation: bool = False
     repeats_keys: bool = False  # keys and values of grouped heads are repeated, as transformers does beside a mask
     own_attention: bool = False  # which kernel attends is not transformers' choice
     packs_into_one_row: str = ""  # the release since which the packed rows of a batch become one, without padding
