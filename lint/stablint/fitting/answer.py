@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from stablint.base import knowledge
 from stablint.base.language import gettext
+from stablint.fitting.likely import likely
 from stablint.fitting.reading import GIB, Reading, Unanswerable, is_divided, least_usable, read, tensor_ways, usable
 from stablint.memory.plan import Range, sure
 from stablint.memory.predict import Estimate, predict
@@ -68,6 +69,14 @@ class Told(NamedTuple):
         """Low, usual and high end."""
         assert self.estimate is not None
         low, usual, high = (one / GIB for one in self.estimate.peak)
+        return low, usual, high
+
+    @property
+    def likely(self) -> tuple[float, float, float]:
+        """The same where nine of ten runs are likely to be."""
+        assert self.estimate is not None and self.reading is not None
+        traced = knowledge.load(f"memory/{self.reading.type}")
+        low, usual, high = (one / GIB for one in likely(self.reading.plan, traced, self.estimate.peak))
         return low, usual, high
 
 

@@ -28,15 +28,16 @@ class Fit(NamedTuple):
     remedies: tuple[Remedy, ...]
     most_rows: int | None = None  # at a time, that fit; 0: not even one
     host_node_gib: float | None = None
+    bounds_gib: tuple[float, float] | None = None  # what no run with these settings falls short of or exceeds
 
 
 def as_fit(files: Sequence[str], told: Told, remedies: Sequence[Remedy]) -> Fit:
     data = as_data(files, told, remedies)
-    ends = data["range_gib"]
+    ends, bounds = data["range_gib"], data["bounds_gib"]
     return Fit(
         tuple(files), told.target, told.usable, told.verdict, data["reason"], data["peak_gib"], (ends[0], ends[1]) if ends else None,
         data["moment"], {name: part["gib"] for name, part in data["components"].items()}, data["host_gib"], tuple(data["assumptions"]),
-        tuple(remedies), data["most_rows"], data["host_node_gib"],
+        tuple(remedies), data["most_rows"], data["host_node_gib"], (bounds[0], bounds[1]) if bounds else None,
     )  # fmt: skip
 
 
@@ -48,7 +49,7 @@ def as_data(files: Sequence[str], told: Told, remedies: Sequence[Remedy]) -> dic
         "target": {"gpu": told.target, "usable_gib": told.usable},
         "verdict": told.verdict,
         "reason": told.why or decides(told),
-        "peak_gib": None, "range_gib": None, "moment": None, "components": {}, "moments": {}, "host_gib": None, "host_node_gib": None,
+        "peak_gib": None, "range_gib": None, "bounds_gib": None, "moment": None, "components": {}, "moments": {}, "host_gib": None, "host_node_gib": None,
         "most_rows": told.rows, "readings": [], "assumptions": [],
         "remedies": [_remedy(one) for one in remedies],
     }  # fmt: skip
@@ -57,7 +58,8 @@ def as_data(files: Sequence[str], told: Told, remedies: Sequence[Remedy]) -> dic
     return {
         **data,
         "peak_gib": _gib(estimate.peak.usual),
-        "range_gib": _range(estimate.peak),
+        "range_gib": [round(told.likely[0], 3), round(told.likely[2], 3)],
+        "bounds_gib": _range(estimate.peak),
         "moment": estimate.moment,
         "components": {
             name: {"gib": _gib(size), "facts": list(BECAUSE[name][1])} for name, size in estimate.components.items()
@@ -84,7 +86,7 @@ def on_node(told: Told) -> int:
 
 def _remedy(one: Remedy) -> dict[str, Any]:
     return {
-        "title": one.title, "facts": one.facts, "peak_gib": round(one.peak[1], 2), "range_gib": [round(one.peak[0], 2), round(one.peak[2], 2)],
+        "title": one.title, "facts": one.facts, "peak_gib": round(one.peak[1], 2), "range_gib": [round(one.likely[0], 2), round(one.likely[2], 2)],
         "verdict": one.verdict, "cost": one.cost,
         "edits": [
             {"file": file.text.name, "start": edit.start, "end": edit.end, "new_text": edit.new_text} for file in one.files for edit in file.edits

@@ -34,7 +34,7 @@ def draw(rows: Sequence[tuple[Sequence[str], Told]]) -> str | None:
 def _panel(files: Sequence[str], told: Told, above: float) -> Iterator[str]:
     estimate = told.estimate
     assert estimate is not None
-    low, usual, high = told.peak
+    low, usual, high = told.likely
     room = told.usable
     axis = _axis(max(high, room or 0.0))
     left, right, bottom = _LEFT, _WIDTH - _RIGHT, above + _TOP + _HEIGHT

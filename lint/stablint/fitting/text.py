@@ -55,12 +55,15 @@ def _target(told: Told, world: World, style: Style) -> Iterator[str]:
     for name, size in sorted(told.estimate.components.items(), key=lambda item: -item[1]):
         if size / GIB >= _LEAST:
             yield f"    {_cell(gettext(name))}{size / GIB:>7.1f} GiB  {_bar(size / largest):<{_BAR}}  {plain(_because(name, told, world))}"
-    low, usual, high = told.peak
+    least, usual, _ = told.peak
+    low, _, high = told.likely
     word = style.paint(_COLOUR[told.verdict], gettext(VERDICTS[told.verdict]))
     more = decides(told)
     ends = gettext("{low} to {high}").format(low=f"{low:.1f}", high=f"{high:.1f}")
     if told.usable is not None and high > _BEYOND * told.usable:
         ends = gettext("{low} and more").format(low=f"{low:.1f}")
+    if low - least > _LEAST:
+        ends += gettext("; at least {least}").format(least=f"{least:.1f}")
     yield f"    {_cell(gettext('peak'))}{usual:>7.1f} GiB  ({ends})  {word}{f': {more}' if more else ''}"
     if told.estimate.host:
         yield f"    {_cell(gettext('host memory'))}{told.estimate.host / GIB:>7.1f} GiB  {_processes(told)}"
@@ -133,7 +136,7 @@ def _remedies(told: Told, remedies: Sequence[Remedy], style: Style) -> Iterator[
     yield "  " + gettext("What would make it fit, cheapest first")
     width = max(columns(one.title) for one in remedies)
     for number, one in enumerate(remedies, 1):
-        low, usual, high = (f"{size:.1f}" for size in one.peak)
+        low, usual, high = (f"{size:.1f}" for size in one.likely)
         peak = f"{usual} ({gettext('{low} to {high}').format(low=low, high=high)})"
         word = style.paint(_COLOUR[one.verdict], gettext(VERDICTS[one.verdict]))
         hand = "" if one.files else f"; {gettext('by hand')}"

@@ -88,6 +88,9 @@ class Plan(NamedTuple):
     scored: float = 1.0  # share of the tokens whose logits are built
     compared: Range = NO_SHARE  # bytes a logit while a reference answers beside the trained model's logits
     shifted: Range = NO_SHARE  # bytes a logit at the end of the forward pass, where a release copies them to shift them
+    regathered: Range = (
+        NO_SHARE  # a share of the parameters that an engine gathers and drops, whose places nothing else takes
+    )
     tensor: int = 1  # cards that share each matrix of a block
     packed: bool = False  # quantised weights lie in buffers, which no engine divides
     fused: int = 0  # parameters of experts that are no linear layers, which quantisers pass by

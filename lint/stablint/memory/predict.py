@@ -55,7 +55,9 @@ def predict(plan: Plan, traced: Mapping[str, Any]) -> Estimate:
     moment = max(usual, key=lambda name: sum(usual[name].values()))
     totals = [_peak(one) for one in (low, usual, high)]
     least = 0 if plan.loss == "elastic" else plan.loss_rows
-    tight = plan._replace(cache_large=plan.cache, loss_rows=least, apart=NO_SHARE, loading=NO_SHARE)
+    tight = plan._replace(
+        cache_large=plan.cache, loss_rows=least, apart=NO_SHARE, loading=NO_SHARE, regathered=NO_SHARE
+    )
     # The low end has none of it in the first place.
     pressed = [totals[0], *(_peak(_largest(tight, traced, at)) for at in (1, 2))]
     held = _held(plan, 0)
@@ -64,6 +66,11 @@ def predict(plan: Plan, traced: Mapping[str, Any]) -> Estimate:
         Range(min(totals), totals[1], max(totals)), moment, {name: size for name, size in usual[moment].items() if size},
         usual, Range(min(pressed), pressed[1], max(pressed)), proven, _host(plan),
     )  # fmt: skip
+
+
+def usual_peak(plan: Plan, traced: Mapping[str, Any], at: int = 1) -> float:
+    """The peak alone, with every range at one of its ends (0, 2) or as it usually is."""
+    return _peak(_largest(plan, traced, at))
 
 
 def _peak(moments: Mapping[str, Parts]) -> float:
@@ -156,6 +163,11 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
             large = parts.get("logits", 0.0) + (workspace if name in MOMENTS[2:4] else 0.0)
             reused = 0.0 if plan.checkpointed else min(large, small)
             parts["cache"] += plan.cache_large[at] * (large - reused) + plan.cache[at] * (engine + reused + small * (at > 1))  # fmt: skip
+    if plan.sharding.weights > 1 and plan.sharding.engine in ("fsdp", "deepspeed"):
+        for name in MOMENTS[:4]:
+            found[name]["cache"] += (
+                plan.regathered[at] * _base(plan, at) * (0.5 if plan.weights == "float32" and plan.autocast else 1.0)
+            )
     _apart(plan, found, whole, at)
     return found
 
