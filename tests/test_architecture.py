@@ -45,8 +45,8 @@ ALLOWED: dict[str, set[str]] = {
 }  # fmt: skip
 # Where a check comes in, and what only authors of knowledge use: they import what they need, and nothing else imports them.
 DOORS = {"stablint", "cli", "starting", "__main__", "api", "commands", "integrate", "server", "audit"}
-# Imports inside functions that lead back: a checkout compiles its knowledge, the script's first module starts the command line, and the guard asks
-# the library which settings bring a symptom about.
+# Imports of modules that wait (`base.later`) and lead back: a checkout compiles its knowledge, the script's first module starts the command line,
+# and the guard asks the library which settings bring a symptom about.
 BACK = {("base", "compiling"), ("cli", "starting"), ("starting", "cli"), ("integrate", "api"), ("stablint", "api")}
 
 

@@ -12,20 +12,40 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
+from stablint.advising import data as advice_data
 from stablint.assemble.asked import Live, Options
-from stablint.config.options import options
+from stablint.base import language
+from stablint.commands import advise as advise_command
+from stablint.commands import diagnose as diagnose_command
+from stablint.commands import fit as fit_command
+from stablint.commands import new as new_command
+from stablint.config.options import Wrong, options
+from stablint.config.project import Asked, Resolver
 from stablint.engine.inspect import inspect
+from stablint.files.discover import NoSuchPath
+from stablint.fitting import data as fit_data
+from stablint.hardware import live as live_hardware
+from stablint.integrate import installed
+from stablint.integrate import live as live_objects
+from stablint.integrate import model as live_model
 from stablint.integrate.guard import TrainingGuard, TrainingStopped
+from stablint.log import source
 from stablint.log.cause import Cause
+from stablint.report import full as full_report
+from stablint.report import hidden
+from stablint.report import json as json_report
+from stablint.report import once as report_once
+from stablint.report import plain as plain_text
+from stablint.report import words as report_words
 from stablint.report.model import Diagnostic, Report
-from stablint.secrets import exit
+from stablint.report.place import header
+from stablint.schema import report as report_schema
+from stablint.secrets import exit, masking
 
 if TYPE_CHECKING:
-    from stablint.advising.data import Advised
     from stablint.fitting.data import Fit
     from stablint.hardware.gpu import Gpu
     from stablint.proposing.asked import Made
-    from stablint.schema.report import ReportDocument
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -70,14 +90,12 @@ def check(
     Raises FileNotFoundError for a path that does not exist, ValueError for a GPU or specifier that is not known and for settings that
     cannot be used, TypeError for an object that is none of these.
     """
-    from stablint.report.once import joined
-
     with _refusals():
         named, wanted = _wanted(
             paths, gpu, gpu_memory, releases, facts, config, isolated,
             _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
         )  # fmt: skip
-        return joined(inspect(named, wanted).report)
+        return report_once.joined(inspect(named, wanted).report)
 
 
 class _Objects(NamedTuple):
@@ -95,15 +113,11 @@ class _Objects(NamedTuple):
 @contextmanager
 def _refusals() -> Iterator[None]:
     """What the command line refuses, as exceptions that a program expects."""
-    from stablint.config.options import Wrong
-    from stablint.files.discover import NoSuchPath
-    from stablint.log.source import Unreadable
-
     try:
         yield
     except NoSuchPath as error:
         raise FileNotFoundError(str(error)) from error
-    except (Wrong, Unreadable) as error:
+    except (Wrong, source.Unreadable) as error:
         raise ValueError(str(error)) from error
 
 
@@ -118,8 +132,6 @@ def _wanted(
     given: _Objects,
 ) -> tuple[list[str], Options]:
     """The paths and what is asked for beside them. Raises TypeError for an object that is none of these, Wrong."""
-    from stablint.config.project import Asked, Resolver
-
     named = [_path(path) for path in paths]
     if isinstance(given.deepspeed, (str, os.PathLike)):
         named, given = [*named, os.fspath(given.deepspeed)], given._replace(deepspeed=None)
@@ -202,16 +214,13 @@ def fit(
     Raises FileNotFoundError for a path that does not exist, ValueError for a card or specifier that is not known, and where there is no
     training configuration or no card, TypeError for an object that is none of these.
     """
-    from stablint.commands.fit import forecast
-    from stablint.fitting.data import as_fit
-
     with _refusals():
         named, wanted = _wanted(
             paths, gpu, gpu_memory, releases, facts, config, isolated,
             _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
         )  # fmt: skip
-        _, found = forecast(named, wanted)
-        return [as_fit(one.files, one.told, one.remedies) for one in found]
+        _, found = fit_command.forecast(named, wanted)
+        return [fit_data.as_fit(one.files, one.told, one.remedies) for one in found]
 
 
 def advise(
@@ -229,7 +238,7 @@ def advise(
     trainer: Any = None,
     config: Path | None = None,
     isolated: bool = False,
-) -> list[Advised]:
+) -> list[advice_data.Advised]:
     """What would be better: for each run on each card at most seven improvements, stability before memory before speed; nothing is written.
 
     The arguments are those of `check`; without a card only what needs none is advised. Each improvement has its `title`, `facts` and edits
@@ -239,16 +248,13 @@ def advise(
     Raises FileNotFoundError for a path that does not exist, ValueError for a card or specifier that is not known, and where there is no
     training configuration, TypeError for an object that is none of these.
     """
-    from stablint.advising.data import Advised
-    from stablint.commands.advise import advise as counsel
-
     with _refusals():
         named, wanted = _wanted(
             paths, gpu, gpu_memory, releases, facts, config, isolated,
             _Objects(model, training_args, peft_config, quantization_config, deepspeed, tokenizer, trainer)
         )  # fmt: skip
-        _, found = counsel(named, wanted)
-        return [Advised(*one) for one in found]
+        _, found = advise_command.advise(named, wanted)
+        return [advice_data.Advised(*one) for one in found]
 
 
 def new(
@@ -267,11 +273,9 @@ def new(
     The arguments are those of `stablint new`. Where nothing is safe and fits, `files` is empty and `would_do` says what would do. Raises ValueError for
     a model, card, framework or format that is not known.
     """
-    from stablint.commands.new import made, requested
-
     with _refusals():
-        return made(
-            *requested(
+        return new_command.made(
+            *new_command.requested(
                 os.fspath(model),
                 gpu,
                 framework,
@@ -299,9 +303,6 @@ def diagnose(
     The list is empty where nothing known matches. The other arguments are those of `check`; nothing is written. Raises FileNotFoundError for a path
     that does not exist, ValueError where no log is named or one cannot be read, and for a card or specifier that is not known.
     """
-    from stablint.commands.diagnose import diagnose as diagnoses
-    from stablint.config.project import Asked, Resolver
-
     named = [_path(path) for path in paths]
     with _refusals():
         wanted = _said(gpu, gpu_memory, model, releases, facts)
@@ -309,7 +310,11 @@ def diagnose(
             config=None if config is None else os.fspath(config), isolated=isolated, targets=bool(wanted.gpus)
         )
         resolver = Resolver(asked, os.getcwd(), named, lambda notice: exit.warn(notice, 3))
-        return [cause for one in diagnoses(named, wanted._replace(policies=resolver)) for cause in one.causes]
+        return [
+            cause
+            for one in diagnose_command.diagnose(named, wanted._replace(policies=resolver))
+            for cause in one.causes
+        ]
 
 
 def _live(
@@ -322,15 +327,12 @@ def _live(
     whole: bool,
     alone: bool,
 ) -> Live | None:
-    from stablint.integrate.live import live
-    from stablint.integrate.model import described
-
-    known = described(model) if model is not None else None
+    known = live_model.described(model) if model is not None else None
     if known is not None:
         peft_config = peft_config if peft_config is not None else known.adapter
         if quantization_config is None and "model.quant_method" not in known.nature:
             quantization_config = known.quantization
-    return live(
+    return live_objects.live(
         training_args=training_args, model=known, peft_config=peft_config, quantization_config=quantization_config, deepspeed=deepspeed,
         tokenizer=tokenizer, folder=os.getcwd(), complete=whole, alone=alone,
     )  # fmt: skip
@@ -339,16 +341,12 @@ def _live(
 @lru_cache(maxsize=1)
 def _of_this_machine() -> tuple[tuple[str, Gpu], ...]:
     """Asked once a process: it may take two seconds."""
-    from stablint.hardware.live import machine, targets
-
-    return targets(machine())
+    return live_hardware.targets(live_hardware.machine())
 
 
 def _as_installed(wanted: Options) -> Options:
     """With the releases of this environment, unless the caller says others."""
-    from stablint.integrate.installed import specifiers
-
-    here = tuple(specifiers())
+    here = tuple(installed.specifiers())
     return wanted._replace(
         releases=(*here, *wanted.releases),  # the later one holds
         said={library: f"{library} is installed" for library, _ in here if library not in dict(wanted.releases)},
@@ -375,20 +373,15 @@ def assert_safe(*paths: Path, **objects: Any) -> Report:
 
 
 def _secrets(report: Report) -> frozenset[str]:
-    from stablint.report.hidden import secrets_of
-
-    return secrets_of(report)
+    return hidden.secrets_of(report)
 
 
 def _line(diagnostic: Diagnostic, secrets: frozenset[str]) -> str:
     """Place, code, message and what helps."""
-    from stablint.report.place import header
-    from stablint.report.plain import plain
-    from stablint.report.words import message
-    from stablint.secrets.masking import mask
-
     advice = f" ({diagnostic.fix.title})" if diagnostic.fix is not None else ""
-    return plain(mask(f"{header(diagnostic)}: {diagnostic.code} {message(diagnostic)}{advice}", secrets))
+    return plain_text.plain(
+        masking.mask(f"{header(diagnostic)}: {diagnostic.code} {report_words.message(diagnostic)}{advice}", secrets)
+    )
 
 
 def _errors(report: Report) -> list[Diagnostic]:
@@ -397,23 +390,17 @@ def _errors(report: Report) -> list[Diagnostic]:
 
 def to_text(report: Report) -> str:
     """The report as the command line prints it, for people: `print(stablint.to_text(report))`."""
-    from stablint.base import language
-    from stablint.report import full
-    from stablint.report.hidden import secrets_of
-    from stablint.secrets.masking import mask
-
-    secrets = secrets_of(report)
-    return mask(full.render(report, language.texts() if report.diagnostics else {}, secrets=secrets), secrets)
+    secrets = hidden.secrets_of(report)
+    return masking.mask(
+        full_report.render(report, language.texts() if report.diagnostics else {}, secrets=secrets), secrets
+    )
 
 
-def to_model(report: Report) -> ReportDocument:
+def to_model(report: Report) -> report_schema.ReportDocument:
     """The report as a validated pydantic model; pydantic is imported only here."""
-    from stablint.report.hidden import secrets_of
-    from stablint.report.json import render
-    from stablint.schema.report import ReportDocument
-    from stablint.secrets.masking import mask
-
-    return ReportDocument.model_validate_json(mask(render(report), secrets_of(report), data=True))
+    return report_schema.ReportDocument.model_validate_json(
+        masking.mask(json_report.render(report), hidden.secrets_of(report), data=True)
+    )
 
 
 __all__ = [

@@ -9,10 +9,13 @@ import sys
 from contextlib import suppress
 
 from stablint import __version__, starting
-from stablint.base import language
+from stablint.base import knowledge, language
 from stablint.base.language import gettext
+from stablint.commands import check, parsers
+from stablint.config import options
 from stablint.config.spec import CLEAN, COMMANDS, FOR_PEOPLE, WRONG
 from stablint.files.faults import attempt, debug, said
+from stablint.report import plain
 from stablint.secrets import exit
 
 PIPE_CLOSED = 141  # as a shell says it of a program that the signal ended
@@ -148,18 +151,11 @@ def _name_of_a_file(words: list[str]) -> str | None:
 
 
 def _command(command: str, words: list[str], extra: list[str]) -> int:
-    from stablint.base.knowledge import BrokenKnowledge
-    from stablint.config.options import Wrong
-
     try:
         if command == "check":
-            from stablint.commands.check import check_command
-
-            return check_command(words, extra)
-        from stablint.commands.parsers import run_command
-
-        return run_command(command, words, extra)
-    except (Wrong, BrokenKnowledge) as error:
+            return check.check_command(words, extra)
+        return parsers.run_command(command, words, extra)
+    except (options.Wrong, knowledge.BrokenKnowledge) as error:
         return _refuse(str(error))
 
 
@@ -221,9 +217,7 @@ def _help(words: list[str]) -> int:
 
 
 def _refuse(message: str) -> int:
-    from stablint.report.plain import plain
-
-    exit.tell(plain(exit.masked(message)))
+    exit.tell(plain.plain(exit.masked(message)))
     return WRONG
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from functools import cache
 
+from stablint.base.libraries import difflib
 from stablint.base.light import Any, NamedTuple
 from stablint.files.globs import matches
 from stablint.hazard.model import Finding, Hazard, Undecided
@@ -98,14 +99,12 @@ _DIGITS = str.maketrans("OIL", "011")
 
 def nearest_rules(word: str, names: Iterable[str], most: int = 1, cutoff: float = 0.7) -> list[str]:
     """The codes and names of rules that were probably meant; of equally near ones those that begin as the word does."""
-    from difflib import get_close_matches  # only with something to refuse
-
     every = list(names)
     said = word if "-" in word else word.upper()
     looks_like = said[:1] + said[1:].translate(_DIGITS)
     if looks_like in every:
         return [looks_like]
-    near = get_close_matches(said, every, 5 * most, cutoff)
+    near = difflib.get_close_matches(said, every, 5 * most, cutoff)
     if "-" not in said:
         near.sort(key=lambda name: -_alike(said, name))  # keeps the order of those that are as much alike
     return near[:most]

@@ -3,3 +3,7 @@ framework lays them over one another.
 
 Knows which file names which, and no rule.
 """
+
+from stablint.base.later import later
+
+later(__name__, "copies")

@@ -9,16 +9,21 @@ from collections.abc import Mapping as Table
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
 from stablint.assemble.joining import Part
+from stablint.base.libraries import shlex
 from stablint.base.light import TYPE_CHECKING, Any
 from stablint.files.discover import is_link_out
-from stablint.frameworks.fragment import lower_mapping, plain_value
+from stablint.frameworks import huggingface, llamafactory
+from stablint.frameworks.fragment import Block, lower_mapping, plain_value
+from stablint.hardware import gpu as gpu_names
 from stablint.models import nature as models
 from stablint.pins import locks
 from stablint.pins.requirement import ANY, UNREAD
+from stablint.run import shipped
 from stablint.run.fact import Derived, Explicit, Fact, Statement, Supplied, facts_of
 from stablint.run.framework import framework
 from stablint.run.releases.allowed import Releases
 from stablint.run.releases.dating import dated, may_take
+from stablint.syntax.shell import reader as shell_reader
 from stablint.syntax.text import is_inside
 from stablint.syntax.tree import Mapping, Text, Unknown
 
@@ -45,22 +50,18 @@ def shipped_with(framework: str, explicit: Table[str, Fact], parts: list[Part]) 
     named = explicit.get("training.deepspeed")
     if named is None or not isinstance(named.value, str) or any(p.fragment.dialect == "deepspeed" for p in parts):
         return {}
-    from stablint.run.shipped import shipped
-
-    return shipped(framework, named.value)
+    return shipped.shipped(framework, named.value)
 
 
 def stated_target(explicit: dict[str, Fact], base: Table[str, Fact], overruled: bool) -> dict[str, Fact]:
     """What the files themselves say of the machine (`#SBATCH --gres=gpu:a100:8`), for whom no GPU is named otherwise."""
-    from stablint.hardware.gpu import parse_gpu
-
     stated = [explicit.pop(name) for name in ("target.gpu.name", "target.gpu.count") if name in explicit]
     if overruled:
         return dict(base)
     found = dict(base)
     known: list[tuple[bool, int, Gpu, Statement]] = []
     for source in (source for fact in stated if fact.name == "target.gpu.name" for source in fact.sources):
-        gpu = parse_gpu(str(source.value))
+        gpu = gpu_names.parse_gpu(str(source.value))
         if gpu is not None and gpu.device != "cpu":  # a feature of a node may be called anything
             known.append((gpu.memory_gib is None, len(known), gpu, source))
     if known:
@@ -89,14 +90,8 @@ def extra_flags_of(flags: tuple[str, ...]) -> Iterator[Statement]:
     """Flags after `--`, read as the launcher would append them to the command."""
     if not flags:
         return
-    import shlex
-
-    from stablint.frameworks import huggingface, llamafactory
-    from stablint.frameworks.fragment import Block
-    from stablint.syntax.shell import reader as shell
-
     text = Text("", "command line", shlex.join(["train", *flags]))
-    document = shell.document(text)
+    document = shell_reader.document(text)
     commands = getattr(document.root, "commands", ())
     for command in commands:
         block = Block(document, "flags", "train", command.flags, command.start, command.end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Set
 
+from stablint.assemble import copies
 from stablint.assemble.cache import Kept
 from stablint.base import consulted
 from stablint.base.light import TYPE_CHECKING
@@ -12,12 +13,14 @@ from stablint.files import discover
 from stablint.files.faults import Faults
 from stablint.frameworks import registry
 from stablint.frameworks.fragment import Fragment
+from stablint.frameworks.programs import words as program_words
 from stablint.models import nature as models
 from stablint.pins import locks
 from stablint.run.fact import Derived, Fact, Place, facts_of
 from stablint.run.framework import UNSLOTH, framework
 from stablint.syntax import limits
 from stablint.syntax import text as source_text
+from stablint.syntax.python import reader as python_reader
 from stablint.syntax.text import UNOPENED
 from stablint.syntax.tree import Document, Problem, Script, Text
 
@@ -243,9 +246,7 @@ class Files:
             return fragment
         key = (fragment.dialect, self.root(path))
         if key not in self._copies:
-            from stablint.assemble.copies import declared  # only where a key is doubted
-
-            self._copies[key] = declared(*key)
+            self._copies[key] = copies.declared(*key)
         copied = self._copies[key]
         kept = tuple(one for one in fragment.statements if doubted.get(one.fact) not in copied)
         return fragment._replace(statements=kept) if len(kept) < len(fragment.statements) else fragment
@@ -355,15 +356,12 @@ _TELLING = len("train_unsloth.py")  # of a program's name
 
 def _first_look(path: str, name: str, speaks: Callable[[str], bool]) -> tuple[Text, bool] | None:
     """The text of a program, and whether no reader would find anything in it; None for what cannot be read."""
-    from stablint.frameworks.programs.words import may_speak  # only where there is a program
-    from stablint.syntax.python import reader as python
-
     text = source_text.read(path, name)
     if isinstance(text, source_text.Unreadable):
         return None
     words = text.text
-    spoken = speaks(words) or may_speak(words) or discover.is_notebook(text)
-    return text, not spoken and python.is_plain(words)
+    spoken = speaks(words) or program_words.may_speak(words) or discover.is_notebook(text)
+    return text, not spoken and python_reader.is_plain(words)
 
 
 # What accelerate's launcher hands on to the processes, where an Accelerator or a plugin reads it.

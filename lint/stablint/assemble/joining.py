@@ -8,7 +8,12 @@ import os
 from stablint.assemble.files import FOR_PROCESSES, Files
 from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern
 from stablint.files import discover
+from stablint.frameworks import chat_copy, hydra, unknown_keys
 from stablint.frameworks.fragment import NUMBERS, Fragment, Link, spelled
+from stablint.frameworks.launch import at_hand as program_at_hand
+from stablint.frameworks.programs import helpers as program_helpers
+from stablint.frameworks.programs import imported
+from stablint.frameworks.programs import runs as program_runs
 from stablint.run.fact import CLOSED, PRESUMED, Explicit, Place, Statement
 from stablint.run.framework import framework
 from stablint.syntax import limits
@@ -51,9 +56,7 @@ def seeds_of(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
 def _of_document(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
     format = fragments[0].block.document.format
     if format == "python":
-        from stablint.frameworks.programs.runs import groups
-
-        return [[Part(f, f.presumed) for f in group] for group in groups(fragments)]
+        return [[Part(f, f.presumed) for f in group] for group in program_runs.groups(fragments)]
     if format == "shell":
         by_command: dict[int, list[Part]] = {}
         for fragment in fragments:
@@ -91,8 +94,6 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         if link.role == "model" or _is_overruled(link, parts[0].fragment):
             continue
         if link.role == "group":
-            from stablint.frameworks import hydra
-
             link = hydra.chosen(link, [part.fragment for part in parts])
         document = link.place.document
         beside = document.text.path
@@ -127,8 +128,6 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             parts = [_as_read(part, program) for part in parts]
             pending = [one for one in pending if one.role not in program.vain or one.place.document is not document]
             if "hydra" in program.document.text.text:
-                from stablint.frameworks import hydra
-
                 pending += hydra.of_program(program.document, parts[0].fragment)
             if framework(parts[0].fragment.framework).engine_by_program:
                 parts[0] = _with_its_engine(parts[0], program, path, files)
@@ -139,8 +138,6 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             and (f.dialect == "llamafactory-data") == (link.role == "rows")
         ]
         if link.role == "group":
-            from stablint.frameworks import hydra
-
             known = [part.fragment for part in parts]
             found = [
                 one for document in files.documents(path)[:1] for one in hydra.grouped(link, document, found, known)
@@ -148,9 +145,10 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             for one in found:
                 files.cut_in(one)
         if link.role == "helper":
-            from stablint.frameworks.programs.helpers import made
-
-            parts = [*parts, *(Part(f, True) for f in made(link, found, [part.fragment for part in parts]))]
+            parts = [
+                *parts,
+                *(Part(f, True) for f in program_helpers.made(link, found, [part.fragment for part in parts])),
+            ]
             continue
         if not found:
             continue
@@ -159,17 +157,13 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             if link.role == "config" and not link.reader:
                 named.add(path)
         if link.role == "script" and found[0].block.kind == "call":
-            from stablint.frameworks.programs.runs import groups, launched
-
-            several = list(itertools.islice(groups(tuple(found)), 2))
-            found = launched(several[0], [part.fragment for part in parts], sure)
+            several = list(itertools.islice(program_runs.groups(tuple(found)), 2))
+            found = program_runs.launched(several[0], [part.fragment for part in parts], sure)
             if len(several) > 1:  # of several trainers the command may mean another one
                 found = [fragment._replace(presumed=True) for fragment in found]
         if link.reader:
             read = True
-            from stablint.frameworks.unknown_keys import read_by
-
-            found = [read_by(f, link.reader) for f in found]
+            found = [unknown_keys.read_by(f, link.reader) for f in found]
         if link.role in ("deepspeed", "accelerate") or found[0].dialect in ("deepspeed", "accelerate"):
             linked.add(found[0].dialect)
         parts = [*parts, *(Part(f, f.presumed) for f in found)]
@@ -201,9 +195,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
 
 def _with_constants(parts: list[Part], link: Link, documents: tuple[Document, ...]) -> tuple[list[Part], list[Link]]:
     """With what a module of the program's own says of its settings, and what these name."""
-    from stablint.frameworks.programs.imported import filled
-
-    found = [part._replace(fragment=filled(part.fragment, link, documents)) for part in parts]
+    found = [part._replace(fragment=imported.filled(part.fragment, link, documents)) for part in parts]
     changed = zip(parts, found, strict=True)
     return found, [one for old, new in changed for one in new.fragment.links[len(old.fragment.links) :]]
 
@@ -316,8 +308,6 @@ def _led_by_program(part: Part) -> tuple[Part, ...]:
 
 def _with_its_engine(part: Part, program: Program, path: str, files: Files) -> Part:
     """A copy of DeepSpeed-Chat with what the function beside it gives DeepSpeed; flags of the command say the rest."""
-    from stablint.frameworks import chat_copy
-
     name = chat_copy.module_of(program.document.text.text)
     own = discover.locate(name, path, files.reach(path)) if name else None
     if own is None or os.path.isdir(own):
@@ -337,17 +327,15 @@ def at_hand(files: Files, path: str) -> Program | None:
 
 
 def _at_hand(files: Files, path: str) -> Program | None:
-    from stablint.frameworks.launch.at_hand import imported, joined, read
-
-    program = read(files.documents(path))
-    modules = imported(program) if program is not None else []
+    program = program_at_hand.read(files.documents(path))
+    modules = program_at_hand.imported(program) if program is not None else []
     if program is not None and len(modules) > limits.MODULES.most:
         files.cut(limits.MODULES, program.document, 0, 0)
     for name, loop_only in modules[: limits.MODULES.most]:
         own = discover.locate(name, path, files.reach(path))
-        other = read(files.documents(own)) if own is not None and not os.path.isdir(own) else None
+        other = program_at_hand.read(files.documents(own)) if own is not None and not os.path.isdir(own) else None
         if program is not None and other is not None:
-            program = joined(program, other, loop_only)
+            program = program_at_hand.joined(program, other, loop_only)
     return program
 
 

@@ -36,7 +36,7 @@ from stablint.run.fact import (
 from stablint.run.framework import framework as record_of
 from stablint.run.releases.dating import bounded, spelled
 from stablint.run.world import Run
-from stablint.syntax import limits
+from stablint.syntax import embedded, limits
 from stablint.syntax.tree import Call, Text
 
 JOINING, SETTLING = "following what it names", "settling its settings"
@@ -213,9 +213,7 @@ def _id(block: Block) -> str:
     """`train.py:12`, `tune.ipynb:cell 4:2`"""
     text, start, cell = block.document.text.text, block.start, ""
     if block.document.view is not None:
-        from stablint.syntax.embedded import seen
-
-        place = seen(block.document, start, start)
+        place = embedded.seen(block.document, start, start)
         if place is not None:
             text, start, cell = place.source, place.start, f"cell {place.cell}:"
     return f"{block.document.text.name}:{cell}{text.count(chr(10), 0, start) + 1}"

@@ -2,3 +2,7 @@
 
 Knows nothing of what the program does.
 """
+
+from stablint.base.later import later
+
+later(__name__, "knowledge", "language", "whole")

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from stablint.base.light import Any
+from stablint.compiling import compile
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COMPILED = os.path.join(_PACKAGE, "_compiled")
@@ -128,10 +129,8 @@ def _refresh() -> None:
 
 
 def _compile() -> None:
-    from stablint.compiling.compile import compile_all
-
     try:
-        compile_all(SOURCES, COMPILED)
+        compile.compile_all(SOURCES, COMPILED)
     except ValueError as error:
         lines = [line.strip() for line in str(error).splitlines() if "errors.pydantic.dev" not in line]
         raise BrokenKnowledge(f"knowledge/{'; '.join(lines)}") from error

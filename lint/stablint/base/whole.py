@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import re
+import shutil
 import signal
 import sys
+import tempfile
 import threading
+import time
+import zlib
 from collections.abc import Iterator
 from types import FrameType
+
+from stablint.base.libraries import ctypes
+
+if sys.platform == "linux":
+    import fcntl  # no part of Python elsewhere
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 
@@ -84,9 +94,6 @@ def rests(old: str) -> bool:
     to the new one by now, so that nobody else comes."""
     if sys.platform != "linux":
         return True
-    import fcntl  # no part of Python elsewhere
-    import time
-
     try:
         descriptor = os.open(old, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:  # a link, which nobody writes into
@@ -114,8 +121,6 @@ _HERE = -100  # fcntl(2), AT_FDCWD
 
 def exchanged(one: str, other: str) -> bool:
     """Whether the system could exchange the two names in one step: Linux, on most file systems."""
-    import ctypes
-
     rename = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
     return rename is not None and rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0
 
@@ -148,9 +153,6 @@ def take_place(new: str, target: str, before: tuple[int, ...]) -> None:
 @contextlib.contextmanager
 def scratch(purpose: str) -> Iterator[str]:
     """A folder for the time being. Those of killed processes of this machine and user go first."""
-    import shutil
-    import tempfile
-
     mine = re.compile(rf"stablint-{purpose}-(\d+)-{machine()}-\w+")
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
@@ -169,9 +171,6 @@ def _is_own_folder(entry: os.DirEntry[str]) -> bool:
 
 def machine() -> str:
     """Of the machine or the container: process numbers of another one say nothing here."""
-    import platform
-    import zlib
-
     return f"{zlib.crc32(platform.node().encode('utf-8', 'surrogateescape')):08x}"
 
 

@@ -2,3 +2,11 @@
 
 `spec` says which commands and options there are, `arguments` and `parsers` read them; nothing but the command line imports from here.
 """
+
+from stablint.base.later import later
+
+later(
+    __name__,
+    "advise", "baselines", "check", "completion", "config", "diagnose", "diagnose_repairs", "diff", "doctor", "fit", "house", "init", "knowledge_audit",
+    "knowledge_template", "migrate", "new", "parsers", "repairs", "rooted", "run", "schema", "server", "show", "watch",
+)  # fmt: skip

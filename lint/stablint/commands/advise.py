@@ -12,6 +12,7 @@ from stablint.advising.judging import proposal, ranked
 from stablint.advising.model import MOST, Proposal
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext
+from stablint.commands import repairs
 from stablint.commands.fit import chosen, draws_nothing_new, holds, reread, write_files
 from stablint.commands.outputs import tell_faults, tell_untried, wants_color, why_none
 from stablint.config.options import Wrong
@@ -37,9 +38,7 @@ def run_advise(given: argparse.Namespace, options: Options) -> int:
     """0 whether or not there is something to improve, 2 where nothing could be read, or what --apply names could not be written."""
     base = os.getcwd()
     if given.apply is not None:
-        from stablint.commands.repairs import undo_half_done  # only where something is written
-
-        undo_half_done(given.paths, options, base)
+        repairs.undo_half_done(given.paths, options, base)
     try:
         found, counsels = advise(given.paths, options)
     except NoSuchPath as error:

@@ -8,17 +8,26 @@ from functools import cache
 
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext
+from stablint.base.libraries import difflib
 from stablint.base.light import TYPE_CHECKING, Any
-from stablint.commands.outputs import FOR_PEOPLE, Output, emit, outputs, tell_faults
+from stablint.commands import baselines, repairs
+from stablint.commands import show as show_command
+from stablint.commands.outputs import FOR_PEOPLE, Output, emit, outputs, tell_faults, wants_color
+from stablint.config import arguments
 from stablint.config.options import Given, Wrong
 from stablint.config.project import options_of
 from stablint.config.selection import listed
 from stablint.config.spec import CHECK_OPTIONS, CLEAN, COMMANDS, FOUND, RUN_OPTIONS, SETTINGS_OPTIONS, WRONG
+from stablint.engine import repair
 from stablint.engine.inspect import Inspection, inspect
 from stablint.files.discover import LinkOut, NoSuchPath
+from stablint.fix import exchange, patch
 from stablint.policy import Policies
+from stablint.report import progress
+from stablint.report import show as show_report
+from stablint.report.model import FileStatus
 from stablint.report.plain import plain
-from stablint.secrets import exit
+from stablint.secrets import exit, languages, masking, veil
 from stablint.syntax import text as source_text
 from stablint.syntax.tree import Text
 
@@ -34,9 +43,7 @@ def check_command(words: list[str], extra: list[str]) -> int:
     """`stablint check WORDS -- EXTRA`: `extra` are flags as a launcher would add them."""
     given, flags = (None if extra else plainly(words)), extra
     if given is None:
-        from stablint.config.arguments import check_parser
-
-        read, flags = check_parser().read(words, extra)
+        read, flags = arguments.check_parser().read(words, extra)
         given = Given(vars(read))
     words_of = [given.stdin_filename or "stdin" if path == "-" else path for path in given.paths]
     return run_check(given, options_of(given, flags, words_of))
@@ -85,13 +92,9 @@ def run_check(given: Given, options: Options) -> int:
         _emitted(given, policies, where, _nothing_but(missing, why, options, base))
         return WRONG
     if given.write_baseline:
-        from stablint.commands.baselines import write_baseline
-
-        return write_baseline(policies, found, base)
+        return baselines.write_baseline(policies, found, base)
     if any(policy.baseline for policy in policies.asked()):
-        from stablint.commands.baselines import tell_stale
-
-        tell_stale(policies, found, base)
+        baselines.tell_stale(policies, found, base)
     found = _emitted(given, policies, where, found)
     if given.show_facts and any(output.file is None and output.format in FOR_PEOPLE for output in where):
         _show_facts(given, found)
@@ -100,8 +103,6 @@ def run_check(given: Given, options: Options) -> int:
 
 def _nothing_but(missing: str, why: str, options: Options, base: str) -> Inspection:
     """A report for programs, which want one whatever happened: of a path that is not there, and of nothing else."""
-    from stablint.report.model import FileStatus
-
     found = inspect([], options, base=base, texts={})
     status = FileStatus(missing, None, "unreadable", gettext("it does not exist"))
     return found._replace(report=found.report._replace(files=(status,), broken=(why,)))
@@ -109,9 +110,7 @@ def _nothing_but(missing: str, why: str, options: Options, base: str) -> Inspect
 
 def _command_meant(missing: str, paths: list[str]) -> str:
     """A first word that is no file may be a command with a slip in it."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(missing, COMMANDS, 1, 0.7) if paths[:1] == [missing] else []
+    near = difflib.get_close_matches(missing, COMMANDS, 1, 0.7) if paths[:1] == [missing] else []
     return gettext(": did you mean {names}?").format(names=f"`stablint {near[0]}`") if near else ""
 
 
@@ -146,9 +145,7 @@ def _stdin(given: Given, base: str) -> tuple[list[str], dict[str, Text]]:
 def _watch(given: Given) -> Any:
     if given.quiet or not exit.is_terminal(error=True):
         return None
-    from stablint.report.progress import watching
-
-    return watching(exit.stream(error=True))
+    return progress.watching(exit.stream(error=True))
 
 
 def _repair(
@@ -160,21 +157,17 @@ def _repair(
     base: str,
     where: tuple[Output, ...],
 ) -> int:
-    from stablint.commands.repairs import interrupted, recover, roots, write
-    from stablint.engine.repair import repair
-    from stablint.fix.exchange import closed
-
-    root = roots(paths, base, options)
+    root = repairs.roots(paths, base, options)
     if given.fix and not given.diff:
-        recover(paths, base, root)
+        repairs.recover(paths, base, root)
 
     @cache
     def shut(path: str) -> str:
-        return "" if given.diff or path in texts else closed(path, root(path))
+        return "" if given.diff or path in texts else exchange.closed(path, root(path))
 
     named = listed(given.select)
     watch = _watch(given)
-    done = repair(
+    done = repair.repair(
         paths, options, unsafe=given.unsafe_fixes, base=base, texts=texts, closed=shut, named=named, watch=watch
     )
     for line in done.refused:
@@ -189,7 +182,7 @@ def _repair(
         return CLEAN if given.exit_zero or not (changes or _left(done.inspection, policies)) else FOUND
     changed: list[str] = []
     try:
-        done = write(done, base, root, texts, changed, lambda: inspect(paths, options, base=base, texts=texts))
+        done = repairs.write(done, base, root, texts, changed, lambda: inspect(paths, options, base=base, texts=texts))
         if texts:  # what came on standard input goes to standard output, changed or not
             for path, text in texts.items():
                 exit.hand_back(source_text.encode(text, done.texts.get(path, text).text))
@@ -199,24 +192,19 @@ def _repair(
         code = _exit_code(given, found, policies)
         return WRONG if done.unwritten else code
     except KeyboardInterrupt as error:
-        raise interrupted(error, changed, base) from None
+        raise repairs.interrupted(error, changed, base) from None
 
 
 def print_patch(done: Repaired) -> bool:
     """Whether there is something to change. To a terminal goes what can be shown there, elsewhere every byte as it is."""
-    from stablint.fix.patch import patch
-    from stablint.secrets.languages import language_of
-    from stablint.secrets.masking import hidden_lines
-    from stablint.secrets.veil import veiled_lines
-
     if done.texts:
         exit.learn(done.inspection.secrets)
     hidden = {
         line
         for path, text in (*done.texts.items(), *done.before.items())
-        for line in (*hidden_lines(text.text, language_of(path)), *veiled_lines(text.text, path))
+        for line in (*masking.hidden_lines(text.text, languages.language_of(path)), *veil.veiled_lines(text.text, path))
     }
-    made = patch(done.texts, done.before, lambda line: line.rstrip("\n") in hidden or exit.masked(line) != line)
+    made = patch.patch(done.texts, done.before, lambda line: line.rstrip("\n") in hidden or exit.masked(line) != line)
     if exit.is_terminal():
         lines = made.data.decode("utf-8", "replace").split("\n")
         exit.say("\n".join(plain(line) for line in lines))
@@ -230,13 +218,11 @@ def print_patch(done: Repaired) -> bool:
 
 
 def _show_facts(given: Given, found: Inspection) -> None:
-    from stablint.commands.outputs import wants_color
-    from stablint.commands.show import shown
-    from stablint.report import show
-
     secrets = found.secrets
     exit.learn(secrets)
-    text = show.render([shown(run) for run in found.runs], color=wants_color(given.color), secrets=secrets)
+    text = show_report.render(
+        [show_command.shown(run) for run in found.runs], color=wants_color(given.color), secrets=secrets
+    )
     exit.say("\n" + text)
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext
+from stablint.commands import diagnose_repairs, repairs
 from stablint.commands.outputs import skipped, tell_faults, wants_color, write_picture
 from stablint.config.options import Wrong
 from stablint.config.options import options as asked
@@ -19,6 +20,7 @@ from stablint.config.spec import CLEAN, FOUND, WRONG
 from stablint.engine.inspect import A_LINK_OUT, Inspection, effective, inspect
 from stablint.files.discover import NoSuchPath, is_link_out
 from stablint.hazard import model as hazards
+from stablint.log import picture as log_picture
 from stablint.log import told
 from stablint.log.cause import Cause
 from stablint.log.join import Join, settings_of, wanted
@@ -51,9 +53,7 @@ def run_diagnose(given: argparse.Namespace, options: Options) -> int:
     """0 nothing known, 1 a cause is named, 2 wrong usage."""
     try:
         if given.fix and not given.diff:
-            from stablint.commands.repairs import undo_half_done  # only where something is written
-
-            undo_half_done(split(given.paths)[1], options, os.getcwd())
+            repairs.undo_half_done(split(given.paths)[1], options, os.getcwd())
         diagnoses = diagnose(given.paths, options, pictured=bool(given.plot))
     except NoSuchPath as error:
         raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
@@ -66,9 +66,7 @@ def run_diagnose(given: argparse.Namespace, options: Options) -> int:
     if given.plot:
         _plot(given.plot, diagnoses)
     if given.fix or given.diff:
-        from stablint.commands.diagnose_repairs import repair_causes
-
-        return repair_causes(diagnoses, given)
+        return diagnose_repairs.repair_causes(diagnoses, given)
     say(diagnoses, given)
     if any(one.found is not None and one.found.report.incomplete for one in diagnoses):
         return WRONG
@@ -99,13 +97,12 @@ def split(paths: list[str]) -> tuple[list[str], list[str]]:
 
 def _plot(path: str, diagnoses: list[Diagnosis]) -> None:
     """One picture, of the log with the most numbers. Raises Wrong where none has any."""
-    from stablint.log.picture import draw
 
     def rows(one: Diagnosis) -> int:
         return sum(len(curve.points) for curve in one.series.curves.values()) if one.series is not None else 0
 
     best = max(diagnoses, key=rows)
-    picture = draw(best.log, best.series, best.causes) if best.series is not None else None
+    picture = log_picture.draw(best.log, best.series, best.causes) if best.series is not None else None
     if picture is None:
         raise Wrong(
             gettext("--plot {path}: no numbers in {names}").format(

@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 from stablint import __version__
@@ -41,8 +42,6 @@ def run_doctor(given: argparse.Namespace) -> int:
 
 def _torch() -> Any:
     """Imported only because it was asked for: it takes seconds."""
-    from importlib import import_module
-
     try:
         return import_module("torch")
     except ImportError:

@@ -9,12 +9,15 @@ from typing import Any, NamedTuple, TypeVar
 
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext, ngettext
+from stablint.commands import repairs
 from stablint.commands.outputs import skipped, tell_faults, tell_untried, wants_color, why_none, write_picture
 from stablint.config.options import Wrong
 from stablint.config.spec import CLEAN, FOUND, WRONG
+from stablint.engine import repair
 from stablint.engine.inspect import Inspection, effective, inspect
 from stablint.files.discover import NoSuchPath
 from stablint.fitting import data, text
+from stablint.fitting import picture as fit_picture
 from stablint.fitting.answer import FITS, NOT, UNKNOWN, Told, answer
 from stablint.fitting.batch import most_rows
 from stablint.fitting.remedies import Remedy, remedies, with_facts
@@ -43,9 +46,7 @@ def run_fit(given: argparse.Namespace, options: Options) -> int:
     """0 fits or tight, 1 does not fit, 2 nothing can be said."""
     base = os.getcwd()
     if given.apply is not None:
-        from stablint.commands.repairs import undo_half_done  # only where something is written
-
-        undo_half_done(given.paths, options, base)
+        repairs.undo_half_done(given.paths, options, base)
     try:
         found, forecasts = forecast(given.paths, options)
     except NoSuchPath as error:
@@ -60,9 +61,7 @@ def run_fit(given: argparse.Namespace, options: Options) -> int:
         color = wants_color(given.color)
         exit.say("\n".join(text.render(one.files, one.world, [(one.told, one.remedies)], color=color) for one in forecasts))  # fmt: skip
     if given.plot:
-        from stablint.fitting.picture import draw  # only where one is asked for
-
-        picture = draw([(one.files, one.told) for one in forecasts])
+        picture = fit_picture.draw([(one.files, one.told) for one in forecasts])
         if picture is None:
             raise Wrong(
                 gettext("--plot {plot}: nothing is known of the memory of {names}").format(
@@ -180,17 +179,14 @@ def write_files(
     paths: list[str], options: Options, found: Inspection, files: tuple[FileEdits, ...], title: str, base: str
 ) -> bool:
     """Write the edits of one change, all of them or none, and say which files have changed. False where something could not be written."""
-    from stablint.commands.repairs import interrupted, roots, write
-    from stablint.engine.repair import Repaired  # only where something is written
-
-    root = roots(paths, base, options)
+    root = repairs.roots(paths, base, options)
     texts = {file.text.path: file.text._replace(text=apply(file.text.text, file.edits)) for file in files}
-    done = Repaired(texts, {file.text.path: file.text for file in files}, found, 1, (), repairs=(tuple(texts),))
+    done = repair.Repaired(texts, {file.text.path: file.text for file in files}, found, 1, (), repairs=(tuple(texts),))
     changed: list[str] = []
     try:
-        done = write(done, base, root, (), changed, lambda: found)
+        done = repairs.write(done, base, root, (), changed, lambda: found)
     except KeyboardInterrupt as error:
-        raise interrupted(error, changed, base) from None
+        raise repairs.interrupted(error, changed, base) from None
     for path in changed:
         exit.tell(f"{os.path.relpath(path, base)}: {title}")
     return not done.unwritten

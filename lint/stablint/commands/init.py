@@ -9,6 +9,7 @@ from stablint.base.language import gettext
 from stablint.base.whole import Changed
 from stablint.commands.outputs import A_LINK
 from stablint.config.options import Wrong, options
+from stablint.config.settings import BadSettings, nearest
 from stablint.config.spec import CLEAN
 from stablint.engine.inspect import Inspection, inspect
 from stablint.files.discover import NoSuchPath, leads_out, root_of
@@ -51,8 +52,6 @@ def run_init(folder: str) -> int:
 
 
 def _table(folder: str) -> str | None:
-    from stablint.config.settings import BadSettings, nearest
-
     try:
         found = nearest(folder, {})
     except BadSettings as error:

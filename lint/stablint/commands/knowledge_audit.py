@@ -18,6 +18,7 @@ from stablint.audit.ranges import of_ranges
 from stablint.audit.sayings import HazardText, Saying, hazard_texts, of_data, of_hazards
 from stablint.audit.sources import of_sources
 from stablint.base import knowledge
+from stablint.config import house
 from stablint.config.options import Wrong
 from stablint.config.spec import CLEAN, FOUND
 from stablint.hazard.model import Hazard, load
@@ -79,9 +80,7 @@ def _own() -> Subject:
 
 
 def _house(folders: list[str]) -> Subject:
-    from stablint.config.house import house, own_prefix
-
-    rules = house(folders, own_prefix)
+    rules = house.house(folders, house.own_prefix)
     if rules.broken:
         raise Wrong("; ".join(rules.broken))
     base = os.path.commonpath([os.path.realpath(folder) for folder in folders])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext
+from stablint.commands.check import print_patch
 from stablint.commands.diff import compare
 from stablint.commands.outputs import tell_faults
 from stablint.commands.repairs import interrupted, recover, roots, write
@@ -49,8 +50,6 @@ def run_migrate(given: argparse.Namespace, new: Options, old: Options) -> int:
     except NoSuchPath as error:
         raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
     if given.diff:
-        from stablint.commands.check import print_patch
-
         changes = print_patch(made.done)
         _tell(made, False)
         tell_faults(made.done.inspection)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from stablint.assemble.asked import Options
 from stablint.base import knowledge
 from stablint.base.language import gettext, ngettext
+from stablint.base.libraries import difflib
 from stablint.base.whole import Changed, beside, deferred, scratch, state, sweep, take_place
 from stablint.commands.outputs import stays
 from stablint.config.options import Wrong, options
@@ -186,15 +187,15 @@ def _least(gpu: Gpu) -> Gpu:
 
 def _misspelled(model: str) -> bool:
     """Whether it is all but a letter or two a published name, of the same organisation."""
-    from difflib import SequenceMatcher
-
     name = model.lower()
     ids = knowledge.rows("models/ids")
     if name in ids or "/" not in name:
         return False
     owner = name.partition("/")[0] + "/"
     alike = (one for one in ids if one.startswith(owner) and abs(len(one) - len(name)) < 2)
-    return any(SequenceMatcher(None, name, one).ratio() > _ALIKE and not _other_size(name, one) for one in alike)
+    return any(
+        difflib.SequenceMatcher(None, name, one).ratio() > _ALIKE and not _other_size(name, one) for one in alike
+    )
 
 
 def _other_size(one: str, other: str) -> bool:
@@ -203,13 +204,11 @@ def _other_size(one: str, other: str) -> bool:
 
 
 def _near(model: str) -> list[str]:
-    from difflib import get_close_matches
-
     ids = list(knowledge.rows("models/ids"))
     short = {one.rpartition("/")[2]: one for one in ids}
     name = model.lower()
-    whole = get_close_matches(name, ids, 2, 0.8)
-    named = [short[one] for one in get_close_matches(name.rpartition("/")[2], short, 2, 0.8)]
+    whole = difflib.get_close_matches(name, ids, 2, 0.8)
+    named = [short[one] for one in difflib.get_close_matches(name.rpartition("/")[2], short, 2, 0.8)]
     spelled = knowledge.load("proposals")["spelled"]
     return [spelled.get(one, one) for one in dict.fromkeys([*whole, *named])][:2]
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from importlib import import_module
 
 from stablint.base import consulted, language
 from stablint.base.language import gettext, ngettext
 from stablint.base.light import Any, NamedTuple
+from stablint.commands import rooted
 from stablint.config.options import Wrong
 from stablint.engine.inspect import Inspection, told
 from stablint.files.discover import leads_out
 from stablint.files.faults import Faults, attempt
+from stablint.report import concise, full, json, once, words
 from stablint.report.model import Report
 from stablint.report.plain import plain
 from stablint.secrets import exit
@@ -85,9 +88,7 @@ def emit(
     is what was told: a finding that a format fails on is told as a fault. Formats for programs hold what is accepted as well, unless `hide_suppressed`.
     """
     if any(one.once for one in found.report.diagnostics):
-        from stablint.report.once import joined
-
-        found = found._replace(report=joined(found.report))
+        found = found._replace(report=once.joined(found.report))
     secrets = found.secrets if found.report.diagnostics else frozenset[str]()
     exit.learn(secrets)
     table = _statistics(found) if statistics else ""
@@ -185,31 +186,21 @@ def _render(
 ) -> str:
     colored = output.file is None and wants_color(color)
     if output.format == "json":
-        from stablint.report import json
-
         return json.render(report)
     if output.format == "concise":
-        from stablint.report import concise
-
         return concise.render(report, color=colored, fixed=fixed, tail=tail)
     texts = language.texts(house_texts) if report.diagnostics else {}
     if output.format == "full":
-        from stablint.report import full, words
-
         width = words.WIDTH if output.file is not None else exit.columns(words.WIDTH)
         return full.render(report, texts, color=colored, secrets=secrets, fixed=fixed, tail=tail, width=width)
     if output.format in ON_A_HOST and report.diagnostics:
-        from stablint.commands.rooted import rooted
-
-        report = rooted(report, os.getcwd())
+        report = rooted.rooted(report, os.getcwd())
     text: str = import_module(f"stablint.report.{output.format}").render(report, texts, secrets=secrets)
     return text
 
 
 def _statistics(found: Inspection) -> str:
     """How often each rule is found, the most frequent first."""
-    from collections import Counter
-
     counted = Counter((d.code, d.severity, d.rule) for d in found.report.diagnostics if d.suppressed is None)
     fixable = Counter(
         d.code for d in found.report.diagnostics if d.suppressed is None and d.fix is not None and d.fix.files

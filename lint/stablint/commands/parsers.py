@@ -8,6 +8,26 @@ from typing import NamedTuple
 
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext
+from stablint.commands import (
+    advise,
+    completion,
+    config,
+    diagnose,
+    diff,
+    doctor,
+    fit,
+    house,
+    init,
+    knowledge_audit,
+    knowledge_template,
+    migrate,
+    schema,
+    server,
+    show,
+    watch,
+)
+from stablint.commands import new as new_configuration
+from stablint.commands import run as run_launcher
 from stablint.config.arguments import Parser, project_options, run_options, settings_options
 
 
@@ -29,9 +49,7 @@ def _show_words() -> Parser:
 
 def _show(parser: Parser, words: list[str], extra: list[str]) -> int:
     given, flags = parser.read(words, extra)
-    from stablint.commands.show import run_show
-
-    return run_show(given, project_options(given, given.paths, flags))
+    return show.run_show(given, project_options(given, given.paths, flags))
 
 
 def _fit_words() -> Parser:
@@ -46,9 +64,7 @@ def _fit_words() -> Parser:
 
 def _fit(parser: Parser, words: list[str], extra: list[str]) -> int:
     given, flags = parser.read(words, extra)
-    from stablint.commands.fit import run_fit
-
-    return run_fit(given, project_options(given, given.paths, flags))
+    return fit.run_fit(given, project_options(given, given.paths, flags))
 
 
 def _log_parser(name: str, description: str) -> Parser:
@@ -72,9 +88,7 @@ def _advise_words() -> Parser:
 
 def _advise(parser: Parser, words: list[str], extra: list[str]) -> int:
     given, flags = parser.read(words, extra)
-    from stablint.commands.advise import run_advise
-
-    return run_advise(given, project_options(given, given.paths, flags))
+    return advise.run_advise(given, project_options(given, given.paths, flags))
 
 
 def _diagnose_words() -> Parser:
@@ -99,9 +113,7 @@ def _diagnose_words() -> Parser:
 
 def _diagnose(parser: Parser, words: list[str], extra: list[str]) -> int:
     given, flags = parser.read(words, extra)
-    from stablint.commands.diagnose import run_diagnose
-
-    return run_diagnose(given, _log_settings(given, flags))
+    return diagnose.run_diagnose(given, _log_settings(given, flags))
 
 
 def _watch_words() -> Parser:
@@ -127,9 +139,7 @@ def _watch_words() -> Parser:
 
 def _watch(parser: Parser, words: list[str], extra: list[str]) -> int:
     given, flags = parser.read(words, extra)
-    from stablint.commands.watch import run_watch
-
-    return run_watch(given, _log_settings(given, flags))
+    return watch.run_watch(given, _log_settings(given, flags))
 
 
 def _explain_words() -> Parser:
@@ -143,9 +153,7 @@ def _explain_words() -> Parser:
 
 def _explain(parser: Parser, words: list[str], extra: list[str]) -> int:
     given = parser.read_names(words, extra)
-    from stablint.commands.show import run_explain
-
-    return run_explain(given)
+    return show.run_explain(given)
 
 
 def _rules_words() -> Parser:
@@ -161,9 +169,7 @@ def _rules_words() -> Parser:
 
 def _rules(parser: Parser, words: list[str], extra: list[str]) -> int:
     given = parser.read_names(words, extra)
-    from stablint.commands.show import run_rules
-
-    return run_rules(given)
+    return show.run_rules(given)
 
 
 def _config_words() -> Parser:
@@ -180,9 +186,7 @@ def _config_words() -> Parser:
 
 def _config(parser: Parser, words: list[str], extra: list[str]) -> int:
     given = parser.read_names(words, extra)
-    from stablint.commands.config import run_config
-
-    return run_config(given)
+    return config.run_config(given)
 
 
 def _launch_words() -> Parser:
@@ -199,10 +203,8 @@ def _launch_words() -> Parser:
 
 def _launch(parser: Parser, words: list[str], extra: list[str]) -> int:
     given = parser.parse_args(words)
-    from stablint.commands.run import run_launch
-
     given.asks_machine = True
-    return run_launch(given, project_options(given, ["."], []), extra)
+    return run_launcher.run_launch(given, project_options(given, ["."], []), extra)
 
 
 def _diff_words() -> Parser:
@@ -223,13 +225,11 @@ def _diff_words() -> Parser:
 
 def _diff(parser: Parser, words: list[str], extra: list[str]) -> int:
     given, flags = parser.read(words, extra)
-    from stablint.commands.diff import run_diff
-
     both, sides = list(given.releases), []
     for own in (given.releases_a, given.releases_b):
         given.releases = [*both, *own]
         sides.append(project_options(given, [given.a, given.b], flags))
-    return run_diff(given, sides[0], sides[1])
+    return diff.run_diff(given, sides[0], sides[1])
 
 
 def _migrate_words() -> Parser:
@@ -248,14 +248,12 @@ def _migrate_words() -> Parser:
 
 def _migrate(parser: Parser, words: list[str], extra: list[str]) -> int:
     given, flags = parser.read(words, extra)
-    from stablint.commands.migrate import run_migrate
-
     wanted = given.releases
     if not wanted:
         parser.error(gettext("name the releases to migrate to: --with transformers==VERSION"))
     new = project_options(given, given.paths, flags)
     given.releases = given.releases_from
-    return run_migrate(given, new, project_options(given, given.paths, flags))
+    return migrate.run_migrate(given, new, project_options(given, given.paths, flags))
 
 
 def _doctor_words() -> Parser:
@@ -269,9 +267,7 @@ def _doctor_words() -> Parser:
 
 def _doctor(parser: Parser, words: list[str], extra: list[str]) -> int:
     given = parser.read_names(words, extra)
-    from stablint.commands.doctor import run_doctor
-
-    return run_doctor(given)
+    return doctor.run_doctor(given)
 
 
 def _schema_words() -> Parser:
@@ -287,9 +283,7 @@ def _schema_words() -> Parser:
 
 def _schema(parser: Parser, words: list[str], extra: list[str]) -> int:
     given = parser.read_names(words, extra)
-    from stablint.commands.schema import run_schema
-
-    return run_schema(given)
+    return schema.run_schema(given)
 
 
 def _server_words() -> Parser:
@@ -301,9 +295,7 @@ def _server_words() -> Parser:
 
 def _server(parser: Parser, words: list[str], extra: list[str]) -> int:
     parser.read_names(words, extra)
-    from stablint.commands.server import run_server
-
-    return run_server()
+    return server.run_server()
 
 
 def _completion_words() -> Parser:
@@ -321,9 +313,7 @@ _WHERE = (
 
 def _completion(parser: Parser, words: list[str], extra: list[str]) -> int:
     given = parser.read_names(words, extra)
-    from stablint.commands.completion import run_completion
-
-    return run_completion(given)
+    return completion.run_completion(given)
 
 
 def _init_words() -> Parser:
@@ -334,9 +324,7 @@ def _init_words() -> Parser:
 
 def _init(parser: Parser, words: list[str], extra: list[str]) -> int:
     given = parser.read_names(words, extra)
-    from stablint.commands.init import run_init
-
-    return run_init(given.folder)
+    return init.run_init(given.folder)
 
 
 def _new_words() -> Parser:
@@ -367,9 +355,7 @@ def _new_words() -> Parser:
 
 def _new(parser: Parser, words: list[str], extra: list[str]) -> int:
     given = parser.read_names(words, extra)
-    from stablint.commands.new import run_new
-
-    return run_new(given)
+    return new_configuration.run_new(given)
 
 
 _FRAMEWORKS = ("trl", "llamafactory", "axolotl", "ms-swift", "torchtune", "accelerate+deepspeed")
@@ -383,9 +369,7 @@ def _test_hazards_words() -> Parser:
 
 def _test_hazards(parser: Parser, words: list[str], extra: list[str]) -> int:
     given = parser.read_names(words, extra)
-    from stablint.commands.house import run_test_hazards
-
-    return run_test_hazards(given.folders)
+    return house.run_test_hazards(given.folders)
 
 
 def _knowledge_words() -> Parser:
@@ -446,12 +430,8 @@ def _knowledge_words() -> Parser:
 def _knowledge(parser: Parser, words: list[str], extra: list[str]) -> int:
     given = parser.read_names(words, extra)
     if "category" in given:
-        from stablint.commands.knowledge_template import run_template
-
-        return run_template(given)
-    from stablint.commands.knowledge_audit import run_audit
-
-    return run_audit(given)
+        return knowledge_template.run_template(given)
+    return knowledge_audit.run_audit(given)
 
 
 _CATEGORIES = (

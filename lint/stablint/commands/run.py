@@ -7,6 +7,8 @@ import os
 import re
 import shlex
 import shutil
+import signal
+import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -18,6 +20,8 @@ from stablint.commands.outputs import tell_faults, wants_color
 from stablint.config.options import Wrong
 from stablint.config.spec import FOUND, WRONG
 from stablint.engine.inspect import Inspection, inspect
+from stablint.hardware import live
+from stablint.integrate import installed
 from stablint.report import full
 from stablint.report.model import Diagnostic
 from stablint.report.once import joined
@@ -90,9 +94,7 @@ def _of_here(command: Sequence[str], options: Options) -> Options:
         said={library: f"{library} is installed" for library, _ in here if library not in dict(options.releases)},
     )
     if not options.gpus and command[0] not in _ELSEWHERE:
-        from stablint.hardware.live import machine, targets
-
-        options = options._replace(gpus=targets(machine()), said={**options.said, "gpu": "of this machine"})
+        options = options._replace(gpus=live.targets(live.machine()), said={**options.said, "gpu": "of this machine"})
     return options
 
 
@@ -189,9 +191,7 @@ def _installed(command: Sequence[str]) -> Iterable[tuple[str, str]]:
     program = shutil.which(command[0])
     if program is None or os.path.dirname(os.path.abspath(program)) != os.path.dirname(os.path.abspath(sys.executable)):
         return ()
-    from stablint.integrate.installed import specifiers
-
-    return specifiers()
+    return installed.specifiers()
 
 
 def _tell(found: Inspection, given: argparse.Namespace, house_texts: Mapping[str, Any]) -> None:
@@ -233,9 +233,6 @@ def start(command: Sequence[str]) -> int:
 
 def _attended(program: str, command: Sequence[str]) -> int:
     """Ctrl-C reaches the child through the console; this process only waits for what it makes of it."""
-    import signal
-    import subprocess
-
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with subprocess.Popen([program, *command[1:]]) as child:

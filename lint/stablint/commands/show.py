@@ -13,6 +13,7 @@ from stablint.base.language import gettext
 from stablint.commands.outputs import tell_faults, wants_color, why_none
 from stablint.commands.run_summary import in_words
 from stablint.config.options import Wrong
+from stablint.config.project import Asked, Resolver
 from stablint.config.selection import listed
 from stablint.config.spec import CLEAN, WRONG
 from stablint.engine.diagnostics import reported
@@ -23,6 +24,7 @@ from stablint.policy import means, nearest_rules
 from stablint.report import explain, rules, show
 from stablint.report.plain import plain, to_json
 from stablint.report.show import RunShow
+from stablint.run.derived.recipe_rates import METHODS, goals, recipes
 from stablint.run.derived.registry import RULES
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.releases.fields import field_names
@@ -107,8 +109,6 @@ def run_explain(given: argparse.Namespace) -> int:
 def _every_text(given: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any], bool]:
     """Texts and examples by id: of stablint's rules, and of those of the house that the settings of the working directory name; and whether all of
     these could be used."""
-    from stablint.config.project import Asked, Resolver
-
     resolver = Resolver(Asked(config=given.config, isolated=given.isolated, targets=True), os.getcwd())
     resolver.at(os.path.join(os.getcwd(), ""))
     for line in resolver.broken():
@@ -133,8 +133,6 @@ def _recipes(text: dict[str, Any]) -> list[dict[str, Any]]:
     """For rules about learning rates: recipes of the objectives and methods that the rule is about."""
     if not any("learning_rate" in str(condition) and "derived." in str(condition) for condition in text["when"]):
         return []
-    from stablint.run.derived.recipe_rates import METHODS, goals, recipes
-
     wanted = _named_in("derived.objective", text["when"])
     methods = [method for method in METHODS if method in _named_in("derived.method", text["when"])] or METHODS
     found: dict[str, dict[str, Any]] = {}

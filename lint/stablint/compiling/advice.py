@@ -7,21 +7,20 @@ from typing import Any
 
 from stablint.compiling.hazards import compiled_remedy, condition, facts_of_files
 from stablint.compiling.reading import read_plain
+from stablint.schema import advice as advice_schema
 
 READS = ("advice",)
 
 
 def compile_advice(root: Path) -> dict[str, object]:
     """Each file is validated against the one model (stablint.schema.advice); what it refuses is an error naming the file."""
-    from stablint.schema.advice import AdviceFile
-
     rows: list[dict[str, Any]] = []
     examples: dict[str, Any] = {}
     for path in sorted((root / "advice").rglob("*.yaml")):
         name = path.relative_to(root).as_posix()
         data = read_plain(path, name)
         try:
-            AdviceFile.model_validate(data)
+            advice_schema.AdviceFile.model_validate(data)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
         if (path.stem, path.parent.name) != (data["id"], data["gain"]):

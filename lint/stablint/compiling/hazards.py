@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
 
 from stablint.compiling.reading import DEEPEST, LOADER, TOO_DEEP, plain, text_of, unwanted
 from stablint.hazard.automaton import Automaton
+from stablint.schema import hazard as hazard_schema
+from stablint.schema import wrong as schema_faults
 from stablint.syntax.yaml.error import is_nesting
 
 READS = ("hazards",)
@@ -94,16 +97,11 @@ def read_folder(
 
 def _compile_file(text: str, name: str) -> tuple[dict[str, Any], Any]:
     """What a check needs of one hazard, and the file as it stands. Raises ValueError that names the file."""
-    from pydantic import ValidationError
-
-    from stablint.schema.hazard import HazardFile
-    from stablint.schema.wrong import said
-
     data = plain(text, name)
     try:
-        HazardFile.model_validate(data)
+        hazard_schema.HazardFile.model_validate(data)
     except ValidationError as error:
-        raise ValueError(said(error, text, name, HazardFile)) from error
+        raise ValueError(schema_faults.said(error, text, name, hazard_schema.HazardFile)) from error
     said_to_people = {key: value for key, value in data.items() if key not in ("examples", "healthy")}
     if not all(map(_is_printable, _texts(said_to_people))):
         raise ValueError(

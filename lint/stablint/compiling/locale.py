@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from stablint.base.libraries import pofile
+
 READS = ("locale",)
 
 
@@ -38,12 +40,10 @@ def compile_locale(root: Path) -> dict[str, object]:
 
 def read(path: Path) -> Any:
     """A catalogue as Babel has it. Raises ValueError that names the file."""
-    from babel.messages.pofile import PoFileError, read_po
-
     with path.open("rb") as file:
         try:
-            return read_po(file, locale=path.parent.name, abort_invalid=True)
-        except (PoFileError, UnicodeDecodeError) as error:
+            return pofile.read_po(file, locale=path.parent.name, abort_invalid=True)
+        except (pofile.PoFileError, UnicodeDecodeError) as error:
             raise ValueError(f"locale/{path.parent.name}/{path.name}: {error}") from error
 
 

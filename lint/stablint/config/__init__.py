@@ -3,3 +3,7 @@
 
 Knows which rules there are; reads no configuration of a training.
 """
+
+from stablint.base.later import later
+
+later(__name__, "arguments", "house", "options", "schema_check")

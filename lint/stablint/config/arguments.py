@@ -8,7 +8,10 @@ import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from stablint.base.language import ENGLISH, gettext, spoken
+from stablint.base.libraries import difflib
+from stablint.config.project import options_of
 from stablint.config.spec import CHECK_OPTIONS, FORMATS, RUN_OPTIONS, SETTINGS_OPTIONS, WRONG
+from stablint.report import plain
 from stablint.secrets import exit
 
 if TYPE_CHECKING:
@@ -68,20 +71,19 @@ class Parser(argparse.ArgumentParser):
         return any(word == "-" or not word.startswith("-") for word in rest)
 
     def error(self, message: str) -> NoReturn:
-        from stablint.report.plain import plain
-
         self.print_usage(exit.stream(error=True))
         self.exit(
-            WRONG, f"{self.prog}: {gettext('error')}: {plain(exit.masked(_refusal(message)))}{self._meant(message)}\n"
+            WRONG,
+            f"{self.prog}: {gettext('error')}: {plain.plain(exit.masked(_refusal(message)))}{self._meant(message)}\n",
         )
 
     def _meant(self, message: str) -> str:
         """The options that are near to those that nobody knows."""
-        from difflib import get_close_matches
-
         told, strangers = message.partition("unrecognized arguments: ")[1:]
         words = [word.partition("=")[0] for word in strangers.split() if word.startswith("-")] if told else []
-        near = [close for word in words for close in get_close_matches(word, self._option_string_actions, 1, 0.7)]
+        near = [
+            close for word in words for close in difflib.get_close_matches(word, self._option_string_actions, 1, 0.7)
+        ]
         return (
             gettext(": did you mean {names}?").format(names=gettext(" and ").join(dict.fromkeys(near))) if near else ""
         )
@@ -145,8 +147,6 @@ def check_parser() -> Parser:
 
 def project_options(given: argparse.Namespace, paths: list[str], extra: list[str]) -> Options:
     """What the command line says, and the settings of the project under it."""
-    from stablint.config.project import options_of
-
     return options_of(given, extra, paths)
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from stablint.base.language import gettext
+from stablint.base.libraries import metadata
+from stablint.compiling import hazards as hazard_files
 from stablint.config.options import Wrong
-from stablint.config.settings import shown_path
+from stablint.config.settings import BadSettings, nearest, read, shown_path
 from stablint.files.discover import root_of
 from stablint.hazard.model import Hazard, from_row, load
 
@@ -28,8 +32,6 @@ class House(NamedTuple):
 
 def own_prefix(folder: str) -> str | None:
     """What the settings that count for a folder of hazards say that its codes begin with. Raises Wrong for settings that cannot be used."""
-    from stablint.config.settings import BadSettings, nearest, read
-
     try:
         path = nearest(folder, {})
         found: str | None = read(path).get("house", {}).get("prefix") if path is not None else None
@@ -45,16 +47,12 @@ def house(
     of the house (`prefix`, or what it says of each folder) are told in `broken`. Raises Wrong for a folder that is not there or that holds no
     file; `said`: where settings name which.
     """
-    from pathlib import Path
-
-    from stablint.compiling.hazards import read_folder
-
     taken = {name: "stablint itself" for hazard in load() for name in (hazard.id, hazard.code)}
     found = House()
     for folder in folders:
         if not os.path.isdir(folder):
             raise Wrong(_unusable(_no_folder(folder), (said or {}).get(folder)))
-        compiled, wrong = read_folder(Path(folder), root_of(os.path.realpath(folder)))
+        compiled, wrong = hazard_files.read_folder(Path(folder), root_of(os.path.realpath(folder)))
         if not compiled["core"] and not wrong:
             nothing = gettext("`{folder}` holds no hazard: no file of it ends in .yaml").format(folder=_shown(folder))
             raise Wrong(_unusable(nothing, (said or {}).get(folder)))
@@ -123,12 +121,9 @@ GROUP = "stablint.hazards"
 def folder_of(package: str, said: str) -> str:
     """The folder of hazards that an installed package names by its entry point. Nothing of the package is imported. Raises Wrong, with the place in
     the settings that names it."""
-    from importlib.metadata import PackageNotFoundError, distribution
-    from importlib.util import find_spec
-
     try:
-        found = [entry for entry in distribution(package).entry_points if entry.group == GROUP]
-    except PackageNotFoundError as error:
+        found = [entry for entry in metadata.distribution(package).entry_points if entry.group == GROUP]
+    except metadata.PackageNotFoundError as error:
         raise Wrong(
             gettext(
                 "{place}: [house] packages: `{package}` is not installed in this environment: install it there, or take it out of the list"

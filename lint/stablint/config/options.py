@@ -8,8 +8,11 @@ from functools import cache
 from stablint.assemble.asked import Options
 from stablint.base import knowledge
 from stablint.base.language import gettext
+from stablint.base.libraries import difflib
 from stablint.base.light import TYPE_CHECKING, Any
 from stablint.frameworks.codec import read_plain
+from stablint.frameworks.registry import NAMES
+from stablint.hardware import gpu, live
 from stablint.hazard.condition import facts_read
 from stablint.hazard.model import load
 from stablint.run.releases.allowed import Releases, known_keys, library_names, taken_for
@@ -63,11 +66,9 @@ def options(
 def _targets(name: str, folders: tuple[str, ...], quote: Callable[[str], str]) -> tuple[tuple[str, Any], ...]:
     if name != "auto":
         return ((name, _gpu(name, quote)),)
-    from stablint.hardware.live import NoTarget, auto
-
     try:
-        return auto(folders)
-    except NoTarget as error:
+        return live.auto(folders)
+    except live.NoTarget as error:
         raise Wrong(gettext("--gpu auto: {error}").format(error=error)) from error
 
 
@@ -96,11 +97,9 @@ def _of_memory(
 
 
 def _gpu(name: str, quote: Callable[[str], str]) -> Any:
-    from stablint.hardware.gpu import parse_gpu, suggestions
-
-    found = parse_gpu(name)
+    found = gpu.parse_gpu(name)
     if found is None:
-        near = suggestions(name)
+        near = gpu.suggestions(name)
         raise Wrong(
             gettext("unknown GPU {name}").format(name=quote(name))
             + (
@@ -197,9 +196,7 @@ def _facts() -> frozenset[str]:
 
 
 def _near(word: str, names: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(word, sorted(names), 1, 0.8)), "")
+    return next(iter(difflib.get_close_matches(word, sorted(names), 1, 0.8)), "")
 
 
 def meant(word: str, names: Iterable[str]) -> str:
@@ -211,7 +208,5 @@ def meant(word: str, names: Iterable[str]) -> str:
 
 
 def _known_dialect(name: str) -> None:
-    from stablint.frameworks.registry import NAMES
-
     if name not in NAMES:
         raise Wrong(gettext("unknown dialect `{name}`{meant}").format(name=name, meant=meant(name, NAMES)))

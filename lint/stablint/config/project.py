@@ -12,6 +12,7 @@ from functools import partial
 from stablint.assemble.asked import Options
 from stablint.base.language import gettext, told
 from stablint.base.light import TYPE_CHECKING, Any, NamedTuple
+from stablint.config import house as house_rules
 from stablint.config import settings as files
 from stablint.config import trust
 from stablint.config.options import Wrong, options, unlisted
@@ -22,7 +23,10 @@ from stablint.files.globs import matches
 from stablint.hazard.model import Hazard, load
 from stablint.hazard.rules import Rules
 from stablint.policy import Accepted, Policies, Policy
+from stablint.report import plain
 from stablint.secrets import exit
+from stablint.suppressions import baseline as baselines
+from stablint.syntax.tree import Text
 
 if TYPE_CHECKING:
     import argparse
@@ -202,12 +206,10 @@ class Resolver(Policies):
         policy = policy._replace(baseline_file=path)
         if self.given.write_baseline:
             return policy
-        from stablint.suppressions.baseline import BadBaseline, read
-
         try:
             if path not in self._baselines:
-                self._baselines[path] = read(path, files.shown_path(path, self.base))
-        except BadBaseline as error:
+                self._baselines[path] = baselines.read(path, files.shown_path(path, self.base))
+        except baselines.BadBaseline as error:
             why = told(str(error))
             if not said:
                 raise Wrong(why) from error
@@ -225,14 +227,12 @@ class Resolver(Policies):
         own = settings.get("house", {})
         if not (settings.get("hazards") or own.get("packages")):
             return ()
-        from stablint.config.house import folder_of, house
-
         said = dict.fromkeys(map(settings.resolve, settings.get("hazards", ())), settings.place("hazards"))
         place = settings.place("house", "packages")
-        said |= {folder_of(package, place): place for package in own.get("packages", ())}
+        said |= {house_rules.folder_of(package, place): place for package in own.get("packages", ())}
         folders = tuple(said)
         if folders not in self._houses:
-            self._houses[folders] = house(list(folders), own.get("prefix"), said)
+            self._houses[folders] = house_rules.house(list(folders), own.get("prefix"), said)
         return self._houses[folders].hazards
 
     def _rules(self, settings: Settings, rows: list[Row]) -> Collection[Hazard]:
@@ -368,15 +368,11 @@ def options_of(given: Given | argparse.Namespace, extra: list[str], paths: list[
 
 
 def _to_stderr(notice: str) -> None:
-    from stablint.report.plain import plain
-
-    exit.tell(plain(exit.masked(notice)))
+    exit.tell(plain.plain(exit.masked(notice)))
 
 
 def _accepted(settings: Settings, number: int, row: Row) -> Accepted:
     """A table `[[accept]]`, with its place in the settings file: an unused one is reported there."""
-    from stablint.syntax.tree import Text
-
     line = settings.line("accept", number)
     start = sum(len(one) for one in settings.text.splitlines(keepends=True)[: line - 1])
     text = Text(settings.path, settings.name, settings.text)

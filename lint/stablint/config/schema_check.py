@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stablint.base.language import gettext
+from stablint.base.libraries import difflib
+from stablint.hazard.model import load
+from stablint.policy import nearest_rules, rule_names
 from stablint.secrets import exit
 
 Path = tuple["str | int", ...]
@@ -96,9 +99,6 @@ def _rules_meant(word: str, patterns: Iterable[str]) -> list[str]:
     """The rule that was probably meant, where a rule should stand."""
     if not any(_OF_A_RULE in pattern for pattern in patterns):
         return []
-    from stablint.hazard.model import load
-    from stablint.policy import nearest_rules, rule_names
-
     said = word.replace("_", "-").replace(" ", "-")
     return nearest_rules(said, rule_names(load()))
 
@@ -123,11 +123,9 @@ _FAMILIAR = {
 
 
 def _meant(key: str, known: dict[str, Any]) -> str:
-    from difflib import get_close_matches
-
     word = key.replace("_", "-").lower()
     familiar = _FAMILIAR.get(word)
-    near = [familiar] if familiar in known else get_close_matches(word, known, 1, 0.6)
+    near = [familiar] if familiar in known else difflib.get_close_matches(word, known, 1, 0.6)
     return f": did you mean `{near[0]}`?" if near else f"; the settings are {', '.join(known)}"
 
 

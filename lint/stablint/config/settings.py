@@ -15,6 +15,7 @@ from importlib import import_module
 from stablint.base import consulted
 from stablint.base.language import told
 from stablint.base.light import Any, NamedTuple
+from stablint.config import schema_check
 from stablint.syntax import text as source_text
 
 NAMES = ("stablint.toml", "pyproject.toml")
@@ -118,8 +119,6 @@ def read(path: str, base: str | None = None, root: str | None = None) -> Setting
 
 def _read(path: str, base: str, root: str | None, chain: tuple[str, ...], said: dict[str, str]) -> dict[str, Any]:
     """The values of a file laid over those that it extends. `said` takes the place of each that no file above it has said."""
-    from stablint.config.schema_check import faults
-
     shown = shown_path(path, base)
     if os.path.realpath(path) in chain or len(chain) > _LONGEST_CHAIN:
         raise BadSettings(f"{shown}: `extend` leads back to itself")
@@ -130,7 +129,7 @@ def _read(path: str, base: str, root: str | None, chain: tuple[str, ...], said: 
     values: Any = parsed(text, shown)
     for key in head:
         values = values.get(key, {}) if isinstance(values, dict) else {}
-    for where, fault in faults(values, _schema()):
+    for where, fault in schema_check.faults(values, _schema()):
         raise BadSettings(f"{shown}:{line_of(text, (*head, *where))}: {told(fault)}")
     folder = os.path.dirname(os.path.abspath(path))
     if root is not None:

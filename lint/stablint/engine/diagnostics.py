@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from stablint.base.language import gettext
+from stablint.base.libraries import hashlib
 from stablint.base.light import TYPE_CHECKING, Any
 from stablint.files.faults import Fault, Faults
+from stablint.fix import change
+from stablint.hazard import wording
 from stablint.hazard.model import Finding, Hazard, Undecided, asks_about_change
-from stablint.hazard.wording import value_text
+from stablint.report import place as report_place
 from stablint.report.model import Diagnostic, Fix, Related, ReportedFact, Undetermined
-from stablint.report.place import locate
 from stablint.run.fact import ABSENT, HIDDEN, LIVE, Default, Derived, Explicit, Fact, Place, Supplied, is_unknown
+from stablint.secrets import veil
 from stablint.secrets.keys import conceal
-from stablint.syntax import limits
+from stablint.syntax import embedded, limits
 from stablint.syntax.tree import Seen, Text
 
 if TYPE_CHECKING:
@@ -153,8 +156,6 @@ def _evidence(finding: Finding) -> dict[str, Any]:
 
 def of_fault(fault: Fault, words: str, hazard: Hazard) -> Diagnostic:
     """What stablint failed at, at the head of its file. It comes past the rules, which may be what failed."""
-    import hashlib
-
     text = Text(fault.path, fault.name, "")
     said = f"{hazard.id}\0{fault.name}\0{fault.stage}".encode("utf-8", "surrogatepass")
     advice = Fix("manual", hazard.remedies[0].title, ())
@@ -175,7 +176,11 @@ def _related(group: list[Finding], head: Finding) -> tuple[Related, ...]:
                 place = origin.place
                 if place.document.text.path == head.place.document.text.path and place.start == head.place.start:
                     continue
-                where = locate(place.document.text.text, place.start) if place.document.format != LIVE else None
+                where = (
+                    report_place.locate(place.document.text.text, place.start)
+                    if place.document.format != LIVE
+                    else None
+                )
                 found[(place.document.text.path, place.start)] = Related(
                     place.document.text.name, where, place.setting, _seen(place, place.start)
                 )
@@ -185,16 +190,12 @@ def _related(group: list[Finding], head: Finding) -> tuple[Related, ...]:
 def _seen(place: Place, end: int) -> Seen | None:
     if place.document.view is None:
         return None
-    from stablint.syntax.embedded import seen
-
-    return seen(place.document, place.start, end)
+    return embedded.seen(place.document, place.start, end)
 
 
 def _fix(group: list[Finding], purse: limits.Purse) -> Fix | None:
     """One fix for all runs and targets, or advice where they would need different ones."""
-    from stablint.fix.change import propose  # only with a finding
-
-    fixes = [propose(finding, purse) for finding in group]
+    fixes = [change.propose(finding, purse) for finding in group]
     first = fixes[0]
     if first is None or any(fix is None for fix in fixes):
         return None
@@ -216,9 +217,7 @@ def _without_words(fact: Fact, value: Any) -> Any:
     where = fact.origin
     if not isinstance(where, Explicit) or not isinstance(value, (str, int, list, dict)):
         return value
-    from stablint.secrets.veil import stated_without_words  # only where something is told
-
-    return stated_without_words(fact.name, where.place.setting, value, HIDDEN)
+    return veil.stated_without_words(fact.name, where.place.setting, value, HIDDEN)
 
 
 def origin(fact: Fact) -> dict[str, Any]:
@@ -230,7 +229,9 @@ def origin(fact: Fact) -> dict[str, Any]:
         if place.document.format == LIVE:
             return {"kind": "supplied", "option": place.setting}
         seen = _seen(place, place.start)
-        line = locate(seen.source if seen else place.document.text.text, seen.start if seen else place.start).line
+        line = report_place.locate(
+            seen.source if seen else place.document.text.text, seen.start if seen else place.start
+        ).line
         cell = {"cell": seen.cell} if seen else {}
         return {"kind": "explicit", "file": place.document.text.name, **cell, "line": line, "setting": place.setting}
     if isinstance(where, Default):
@@ -244,9 +245,7 @@ def origin(fact: Fact) -> dict[str, Any]:
 
 def _fingerprint(finding: Finding) -> str:
     """Rule, file, setting and decisive values: it survives moved lines, other quoting and comments."""
-    import hashlib  # only with a finding
-
-    values = ";".join(f"{fact.name}={value_text(fact.value)}" for fact in finding.facts if fact.sources)
+    values = ";".join(f"{fact.name}={wording.value_text(fact.value)}" for fact in finding.facts if fact.sources)
     text = "\0".join((finding.hazard.id, finding.place.document.text.name, finding.item or finding.fact, values))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

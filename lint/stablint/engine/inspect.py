@@ -10,19 +10,26 @@ from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
 from stablint.assemble.runs import assemble
 from stablint.base.light import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from stablint.engine import diagnostics, processes
 from stablint.engine.judging import judge, rules_of
-from stablint.files import discover
+from stablint.files import discover, relevance
 from stablint.files.faults import Fault, attempt
-from stablint.files.relevance import is_program_too_large, is_told, speaks
 from stablint.frameworks.fragment import Fragment
 from stablint.hazard import model as hazards
+from stablint.hazard.checked import Checked
 from stablint.hazard.condition import refill
+from stablint.policy import Policies, Policy
+from stablint.report import place as report_place
 from stablint.report.model import Diagnostic, FileStatus, Report, RunSummary
-from stablint.report.place import locate
+from stablint.repository import changers, importers, readers, referrers
+from stablint.repository import unheard as unheard_settings
+from stablint.run import shipped
 from stablint.run.fact import Explicit, Place, Secret
 from stablint.run.framework import may_be_patched
 from stablint.run.world import Run
-from stablint.syntax import limits
+from stablint.secrets import languages, masking
+from stablint.suppressions import apply
+from stablint.syntax import embedded, limits
 from stablint.syntax.tree import Document, Problem, Text
 
 if TYPE_CHECKING:  # only where a repository reads its configurations itself
@@ -57,13 +64,14 @@ class Inspection(NamedTuple):
         """What must be hidden in all that is printed: the secrets of every file that was read, parsed or not."""
         if self.hidden is not None:
             return self.hidden
-        from stablint.secrets.languages import language_of  # only where something is printed
-        from stablint.secrets.masking import in_name, known
-
-        found = {secret for text in self.files.texts() for secret in known(text.text, language_of(text.path))}
-        found |= {secret for text in self.files.brought() for secret in known(text.text, "shell")}
+        found = {
+            secret
+            for text in self.files.texts()
+            for secret in masking.known(text.text, languages.language_of(text.path))
+        }
+        found |= {secret for text in self.files.brought() for secret in masking.known(text.text, "shell")}
         names = (*(text.name for text in self.files.texts()), *self.files.not_found)
-        return frozenset(found) | _secrets(self.runs) | {secret for name in names for secret in in_name(name)}
+        return frozenset(found) | _secrets(self.runs) | {secret for name in names for secret in masking.in_name(name)}
 
 
 def inspect(
@@ -98,11 +106,7 @@ def inspect(
         for text in texts.values() if read is None else ():
             files.put(text)
         if options.jobs != 1 and len(listed) > 1 and read is None and known is None and not texts:
-            from stablint.engine.processes import (
-                inspected as divided,  # only where there may be work for several processes
-            )
-
-            several = divided(listed, missed, files, options, watch)
+            several = processes.inspected(listed, missed, files, options, watch)
             if several is not None:
                 return several
     return inspected(listed, missed, files, options, texts, known, watch, earlier, len(listed) == 1)
@@ -128,7 +132,7 @@ def inspected(
     problems: list[tuple[Document, Problem]] = []
     entries: list[str] = []
     for path, named in listed if watch is None else watch(listed, len(listed), "files"):
-        if not named and files.is_silent(path, speaks):
+        if not named and files.is_silent(path, relevance.speaks):
             statuses[path] = FileStatus(files.name(path), None, "skipped", _NONE)
             continue
         documents = files.documents(path)
@@ -138,7 +142,7 @@ def inspected(
         read_by_library = any(one.dialect != "own" for one in fragments)
         before = len(problems)
         for document in documents:
-            if document.problems and is_told(document, meant):
+            if document.problems and relevance.is_told(document, meant):
                 problems += [(document, one) for one in document.problems if one.kind != _NOT_FINITE or read_by_library]
         if len(problems) == before and statuses[path].status == "unreadable" and not discover.is_configuration(path):
             statuses[path] = FileStatus(statuses[path].file, None, "skipped", _NONE)
@@ -149,7 +153,7 @@ def inspected(
             and path not in texts
             and len(problems) == before
             and files.faults.of(path) is None
-            and (is_program_too_large(documents) or not os.access(path, os.R_OK))
+            and (relevance.is_program_too_large(documents) or not os.access(path, os.R_OK))
         ):
             missed.append((path, f"not read: {statuses[path].reason}"))
     helpers = [
@@ -227,11 +231,9 @@ def inspected(
             for item in undetermined
         ]
     if findings or undetermined:
-        from stablint.engine import diagnostics as grouping  # most files have nothing to tell
-
         report = report._replace(
-            diagnostics=grouping.diagnostics(findings, files.faults, files.kept.told, files.kept.reread, watch),
-            undetermined=grouping.undetermined(undetermined),
+            diagnostics=diagnostics.diagnostics(findings, files.faults, files.kept.told, files.kept.reread, watch),
+            undetermined=diagnostics.undetermined(undetermined),
         )
     spoken = {path: files.documents(path) for path in entries if "stablint:" in files.documents(path)[0].text.text}
     if spoken or (policies is not None and any(policy.speaks() for policy in policies.asked())):
@@ -270,10 +272,6 @@ def _settled(
     known: tuple[hazards.Hazard, ...] | None,
 ) -> Report:
     """The report with what is suppressed, and with what is wrong with suppressions."""
-    from stablint.engine import diagnostics as grouping
-    from stablint.policy import Policies, Policy
-    from stablint.suppressions import apply as suppress
-
     policies = options.policies or Policies(Policy())
     every = hazards.load()
     house = [rule for policy in policies.asked() for rule in policy.rules or () if rule.own is not None]
@@ -284,39 +282,36 @@ def _settled(
     }
     names = {path: files.name(path) for path in entries}
     rules = (*every, *(known or ()), *house)
-    outcome, error = attempt(suppress.settle, report, {**spoken, **linked}, names, policies, known, rules)
+    outcome, error = attempt(apply.settle, report, {**spoken, **linked}, names, policies, known, rules)
     if outcome is None:  # without the comments of the files that it fails on
         sound = {}
         for path, documents in {**spoken, **linked}.items():
-            one, why = attempt(suppress.settle, report, {path: documents}, names, policies, known, rules)
+            one, why = attempt(apply.settle, report, {path: documents}, names, policies, known, rules)
             if one is not None:
                 sound[path] = documents
             elif why is not None:
                 files.faults.add(documents[0].text, "reading its suppressions", why)
         if error is not None and not files.faults.found:
             raise error
-        outcome = suppress.settle(report, sound, names, policies, known, rules)
+        outcome = apply.settle(report, sound, names, policies, known, rules)
     findings, _ = judge((), outcome.problems, rules_of(options, files, known), files.faults)
-    more = (*outcome.report.diagnostics, *grouping.diagnostics(findings, files.faults))
-    return outcome.report._replace(diagnostics=tuple(sorted(more, key=grouping.order)))
+    more = (*outcome.report.diagnostics, *diagnostics.diagnostics(findings, files.faults))
+    return outcome.report._replace(diagnostics=tuple(sorted(more, key=diagnostics.order)))
 
 
 def told(report: Report, faults: list[Fault]) -> Report:
     """The report with what stablint itself failed at: findings that no setting takes away."""
-    from stablint.engine import diagnostics as grouping
-    from stablint.secrets.masking import mask
-
     rules = {hazard.id: hazard for hazard in hazards.load()}
     own = [fault for fault in faults if fault.rule == "internal-fault"]
     more = [
-        grouping.of_fault(
-            fault, mask(f"{fault.stage}: {fault.error}" if fault in own else fault.error), rules[fault.rule]
+        diagnostics.of_fault(
+            fault, masking.mask(f"{fault.stage}: {fault.error}" if fault in own else fault.error), rules[fault.rule]
         )
         for fault in faults
     ]
     return report._replace(
-        diagnostics=tuple(sorted((*report.diagnostics, *more), key=grouping.order)),
-        internal_errors=(*report.internal_errors, *(mask(fault.line()) for fault in own)),
+        diagnostics=tuple(sorted((*report.diagnostics, *more), key=diagnostics.order)),
+        internal_errors=(*report.internal_errors, *(masking.mask(fault.line()) for fault in own)),
         unopened=(*report.unopened, *(fault.name for fault in faults if fault not in own)),
     )
 
@@ -356,15 +351,11 @@ def _may_be_own(path: str, files: Files, options: Options) -> bool:
     """Whether it is a configuration of a form that programs of one's own have as well, and that no command hands to anybody else's."""
     if path in files.linked and path not in files.handed:
         return False
-    from stablint.repository.readers import asks
-
-    return any(asks(fragment) for fragment in files.fragments(path, options.dialect))
+    return any(readers.asks(fragment) for fragment in files.fragments(path, options.dialect))
 
 
 def _own_readers(paths: list[str], files: Files) -> dict[str, Program]:
-    from stablint.repository.readers import own_readers
-
-    found = _one_by_one("looking for the programs that read it", own_readers, paths, files)
+    found = _one_by_one("looking for the programs that read it", readers.own_readers, paths, files)
     return {path: program for owned in found for path, program in owned.items()}
 
 
@@ -398,9 +389,7 @@ def _edited(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]
     }
     if not asked:
         return frozenset()
-    from stablint.repository.changers import edited
-
-    return frozenset().union(*_one_by_one("looking for the programs that change it", edited, asked, files))
+    return frozenset().union(*_one_by_one("looking for the programs that change it", changers.edited, asked, files))
 
 
 def _unheard(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]:
@@ -412,9 +401,9 @@ def _unheard(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str
     }
     if not asked:
         return frozenset()
-    from stablint.repository.unheard import unheard
-
-    return frozenset().union(*_one_by_one("looking for the programs that read it", unheard, asked, files))
+    return frozenset().union(
+        *_one_by_one("looking for the programs that read it", unheard_settings.unheard, asked, files)
+    )
 
 
 def _behind_unsloth(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]:
@@ -427,9 +416,9 @@ def _behind_unsloth(findings: Iterable[hazards.Finding], files: Files) -> frozen
     asked = {path for path in found if path.endswith(".py")}
     if not asked:
         return frozenset()
-    from stablint.repository.importers import behind_unsloth
-
-    return frozenset().union(*_one_by_one("looking for the programs that import it", behind_unsloth, asked, files))
+    return frozenset().union(
+        *_one_by_one("looking for the programs that import it", importers.behind_unsloth, asked, files)
+    )
 
 
 def _optional(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]:
@@ -442,17 +431,13 @@ def _optional(findings: Iterable[hazards.Finding], files: Files) -> frozenset[st
     asked = {path for path in asked if path.endswith(".py")}
     if not asked:
         return frozenset()
-    from stablint.repository.importers import optional
-
-    return frozenset().union(*_one_by_one("looking for the programs that import it", optional, asked, files))
+    return frozenset().union(*_one_by_one("looking for the programs that import it", importers.optional, asked, files))
 
 
 def _referrers(
     helpers: list[str], known: Container[str], files: Files, root_of: Callable[[str], str] = discover.root_of
 ) -> list[str]:
     """The files that may read these, from the repository of each; in there only files that were not named."""
-    from stablint.repository.referrers import referrers  # only where somebody names such a file
-
     by_root: dict[str, list[str]] = {}
     for path in helpers:
         by_root.setdefault(root_of(path), []).append(path)
@@ -462,7 +447,7 @@ def _referrers(
         if os.path.isdir(root)  # a text from elsewhere may be called anything
         for several in _one_by_one(
             "looking for the files that name it",
-            lambda wanted, _, root=root: referrers(list(wanted), root, files, known),  # type: ignore[misc]
+            lambda wanted, _, root=root: referrers.referrers(list(wanted), root, files, known),  # type: ignore[misc]
             paths,
             files,
         )
@@ -472,13 +457,11 @@ def _referrers(
 
 def _starters(paths: list[str], known: Container[str], files: Files) -> Iterator[list[str]]:
     """The scripts that may start a program with these configurations, then the guides that tell how to; none where another file is among them."""
-    from stablint.repository.referrers import guides
-
     fragments = [(path, fragment) for path in paths for fragment in files.fragments(path)]
     if not fragments or any(one.block.kind != "document" or one.block.document.view for _, one in fragments):
         return
     yield [path for path in _referrers(paths, known, files, files.root) if discover.kind_of(path) in _WITH_COMMANDS]
-    told = [one for path in paths for one in guides(path, files.root(path), files)]
+    told = [one for path in paths for one in referrers.guides(path, files.root(path), files)]
     for one in told:
         files.documents(one, "guide")
     yield list(dict.fromkeys(told))
@@ -532,10 +515,8 @@ def unfound(files: Files, runs: tuple[Run, ...]) -> tuple[dict[str, str], set[st
 
 def lacking(words: dict[str, str], frameworks: set[str]) -> Iterator[str]:
     """Those of them that no framework is known to ship."""
-    from stablint.run.shipped import shipped
-
     for path in sorted(words):
-        if not any(shipped(framework, path) for framework in frameworks):
+        if not any(shipped.shipped(framework, path) for framework in frameworks):
             yield words[path]
 
 
@@ -555,12 +536,10 @@ def _point(place: Place) -> tuple[str, int, int | None]:
     document, start = place.document, place.start
     text = document.text
     if document.view is not None:
-        from stablint.syntax.embedded import seen
-
-        outer = seen(document, start, start)
+        outer = embedded.seen(document, start, start)
         if outer is not None:
-            return text.name, locate(outer.source, outer.start).line, outer.cell
-    line = locate(text.text, start).line if "\r" in text.text else text.text.count("\n", 0, start) + 1
+            return text.name, report_place.locate(outer.source, outer.start).line, outer.cell
+    line = report_place.locate(text.text, start).line if "\r" in text.text else text.text.count("\n", 0, start) + 1
     return text.name, line, None
 
 
@@ -578,9 +557,7 @@ def _secrets(runs: tuple[Run, ...]) -> frozenset[str]:
             if isinstance(statement.value, Secret) and isinstance(statement.origin, Explicit):
                 place = statement.origin.place
                 found.add(place.document.text.text[place.start : place.end].strip("\"'"))
-    from stablint.secrets.masking import lines_of
-
-    return frozenset(line for text in found for line in lines_of(text))
+    return frozenset(line for text in found for line in masking.lines_of(text))
 
 
 def _summaries(runs: tuple[Run, ...]) -> Iterator[RunSummary]:
@@ -595,6 +572,4 @@ def _summaries(runs: tuple[Run, ...]) -> Iterator[RunSummary]:
 
 def effective(run: Run) -> Any:
     """The run's world at the newest releases, for `show`."""
-    from stablint.hazard.checked import Checked
-
     return Checked(run).newest

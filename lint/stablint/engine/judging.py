@@ -10,6 +10,7 @@ from stablint.assemble.files import Files
 from stablint.base.light import Any
 from stablint.files.faults import Faults, attempt
 from stablint.hazard import model as hazards
+from stablint.hazard import sieve, sifted
 from stablint.hazard.rules import Rules
 from stablint.hazard.verdict import check
 from stablint.policy import Rulebook
@@ -93,14 +94,11 @@ def _of_runs(rules: Collection[hazards.Hazard], single: Run | None) -> tuple[haz
 
 
 def _sifted(
-    run: Run, key: int, rules: tuple[hazards.Hazard, ...], sieves: dict[int, Sieve]
+    run: Run, key: int, rules: tuple[hazards.Hazard, ...], sieves: dict[int, sieve.Sieve]
 ) -> tuple[list[hazards.Finding], list[hazards.Undecided]]:
-    from stablint.hazard.sieve import Sieve  # only where there are many runs
-    from stablint.hazard.sifted import check_sifted
-
     if key not in sieves:
-        sieves[key] = Sieve(rules)
-    return check_sifted(run, sieves[key])
+        sieves[key] = sieve.Sieve(rules)
+    return sifted.check_sifted(run, sieves[key])
 
 
 class Told:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
 from stablint.base import consulted
+from stablint.engine import diagnostics, inspect
 from stablint.files import discover
 from stablint.files.faults import attempt
 from stablint.hazard.condition import refill, searched
@@ -26,7 +27,6 @@ from stablint.secrets import exit
 from stablint.syntax.limits import SEARCHED
 
 if TYPE_CHECKING:
-    from stablint.engine.inspect import Inspection
     from stablint.report.progress import Watch
 
 Listed = list[tuple[str, bool]]
@@ -59,7 +59,7 @@ def inspected(
     files: Files,
     options: Options,
     watch: Watch | None = None,
-) -> Inspection | None:
+) -> inspect.Inspection | None:
     """The inspection of the files by as many processes as `options.jobs` says (0: by the size of the work); None where one does it as well."""
     if not hasattr(os, "fork") or options.live is not None:
         return None
@@ -117,12 +117,10 @@ def _shares(listed: Listed, root: Callable[[str], str], jobs: int) -> list[Liste
 
 
 def _part(share: Listed, whole: Files, options: Options) -> Part:
-    from stablint.engine.inspect import inspected, unfound
-
     missed: discover.Missed = []
     files, before = Files(whole.root, whole.base, whole.reach), searched()
-    found = inspected(share, missed, files, options, {})
-    words, frameworks = unfound(files, found.runs)
+    found = inspect.inspected(share, missed, files, options, {})
+    words, frameworks = inspect.unfound(files, found.runs)
     return Part(
         found.report, found.recognised, list(found.unread), found.referring, found.secrets, words, frameworks,
         files.linked, searched() - before, bool(files.faults.found), consulted.noted(),
@@ -135,11 +133,8 @@ def _whole(
     missed: discover.Missed,
     files: Files,
     options: Options,
-) -> Inspection | None:
+) -> inspect.Inspection | None:
     """The parts as one inspection; None where a part is missing, or where they do not add up to it."""
-    from stablint.engine import diagnostics as grouping
-    from stablint.engine.inspect import Inspection, lacking
-
     done = [part for part in parts if part is not None]
     for path in {path for part in done for path in part.linked}:
         if options.policies is not None:
@@ -161,13 +156,13 @@ def _whole(
     report = Report(
         tuple(statuses),
         tuple(run for part in done for run in part.report.runs),
-        tuple(sorted((one for part in done for one in part.report.diagnostics), key=grouping.order)),
+        tuple(sorted((one for part in done for one in part.report.diagnostics), key=diagnostics.order)),
         tuple(sorted({one for part in done for one in part.report.undetermined})),
         (),
-        tuple(lacking(words, {name for part in done for name in part.frameworks})) if words else (),
+        tuple(inspect.lacking(words, {name for part in done for name in part.frameworks})) if words else (),
         tuple(dict.fromkeys(note for part in done for note in part.report.notes)),
     )
-    return Inspection(
+    return inspect.Inspection(
         report, [], (), files,
         sum(part.recognised for part in done),
         frozenset(files.name(path) for path, named in listed if named),

@@ -2,3 +2,7 @@
 
 Knows git and globs; knows no framework. Nothing is executed.
 """
+
+from stablint.base.later import later
+
+later(__name__, "gitignore", "relevance")

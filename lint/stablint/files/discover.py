@@ -8,10 +8,19 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from stablint.base.language import gettext
+from stablint.base.libraries import difflib
 from stablint.base.light import Pattern
+from stablint.files import gitignore
 from stablint.syntax import limits
 from stablint.syntax import text as source_text
+from stablint.syntax.json import reader as json_reader
+from stablint.syntax.notebook import large as large_notebook
+from stablint.syntax.notebook import reader as notebook_reader
+from stablint.syntax.python import reader as python_reader
+from stablint.syntax.recipes import dockerfile, guide, justfile, makefile, workflow, workload
+from stablint.syntax.shell import reader as shell_reader
 from stablint.syntax.tree import Document, Mapping, Text
+from stablint.syntax.yaml import reader as yaml_reader
 
 SUFFIXES = {
     ".yaml": "yaml",
@@ -113,8 +122,6 @@ def within(folder: str, passed: Passed) -> list[str]:
 
 def _walk(folder: str, missed: Missed, passed: Passed | None = None) -> Iterator[str]:
     """With `passed` from the top and within limits, else each folder to its end."""
-    from stablint.files import gitignore  # only where a folder is named
-
     root = os.path.realpath(root_of(folder))
     top = repository(folder)
     git = gitignore.Repository(top) if top is not None else None
@@ -323,15 +330,13 @@ def hint(wanted: str, beside: str, root: str) -> str:
     real, inside = os.path.realpath(path), os.path.join(os.path.realpath(root), "")
     if not real.startswith(inside):
         return "; outside the repository, which --allow-outside lets be read" if os.path.isfile(path) else ""
-    from difflib import get_close_matches  # only where a file is missing
-
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry, _ in zip(entries, range(_MOST), strict=False)]
     except OSError:
         return ""
     kind = os.path.splitext(name)[1]
-    near = get_close_matches(name, sorted(one for one in names if one.endswith(kind)), 1, 0.7)
+    near = difflib.get_close_matches(name, sorted(one for one in names if one.endswith(kind)), 1, 0.7)
     return gettext("; did you mean {names}?").format(names=f"`{near[0]}`") if near else ""
 
 
@@ -378,9 +383,7 @@ def read(path: str, name: str, format: str | None = None) -> tuple[Document, ...
     kind = format or kind_of(path)
     content = source_text.read(path, name)
     if kind == "notebook" and isinstance(content, source_text.Unreadable) and content.problem.kind == "too-large":
-        from stablint.syntax.notebook import large as notebook_large
-
-        return notebook_large.documents(path, name, content, lambda slim: parse(slim, kind))
+        return large_notebook.documents(path, name, content, lambda slim: parse(slim, kind))
     if isinstance(content, source_text.Unreadable):
         return (Document(content.text, kind, 0, None, (content.problem,)),)
     if kind == "yaml" and content.text.startswith("{") and not path.endswith((".yaml", ".yml")):
@@ -391,42 +394,24 @@ def read(path: str, name: str, format: str | None = None) -> tuple[Document, ...
 def parse(content: Text, kind: str) -> tuple[Document, ...]:
     """Imports only the reader that is needed: a YAML check never loads `ast`."""
     if kind == "yaml":
-        from stablint.syntax.yaml import reader as yaml
-
-        return _with_commands(content, yaml.documents(content))
+        return _with_commands(content, yaml_reader.documents(content))
     if kind == "json":
-        from stablint.syntax.json import reader as json
-
-        return _with_commands(content, (json.document(content),))
+        return _with_commands(content, (json_reader.document(content),))
     if kind == "python" and is_notebook(content):
         kind = "notebook"
     if kind == "python":
-        from stablint.syntax.python import reader as python
-
-        return python.documents(content)
+        return python_reader.documents(content)
     if kind == "notebook":
-        from stablint.syntax.notebook import reader as notebook
-
-        return notebook.documents(content, parse, written_kind)
+        return notebook_reader.documents(content, parse, written_kind)
     if kind == "make":
-        from stablint.syntax.recipes import makefile
-
         return makefile.documents(content, parse)
     if kind == "just":
-        from stablint.syntax.recipes import justfile
-
         return justfile.documents(content, parse)
     if kind == "docker":
-        from stablint.syntax.recipes import dockerfile
-
         return dockerfile.documents(content, parse)
     if kind == "guide":
-        from stablint.syntax.recipes import guide
-
         return guide.documents(content, parse)
-    from stablint.syntax.shell import reader as shell
-
-    return shell.documents(content, parse, lambda wanted, beside: locate(wanted, beside, root_of(beside)))
+    return shell_reader.documents(content, parse, lambda wanted, beside: locate(wanted, beside, root_of(beside)))
 
 
 def is_notebook(content: Text) -> bool:
@@ -442,11 +427,7 @@ def _with_commands(content: Text, found: tuple[Document, ...]) -> tuple[Document
             continue
         for entry in root.entries:
             if entry.key in _MANIFEST:
-                from stablint.syntax.recipes import workload
-
                 return workload.documents(content, found, parse, written_kind)
             if type(entry.value) is Mapping and (entry.key == "jobs" or entry.value.get("script") is not None):
-                from stablint.syntax.recipes import workflow
-
                 return workflow.documents(content, found, parse)
     return found

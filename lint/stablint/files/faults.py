@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from stablint.base.libraries import traceback
 from stablint.base.light import NamedTuple, ParamSpec, TypeVar
 from stablint.secrets import exit
 from stablint.syntax.tree import Text
@@ -88,6 +89,4 @@ def debug(wanted: bool) -> None:
 def trace(error: BaseException) -> None:
     """Its traceback, to whoever asked for it."""
     if _wanted[0]:
-        import traceback  # never on the path of a check that works
-
         exit.say("".join(traceback.format_exception(error)) + "\n", error=True)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from stablint.base.language import gettext, ngettext
 from stablint.fitting.answer import FITS, TIGHT, Told, answer, judged
 from stablint.fitting.reading import GIB
+from stablint.fix import change, editors
 from stablint.memory.plan import Sharding
 from stablint.report.model import FileEdits
 from stablint.run.derived.registry import RULES
@@ -232,11 +233,8 @@ def _written(run: Run, one: Remedy) -> Remedy:
     stage = "deepspeed.zero_optimization.stage"
     if stage in one.facts and stage not in run.explicit:
         return one  # it takes a file of its own
-    from stablint.fix.change import edits  # only where something is offered
-    from stablint.fix.editors import Change, Impossible
-
-    changes = [Change(name, value) for name, value in one.facts.items()]
+    changes = [editors.Change(name, value) for name, value in one.facts.items()]
     try:
-        return one._replace(files=edits(run, "training.per_device_train_batch_size", changes))
-    except Impossible:
+        return one._replace(files=change.edits(run, "training.per_device_train_batch_size", changes))
+    except editors.Impossible:
         return one

@@ -2,3 +2,7 @@
 
 Knows how each format is written; what a remedy changes is the hazard's to say.
 """
+
+from stablint.base.later import later
+
+later(__name__, "change", "editors", "embedded", "exchange", "forbidden", "patch", "relocate", "syntax_repairs")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from stablint.base import knowledge
 from stablint.base.language import gettext
 from stablint.base.light import Any
+from stablint.fix import embedded, forbidden, relocate, syntax_repairs
 from stablint.fix.editors import Change, Impossible, Made, required, writer
 from stablint.fix.grade import Changed, graded, is_of_saved_adapter, is_passed_on, of_other_releases, wants_a_value
 from stablint.fix.shipped import exchanged
@@ -47,9 +48,7 @@ def propose(finding: Finding, purse: limits.Purse) -> Fix | None:
         try:
             changed, files = _written(finding, remedy, purse)
             if changed.facts:
-                from stablint.fix.forbidden import refuse
-
-                refuse(finding, changed.facts)
+                forbidden.refuse(finding, changed.facts)
         except Impossible as why:
             advice = advice or Fix("manual", remedy.title, (), gettext(str(why)))
             continue
@@ -72,20 +71,16 @@ def _written(finding: Finding, remedy: Remedy, purse: limits.Purse) -> tuple[Cha
     """What of the run changes, and the edits."""
     _require_room(finding.place.document, purse)
     if remedy.mend:
-        from stablint.fix.syntax_repairs import mended
-
-        return Changed(), mended(finding.place, finding.hazard.id)
+        return Changed(), syntax_repairs.mended(finding.place, finding.hazard.id)
     if not remedy.move:
         changes = list(changes_of(finding, remedy))
         return Changed(changes), edits(finding.run, finding.fact, changes, purse)
-    from stablint.fix.relocate import moved, new_class, sectioned
-
     names = [finding.item if name == "item" else name for name in remedy.move]
-    changes = [change for name in names for change in sectioned(finding, name)]
+    changes = [change for name in names for change in relocate.sectioned(finding, name)]
     if changes:
         return Changed(changes), edits(finding.run, finding.fact, changes, purse)
-    files = _by_file((one for name in names for one in moved(finding, name)), purse)
-    return Changed(arguments=next(filter(None, (new_class(finding, name) for name in names)), "")), files
+    files = _by_file((one for name in names for one in relocate.moved(finding, name)), purse)
+    return Changed(arguments=next(filter(None, (relocate.new_class(finding, name) for name in names)), "")), files
 
 
 def changes_of(finding: Finding, remedy: Remedy) -> Iterator[Change]:
@@ -177,12 +172,10 @@ def _require_room(document: Document, purse: limits.Purse) -> None:
 def _require_faithful(document: Document, edits: list[Edit], purse: limits.Purse) -> None:
     """Raises Impossible where the file, after the edits of one of its views, would not read as that view after them. Asked once for all of them: the
     file is read anew for it."""
-    from stablint.fix.embedded import is_faithful
-
     assert document.view is not None
     _require_room(document, purse)
     meant = _disjoint([edit.inside for edit in edits if edit.inside is not None], document.view.source)
-    if not is_faithful(document, _disjoint(edits, document.text.text), meant, purse):
+    if not embedded.is_faithful(document, _disjoint(edits, document.text.text), meant, purse):
         raise Impossible("the text around it would read differently")
 
 

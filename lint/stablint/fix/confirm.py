@@ -14,6 +14,7 @@ from functools import lru_cache
 from io import StringIO
 from typing import Any
 
+from stablint.base.libraries import ruamel_yaml, warnings, yaml
 from stablint.syntax.limits import CONFIRMED, DEEPEST
 from stablint.syntax.tree import MARK, Edit, Text
 
@@ -44,8 +45,6 @@ def _python(before: str, after: str) -> str:
 
 
 def _compiles(source: str) -> bool:
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -127,19 +126,14 @@ def _nodes(text: str) -> dict[Path, Any] | None:
     """Every leaf of every document as it is written: no tag is constructed, whatever it names. None for what is no YAML."""
     if len(text) > CONFIRMED.most or any(end in text for end in _ENDS_OF_OLD):
         return _nodes_by_libyaml(text)
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    reader = YAML(typ="safe", pure=True)
+    reader = ruamel_yaml.YAML(typ="safe", pure=True)
     try:
         return dict(_written(list(reader.compose_all(StringIO(text)))))
-    except (YAMLError, ValueError, NotImplementedError):
+    except (ruamel_yaml.error.YAMLError, ValueError, NotImplementedError):
         return None
 
 
 def _nodes_by_libyaml(text: str) -> dict[Path, Any] | None:
-    import yaml
-
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     depth = 0
     try:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from stablint.base.light import Any, NamedTuple
+from stablint.fix import embedded
 from stablint.run.fact import Place, Secret
 from stablint.syntax.tree import Document, Edit, Entry, Unknown
 
@@ -37,9 +38,7 @@ def writer(place: Place, module: str = "") -> Any:
         raise Impossible("it is set in a running program: change it where the object is built")
     verbs = import_module(module or WRITERS[place.document.format])
     if place.document.view is not None:
-        from stablint.fix.embedded import Within
-
-        return _Plain(Within(verbs))
+        return _Plain(embedded.Within(verbs))
     return _Plain(verbs)
 
 

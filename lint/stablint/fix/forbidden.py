@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from stablint.fix.editors import Change, Impossible
+from stablint.hardware import gpu as gpu_names
 from stablint.hazard.model import Finding
 from stablint.run.fact import ABSENT, Explicit, Fact
 from stablint.run.releases.allowed import Releases
@@ -82,9 +83,7 @@ def _cards(text: str) -> tuple[str, ...]:
 
 
 def _no_bf16(name: str) -> bool:
-    from stablint.hardware.gpu import parse_gpu  # only where bf16 is to be written
-
-    gpu = parse_gpu(name.replace("_", " "))
+    gpu = gpu_names.parse_gpu(name.replace("_", " "))
     return gpu is not None and gpu.native_bf16 is False
 
 

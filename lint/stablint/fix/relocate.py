@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import yaml
 
+from stablint.fix import embedded
 from stablint.fix.editors import Change, Impossible, Made, required, writer
 from stablint.hazard.model import Finding
 from stablint.hazard.setting_subject import SettingSubject
@@ -15,6 +16,7 @@ from stablint.run.fact import ABSENT, Explicit, Fact, Place, is_unknown
 from stablint.run.releases.fields import Rename, field, renamed
 from stablint.run.releases.pep440 import Key
 from stablint.run.world import Run
+from stablint.syntax.python import class_editor
 from stablint.syntax.tree import Document, Edit, Verbatim
 
 _CLASS_VERBS = "stablint.syntax.python.class_editor"
@@ -182,15 +184,11 @@ def _value(fact: Fact, place: Place, config: Place) -> object:
 
 
 def _written(place: Place) -> str | None:
-    from stablint.syntax.python.class_editor import argument
-
     assert place.entry is not None
     if place.document.view is None:
-        return argument(place.document, place.entry)
-    from stablint.fix.embedded import inner
-
-    document, entry = inner(place.document, place.document.view, place.entry)
-    return None if entry is None else argument(document, entry)
+        return class_editor.argument(place.document, place.entry)
+    document, entry = embedded.inner(place.document, place.document.view, place.entry)
+    return None if entry is None else class_editor.argument(document, entry)
 
 
 def _is_literal(text: str) -> bool:

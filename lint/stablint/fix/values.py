@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
+from stablint.base.libraries import ast, yaml
 from stablint.base.light import Any
 from stablint.fix.editors import Impossible
 from stablint.run.fact import ABSENT, is_unknown
@@ -84,10 +85,6 @@ def _text(value: Any) -> str:
 
 def _json(value: Any) -> str:
     """A Python or YAML dictionary in a text → the same as JSON."""
-    import ast  # one remedy in a hundred asks for it, and every finding with a remedy comes through here
-
-    import yaml
-
     try:
         read = ast.literal_eval(_text(value))
     except (ValueError, SyntaxError):

@@ -2,3 +2,10 @@
 
 Knows frameworks' spellings; knows no rule, no GPU and no other file.
 """
+
+from stablint.base.later import later
+
+later(
+    __name__,
+    "chat_copy", "huggingface", "hydra", "llamafactory", "llamafactory_data", "near_keys", "own", "unknown_keys", "words", "xtuner",
+)  # fmt: skip

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from stablint.base.libraries import difflib
 from stablint.base.light import Pattern
+from stablint.frameworks import hydra
 from stablint.frameworks.fragment import Block, Fragment, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN
 from stablint.syntax.tree import Mapping, Node, Scalar, Sequence
@@ -109,9 +111,7 @@ def recognise(keys: frozenset[str], block: Block) -> int:
 
 def _misspelled(keys: frozenset[str]) -> bool:
     """Does each of them resemble a key of DeepSpeed's? Asked of the few files that have its batch size and half of its keys."""
-    from difflib import get_close_matches
-
-    return all(get_close_matches(key, _TOP, 1, 0.85) for key in keys)
+    return all(difflib.get_close_matches(key, _TOP, 1, 0.85) for key in keys)
 
 
 def knows_none(keys: Iterable[str]) -> bool:
@@ -164,9 +164,7 @@ def lower(block: Block, layer: str = "deepspeed-file") -> Fragment:
         block = block._replace(mapping=_as_json(block.mapping))
     statements = lower_mapping(block, ROWS, layer, row)
     if block.document.format == "yaml" and "${" in block.document.text.text:  # OmegaConf's interpolations
-        from stablint.frameworks.hydra import read
-
-        statements = [read(one) for one in statements]
+        statements = [hydra.read(one) for one in statements]
     return Fragment(
         dialect="deepspeed", block=block, layer=layer, statements=tuple(statements),
         scopes={"deepspeed": OPEN if block.mapping.open else CLOSED}, classes={}, framework="",

@@ -10,7 +10,9 @@ from collections.abc import Mapping as Table
 
 from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern
 from stablint.frameworks import deepspeed, peft
+from stablint.frameworks import own as own_keys
 from stablint.frameworks.fragment import Block, Fragment, Link, Row, keys_of, lower_mapping, spelled, statement
+from stablint.frameworks.launch import scripts as launch_scripts
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Statement
 from stablint.run.releases.fields import canonical, is_switch, known_key
 from stablint.syntax.tree import Entry, Mapping, Scalar, Unknown
@@ -322,10 +324,8 @@ def lower(block: Block, layer: str = "file", config_class: str | None = None, *,
     if "trainer" in keys and _told_by(block, "trainer") < _TELLS:
         statements = tuple(one for one in statements if not _is_in(one, "trainer."))
     if not flags and not (keys.isdisjoint(LOOSE) and keys.isdisjoint(SECTIONS)):
-        from stablint.frameworks import own
-
         told = {one.fact for one in statements}
-        statements += tuple(one for one in own.stated(block, layer) if one.fact not in told)
+        statements += tuple(one for one in own_keys.stated(block, layer) if one.fact not in told)
     if not flags:
         statements += _of_another_method(block, layer, statements)
     known = (keys, flags, config_class, block.mapping.open)
@@ -437,9 +437,7 @@ def _script(keys: frozenset[str], flags: bool) -> Script | None:
     """The well-known script that reads the settings, which adds arguments and defaults of its own."""
     if keys.isdisjoint(SCRIPTS_HAVE):
         return None
-    from stablint.frameworks.launch.scripts import script
-
-    return script(keys, flags=flags)
+    return launch_scripts.script(keys, flags=flags)
 
 
 class _Reading(NamedTuple):

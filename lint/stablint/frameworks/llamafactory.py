@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stablint.frameworks import huggingface
+from stablint.frameworks import huggingface, llamafactory_data
 from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping
 from stablint.frameworks.near_keys import in_full
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
@@ -238,8 +238,6 @@ def _rows(block: Block, statements: tuple[Statement, ...]) -> tuple[tuple[Statem
     """The sets that are trained on, and the table that says what they are."""
     if not any(one.fact == "data.dataset" for one in statements):
         return (), ()
-    from stablint.frameworks import llamafactory_data
-
     return llamafactory_data.used(block, statements)
 
 

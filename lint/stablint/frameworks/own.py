@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from stablint.base.light import Pattern
-from stablint.frameworks import huggingface
+from stablint.frameworks import huggingface, hydra
 from stablint.frameworks.codec import read_dtype
 from stablint.frameworks.fragment import Block, Fragment, Row, spelled, statement
 from stablint.run.fact import OPEN, OWN, Explicit, Statement
@@ -205,8 +205,6 @@ def lower(block: Block) -> Fragment:
     statements = tuple(stated(block, "file"))
     links, cut = huggingface.links(statements), _cut(block.mapping, 1)
     if block.mapping.get("defaults") is not None:
-        from stablint.frameworks import hydra
-
         links = (*links, *hydra.links(block.mapping, block.document))
         cut = (*cut, *hydra.cut(block.mapping))
     return Fragment("own", block, "file", statements, scopes(), {}, links, entry=True, presumed=True, cut=cut)

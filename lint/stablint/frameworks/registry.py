@@ -6,11 +6,15 @@ from collections.abc import Callable
 from importlib import import_module
 
 from stablint.base.light import Any, NamedTuple
-from stablint.frameworks import accelerate, deepspeed, fsdp, huggingface, peft
+from stablint.frameworks import accelerate, deepspeed, fsdp, huggingface, near_keys, peft, unknown_keys, xtuner
 from stablint.frameworks import model_config as model
 from stablint.frameworks.fragment import Block, Fragment, keys_of
+from stablint.frameworks.launch import commands as launch_commands
+from stablint.frameworks.programs import constants as program_constants
+from stablint.frameworks.programs import reader as program_reader
 from stablint.frameworks.unnamed_secrets import with_secrets
 from stablint.run.framework import Framework, framework, records
+from stablint.syntax.shell import reader as shell_reader
 from stablint.syntax.tree import Document, Entry, Mapping, Module, Scalar
 
 
@@ -90,45 +94,34 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
     if document.format == "python":
         if _is_generated(document):
             return ()
-        from stablint.frameworks.programs import reader as python
-
         if isinstance(root, Module) and (
             root.names.get("model") is not None or any(c.name[:7] == "xtuner." for c in root.calls)
         ):
-            from stablint.frameworks import xtuner
-
             if xtuner.recognise(document):
                 return (xtuner.lower(document),)
-        found = tuple(python.lower(document)) if python.recognise(document) else _constants(document)
+        found = tuple(program_reader.lower(document)) if program_reader.recognise(document) else _constants(document)
         if document.view is not None and document.view.host in ("notebook", "databricks") and not document.view.name:
             found = tuple(f._replace(dialect="notebook") if f.dialect == "python" else f for f in found)
         return found
     if document.format == "shell":
-        from stablint.frameworks.launch import commands as shell
-        from stablint.syntax.shell.reader import split_launch
-
-        return tuple(with_secrets(_with_unread(one)) for one in shell.lower(document, split_launch))
+        return tuple(
+            with_secrets(_with_unread(one)) for one in launch_commands.lower(document, shell_reader.split_launch)
+        )
     return ()
 
 
 def _constants(document: Document) -> tuple[Fragment, ...]:
-    from stablint.frameworks.programs import constants
-
-    return constants.lower(document) if constants.recognise(document) else ()
+    return program_constants.lower(document) if program_constants.recognise(document) else ()
 
 
 def _with_unread(fragment: Fragment) -> Fragment:
     if fragment.dialect in ("trl", "hf-args") and fragment.block.kind == "document":
-        from stablint.frameworks.near_keys import misspelled, of_others
-
         keys = frozenset([entry.key for entry in fragment.block.mapping.entries])
-        if not misspelled(keys) and not (fragment.dialect == "trl" and of_others(keys)):
+        if not near_keys.misspelled(keys) and not (fragment.dialect == "trl" and near_keys.of_others(keys)):
             return fragment
     elif not framework(fragment.dialect).readers:
         return fragment
-    from stablint.frameworks.unknown_keys import with_unread
-
-    return with_unread(fragment)
+    return unknown_keys.with_unread(fragment)
 
 
 def _best(block: Block, named: str | None) -> Dialect | None:

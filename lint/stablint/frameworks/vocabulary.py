@@ -19,7 +19,11 @@ from stablint.frameworks import (
 )
 from stablint.frameworks.fragment import Block, Row, Rows, spelled
 from stablint.frameworks.keyed import module_of
+from stablint.frameworks.launch import commands as launch_commands
+from stablint.frameworks.launch import scripts as launch_scripts
+from stablint.frameworks.programs import lightning
 from stablint.run.framework import framework
+from stablint.syntax.shell import reader as shell_reader
 from stablint.syntax.tree import Document, Mapping, Module, Script
 
 
@@ -81,18 +85,13 @@ def words(document: Document, layer: str, number: int, dialects: tuple[str, ...]
     if isinstance(root, Script):
         if layer != "flags":
             return None
-        from stablint.frameworks.launch import commands as shell
-        from stablint.syntax.shell.reader import split_launch
-
         command = root.commands[number]
         keys = frozenset(spelled(entry.key) for entry in command.flags.entries)
-        return _of_generation(shell.reader(command, split_launch), keys, flags=True)
+        return _of_generation(launch_commands.reader(command, shell_reader.split_launch), keys, flags=True)
     if isinstance(root, Module) and layer == "file":
         return words_of("xtuner")
     if isinstance(root, Module) and layer == "call":
-        from stablint.frameworks.programs.lightning import LIGHTNING
-
-        return Words(LIGHTNING)  # keywords of other calls are the library's own names
+        return Words(lightning.LIGHTNING)  # keywords of other calls are the library's own names
     if not isinstance(root, Mapping):
         return None
     found = _recognised(Block(document, "document", "", root, root.start, root.end, document.number))
@@ -106,9 +105,7 @@ def _of_generation(dialect: str, keys: frozenset[str], *, flags: bool = False) -
     if known is None:
         return None
     if known is _HF:
-        from stablint.frameworks.launch import scripts
-
-        own = scripts.script(keys, flags=flags)
+        own = launch_scripts.script(keys, flags=flags)
         return known._replace(rows=own.rows) if own is not None else known
     choose = getattr(module_of(dialect), "rows_for", None) if framework(dialect).module else None
     return known._replace(rows=choose(keys)) if choose is not None else known

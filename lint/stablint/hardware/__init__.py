@@ -2,3 +2,7 @@
 
 Asks a driver only where the user says so.
 """
+
+from stablint.base.later import later
+
+later(__name__, "gpu", "live")

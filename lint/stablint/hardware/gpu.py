@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stablint.base import knowledge
+from stablint.base.libraries import difflib
 from stablint.base.light import NamedTuple
 from stablint.hardware.names import BRANDS, Words, instance_key, squeeze, take_apart
 from stablint.syntax.tree import Unknown
@@ -130,8 +131,6 @@ def _without_size(name: str) -> str:
 
 def suggestions(text: str, limit: int = 3) -> list[str]:
     """Names like `text`, best first, for `did you mean`."""
-    import difflib
-
     known = knowledge.load("gpus")
     names = {spelled.lower(): spelled for spelled in [*known["labels"].values(), *(row[0] for row in known["cards"])]}
     names |= {instance: instance for instance in known["instances"]}

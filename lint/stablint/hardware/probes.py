@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Callable, Sequence
+from threading import Thread
 from typing import Any, NamedTuple
 
 from stablint.hardware import isolated as child
@@ -78,8 +80,6 @@ def ask(command: Sequence[str], seconds: float, outside: child.Outside | None = 
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
-    import signal
-
     try:
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
@@ -254,8 +254,6 @@ def apple(ask: Ask, seconds: float) -> Answer:
 
 def torch_cuda(torch: Any, seconds: float) -> Answer:
     """A torch that is imported already. It sees what CUDA_VISIBLE_DEVICES leaves; asked in a thread, for CUDA itself may hang."""
-    from threading import Thread
-
     found: list[Answer] = []
     thread = Thread(target=lambda: found.append(_torch_cuda(torch)), daemon=True)
     thread.start()

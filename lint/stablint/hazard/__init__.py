@@ -2,3 +2,7 @@
 
 Knows conditions and facts; names no framework, no format and no single rule.
 """
+
+from stablint.base.later import later
+
+later(__name__, "automaton", "call_subject", "finding", "hints", "key_subject", "sieve", "sifted", "wording")

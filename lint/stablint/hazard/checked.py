@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from stablint.base.light import Any
+from stablint.hazard import call_subject, key_subject
 from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.derived.registry import RULES
 from stablint.run.world import ChangePoints, Facts, Run, World
@@ -112,13 +113,9 @@ class Checked:
 
 def _key_subject(world: World, item: str) -> SettingSubject:
     """What frameworks read of their keys is loaded only where some may be unread."""
-    from stablint.hazard.key_subject import KeySubject
-
-    return KeySubject(world, item)
+    return key_subject.KeySubject(world, item)
 
 
 def _call_subject(world: World, item: str) -> SettingSubject:
     """Signatures are loaded only where some call may not fit one."""
-    from stablint.hazard.call_subject import CallSubject
-
-    return CallSubject(world, item)
+    return call_subject.CallSubject(world, item)

@@ -7,7 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 
+from stablint.base.libraries import fractions
 from stablint.base.light import Any
+from stablint.hazard import automaton as automata
 from stablint.run.fact import ABSENT, OPEN, Explicit, Fact, Secret, is_unknown
 from stablint.run.releases.pep440 import release_key
 from stablint.run.world import NO_CHANGE_POINTS, ChangePoints, Facts
@@ -226,9 +228,7 @@ def _remainder(value: Any, operand: Any) -> Any:
         return left % right
     if left is None or right is None or right <= 0 or float("inf") in (left, right) or left == float("-inf"):
         return None
-    from fractions import Fraction  # fractions of a step are rare, and their import is not cheap
-
-    return Fraction(repr(left)) % Fraction(repr(right))
+    return fractions.Fraction(repr(left)) % fractions.Fraction(repr(right))
 
 
 def _order(test: Callable[[float, float], bool]) -> Test:
@@ -313,9 +313,7 @@ def _found(pattern: str, value: str) -> bool:
 
 @cache
 def _automaton(pattern: str) -> Any:
-    from stablint.hazard.automaton import Automaton  # only where a house hazard has a pattern
-
-    return Automaton(pattern)
+    return automata.Automaton(pattern)
 
 
 def _multiple(value: Any, operand: Any) -> Verdict:

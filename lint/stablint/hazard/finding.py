@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from stablint.base.language import gettext
 from stablint.base.light import Any
+from stablint.hazard import wording
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import deciding, evaluate
 from stablint.hazard.model import Finding, Hazard, Remedy, asks_about_change
 from stablint.hazard.setting_subject import SettingSubject
-from stablint.hazard.wording import fill
 from stablint.run.fact import ABSENT, OWN, PRESUMED, Default, Derived, Explicit, Fact, Place
 from stablint.run.world import Facts, Run, defaults, leaves
 
@@ -75,7 +75,7 @@ def finding(
         checked.run,
         world,
         severity,
-        fill(hazard.message, world),
+        wording.fill(hazard.message, world),
         place,
         fact,
         absent,

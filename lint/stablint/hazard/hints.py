@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from stablint.base.language import gettext
+from stablint.base.libraries import difflib
 from stablint.base.light import TYPE_CHECKING
 from stablint.run.fact import Explicit
 from stablint.run.releases.fields import renamed
@@ -23,16 +24,12 @@ def close(word: str, known: Sequence[str], cutoff: float) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _close(word: str, known: tuple[str, ...], cutoff: float) -> tuple[str, ...]:
-    from difflib import get_close_matches
-
-    return tuple(get_close_matches(word, known, 3, cutoff))
+    return tuple(difflib.get_close_matches(word, known, 3, cutoff))
 
 
 @lru_cache(maxsize=256)  # one slip is often made in many places
 def _nearest(word: str, known: tuple[str, ...], cutoff: float) -> str | None:
-    from difflib import get_close_matches  # only where something is misspelled
-
-    return next(iter(get_close_matches(word, known, 1, cutoff)), None)
+    return next(iter(difflib.get_close_matches(word, known, 1, cutoff)), None)
 
 
 def clearly_nearest(word: str, known: Sequence[str], cutoff: float) -> str | None:
@@ -42,13 +39,11 @@ def clearly_nearest(word: str, known: Sequence[str], cutoff: float) -> str | Non
 
 @lru_cache(maxsize=256)
 def _clearly_nearest(word: str, known: tuple[str, ...], cutoff: float) -> str | None:
-    from difflib import SequenceMatcher
-
     found = nearest(word, known, cutoff)
     if found is None:
         return None
-    ratios = [SequenceMatcher(None, word, one).ratio() for one in known if one != found]
-    return found if SequenceMatcher(None, word, found).ratio() > max(ratios, default=0.0) + 0.02 else None
+    ratios = [difflib.SequenceMatcher(None, word, one).ratio() for one in known if one != found]
+    return found if difflib.SequenceMatcher(None, word, found).ratio() > max(ratios, default=0.0) + 0.02 else None
 
 
 if TYPE_CHECKING:

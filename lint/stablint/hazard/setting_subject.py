@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from stablint.base import knowledge
 from stablint.base.light import Any
-from stablint.hazard.hints import belongs, correction, formerly, hint, meant, suggestion
+from stablint.hazard import hints
 from stablint.run.fact import CLOSED, PRESUMED, Explicit, Fact
 from stablint.run.releases.fields import FieldSpans, Rename, bases_at, class_exists_at, field, field_names, renamed
 from stablint.run.releases.pep440 import Key, release_key
@@ -383,14 +383,14 @@ _WORDS: dict[str, Callable[[SettingSubject], Any]] = {
     "removed_in": lambda item: _text(item, "removed_in"),
     "deprecated_in": lambda item: _text(item, "deprecated_in"),
     "added_in": _added_in,
-    "formerly": formerly,
-    "there": lambda item: f", where its name is `{name}`" if (name := formerly(item)) is not None else "",
-    "suggestion": suggestion,
-    "belongs": belongs,
-    "meant": meant,
-    "correction": correction,
+    "formerly": lambda item: hints.formerly(item),
+    "there": lambda item: f", where its name is `{name}`" if (name := hints.formerly(item)) is not None else "",
+    "suggestion": lambda item: hints.suggestion(item),
+    "belongs": lambda item: hints.belongs(item),
+    "meant": lambda item: hints.meant(item),
+    "correction": lambda item: hints.correction(item),
     "library": lambda item: (
         item._found[0][1].library if item._found else item._owners[0].partition(".")[0] if item._owners else None
     ),
-    "hint": hint,
+    "hint": lambda item: hints.hint(item),
 }

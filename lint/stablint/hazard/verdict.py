@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from stablint.base.light import Any
+from stablint.hazard import finding as findings
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import Verdict, change_points, evaluate, every, facts_read
-from stablint.hazard.finding import finding
 from stablint.hazard.model import Finding, Hazard, Undecided, asks_about_change, patterns_of
 from stablint.run.fact import OPEN, is_unknown
 from stablint.run.releases.pep440 import matcher
@@ -34,7 +34,7 @@ def _examine(hazard: Hazard, checked: Checked, item: str) -> Finding | Undecided
     at = all_change_points(hazard, newest)
     if not at:
         if verdict is True:
-            return finding(hazard, checked, newest, item, {}, False, frozenset(hazard.versions))
+            return findings.finding(hazard, checked, newest, item, {}, False, frozenset(hazard.versions))
         return _open(hazard, newest, ()) if verdict is None else None
     seen: list[tuple[dict[str, Any], Facts, Verdict]] = []
     for _ in range(3):  # another world may turn at releases that the newest one never asked about
@@ -101,10 +101,12 @@ def _over_releases(
     """True in all: as declared. True in some, the newest among them: at most a warning. True in older ones only: undetermined."""
     true = [(interval, view) for interval, view, verdict in seen if verdict is True]
     if seen and all(verdict is True for _, _, verdict in seen):
-        return finding(hazard, checked, seen[0][1], item, {}, False, turning)
+        return findings.finding(hazard, checked, seen[0][1], item, {}, False, turning)
     libraries = sorted({library for interval, _, _ in seen for library in interval})
     if true and seen[0][2] is True:
-        return finding(hazard, checked, seen[0][1], item, _releases(true, seen, libraries, checked), True, turning)
+        return findings.finding(
+            hazard, checked, seen[0][1], item, _releases(true, seen, libraries, checked), True, turning
+        )
     if true:
         unstated = tuple(
             f"versions.{library}" for library in libraries if len(checked.run.releases.allowed(library)) > 1

@@ -6,6 +6,7 @@ from stablint.base.language import told
 from stablint.base.light import Any, Pattern
 from stablint.run.fact import ABSENT, Explicit, Fact, Secret, is_unknown
 from stablint.run.world import Facts, leaves
+from stablint.secrets import veil
 from stablint.secrets.exit import STARS, cut
 
 _FIELD = Pattern(r"\{([a-z_]+(?:\.[A-Za-z0-9_-]+)*)(?::([a-z_]+))?\}")
@@ -43,9 +44,7 @@ def _may_be_shown(fact: Fact, name: str, value: Any) -> bool:
     """Whether a sentence may quote what a file says behind a key: as an excerpt of its line would."""
     if not isinstance(value, (str, list, dict)) or not isinstance(fact.origin, Explicit) or fact.name.startswith(_OURS):
         return True
-    from stablint.secrets.veil import stated_without_words  # only with a finding
-
-    return bool(stated_without_words(name, fact.origin.place.setting, value, None) == value)
+    return bool(veil.stated_without_words(name, fact.origin.place.setting, value, None) == value)
 
 
 _OURS = (

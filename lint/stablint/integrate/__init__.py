@@ -2,3 +2,7 @@
 
 Imports none of these libraries before the caller has.
 """
+
+from stablint.base.later import later
+
+later(__name__, "accelerated", "installed", "lightning", "live", "model", "repeating", "tensors")

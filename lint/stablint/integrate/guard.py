@@ -7,11 +7,20 @@ training is at hand, never before.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import stablint
+from stablint.base import knowledge
+from stablint.files.faults import attempt
+from stablint.integrate import accelerated, repeating
+from stablint.integrate import lightning as lightning_guard
+from stablint.integrate import tensors as tensor_checks
 from stablint.integrate.judge import Judge, Reading, Sign
+from stablint.secrets import exit
 
 if TYPE_CHECKING:
     from stablint.integrate.repeating import Found, Recorder
@@ -107,9 +116,9 @@ class TrainingGuard:
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         model = kwargs.get("model")
         if self.at_start:
-            from stablint.api import assert_safe
-
-            assert_safe(training_args=args, model=model, tokenizer=kwargs.get("processing_class"), gpu=self.gpu)
+            stablint.assert_safe(
+                training_args=args, model=model, tokenizer=kwargs.get("processing_class"), gpu=self.gpu
+            )
         optimizer = kwargs.get("optimizer")
         self._args = args
         if model is None or optimizer is None:
@@ -188,8 +197,6 @@ class TrainingGuard:
 
     def before_backward(self, accelerator: Any, loss: Any) -> bool:
         """Whether the loss may go backward. DeepSpeed steps in there, so what is wrong with the loss must be known before."""
-        from stablint.integrate import accelerated
-
         if self._own_loop:
             self._adopt(accelerator)
             if self._synced or not self._step:  # the backward before was the last one of its step
@@ -209,8 +216,6 @@ class TrainingGuard:
         return False
 
     def after_backward(self, accelerator: Any) -> None:
-        from stablint.integrate import accelerated
-
         if not accelerated.is_deepspeed(accelerator) or not accelerator.sync_gradients:
             return
         self._decided = True
@@ -263,9 +268,7 @@ class TrainingGuard:
 
     def lightning(self) -> Any:
         """The same as a callback of Lightning: `Trainer(callbacks=[guard.lightning()])`."""
-        from stablint.integrate.lightning import callback
-
-        return callback(self)
+        return lightning_guard.callback(self)
 
     def close(self) -> None:
         """Take all hooks away. The Trainer's end does it by itself."""
@@ -280,24 +283,18 @@ class TrainingGuard:
     # --- inside ----------------------------------------------------------------------------------------------------------------
 
     def _tensors(self) -> Any:
-        from stablint.integrate import tensors
-
-        return tensors
+        return tensor_checks
 
     def _watch(self, model: Any, whole: bool = True, parts: bool = False) -> None:
-        from stablint.integrate.repeating import Recorder
-
         self._model = _unwrapped(model)
         if self._recorder is None:
-            self._recorder = Recorder(self._model, parts=parts)
+            self._recorder = repeating.Recorder(self._model, parts=parts)
             if not whole:  # what is compiled is not hooked into
                 self._recorder.close()
 
     def _listen(self, accelerator: Any) -> None:
         if self._listening or not _has("accelerate"):
             return
-        from stablint.integrate import accelerated
-
         accelerated.listen(self, accelerator)
         self._listening = True
 
@@ -433,9 +430,6 @@ class TrainingGuard:
         """The first bad module, agreed by all processes: the batch of one of them is the bad one."""
         if self._recorder is None or not self._recorder.batches:
             return None
-        from stablint.files.faults import attempt
-        from stablint.integrate import repeating
-
         found, _ = attempt(
             repeating.first, self._model, list(self._recorder.batches), whole=self._tensors().processes() > 1
         )
@@ -446,13 +440,9 @@ class TrainingGuard:
         """The settings of this run that are known to bring it about."""
         if self._args is None:
             return ()
-        from stablint.api import check
-        from stablint.base import knowledge
-        from stablint.files.faults import attempt
-
         rows = knowledge.load("messages")["symptoms"]
         rules = rows[symptom]["hazards"] if symptom in rows else ()
-        report, _ = attempt(check, training_args=self._args, model=self._model, gpu=self.gpu)
+        report, _ = attempt(stablint.check, training_args=self._args, model=self._model, gpu=self.gpu)
         told = [one for one in report.diagnostics if one.rule in rules and one.severity != "info"] if report else []
         return tuple((one.code, one.setting or "", one.message) for one in told[:3])
 
@@ -502,8 +492,6 @@ class TrainingGuard:
     # --- ends ------------------------------------------------------------------------------------------------------------------
 
     def _warn(self, words: str) -> None:
-        from stablint.secrets import exit
-
         self.signs.append(words)
         exit.warn(words, 3)
 
@@ -515,8 +503,6 @@ class TrainingGuard:
                 handle.remove()
         self._optimizers = []
         if self._listening:
-            from stablint.integrate import accelerated
-
             accelerated.leave(self)
             self._listening = False
         if self._limit and self._args is not None:
@@ -534,18 +520,12 @@ def _nothing(*args: Any, **kwargs: Any) -> None:
 
 
 def _agree(said: bool) -> bool:
-    import sys
-
     if "torch" not in sys.modules:
         return said
-    from stablint.integrate import tensors
-
-    return tensors.any_process(said)
+    return tensor_checks.any_process(said)
 
 
 def _has(library: str) -> bool:
-    from importlib.util import find_spec
-
     return find_spec(library) is not None
 
 

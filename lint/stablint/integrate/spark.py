@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql.types import LongType, StringType, StructType
+
 from stablint.integrate.texts import Asked, asked_of, columns
 
 if TYPE_CHECKING:
@@ -31,8 +33,6 @@ def check(
 
     `text` and `path` are columns; without `path` every row counts as YAML. Raises ValueError for a GPU, a release or a rule that is not known.
     """
-    from pyspark.sql.types import LongType, StringType, StructType
-
     schema = StructType(list(frame.schema.fields))
     for name, kind in (
         ("status", StringType()), ("errors", LongType()), ("warnings", LongType()), ("infos", LongType()), ("findings", StringType()),

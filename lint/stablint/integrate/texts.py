@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
-from stablint.config.options import options
+from stablint.config.options import Wrong, options
 from stablint.config.selection import Selection, chosen
 from stablint.engine.inspect import Inspection, inspected
 from stablint.hazard.model import load
@@ -49,8 +49,6 @@ def asked_of(
     gpu: str | Iterable[str] | None, model: str | None, releases: Iterable[str], select: Iterable[str] = ()
 ) -> Asked:
     """Raises ValueError for a GPU or release that is not known, before any worker starts."""
-    from stablint.config.options import Wrong
-
     gpus = (gpu,) if isinstance(gpu, str) else tuple(gpu or ())
     if "auto" in gpus:
         raise ValueError("gpu: `auto` would ask the worker's machine; name the GPU that the runs will have")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import MISSING
+from enum import Enum
 from typing import Any, NamedTuple
 
 _DEEPEST = 20
@@ -54,8 +57,6 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def _is_enum(value: Any) -> bool:
-    from enum import Enum
-
     return isinstance(value, Enum)
 
 
@@ -74,8 +75,6 @@ def fields(config: Any, depth: int = 0) -> Iterator[Field]:
 
 def _default(field: Any) -> Any:
     """What the class gives to a field that is left out; Opaque where it must be given."""
-    from dataclasses import MISSING
-
     if field.default is not MISSING:
         return field.default
     return field.default_factory() if field.default_factory is not MISSING else Opaque("required")
@@ -108,8 +107,6 @@ _filled_by: dict[type, frozenset[str]] = {}
 def _filled(owner: type) -> frozenset[str]:
     """The fields to which a method of the class assigns, such as TRL's `self.bf16 = not self.fp16`."""
     if owner not in _filled_by:
-        import inspect
-
         names: set[str] = set()
         for base in owner.__mro__[:-1]:
             try:
@@ -123,8 +120,6 @@ def _filled(owner: type) -> frozenset[str]:
 
 def signature_fields(config: Any) -> Iterator[Field]:
     """The same for a class that is built by its own `__init__` (BitsAndBytesConfig): its parameters against their defaults."""
-    import inspect
-
     filled = _filled(type(config))
     for name, parameter in inspect.signature(type(config).__init__).parameters.items():
         if (

@@ -2,3 +2,7 @@
 
 Knows nothing of rules' conditions and of reports; `join` is the one place where a log meets the settings.
 """
+
+from stablint.base.later import later
+
+later(__name__, "picture", "source")

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from stablint.base import knowledge, language
 from stablint.base.language import gettext
 from stablint.engine.inspect import Inspection, effective
+from stablint.fitting import answer
 from stablint.hazard import model as hazards
 from stablint.hazard.condition import facts_read
 from stablint.log.cause import CERTAIN, LIKELY, ORDER, POSSIBLE, Cause
@@ -222,12 +223,10 @@ class Join:
         """Whether the memory model agrees that the card is too small; empty where it does not or cannot say."""
         if symptom.name not in _MEMORY:
             return ""
-        from stablint.fitting.answer import NOT, answer  # only where memory ran out
-
         for run in self._settings.runs:
             if run.target:
-                told = answer(effective(run), run.target)
-                if told.verdict == NOT and told.estimate is not None:
+                told = answer.answer(effective(run), run.target)
+                if told.verdict == answer.NOT and told.estimate is not None:
                     return gettext("`stablint fit` says so too: about {size} GiB on {card}").format(
                         size=f"{told.peak[1]:.1f}", card=run.target
                     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stablint.base.language import gettext
+from stablint.base.libraries import difflib
 from stablint.report.plain import Style, plain, shown
 from stablint.report.words import screen, severity, wrapped
 
@@ -241,14 +242,12 @@ def _options(given: Mapping[str, Any]) -> Iterator[str]:
 
 def _example(example: Mapping[str, Any]) -> Iterator[str]:
     """The example's files as a difference where they are repaired, else as they are."""
-    from difflib import ndiff  # here, since a check does not need it
-
     fixed = example.get("fixed") or {}
     for name, text in example["files"].items():
         yield f"{plain(name)}:"
         before = str(text).splitlines()
         if name in fixed:
-            differences = ndiff(before, str(fixed[name]).splitlines())
+            differences = difflib.ndiff(before, str(fixed[name]).splitlines())
             yield from (f"  {plain(line)}" for line in differences if not line.startswith("?"))
         else:
             yield from (f"    {plain(line)}" for line in before)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from stablint.base.language import closed_up, gettext, listed, ngettext, told
 from stablint.base.light import Any
+from stablint.report import block
 from stablint.report.model import SEVERITIES, Diagnostic, Report
 from stablint.report.plain import Style, named, plain
 from stablint.report.words import WIDTH
@@ -191,14 +192,12 @@ def render(
     """`texts` are the hazards' texts by rule; `secrets` are masked before long lines are cut; `tail`: the last lines, see `closing`; `width` in columns."""
     blocks: list[str] = []
     if findings := active(report):
-        from stablint.report.block import block  # not needed for a clean file, which is what most checks are of
-
         style, explained = Style(color), set[str]()
         for diagnostic in findings:
             # Said once: twenty findings of one rule have one reason.
             text = {} if diagnostic.rule in explained else texts.get(diagnostic.rule, {})
             explained.add(diagnostic.rule)
-            blocks.append(block(diagnostic, text, style, secrets, width))
+            blocks.append(block.block(diagnostic, text, style, secrets, width))
     if last := "\n".join(closing(report, tail, fixed=fixed)):
         blocks.append(last)
     return "\n\n".join(blocks) + "\n" if blocks else ""

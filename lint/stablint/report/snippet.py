@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stablint.base.libraries import unicodedata
 from stablint.base.light import NamedTuple
 from stablint.report.place import line_starts, line_text, locate
 from stablint.report.plain import commands, plain
@@ -61,8 +62,6 @@ def _cell(character: str) -> tuple[str, int]:
 
 def _width(character: str) -> int:
     """Columns of a printable character: none for combining marks, two for East Asian wide ones (UAX #11)."""
-    import unicodedata  # only for lines that are not ASCII
-
     if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

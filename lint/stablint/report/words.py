@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stablint.base.language import gettext, told
+from stablint.base.libraries import unicodedata
 from stablint.base.light import Pattern
 from stablint.report.model import Diagnostic
 from stablint.secrets import exit
@@ -75,9 +76,7 @@ def columns(text: str) -> int:
     """How wide a terminal shows it: Chinese characters take two columns (Unicode Standard Annex 11)."""
     if text.isascii():
         return len(text)
-    from unicodedata import east_asian_width
-
-    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def _wrapped(text: str, width: int) -> list[str]:

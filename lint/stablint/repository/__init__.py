@@ -2,3 +2,7 @@
 
 Reads programs as texts; runs none.
 """
+
+from stablint.base.later import later
+
+later(__name__, "changers", "importers", "readers", "referrers", "unheard")

@@ -9,3 +9,7 @@ from stablint.schema.report import ReportDocument
 from stablint.schema.settings import Settings
 
 __all__ = ["AdviceDocument", "AdviceFile", "DiagnosisDocument", "HazardFile", "ReportDocument", "Settings"]
+
+from stablint.base.later import later
+
+later(__name__, "advice", "hazard", "report", "wrong")

@@ -14,7 +14,10 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
+from stablint.base import whole
 from stablint.base.light import Any, BinaryIO, Pattern, TextIO
+from stablint.secrets import masking, veil
+from stablint.secrets.hints import may_hold_secret
 
 STARS = "*" * 8
 _MOST_HELD = 1_000_000  # characters of a line without an end that wait for it
@@ -42,9 +45,7 @@ def masked(text: str, *, data: bool = False) -> str:
         _learn_words()
     if not _known[0] and not may_tell(text):
         return text
-    from stablint.secrets.masking import mask  # most checks have nothing to hide
-
-    return mask(text, _known[0], data=data)
+    return masking.mask(text, _known[0], data=data)
 
 
 def masked_within(value: Any) -> Any:
@@ -72,15 +73,11 @@ def cut(text: str, longest: int) -> str:
 
 def quoted(word: str, near: Iterable[str] = ()) -> str:
     """A word of a settings file as a message quotes it; `near`: what may stand there."""
-    from stablint.secrets.veil import is_no_secret  # only with something to refuse
-
-    return f"`{word if is_no_secret(word, near) else STARS}`"
+    return f"`{word if veil.is_no_secret(word, near) else STARS}`"
 
 
 def may_tell(text: str) -> bool:
     """A cheap look: whether a text may hold a secret at all."""
-    from stablint.secrets.hints import may_hold_secret
-
     return may_hold_secret(text)
 
 
@@ -88,9 +85,7 @@ def learn_names(paths: Iterable[str]) -> None:
     """What the names of files and folders say behind a key that names a secret, and a message about one of them would repeat."""
     telling = [path for path in paths if may_tell(path)]
     if telling:
-        from stablint.secrets.masking import in_name
-
-        learn(secret for path in telling for secret in in_name(path))
+        learn(secret for path in telling for secret in masking.in_name(path))
 
 
 def _learn_words() -> None:
@@ -99,11 +94,9 @@ def _learn_words() -> None:
     line = " ".join("'" + word.replace("'", "'\\''") + "'" if " " in word else word for word in _words)
     _words.clear()
     if may_tell(line):
-        from stablint.secrets.masking import in_name, known, named
-
-        learn(known(line, "shell"))
-        learn(named(words))
-        learn(secret for word in words for secret in in_name(word))
+        learn(masking.known(line, "shell"))
+        learn(masking.named(words))
+        learn(secret for word in words for secret in masking.in_name(word))
 
 
 class _Guarded(io.TextIOBase, TextIO):
@@ -228,10 +221,8 @@ def write_report(path: str, text: str, before: tuple[int, ...] | None = None) ->
         with open(target, "wb") as file:
             file.write(data)
         return
-    from stablint.base.whole import beside, deferred, take_place
-
-    new = beside(target)
-    with deferred(f"{path} is written, whole"):
+    new = whole.beside(target)
+    with whole.deferred(f"{path} is written, whole"):
         try:
             with open(new, "xb") as file:
                 file.write(data)
@@ -240,7 +231,7 @@ def write_report(path: str, text: str, before: tuple[int, ...] | None = None) ->
             if before is None:
                 os.replace(new, target)
             else:
-                take_place(new, target, before)
+                whole.take_place(new, target, before)
         except BaseException:
             with suppress(OSError):
                 os.unlink(new)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 
+from stablint.base.knowledge import load
 from stablint.base.light import Pattern
 from stablint.secrets.hints import IN_OTHER_LANGUAGES, TOKENS_ELSEWHERE
 from stablint.secrets.keys import SURE, names_secret
@@ -214,8 +215,6 @@ def _turns(piece: str) -> int:
 @lru_cache(maxsize=1)
 def _of_secrets() -> re.Pattern[str]:
     """Words that say a secret follows, or stands before: where a text that is not English holds one, it may hold the secret as well."""
-    from stablint.base.knowledge import load
-
     words = [word.partition("!") for word in load("vocabulary")["of_secrets"]]
     words += [(word.replace("_", " "), "", "") for word in IN_OTHER_LANGUAGES if not word.isascii()]
     return re.compile("|".join(sorted({re.escape(_bare(word)) + _not_before(on) for word, _, on in words})))

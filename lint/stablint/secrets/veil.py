@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from stablint.base.knowledge import load
 from stablint.base.light import Any
 from stablint.secrets.keys import looks_generated, names_secret
 from stablint.secrets.languages import JSON, PYTHON, RECIPE, SHELL, TOML, YAML, language_of
@@ -78,8 +79,6 @@ _SAID = re.compile(r"#\s*(?:stablint|noqa|type|fmt|ruff|pylint|!|SBATCH|PBS|%%|-
 @lru_cache(maxsize=1)
 def _vocabulary() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """The libraries' words, their settings, and the words in which this program speaks of them."""
-    from stablint.base.knowledge import load
-
     found = load("vocabulary")
     return (
         frozenset(found["words"].split()) | _COMMON,
@@ -100,8 +99,6 @@ def is_setting(key: str) -> bool:
 @lru_cache(maxsize=1)
 def _environment() -> tuple[str, ...]:
     """What variables of the environment begin with that everybody may see."""
-    from stablint.base.knowledge import load
-
     found: str = load("vocabulary")["environment"]
     return tuple(found.split())
 
@@ -121,8 +118,6 @@ def _is_value(key: str, literal: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _closed() -> dict[str, str]:
-    from stablint.base.knowledge import load
-
     found: dict[str, str] = load("vocabulary")["closed"]
     return found
 

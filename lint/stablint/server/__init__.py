@@ -2,3 +2,7 @@
 
 `session` holds the open texts and what was made out of them, the modules beside it answer one question each, and `protocol` alone knows pygls.
 """
+
+from stablint.base.later import later
+
+later(__name__, "protocol")

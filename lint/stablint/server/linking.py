@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from lsprotocol.types import DocumentLink
 
+from stablint.frameworks import llamafactory_data
 from stablint.frameworks.fragment import Fragment
 from stablint.run.fact import Explicit, Place
 from stablint.server.findings import uri_of
@@ -25,9 +26,7 @@ def _named(fragment: Fragment) -> Iterator[tuple[str, str, Place]]:
     for link in fragment.links:
         yield link.folder, link.path, link.place
     if fragment.dialect == "llamafactory-data":
-        from stablint.frameworks.llamafactory_data import files
-
-        yield from (("", name, place) for name, place in files(fragment.block))
+        yield from (("", name, place) for name, place in llamafactory_data.files(fragment.block))
 
 
 def links(checked: Checked, path: str) -> list[DocumentLink]:

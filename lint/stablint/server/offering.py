@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from stablint.base.knowledge import load
 from stablint.base.language import gettext
+from stablint.frameworks import llamafactory_data
 from stablint.frameworks.accelerate_keys import LAUNCH, PREFIXES
 from stablint.frameworks.fragment import Fragment
 from stablint.frameworks.unknown_keys import readers_of
@@ -62,9 +63,11 @@ def _of_place(fragment: Fragment, releases: Releases | None, section: tuple[str,
     """What only this section of such a file takes."""
     dotted = "".join(f"{part}." for part in section)
     if fragment.dialect == "llamafactory-data":
-        from stablint.frameworks.llamafactory_data import keys_below
-
-        return (Taken(f"{dotted}{key}", "llamafactory", None) for key in keys_below(section[1:]) if section)
+        return (
+            Taken(f"{dotted}{key}", "llamafactory", None)
+            for key in llamafactory_data.keys_below(section[1:])
+            if section
+        )
     if fragment.dialect == "torchtune" and (component := _component(fragment, section)) is not None:
         above = f"{component}."
         known = reader("torchtune.components")

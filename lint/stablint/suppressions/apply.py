@@ -10,15 +10,18 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from stablint.base.libraries import fnmatch
 from stablint.files.globs import matches
 from stablint.hazard.model import Hazard
 from stablint.policy import Policies, Policy, means
 from stablint.report.model import Diagnostic, Report
 from stablint.report.place import line_starts, line_text, locate
 from stablint.secrets.masking import mask
+from stablint.suppressions import baseline
 from stablint.suppressions.comments import Comments, comments
 from stablint.suppressions.directives import Directive, directives, texts
 from stablint.suppressions.unused import Judge
+from stablint.syntax import embedded
 from stablint.syntax.limits import TOLD
 from stablint.syntax.tree import Document, Problem
 
@@ -101,10 +104,8 @@ def _place(diagnostic: Diagnostic, document: Document) -> tuple[str, int, int] |
     assert diagnostic.text is not None
     if document.view is None:
         return diagnostic.text.text, diagnostic.start, diagnostic.end
-    from stablint.syntax.embedded import end_in_view, start_in_view
-
-    start = start_in_view(document.view.pieces, diagnostic.start)
-    end = end_in_view(document.view.pieces, diagnostic.end)
+    start = embedded.start_in_view(document.view.pieces, diagnostic.start)
+    end = embedded.end_in_view(document.view.pieces, diagnostic.end)
     return None if start is None else (document.view.source, start, start if end is None else end)
 
 
@@ -161,9 +162,7 @@ def _by_settings(diagnostic: Diagnostic, policy: Policy, used: set[tuple[str, in
 
 
 def _by_baseline(diagnostic: Diagnostic, left: dict[tuple[str, str, str], int]) -> str | None:
-    from stablint.suppressions.baseline import key
-
-    found = key(diagnostic)
+    found = baseline.key(diagnostic)
     if left.get(found, 0) <= 0:
         return None
     left[found] -= 1
@@ -185,11 +184,9 @@ def _without(report: Report, policies: Policies, every: tuple[Hazard, ...]) -> R
 
 
 def _of_the_house(diagnostic: Diagnostic, policy: Policy, about_keys: set[str]) -> bool:
-    from fnmatch import fnmatchcase
-
     names = (diagnostic.setting, diagnostic.setting.rpartition(".")[2])
     return diagnostic.rule in about_keys and any(
-        fnmatchcase(name, glob) for name in names for glob in policy.extra_keys
+        fnmatch.fnmatchcase(name, glob) for name in names for glob in policy.extra_keys
     )
 
 

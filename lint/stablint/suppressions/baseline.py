@@ -14,9 +14,10 @@ from collections.abc import Container, Iterable
 from typing import Any
 
 from stablint.base import consulted
+from stablint.base.libraries import hashlib
 from stablint.report.model import Diagnostic
 from stablint.report.plain import jsonable
-from stablint.secrets import exit
+from stablint.secrets import exit, masking
 
 DEFAULT = "stablint-baseline.json"
 _VERSION = 1
@@ -30,8 +31,6 @@ class BadBaseline(Exception):
 
 
 def key(diagnostic: Diagnostic) -> Key:
-    import hashlib  # only with a finding and a baseline
-
     # Of a block only what decides: its other keys come and go.
     stated = sorted(
         (fact.name, json.dumps(jsonable(fact.value), sort_keys=True))
@@ -52,9 +51,9 @@ def _told(path: str) -> str:
 
 
 def _says_a_secret(name: str) -> bool:
-    from stablint.secrets.masking import in_name, mask
-
-    return any(True for _ in in_name(name)) or mask(name) != name or mask(name + "/") != name + "/"
+    return (
+        any(True for _ in masking.in_name(name)) or masking.mask(name) != name or masking.mask(name + "/") != name + "/"
+    )
 
 
 def render(diagnostics: Iterable[Diagnostic], path: str, checked: Container[str] = ()) -> str:

@@ -7,6 +7,9 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
+from stablint.base.libraries import tokenize
+from stablint.syntax import embedded
+from stablint.syntax.shell import words
 from stablint.syntax.tree import Document, Entry, Mapping, Scalar, Sequence
 
 _HASH = re.compile(r"(?:^|(?<=[ \t\r\n]))#[^\r\n]*")
@@ -75,9 +78,7 @@ def _there(document: Document, start: int, end: int) -> tuple[int, int]:
     """A place of the file in the document's own text."""
     if document.view is None:
         return start, end
-    from stablint.syntax.embedded import end_in_view, start_in_view
-
-    first, last = start_in_view(document.view.pieces, start), end_in_view(document.view.pieces, end)
+    first, last = embedded.start_in_view(document.view.pieces, start), embedded.end_in_view(document.view.pieces, end)
     return (0, 0) if first is None else (first, first if last is None else last)
 
 
@@ -92,8 +93,6 @@ def _head(text: str) -> int:
 
 
 def _python(text: str) -> Comments:
-    import tokenize
-
     lines = io.StringIO(text, newline="").readlines()
     starts = [0]
     for line in lines:
@@ -114,9 +113,7 @@ def _python(text: str) -> Comments:
 
 
 def _shell(text: str) -> Comments:
-    from stablint.syntax.shell.words import Lexer
-
-    class Listening(Lexer):
+    class Listening(words.Lexer):
         """Notes the comments that the reader leaves out."""
 
         def _end(self, pattern: re.Pattern[str], at: int) -> int:

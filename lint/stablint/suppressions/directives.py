@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from stablint.base.language import gettext
+from stablint.base.libraries import difflib
 from stablint.report.place import line_starts, locate
 from stablint.suppressions.comments import comments
+from stablint.syntax import embedded
 from stablint.syntax.tree import MARK, Document, View
 
 _DIRECTIVE = re.compile(r"#\s*stablint:\s*(?P<rest>.*)\Z")
@@ -57,10 +59,9 @@ def directives(documents: tuple[Document, ...]) -> Iterator[Directive]:
 
 def _in_file(view: View, directive: Directive) -> Directive:
     """Its line stays that of the view."""
-    from stablint.syntax.embedded import end_in_file, start_in_file
 
     def placed(start: int, end: int) -> tuple[int, int]:
-        return start_in_file(view, start), end_in_file(view, end)
+        return embedded.start_in_file(view, start), embedded.end_in_file(view, end)
 
     start, end = placed(directive.start, directive.end)
     return directive._replace(start=start, end=end, places=tuple(placed(*place) for place in directive.places))
@@ -79,11 +80,9 @@ _SAID = re.compile(
 
 def _meant(said: str) -> str:
     """What the writer probably wanted to write, with the rules of the comment."""
-    from difflib import get_close_matches
-
     found = _SAID.match(said)
     verb = found["verb"].lower().replace("_", "-") if found is not None else ""
-    close = next((one for known in (_VERBS, _FAMILIAR) for one in get_close_matches(verb, known, 1, 0.75)), "")
+    close = next((one for known in (_VERBS, _FAMILIAR) for one in difflib.get_close_matches(verb, known, 1, 0.75)), "")
     close = verb if verb in _FAMILIAR else close
     near = _FAMILIAR.get(close, close if close in _VERBS else None)
     if found is None or near is None:

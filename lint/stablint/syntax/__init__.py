@@ -2,3 +2,7 @@
 
 Knows formats; knows no framework.
 """
+
+from stablint.base.later import later
+
+later(__name__, "embedded")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import TypeVar, Union
 
+from stablint.syntax.notebook import reader as notebook_reader
 from stablint.syntax.tree import (
     Call,
     Command,
@@ -232,9 +233,7 @@ def seen(document: Document, start: int, end: int) -> Seen | None:
     """Where in which cell of a notebook a part of the file is; None for all that is no notebook."""
     if document.view is None or document.view.host != "notebook":
         return None
-    from stablint.syntax.notebook import reader as notebook
-
-    return notebook.seen(document.text, start, end)
+    return notebook_reader.seen(document.text, start, end)
 
 
 class Remapper:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from stablint.base.light import NamedTuple
 from stablint.frameworks import huggingface, own
 from stablint.frameworks.fragment import Fragment, Row, last_word, spelled, statement
+from stablint.frameworks.launch import scripts as launch_scripts
 from stablint.frameworks.near_keys import resembles
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import late as python_late
@@ -241,10 +242,8 @@ class Program(NamedTuple):
         if fragment.framework in _COPIED and self.counts:
             return True
         if fragment.framework in _COPIED and self.declared:
-            from stablint.frameworks.launch.scripts import TELLING
-
             given = {spelled(entry.key) for entry in fragment.block.mapping.entries}
-            return self.declared.keys().isdisjoint(given & TELLING[fragment.framework])
+            return self.declared.keys().isdisjoint(given & launch_scripts.TELLING[fragment.framework])
         return False
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 
-from stablint.frameworks import huggingface, llamafactory, own
+from stablint.frameworks import huggingface, hydra, llamafactory, own
 from stablint.frameworks.fragment import PURPOSE, Block, Fragment, Link, as_yaml, overrides, spelled
 from stablint.frameworks.launch import launchers as launch
 from stablint.frameworks.launch import programs, slurm
@@ -87,8 +87,6 @@ def _has_words(target: Command) -> bool:
 def _is_hydra(target: Command) -> bool:
     if not _has_words(target):
         return False
-    from stablint.frameworks import hydra
-
     return hydra.is_training(target)
 
 
@@ -309,8 +307,6 @@ def _meant(fragment: Fragment) -> list[Fragment]:
         return []
     said, _ = own.of_flags(fragment.block, "flags", frozenset(one.fact for one in fragment.statements))
     if isinstance(fragment.block.origin, Command) and _has_words(fragment.block.origin):
-        from stablint.frameworks import hydra
-
         said += hydra.stated(fragment.block)
     empty = fragment._replace(scopes={}, classes={}, links=(), entry=False)
     return [empty._replace(statements=tuple(said), presumed=True)]

@@ -9,6 +9,7 @@ import re
 
 from stablint.frameworks.fragment import last_word
 from stablint.frameworks.programs import kinds as python_kinds
+from stablint.syntax.python import constants
 from stablint.syntax.tree import Call, Module, Scalar, Unknown
 
 TRAINER = "transformers.Trainer"  # or a subclass of it
@@ -74,11 +75,13 @@ def may_train(module: Module) -> bool:
 
 def _starts_its_own(call: Call) -> bool:
     """Whether it gives the command line to a function of the file, whose lines are read as well: `fire.Fire(predict)`."""
-    from stablint.syntax.python.constants import OWN_FUNCTION  # the reader of Python is there where a program was read
-
     first = call.positional[0] if len(call.positional) == 1 else None
     value = first.value if isinstance(first, Scalar) else None
-    return last_word(call.name) in _STARTERS and isinstance(value, Unknown) and value.reason.endswith(OWN_FUNCTION)
+    return (
+        last_word(call.name) in _STARTERS
+        and isinstance(value, Unknown)
+        and value.reason.endswith(constants.OWN_FUNCTION)
+    )
 
 
 _STARTERS = frozenset({"Fire", "run", "cli", "CLI"})

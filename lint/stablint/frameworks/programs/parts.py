@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 
 from stablint.frameworks import deepspeed, huggingface, peft
+from stablint.frameworks import own as own_keys
+from stablint.frameworks import words as framework_words
 from stablint.frameworks.fragment import PURPOSE, Block, Fragment, Link, Row, last_word, lower_mapping, statement
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import late as python_late
-from stablint.frameworks.programs import loop, padding
+from stablint.frameworks.programs import lightning, loop, padding, sentences
 from stablint.run.fact import HIDDEN, MAYBE_HIDDEN, Explicit, Place, Statement
 from stablint.run.releases.fields import field
 from stablint.run.releases.reader_keys import reader
@@ -119,10 +121,8 @@ def _asked_for(stated: Statement) -> Statement:
 def _loader(block: Block, call: Call) -> Fragment:
     goal = python_kinds.encoder(call.name) if python_kinds.is_encoder(call) else ""
     if goal:
-        from stablint.frameworks.programs import sentences as python_sentences
-
         loaded = _named(block, call, "model.loaded_by_program", True)
-        return python_sentences.encoder(block, (loaded, _named(block, call, "model.head", goal)))
+        return sentences.encoder(block, (loaded, _named(block, call, "model.head", goal)))
     entry_point = last_word(call.name.rpartition(".")[0]) in python_kinds.UNSLOTH
     given = block.mapping.get("quantization_config")
     beside: list[Statement] = []
@@ -227,9 +227,7 @@ def _trainer(block: Block, call: Call) -> Fragment:
     if call.local:
         statements += _of_own_class(block, call, sorted(call.methods))
     if trainer.startswith(python_kinds.SENTENCES):
-        from stablint.frameworks.programs import sentences as python_sentences
-
-        statements += python_sentences.of_trainer(block)
+        statements += sentences.of_trainer(block)
     statements += _told_by_names(block, call)
     if word == "PPOTrainer" and call.arguments.get("dataset") is not None:  # of TRL before 0.12
         statements += (_named(block, call, "launch.loop", loop.STEP),)
@@ -412,11 +410,9 @@ def _imports(block: Block, call: Call) -> Fragment:
 
 def _program(block: Block, call: Call) -> Fragment:
     """What a program lets its caller set, by its own names and with its own defaults."""
-    from stablint.frameworks import own
-
-    found = tuple(own.settable(block, call.target or ""))
+    found = tuple(own_keys.settable(block, call.target or ""))
     trains = any(one.fact == "training.learning_rate" for one in found)
-    scopes = own.scopes() if found else {}
+    scopes = own_keys.scopes() if found else {}
     return Fragment("python", block, "script-default", found, scopes, {}, weak=not trains, presumed=bool(found))
 
 
@@ -463,8 +459,6 @@ _OF_OPTIMIZER = {
 
 def _optimizer(block: Block, call: Call) -> Fragment:
     """The optimizer of a loop of the program's own; of groups with rates of their own the rate is not one."""
-    from stablint.frameworks.words import name_of
-
     statements = list(lower_mapping(block, _OF_OPTIMIZER, "call", lambda key: None))
     module = block.document.root
     if _scheduled(module):
@@ -481,7 +475,7 @@ def _optimizer(block: Block, call: Call) -> Fragment:
         statements = [
             one._replace(value=_SEVERAL) if one.fact == "training.learning_rate" else one for one in statements
         ]
-    word = name_of(call.name)
+    word = framework_words.name_of(call.name)
     if word:
         statements.append(_named(block, call, "training.optim", word))
     return Fragment("python", block, "call", tuple(statements), {}, {})
@@ -539,15 +533,11 @@ _SEVERAL = Unknown("groups of weights have rates of their own")
 
 
 def _fit(block: Block, call: Call) -> Fragment:
-    from stablint.frameworks.programs import sentences as python_sentences
-
-    return python_sentences.fit(block, call)
+    return sentences.fit(block, call)
 
 
 def _lightning(block: Block, call: Call) -> Fragment:
-    from stablint.frameworks.programs.lightning import lower
-
-    return lower(block)
+    return lightning.lower(block)
 
 
 def _named(block: Block, call: Call, fact: str, value: object) -> Statement:

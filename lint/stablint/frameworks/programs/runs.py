@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from stablint.frameworks import own as own_keys
 from stablint.frameworks.codec import CODECS
 from stablint.frameworks.fragment import Block, Fragment, last_word, spelled
 from stablint.frameworks.huggingface import ROWS, links
@@ -456,9 +457,7 @@ def _of_flag(one: Statement, block: Block, flag: Entry) -> Statement:
     said = Explicit(place, "flags", block.number, reader if passed or reader == OWN else "", key)
     found = Statement(one.fact, CODECS[_CODECS.get(one.fact, "plain")](raw), raw, said)
     if reader == OWN and one.fact in ("training.finetuning_type", "training.stage"):
-        from stablint.frameworks import own
-
-        return own.meant(found, node)
+        return own_keys.meant(found, node)
     return found
 
 

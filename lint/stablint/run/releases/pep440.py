@@ -7,6 +7,7 @@ without trailing zeros, then a negative phase, so that a longer release sorts af
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 Key = tuple[int, ...]
@@ -37,8 +38,6 @@ def release_key(version: str) -> Key:
     parts = version.split(".")
     if all(map(_is_number, parts)):
         return (0, *_significant([int(part) for part in parts]), _FINAL)
-    import re
-
     found = re.fullmatch(_PATTERN, version.lower(), re.ASCII)
     if found is None:
         raise ValueError(f"{version!r} is not a version (PEP 440)")

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from stablint.syntax import embedded
 from stablint.syntax.embedded import Builder
 from stablint.syntax.notebook.cells import Cell
+from stablint.syntax.tree import View
 
 UNKNOWN = "get_ipython()"
 """Python's word for what only IPython knows."""
@@ -182,9 +184,6 @@ class _Lines:
 
 def _place(cell: Cell, start: int, end: int) -> tuple[int, int]:
     """Where a part of a cell stands in the file."""
-    from stablint.syntax.embedded import end_in_file, start_in_file
-    from stablint.syntax.tree import View
-
     view = View(cell.source, cell.pieces, "notebook")
-    first = end_in_file(view, start) if start >= len(cell.source) else start_in_file(view, start)
-    return first, first if start == end else max(first, end_in_file(view, end))
+    first = embedded.end_in_file(view, start) if start >= len(cell.source) else embedded.start_in_file(view, start)
+    return first, first if start == end else max(first, embedded.end_in_file(view, end))

@@ -9,12 +9,16 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from stablint.syntax import limits
+from stablint.syntax import embedded, limits
 from stablint.syntax.embedded import Builder, Parse, remapped, start_in_view
 from stablint.syntax.embedded import documents as documents_of
+from stablint.syntax.json import reader as json_reader
 from stablint.syntax.notebook import databricks
 from stablint.syntax.notebook.cells import Cell, NoNotebook, Notebook, notebook
 from stablint.syntax.notebook.magics import Span, Written, binds_only, divide
+from stablint.syntax.python import guard as python_guard
+from stablint.syntax.python import parse as python_parse
+from stablint.syntax.python import reader as python_reader
 from stablint.syntax.shell.launchers import starters
 from stablint.syntax.tree import Document, Module, Piece, Problem, Scalar, Seen, Text, View
 
@@ -75,9 +79,7 @@ def _as_one_line(document: Document) -> Document:
 
 def _refused(text: Text) -> tuple[Problem, ...]:
     """Why it is no JSON, in the words of the reader of JSON."""
-    from stablint.syntax.json import reader as json
-
-    return json.document(text).problems or (Problem("syntax-error", "not JSON", 0, 0),)
+    return json_reader.document(text).problems or (Problem("syntax-error", "not JSON", 0, 0),)
 
 
 class _Whole:
@@ -107,15 +109,12 @@ class _Whole:
 
 def _python(text: Text, read: Notebook) -> tuple[list[Document], _Whole]:
     """The Python of all cells, and the files that it writes. A cell that is none is left out, and what it seems to define is unknown; it may be shell."""
-    from stablint.syntax.python import reader as python
-    from stablint.syntax.python.parse import UNPARSED
-
     whole = _Whole(read)
-    found = python.documents(Text(text.path, text.name, whole.view.source), cells=True)
+    found = python_reader.documents(Text(text.path, text.name, whole.view.source), cells=True)
     problems = found[0].problems
-    if found[0].root is None and (not problems or problems[0].kind in (UNPARSED, "syntax-error")):
+    if found[0].root is None and (not problems or problems[0].kind in (python_parse.UNPARSED, "syntax-error")):
         whole = _Whole(read, frozenset(cell.number for cell in read.cells if _is_broken(cell)))
-        found = python.documents(Text(text.path, text.name, whole.view.source), cells=True)
+        found = python_reader.documents(Text(text.path, text.name, whole.view.source), cells=True)
     outer = [remapped(document, text, whole.view, document.number) for document in found]
     if whole.left_out:
         at = start_of(whole.left_out[0], 0)
@@ -126,13 +125,10 @@ def _python(text: Text, read: Notebook) -> tuple[list[Document], _Whole]:
 
 
 def _is_broken(cell: Cell) -> bool:
-    from stablint.syntax.python import guard as python_guard
-    from stablint.syntax.python.parse import parse
-
     builder = Builder()
     divide(cell, builder)
     source = builder.view("notebook").source
-    return python_guard.too_deep(source) >= 0 or isinstance(parse(source), Problem)
+    return python_guard.too_deep(source) >= 0 or isinstance(python_parse.parse(source), Problem)
 
 
 def _constants(document: Document) -> dict[str, str]:
@@ -181,9 +177,7 @@ def _file(written: Written, host: str) -> View:
 
 
 def start_of(cell: Cell, offset: int) -> int:
-    from stablint.syntax.embedded import start_in_file
-
-    return start_in_file(View(cell.source, cell.pieces, "notebook"), offset)
+    return embedded.start_in_file(View(cell.source, cell.pieces, "notebook"), offset)
 
 
 def seen(text: Text, start: int, end: int) -> Seen | None:

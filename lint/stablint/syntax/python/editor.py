@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple, Union
 
+from stablint.syntax.python import parse
 from stablint.syntax.python.places import Places
 from stablint.syntax.tree import Call, Document, Edit, Entry, Mapping, Module, Node, Scalar, Sequence, Verbatim
 
@@ -176,9 +177,7 @@ def _slot(document: Document, entry: Entry) -> _Slot | None:
 @lru_cache(maxsize=1)
 def _holders(source: str) -> tuple[Places, dict[int, ast.Call | ast.Dict]]:
     """The call or dict that each key of a source stands in, by the key's place. Every repair of a file asks for it."""
-    from stablint.syntax.python.parse import parse
-
-    tree, places = parse(source), Places(source)
+    tree, places = parse.parse(source), Places(source)
     found: dict[int, ast.Call | ast.Dict] = {}
     for node in ast.walk(tree) if isinstance(tree, ast.Module) else ():
         if isinstance(node, ast.Call):

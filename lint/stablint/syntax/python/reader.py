@@ -6,6 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from stablint.base.light import Pattern
+from stablint.syntax.python import functions, guard, parse, settable, suites
+from stablint.syntax.python import names as python_names
+from stablint.syntax.python import places as python_places
+from stablint.syntax.python import values as python_values
+from stablint.syntax.python import written as written_python
 from stablint.syntax.tree import (
     Document,
     Entry,
@@ -51,19 +56,14 @@ def document(text: Text, written: list[tuple[str, Mapping]] | None = None, cells
     problems: list[Problem] = []
     found = module(source, written, problems, cells)
     if isinstance(found, Problem):
-        from stablint.syntax.python.parse import is_template
-
-        return Document(text, "python", 0, None, () if is_template(source) else (found,))
+        return Document(text, "python", 0, None, () if parse.is_template(source) else (found,))
     return Document(text, "python", 0, found, tuple(sorted(problems, key=lambda problem: problem.start)))
 
 
 def is_plain(source: str) -> bool:
     """Whether it is Python that `document` reads without any problem of its own, and that writes no file that would be read as well. Asked
     before a tree is made of it: the compiler knows what the parser refuses, and arguments that are repeated."""
-    from stablint.syntax.python import guard as python_guard
-    from stablint.syntax.python.parse import compiles
-
-    return len(source) <= LARGEST and "dump" not in source and python_guard.too_deep(source) < 0 and compiles(source)
+    return len(source) <= LARGEST and "dump" not in source and guard.too_deep(source) < 0 and parse.compiles(source)
 
 
 def module(
@@ -73,38 +73,28 @@ def module(
     cells: bool = False,
 ) -> Module | Problem:
     """The calls and constants of a source, or why there are none. What it writes into files is added to `written`, what is left out to `problems`."""
-    from stablint.syntax.python import guard as python_guard
-
-    at = python_guard.too_deep(source)
+    at = guard.too_deep(source)
     if at >= 0:
-        return Problem("unparsed-python", f"nested deeper than {python_guard.DEEPEST} levels", at, at + 1)
+        return Problem("unparsed-python", f"nested deeper than {guard.DEEPEST} levels", at, at + 1)
     # `ast` and what needs it are loaded for Python files only.
-    from stablint.syntax.python.functions import alone, functions
-    from stablint.syntax.python.names import Names
-    from stablint.syntax.python.parse import parse, repeated
-    from stablint.syntax.python.places import Places
-    from stablint.syntax.python.settable import classes, settable
-    from stablint.syntax.python.suites import holds_tests
-    from stablint.syntax.python.values import Values
-
-    tree = parse(source)
+    tree = parse.parse(source)
     if isinstance(tree, Problem):
         return tree
-    names = Names(tree, cells)
-    places = Places(source)
+    names = python_names.Names(tree, cells)
+    places = python_places.Places(source)
     for found in names.calls:
-        again = repeated(found.node)
+        again = parse.repeated(found.node)
         if again is not None:
             start = places.start(again)
             return Problem("syntax-error", f"keyword argument repeated: {again.arg}"[:200], start, start + 1)
-    values = Values(source, places, names)
+    values = python_values.Values(source, places, names)
     calls = [
         call
         for found in names.calls
         if (_may_tell(found) or _counts_epochs(found, places, source)) and (call := values.call(found)) is not None
     ]
     calls += values.filled()
-    calls += settable(values.caller)
+    calls += settable.settable(values.caller)
     environment = values.environment()
     told = (environment, values.tokenizer(), values.imports(), values.frozen(), values.rebuilt())
     calls += [call for call in told if call is not None]
@@ -119,14 +109,12 @@ def module(
             ):
                 entries.append(Entry(name, values.places.start(binding.node), values.places.end(binding.node), node))
     if written is not None and "dump" in source:
-        from stablint.syntax.python import written as python_written
-
-        written += python_written.written(tree, names, values)
+        written += written_python.written(tree, names, values)
     if problems is not None:
         problems += values.spent.problems.values()
     return Module(
-        tuple(calls), Mapping(tuple(entries), 0, len(source)), Notes(), holds_tests(tree),
-        functions(names, values.places, source), alone(names, values.places, source), classes(values),
+        tuple(calls), Mapping(tuple(entries), 0, len(source)), Notes(), suites.holds_tests(tree),
+        functions.functions(names, values.places, source), functions.alone(names, values.places, source), settable.classes(values),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from stablint.syntax.embedded import Builder, Parse, Remapper, end_in_file, inner, remapped, start_in_file
+from stablint.syntax.json import reader as json_reader
 from stablint.syntax.shell.tokens import Array, Operator, Piece, Redirection, Token, Word
 from stablint.syntax.shell.values import Chunk
 from stablint.syntax.tree import Document, Entry, Mapping, Node, Scalar, Sequence, Text, Unknown, View
@@ -93,10 +94,8 @@ def documents(content: Inner, format: str, text: Text, number: int, parse: Parse
 
 def json_object(chunks: tuple[Chunk, ...]) -> Mapping | None:
     """`'{"use_reentrant": false}'` as what it means, in place; None for all else that begins with a brace."""
-    from stablint.syntax.json import reader as json
-
     content = Inner(chunks)
-    root = json.document(Text("", "", content.view.source)).root
+    root = json_reader.document(Text("", "", content.view.source)).root
     if not isinstance(root, Mapping):
         return None
     node = _mover(content.view).node(_Filled(content).node(root))

@@ -25,6 +25,7 @@ from yaml.events import (
 from stablint.syntax.limits import DEEPEST, DOCUMENTS, TOO_DEEP
 from stablint.syntax.text import LARGEST, Lines
 from stablint.syntax.tree import Document, Entry, Mapping, Node, Problem, Scalar, Sequence, Text, Unknown
+from stablint.syntax.yaml import error as yaml_error
 from stablint.syntax.yaml.scalar import LONGEST_NUMBER, construct, is_name, key_text, remembered, resolve
 
 try:
@@ -57,9 +58,7 @@ def documents(text: Text) -> tuple[Document, ...]:
     except _Refused as refused:
         problem = refused.problem
     except YAMLError as error:
-        from stablint.syntax.yaml.error import syntax_error  # only then: most files are YAML
-
-        problem = syntax_error(source, error)
+        problem = yaml_error.syntax_error(source, error)
     except UnicodeEncodeError as error:
         problem = Problem("syntax-error", "half of a surrogate pair is no character", error.start, error.end)
     if problem or not found:

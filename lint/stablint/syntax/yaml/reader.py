@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from stablint.base.light import Union
 from stablint.syntax.tree import Document, Entry, Mapping, Node, Scalar, Sequence, Text
+from stablint.syntax.yaml import events
 from stablint.syntax.yaml.scalar import is_name, remembered
 
 _Data = Union[Mapping, Sequence, Scalar]
@@ -205,6 +206,4 @@ def documents(text: Text) -> tuple[Document, ...]:
     root = read(text.text)
     if root is not None:
         return (Document(text, "yaml", 0, root),)
-    from stablint.syntax.yaml import events as yaml_events
-
-    return yaml_events.documents(text)
+    return events.documents(text)

@@ -9,6 +9,7 @@ import functools
 import math
 from collections.abc import Callable
 
+from stablint.base.libraries import yaml
 from stablint.base.light import Pattern
 from stablint.syntax.tree import Unknown
 
@@ -39,9 +40,7 @@ def remembered(token: str) -> object:
 
 
 def _by_pyyaml(token: str) -> object:
-    from yaml import SafeLoader  # a fifth of the time of a check of one file
-
-    for tag, pattern in SafeLoader.yaml_implicit_resolvers.get(token[:1], ()):
+    for tag, pattern in yaml.SafeLoader.yaml_implicit_resolvers.get(token[:1], ()):
         if pattern.match(token):
             construct = _CONSTRUCT.get(tag)
             return construct(token) if construct else token
