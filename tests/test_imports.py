@@ -69,6 +69,7 @@ import sys
 from threading import Barrier, Thread
 from stablint.base.later import is_loaded
 from stablint.report import concise
+[getattr(module, "__file__", None) for module in list(sys.modules.values())]  # as inspect.getmodule does
 assert not is_loaded(concise) and sys.modules["stablint.report.concise"] is concise
 together, found = Barrier(8), []
 def ask():

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 else:
     ModuleType = type(sys)
 
-# What Python's own import statement asks of a module that stands in `sys.modules`, and what is known of it before it is loaded.
-_KNOWN = frozenset({"__class__", "__name__", "__path__", "__spec__"})
+# Of the names between underscores those that only the whole module can answer. The others are asked of all that stands in `sys.modules`, by the
+# import statement itself and by whoever looks for the module that a file or a function is of.
+_OF_ALL = frozenset({"__all__", "__dict__", "__doc__"})
 _loading = RLock()  # of several threads one loads, the others wait for the whole module
 
 
@@ -39,7 +40,7 @@ class _Waiting(ModuleType):
     """A module of which nothing but its name is known yet; once loaded it is like any other, and the same object."""
 
     def __getattribute__(self, name: str) -> "Any":
-        if name not in _KNOWN:
+        if name in _OF_ALL or not (name.startswith("__") and name.endswith("__")):
             with _loading:
                 if type(self) is _Waiting and ModuleType.__getattribute__(self, "__spec__") is None:
                     _load(self)

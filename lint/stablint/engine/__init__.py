@@ -5,4 +5,4 @@ Knows the order of the stages; each stage is a room of its own.
 
 from stablint.base.later import later
 
-later(__name__, "diagnostics", "processes", "repair")
+later(__name__, "around", "diagnostics", "processes", "repair")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable
 from collections.abc import Mapping as Table
 
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
 from stablint.assemble.runs import assemble
-from stablint.base.light import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
-from stablint.engine import diagnostics, processes
+from stablint.base.light import TYPE_CHECKING, Any, NamedTuple
+from stablint.engine import around, diagnostics, processes, summary
 from stablint.engine.judging import judge, rules_of
 from stablint.files import discover, relevance
 from stablint.files.faults import Fault, attempt
@@ -19,26 +19,18 @@ from stablint.hazard import model as hazards
 from stablint.hazard.checked import Checked
 from stablint.hazard.condition import refill
 from stablint.policy import Policies, Policy
-from stablint.report import place as report_place
-from stablint.report.model import Diagnostic, FileStatus, Report, RunSummary
-from stablint.repository import changers, importers, readers, referrers
-from stablint.repository import unheard as unheard_settings
-from stablint.run import shipped
-from stablint.run.fact import Explicit, Place, Secret
-from stablint.run.framework import may_be_patched
+from stablint.report.model import Diagnostic, FileStatus, Report
+from stablint.run.fact import Explicit, Secret
 from stablint.run.world import Run
 from stablint.secrets import languages, masking
 from stablint.suppressions import apply
-from stablint.syntax import embedded, limits
+from stablint.syntax import limits
 from stablint.syntax.tree import Document, Problem, Text
 
 if TYPE_CHECKING:  # only where a repository reads its configurations itself
-    from stablint.frameworks.launch.at_hand import Program
     from stablint.policy import Policies
     from stablint.report.progress import Watch
 
-T = TypeVar("T")
-_NONE = "no training configuration"
 # A word that Python's reader takes, which is the only reader of what a program of one's own reads or wrote down.
 _NOT_FINITE = "json-nan"
 # Files that mean little without the run that reads them.
@@ -112,6 +104,20 @@ def inspect(
     return inspected(listed, missed, files, options, texts, known, watch, earlier, len(listed) == 1)
 
 
+class _Look(NamedTuple):
+    """What the files are, each by itself."""
+
+    statuses: dict[str, FileStatus]
+    entries: list[str]  # those with a configuration in them
+    problems: list[tuple[Document, Problem]]
+
+
+class _Judged(NamedTuple):
+    runs: tuple[Run, ...]
+    findings: list[hazards.Finding]
+    undetermined: list[hazards.Undecided]
+
+
 def inspected(
     listed: list[tuple[str, bool]],
     missed: discover.Missed,
@@ -127,17 +133,41 @@ def inspected(
     for path, words in missed:
         if isinstance(words, discover.Refusal):
             files.faults.refuse(path, files.name(path), words.removeprefix("not read: "))
-    policies = options.policies
+    look = _looked_at(listed, missed, files, options, texts, watch)
+    runs, more = _assembled(listed, look, files, options, known, earlier)
+    asked_for = [path for path, _ in listed] if alone else []
+    judged = _judged(runs, more, look, files, options, known, watch, earlier, asked_for)
+    return Inspection(
+        _report(judged, look, files, options, known, watch),
+        judged.findings,
+        judged.runs,
+        files,
+        sum(status.status != "skipped" for status in look.statuses.values()),
+        frozenset(files.name(path) for path, named in listed if named),
+        earlier.unread if earlier is not None else tuple((files.name(path), why) for path, why in missed),
+        tuple(listed),
+        tuple(more),
+    )
+
+
+def _looked_at(
+    listed: list[tuple[str, bool]],
+    missed: discover.Missed,
+    files: Files,
+    options: Options,
+    texts: Table[str, Text],
+    watch: Watch | None,
+) -> _Look:
     statuses: dict[str, FileStatus] = {}
     problems: list[tuple[Document, Problem]] = []
     entries: list[str] = []
     for path, named in listed if watch is None else watch(listed, len(listed), "files"):
         if not named and files.is_silent(path, relevance.speaks):
-            statuses[path] = FileStatus(files.name(path), None, "skipped", _NONE)
+            statuses[path] = FileStatus(files.name(path), None, "skipped", summary.NO_CONFIGURATION)
             continue
         documents = files.documents(path)
         fragments = files.fragments(path, options.dialect)
-        statuses[path] = _status(path, files, documents, fragments)
+        statuses[path] = summary.status(path, files, documents, fragments)
         meant = bool(fragments) or (named and not options.skip_unrecognised)
         read_by_library = any(one.dialect != "own" for one in fragments)
         before = len(problems)
@@ -145,7 +175,7 @@ def inspected(
             if document.problems and relevance.is_told(document, meant):
                 problems += [(document, one) for one in document.problems if one.kind != _NOT_FINITE or read_by_library]
         if len(problems) == before and statuses[path].status == "unreadable" and not discover.is_configuration(path):
-            statuses[path] = FileStatus(statuses[path].file, None, "skipped", _NONE)
+            statuses[path] = FileStatus(statuses[path].file, None, "skipped", summary.NO_CONFIGURATION)
         if fragments:
             entries.append(path)
         elif (
@@ -156,105 +186,141 @@ def inspected(
             and (relevance.is_program_too_large(documents) or not os.access(path, os.R_OK))
         ):
             missed.append((path, f"not read: {statuses[path].reason}"))
+    return _Look(statuses, entries, problems)
+
+
+def _assembled(
+    listed: list[tuple[str, bool]],
+    look: _Look,
+    files: Files,
+    options: Options,
+    known: tuple[hazards.Hazard, ...] | None,
+    earlier: Inspection | None,
+) -> tuple[tuple[Run, ...], list[str]]:
+    """The runs that the files have a part in, and what was read beside them because it names them."""
     helpers = [
         path
         for path, named in listed
         if named and any(_is_helper(fragment) for fragment in files.fragments(path, options.dialect))
     ]
-    # Beside live objects these files are part of the run at hand, whatever else may read them.
-    more = _referrers(helpers, statuses, files) if helpers and options.live is None and earlier is None else []
+    more: list[str] = []
     if earlier is not None:
-        more = [path for path in earlier.referring if helpers]
-    runs = tuple(assemble([*entries, *more], files, options))
+        more = list(earlier.referring) if helpers else []
+    elif (
+        helpers and options.live is None
+    ):  # beside live objects these are part of the run at hand, whatever else may read them
+        more = around.referrers(helpers, look.statuses, files)
+    runs = tuple(assemble([*look.entries, *more], files, options))
     if known == () and not more and earlier is None and options.live is None and options.dialect is None:
-        for more in _starters([path for path, named in listed if named and path in entries], statuses, files):
-            runs = tuple(assemble([*entries, *more], files, options))
-            if any(len(run.files) > 1 and statuses[path].file in run.files for run in runs for path in entries):
-                break
-        else:
-            more = []
+        runs, more = _started(
+            runs, [path for path, named in listed if named and path in look.entries], look, files, options
+        )
     if more:
-        names = {status.file for status in statuses.values()}
+        names = {status.file for status in look.statuses.values()}
         runs = tuple(run for run in runs if not names.isdisjoint(run.files))
+    return runs, more
+
+
+def _started(
+    runs: tuple[Run, ...], named: list[str], look: _Look, files: Files, options: Options
+) -> tuple[tuple[Run, ...], list[str]]:
+    """For `show`: the runs as the scripts or guides start them that name these configurations, and these; else as they are."""
+    for more in around.starters(named, look.statuses, files):
+        started = tuple(assemble([*look.entries, *more], files, options))
+        ours = {look.statuses[path].file for path in look.entries}
+        if any(len(run.files) > 1 and not ours.isdisjoint(run.files) for run in started):
+            return started, more
+    return runs, []
+
+
+def _judged(
+    runs: tuple[Run, ...],
+    more: list[str],
+    look: _Look,
+    files: Files,
+    options: Options,
+    known: tuple[hazards.Hazard, ...] | None,
+    watch: Watch | None,
+    earlier: Inspection | None,
+    asked_for: list[str],
+) -> _Judged:
+    """What the rules say of the runs, with what the repository says of the files that something would be told of."""
     bounded = len(files.boundaries())
-    asked_for = [path for path, _ in listed] if alone else []
+    problems = look.problems
     problems += files.boundaries()
 
-    def judged(runs: tuple[Run, ...]) -> tuple[list[hazards.Finding], list[hazards.Undecided]]:
-        return judge(runs, problems, rules_of(options, files, known), files.faults, files.kept.judged, asked_for, watch)
+    def judged(runs: tuple[Run, ...]) -> _Judged:
+        rules = rules_of(options, files, known)
+        return _Judged(runs, *judge(runs, problems, rules, files.faults, files.kept.judged, asked_for, watch))
 
-    def anew() -> tuple[tuple[Run, ...], list[hazards.Finding], list[hazards.Undecided]]:
+    def anew() -> _Judged:
         """Once more, where `files` has learnt how some of them are read."""
-        runs = tuple(assemble([*entries, *more], files, options))
-        return runs, *judged(runs)
+        return judged(tuple(assemble([*look.entries, *more], files, options)))
 
-    findings, undetermined = judged(runs)
-    if earlier is None and options.live is None and options.dialect is None:
-        doubted = entries if known == () else {finding.place.document.text.path for finding in findings}
-        asked = [path for path in entries if path in doubted and _may_be_own(path, files, options)]
-        if asked and (owned := _own_readers(asked, files)):
-            files.own(owned)
-            runs, findings, undetermined = anew()
-    if earlier is None and options.live is None and (behind := _behind_unsloth(findings, files)):
-        files.patch(behind)
-        runs, findings, undetermined = anew()
-    if earlier is None and options.live is None and (spared := _optional(findings, files)):
-        files.spare(spared)
-        runs, findings, undetermined = anew()
-    if earlier is None and options.live is None and (changed := _edited(findings, files)):
-        files.edit(changed)
-        runs, findings, undetermined = anew()
-    if earlier is None and options.live is None and (unheard := _unheard(findings, files)):
-        files.silence(unheard)
-        runs, findings, undetermined = anew()
+    found = judged(runs)
+    if earlier is None and options.live is None:
+        if options.dialect is None:
+            doubted = look.entries if known == () else {finding.place.document.text.path for finding in found.findings}
+            asked = [path for path in look.entries if path in doubted and around.may_be_own(path, files, None)]
+            if asked and (owned := around.own_readers(asked, files)):
+                files.own(owned)
+                found = anew()
+        for ask, learn in around.LESSONS if found.findings else ():
+            if answer := ask(found.findings, files):
+                learn(files, answer)
+                found = anew()
     if beyond := files.boundaries()[bounded:]:  # of programs that were asked about these files
         problems += beyond
-        findings, undetermined = judged(runs)
+        found = judged(found.runs)
     if more:  # what is wrong with them alone was not asked for
-        around = {document.text.path for document, problem in problems if problem.kind == limits.AROUND}
-        findings = [finding for finding in findings if _touches(finding, {*statuses, *around})]
-        undetermined = [item for item in undetermined if item.run.anchor.document.text.path in statuses]
-    shown = tuple(statuses.values())
-    recognised = sum(status.status != "skipped" for status in shown)
+        bounds = {document.text.path for document, problem in problems if problem.kind == limits.AROUND}
+        found = found._replace(
+            findings=[finding for finding in found.findings if around.touches(finding, {*look.statuses, *bounds})],
+            undetermined=[item for item in found.undetermined if item.run.anchor.document.text.path in look.statuses],
+        )
+    return found
+
+
+def _report(
+    judged: _Judged,
+    look: _Look,
+    files: Files,
+    options: Options,
+    known: tuple[hazards.Hazard, ...] | None,
+    watch: Watch | None,
+) -> Report:
+    policies, undetermined = options.policies, judged.undetermined
     report = Report(
-        shown,
-        tuple(_summaries(runs)),
+        tuple(look.statuses.values()),
+        tuple(summary.summaries(judged.runs)),
         (),
         (),
         (),
-        tuple(lacking(*unfound(files, runs))) if files.not_found else (),
-        tuple(_notes(options, files)) if options.model is not None else (),
+        tuple(summary.lacking(*summary.unfound(files, judged.runs))) if files.not_found else (),
+        tuple(summary.notes(options, files)) if options.model is not None else (),
     )
     if options.model is not None:  # who has named it cannot be asked to name it
         undetermined = [
             item._replace(needs=tuple("model.config" if need == "model" else need for need in item.needs))
             for item in undetermined
         ]
-    if findings or undetermined:
+    if judged.findings or undetermined:
         report = report._replace(
-            diagnostics=diagnostics.diagnostics(findings, files.faults, files.kept.told, files.kept.reread, watch),
+            diagnostics=diagnostics.diagnostics(
+                judged.findings, files.faults, files.kept.told, files.kept.reread, watch
+            ),
             undetermined=diagnostics.undetermined(undetermined),
         )
-    spoken = {path: files.documents(path) for path in entries if "stablint:" in files.documents(path)[0].text.text}
+    spoken = {path: files.documents(path) for path in look.entries if "stablint:" in files.documents(path)[0].text.text}
     if spoken or (policies is not None and any(policy.speaks() for policy in policies.asked())):
-        report = _settled(report, spoken, entries, files, options, known)
+        report = _settled(report, spoken, look.entries, files, options, known)
     if files.faults.found:
         report = told(report, files.faults.found)
     if policies is not None and (broken := policies.broken()):
         report = report._replace(broken=broken)
     if policies is not None and any(policy.pages for policy in policies.asked()):
         report = report._replace(diagnostics=tuple(_with_page(one, policies) for one in report.diagnostics))
-    return Inspection(
-        report,
-        findings,
-        runs,
-        files,
-        recognised,
-        frozenset(files.name(path) for path, named in listed if named),
-        earlier.unread if earlier is not None else tuple((files.name(path), why) for path, why in missed),
-        tuple(listed),
-        tuple(more),
-    )
+    return report
 
 
 def _with_page(diagnostic: Diagnostic, policies: Policies) -> Diagnostic:
@@ -347,200 +413,8 @@ def _listed(
     return sorted([*discover.files([path for path in inner if path not in outside], base, missed), *given])
 
 
-def _may_be_own(path: str, files: Files, options: Options) -> bool:
-    """Whether it is a configuration of a form that programs of one's own have as well, and that no command hands to anybody else's."""
-    if path in files.linked and path not in files.handed:
-        return False
-    return any(readers.asks(fragment) for fragment in files.fragments(path, options.dialect))
-
-
-def _own_readers(paths: list[str], files: Files) -> dict[str, Program]:
-    found = _one_by_one("looking for the programs that read it", readers.own_readers, paths, files)
-    return {path: program for owned in found for path, program in owned.items()}
-
-
-def _one_by_one(stage: str, work: Callable[[Iterable[str], Files], T], paths: Iterable[str], files: Files) -> list[T]:
-    """What is worked out for several files together; where that raises, for each by itself, so that the fault is that of its file."""
-    several = sorted(paths)
-    together, error = attempt(work, several, files)
-    if error is None:
-        return [cast("T", together)]
-    found: list[T] = []
-    for path in several:
-        alone, why = attempt(work, [path], files)
-        if why is None:
-            found.append(cast("T", alone))
-        else:
-            files.faults.add(files.documents(path)[0].text, stage, why)
-    return found
-
-
-def _edited(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]:
-    """The configurations that an error rests on and that a program of the repository loads and changes."""
-    asked = {
-        document.path
-        for finding in findings
-        if finding.severity == "error"
-        for fact in finding.run.explicit.values()
-        for one in fact.sources
-        if isinstance(one.origin, Explicit)
-        and (document := one.origin.place.document).format in ("json", "yaml")
-        and "\0" not in document.path
-    }
-    if not asked:
-        return frozenset()
-    return frozenset().union(*_one_by_one("looking for the programs that change it", changers.edited, asked, files))
-
-
-def _unheard(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]:
-    """The files of a launcher that something is told of, that no command at hand names, and whose programs hear nothing of them."""
-    asked = {
-        finding.run.anchor.document.path
-        for finding in findings
-        if finding.severity in ("error", "warning") and finding.run.dialects[:1] == ("accelerate",)
-    }
-    if not asked:
-        return frozenset()
-    return frozenset().union(
-        *_one_by_one("looking for the programs that read it", unheard_settings.unheard, asked, files)
-    )
-
-
-def _behind_unsloth(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]:
-    """The Python files that something is told of and that are imported behind Unsloth."""
-    found = {
-        finding.place.document.text.path
-        for finding in findings
-        if finding.place.document.format == "python" and may_be_patched(finding.run.framework)
-    }
-    asked = {path for path in found if path.endswith(".py")}
-    if not asked:
-        return frozenset()
-    return frozenset().union(
-        *_one_by_one("looking for the programs that import it", importers.behind_unsloth, asked, files)
-    )
-
-
-def _optional(findings: Iterable[hazards.Finding], files: Files) -> frozenset[str]:
-    """The Python files that import what is not there, and that their repository goes on without."""
-    asked = {
-        finding.place.document.text.path
-        for finding in findings
-        if finding.severity in ("error", "warning") and finding.item.startswith("keys.") and "-names." in finding.item
-    }
-    asked = {path for path in asked if path.endswith(".py")}
-    if not asked:
-        return frozenset()
-    return frozenset().union(*_one_by_one("looking for the programs that import it", importers.optional, asked, files))
-
-
-def _referrers(
-    helpers: list[str], known: Container[str], files: Files, root_of: Callable[[str], str] = discover.root_of
-) -> list[str]:
-    """The files that may read these, from the repository of each; in there only files that were not named."""
-    by_root: dict[str, list[str]] = {}
-    for path in helpers:
-        by_root.setdefault(root_of(path), []).append(path)
-    found = (
-        several
-        for root, paths in by_root.items()
-        if os.path.isdir(root)  # a text from elsewhere may be called anything
-        for several in _one_by_one(
-            "looking for the files that name it",
-            lambda wanted, _, root=root: referrers.referrers(list(wanted), root, files, known),  # type: ignore[misc]
-            paths,
-            files,
-        )
-    )
-    return list(dict.fromkeys(path for several in found for path in several))
-
-
-def _starters(paths: list[str], known: Container[str], files: Files) -> Iterator[list[str]]:
-    """The scripts that may start a program with these configurations, then the guides that tell how to; none where another file is among them."""
-    fragments = [(path, fragment) for path in paths for fragment in files.fragments(path)]
-    if not fragments or any(one.block.kind != "document" or one.block.document.view for _, one in fragments):
-        return
-    yield [path for path in _referrers(paths, known, files, files.root) if discover.kind_of(path) in _WITH_COMMANDS]
-    told = [one for path in paths for one in referrers.guides(path, files.root(path), files)]
-    for one in told:
-        files.documents(one, "guide")
-    yield list(dict.fromkeys(told))
-
-
-_WITH_COMMANDS = frozenset(["shell", "make", "just"])
-
-
 def _is_helper(fragment: Fragment) -> bool:
     return fragment.dialect in _HELPERS and fragment.block.document.view is None
-
-
-def _touches(finding: hazards.Finding, paths: Container[str]) -> bool:
-    """Whether the finding stands in one of the files, or rests on what one of them states."""
-    if finding.place.document.text.path in paths or finding.run.anchor.document.text.path in paths:
-        return True
-    origins = (statement.origin for fact in finding.facts for statement in fact.sources)
-    return any(isinstance(origin, Explicit) and origin.place.document.text.path in paths for origin in origins)
-
-
-def _status(path: str, files: Files, documents: tuple[Document, ...], fragments: tuple[Fragment, ...]) -> FileStatus:
-    name = files.name(path)
-    fault = None if fragments else files.faults.of(path)
-    if fault is not None:
-        ours = "stablint failed: " if fault.rule == "internal-fault" else ""
-        return FileStatus(name, None, "unreadable", f"{ours}{fault.error}")
-    if fragments:
-        format = fragments[0].block.document.format
-        dialect = fragments[0].dialect
-        if format == "shell" or (format == "python" and dialect != "xtuner"):
-            dialect = format
-        if discover.kind_of(path) == "notebook":
-            dialect = "notebook"
-        return FileStatus(name, dialect, "checked", None)
-    broken = next((problem for document in documents if document.root is None for problem in document.problems), None)
-    if broken is not None and broken.kind not in ("json-lines", "json-template"):
-        return FileStatus(name, None, "unreadable", broken.message)
-    return FileStatus(name, None, "skipped", _NONE)
-
-
-def unfound(files: Files, runs: tuple[Run, ...]) -> tuple[dict[str, str], set[str]]:
-    """What a run names and nobody could read, with the words for it, and the frameworks of all runs."""
-    words = {}
-    for path, place in sorted(files.not_found.items()):
-        name, line, cell = _point(place)
-        where = f"{name}:{line}" if cell is None else f"{name}:cell {cell}:{line}"
-        beside = place.document.text.path
-        words[path] = f"`{path}` ({where}{discover.hint(path, beside, files.root(beside))})"
-    return words, {run.framework for run in runs if run.framework}
-
-
-def lacking(words: dict[str, str], frameworks: set[str]) -> Iterator[str]:
-    """Those of them that no framework is known to ship."""
-    for path in sorted(words):
-        if not any(shipped.shipped(framework, path) for framework in frameworks):
-            yield words[path]
-
-
-def _notes(options: Options, files: Files) -> Iterator[str]:
-    """What the command line says that leads nowhere."""
-    if options.model is not None and not files.described(options.model, False):
-        yield f"Nothing is known of the model `{options.model}`, so checks that need its size, kind or precision are left out"
-
-
-def _summary(run: Run) -> RunSummary:
-    name, line, cell = _point(run.anchor)
-    return RunSummary(run.id, run.files, name, line, run.dialects, cell)
-
-
-def _point(place: Place) -> tuple[str, int, int | None]:
-    """The file, the line and, in a notebook, the cell of a place."""
-    document, start = place.document, place.start
-    text = document.text
-    if document.view is not None:
-        outer = embedded.seen(document, start, start)
-        if outer is not None:
-            return text.name, report_place.locate(outer.source, outer.start).line, outer.cell
-    line = report_place.locate(text.text, start).line if "\r" in text.text else text.text.count("\n", 0, start) + 1
-    return text.name, line, None
 
 
 def _secrets(runs: tuple[Run, ...]) -> frozenset[str]:
@@ -558,16 +432,6 @@ def _secrets(runs: tuple[Run, ...]) -> frozenset[str]:
                 place = statement.origin.place
                 found.add(place.document.text.text[place.start : place.end].strip("\"'"))
     return frozenset(line for text in found for line in masking.lines_of(text))
-
-
-def _summaries(runs: tuple[Run, ...]) -> Iterator[RunSummary]:
-    """One of a run, on however many targets it is checked."""
-    seen: set[tuple[str, int]] = set()
-    for run in runs:
-        key = (run.id, run.anchor.start)
-        if not run.target or key not in seen:
-            yield _summary(run)
-        seen.add(key)
 
 
 def effective(run: Run) -> Any:

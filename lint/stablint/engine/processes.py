@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
 from stablint.base import consulted
-from stablint.engine import diagnostics, inspect
+from stablint.engine import diagnostics, inspect, summary
 from stablint.files import discover
 from stablint.files.faults import attempt
 from stablint.hazard.condition import refill, searched
@@ -120,7 +120,7 @@ def _part(share: Listed, whole: Files, options: Options) -> Part:
     missed: discover.Missed = []
     files, before = Files(whole.root, whole.base, whole.reach), searched()
     found = inspect.inspected(share, missed, files, options, {})
-    words, frameworks = inspect.unfound(files, found.runs)
+    words, frameworks = summary.unfound(files, found.runs)
     return Part(
         found.report, found.recognised, list(found.unread), found.referring, found.secrets, words, frameworks,
         files.linked, searched() - before, bool(files.faults.found), consulted.noted(),
@@ -159,7 +159,7 @@ def _whole(
         tuple(sorted((one for part in done for one in part.report.diagnostics), key=diagnostics.order)),
         tuple(sorted({one for part in done for one in part.report.undetermined})),
         (),
-        tuple(inspect.lacking(words, {name for part in done for name in part.frameworks})) if words else (),
+        tuple(summary.lacking(words, {name for part in done for name in part.frameworks})) if words else (),
         tuple(dict.fromkeys(note for part in done for note in part.report.notes)),
     )
     return inspect.Inspection(

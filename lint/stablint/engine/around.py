@@ -1,0 +1,161 @@
+"""What the repository around the files says of them: who reads, starts, changes and imports them. Asked where something would be told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Container, Iterable, Iterator
+
+from stablint.assemble.files import Files
+from stablint.base.light import TYPE_CHECKING, TypeVar, cast
+from stablint.files import discover
+from stablint.files.faults import attempt
+from stablint.hazard.model import Finding
+from stablint.repository import changers, importers, readers, unheard
+from stablint.repository import referrers as repository_referrers
+from stablint.run.fact import Explicit
+from stablint.run.framework import may_be_patched
+
+if TYPE_CHECKING:  # only where a repository reads its configurations itself
+    from stablint.frameworks.launch.at_hand import Program
+
+T = TypeVar("T")
+_WITH_COMMANDS = frozenset(["shell", "make", "just"])
+
+
+def may_be_own(path: str, files: Files, dialect: str | None) -> bool:
+    """Whether it is a configuration of a form that programs of one's own have as well, and that no command hands to anybody else's."""
+    if path in files.linked and path not in files.handed:
+        return False
+    return any(readers.asks(fragment) for fragment in files.fragments(path, dialect))
+
+
+def own_readers(paths: list[str], files: Files) -> dict[str, Program]:
+    """The programs of the repository that read these configurations themselves, by the paths of these."""
+    found = _one_by_one("looking for the programs that read it", readers.own_readers, paths, files)
+    return {path: program for owned in found for path, program in owned.items()}
+
+
+def _edited(findings: Iterable[Finding], files: Files) -> frozenset[str]:
+    """The configurations that an error rests on and that a program of the repository loads and changes."""
+    asked = {
+        document.path
+        for finding in findings
+        if finding.severity == "error"
+        for fact in finding.run.explicit.values()
+        for one in fact.sources
+        if isinstance(one.origin, Explicit)
+        and (document := one.origin.place.document).format in ("json", "yaml")
+        and "\0" not in document.path
+    }
+    if not asked:
+        return frozenset()
+    return frozenset().union(*_one_by_one("looking for the programs that change it", changers.edited, asked, files))
+
+
+def _unheard(findings: Iterable[Finding], files: Files) -> frozenset[str]:
+    """The files of a launcher that something is told of, that no command at hand names, and whose programs hear nothing of them."""
+    asked = {
+        finding.run.anchor.document.path
+        for finding in findings
+        if finding.severity in ("error", "warning") and finding.run.dialects[:1] == ("accelerate",)
+    }
+    if not asked:
+        return frozenset()
+    return frozenset().union(*_one_by_one("looking for the programs that read it", unheard.unheard, asked, files))
+
+
+def _behind_unsloth(findings: Iterable[Finding], files: Files) -> frozenset[str]:
+    """The Python files that something is told of and that are imported behind Unsloth."""
+    found = {
+        finding.place.document.text.path
+        for finding in findings
+        if finding.place.document.format == "python" and may_be_patched(finding.run.framework)
+    }
+    asked = {path for path in found if path.endswith(".py")}
+    if not asked:
+        return frozenset()
+    return frozenset().union(
+        *_one_by_one("looking for the programs that import it", importers.behind_unsloth, asked, files)
+    )
+
+
+def _optional(findings: Iterable[Finding], files: Files) -> frozenset[str]:
+    """The Python files that import what is not there, and that their repository goes on without."""
+    asked = {
+        finding.place.document.text.path
+        for finding in findings
+        if finding.severity in ("error", "warning") and finding.item.startswith("keys.") and "-names." in finding.item
+    }
+    asked = {path for path in asked if path.endswith(".py")}
+    if not asked:
+        return frozenset()
+    return frozenset().union(*_one_by_one("looking for the programs that import it", importers.optional, asked, files))
+
+
+# What may still be asked about files of which something would be told, each with what becomes of the answer; in this order, since each is asked
+# about what is told then.
+LESSONS: tuple[
+    tuple[Callable[[Iterable[Finding], Files], frozenset[str]], Callable[[Files, frozenset[str]], None]], ...
+] = (
+    (_behind_unsloth, Files.patch),
+    (_optional, Files.spare),
+    (_edited, Files.edit),
+    (_unheard, Files.silence),
+)
+
+
+def referrers(
+    helpers: list[str], known: Container[str], files: Files, root_of: Callable[[str], str] = discover.root_of
+) -> list[str]:
+    """The files that may read these, from the repository of each; in there only files that were not named."""
+    by_root: dict[str, list[str]] = {}
+    for path in helpers:
+        by_root.setdefault(root_of(path), []).append(path)
+    found = (
+        several
+        for root, paths in by_root.items()
+        if os.path.isdir(root)  # a text from elsewhere may be called anything
+        for several in _one_by_one(
+            "looking for the files that name it",
+            lambda wanted, _, root=root: repository_referrers.referrers(list(wanted), root, files, known),  # type: ignore[misc]
+            paths,
+            files,
+        )
+    )
+    return list(dict.fromkeys(path for several in found for path in several))
+
+
+def starters(paths: list[str], known: Container[str], files: Files) -> Iterator[list[str]]:
+    """The scripts that may start a program with these configurations, then the guides that tell how to; none where another file is among them."""
+    fragments = [(path, fragment) for path in paths for fragment in files.fragments(path)]
+    if not fragments or any(one.block.kind != "document" or one.block.document.view for _, one in fragments):
+        return
+    yield [path for path in referrers(paths, known, files, files.root) if discover.kind_of(path) in _WITH_COMMANDS]
+    told = [one for path in paths for one in repository_referrers.guides(path, files.root(path), files)]
+    for one in told:
+        files.documents(one, "guide")
+    yield list(dict.fromkeys(told))
+
+
+def touches(finding: Finding, paths: Container[str]) -> bool:
+    """Whether the finding stands in one of the files, or rests on what one of them states."""
+    if finding.place.document.text.path in paths or finding.run.anchor.document.text.path in paths:
+        return True
+    origins = (statement.origin for fact in finding.facts for statement in fact.sources)
+    return any(isinstance(origin, Explicit) and origin.place.document.text.path in paths for origin in origins)
+
+
+def _one_by_one(stage: str, work: Callable[[Iterable[str], Files], T], paths: Iterable[str], files: Files) -> list[T]:
+    """What is worked out for several files together; where that raises, for each by itself, so that the fault is that of its file."""
+    several = sorted(paths)
+    together, error = attempt(work, several, files)
+    if error is None:
+        return [cast("T", together)]
+    found: list[T] = []
+    for path in several:
+        alone, why = attempt(work, [path], files)
+        if why is None:
+            found.append(cast("T", alone))
+        else:
+            files.faults.add(files.documents(path)[0].text, stage, why)
+    return found
