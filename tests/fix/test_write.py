@@ -78,7 +78,7 @@ def replace(path: Path) -> None:
 
 
 @pytest.mark.parametrize("edit", [append, replace])
-@pytest.mark.parametrize("moment", ["link", "_same", "_exchanged", "replace"])
+@pytest.mark.parametrize("moment", ["link", "_same", "exchanged", "replace"])
 def test_an_edit_at_the_worst_moment_stays(
     moment: str, edit: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,8 +86,8 @@ def test_an_edit_at_the_worst_moment_stays(
         pytest.skip("two calls of the system apart: where it cannot exchange two names nobody can tell")
     module = os if moment in ("link", "replace") else exchange
     if moment == "replace":
-        monkeypatch.setattr(exchange, "_exchanged", lambda one, other: False)
-    if moment == "_exchanged" and not exchange._exchanged(*(str(path) for path in pair(tmp_path))):
+        monkeypatch.setattr(exchange, "exchanged", lambda one, other: False)
+    if moment == "exchanged" and not exchange.exchanged(*(str(path) for path in pair(tmp_path))):
         pytest.skip("this file system cannot exchange two names")
     original = getattr(module, moment)
     typed = []
@@ -134,7 +134,7 @@ def test_a_disk_that_fails_leaves_every_file_as_it_was(
         return original(*arguments, **named)
 
     monkeypatch.setattr(os, call, fail)
-    monkeypatch.setattr(exchange, "_exchanged", lambda one, other: False)
+    monkeypatch.setattr(exchange, "exchanged", lambda one, other: False)
     if call == "link":  # there are file systems without a second name; a copy does as well
         assert not put(tmp_path, "a.yaml", "b.yaml", "c.yaml").refused
         assert there(tmp_path) == dict.fromkeys(("a.yaml", "b.yaml", "c.yaml"), NEW)

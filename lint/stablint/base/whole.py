@@ -57,6 +57,10 @@ def deferred(done: str = "") -> Iterator[list[int]]:
 class Changed(Exception):
     """Somebody has written a file, or a file in its place, since it was looked at."""
 
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(path)
+
 
 def beside(target: str) -> str:
     """A name for the new text of a file, in its folder. What a killed process of this machine has left under such a name is removed."""

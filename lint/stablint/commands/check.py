@@ -10,6 +10,7 @@ from stablint.assemble.asked import Options
 from stablint.base.language import gettext
 from stablint.base.libraries import difflib
 from stablint.base.light import TYPE_CHECKING, Any
+from stablint.base.meant import did_you_mean
 from stablint.commands import baselines, repairs
 from stablint.commands import show as show_command
 from stablint.commands.outputs import FOR_PEOPLE, Output, emit, outputs, tell_faults, wants_color
@@ -111,7 +112,7 @@ def _nothing_but(missing: str, why: str, options: Options, base: str) -> Inspect
 def _command_meant(missing: str, paths: list[str]) -> str:
     """A first word that is no file may be a command with a slip in it."""
     near = difflib.get_close_matches(missing, COMMANDS, 1, 0.7) if paths[:1] == [missing] else []
-    return gettext(": did you mean {names}?").format(names=f"`stablint {near[0]}`") if near else ""
+    return did_you_mean(f"stablint {command}" for command in near)
 
 
 def _emitted(

@@ -11,6 +11,7 @@ from stablint.assemble.asked import Options
 from stablint.base import knowledge
 from stablint.base.language import gettext, ngettext
 from stablint.base.libraries import difflib
+from stablint.base.meant import did_you_mean
 from stablint.base.whole import Changed, beside, deferred, scratch, state, sweep, take_place
 from stablint.commands.outputs import stays
 from stablint.config.options import Wrong, options
@@ -138,11 +139,12 @@ def requested(
     record = known[framework]
     model = os.path.abspath(name) if os.path.isdir(name) else name
     if not os.path.isdir(model) and (describe(model) is None or _misspelled(model)):
-        near = _near(model)
-        wanted = gettext(": did you mean {names}?").format(names=gettext(" or ").join(f"`{one}`" for one in near))
         raise Wrong(
             gettext("unknown model `{model}`").format(model=model)
-            + (wanted if near else gettext(": give a name on the hub that is known, or a folder with its config.json"))
+            + (
+                did_you_mean(_near(model))
+                or gettext(": give a name on the hub that is known, or a folder with its config.json")
+            )
         )
     if not serves(record, model):
         others = ", ".join(sorted({row["hub"] for row in record["models"].values()}))

@@ -10,6 +10,7 @@ from typing import Any
 from stablint.assemble.asked import Options
 from stablint.base import knowledge, language
 from stablint.base.language import gettext
+from stablint.base.meant import did_you_mean
 from stablint.commands.outputs import tell_faults, wants_color, why_none
 from stablint.commands.run_summary import in_words
 from stablint.config.options import Wrong
@@ -122,11 +123,7 @@ def _meant(word: str, texts: dict[str, Any]) -> str:
     said = word if "-" in word else word.upper()
     begun = sorted(name for name in names if name.startswith(said))[:3]
     near = begun or nearest_rules(word, names, 2, 0.5)
-    return (
-        gettext(": did you mean {names}?").format(names=gettext(" or ").join(f"`{one}`" for one in near))
-        if near
-        else gettext("; `stablint rules` lists them")
-    )
+    return did_you_mean(near) or gettext("; `stablint rules` lists them")
 
 
 def _recipes(text: dict[str, Any]) -> list[dict[str, Any]]:

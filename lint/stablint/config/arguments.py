@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from stablint.base.language import ENGLISH, gettext, spoken
 from stablint.base.libraries import difflib
+from stablint.base.meant import did_you_mean
 from stablint.config.project import options_of
 from stablint.config.spec import CHECK_OPTIONS, FORMATS, RUN_OPTIONS, SETTINGS_OPTIONS, WRONG
 from stablint.report import plain
@@ -84,9 +85,7 @@ class Parser(argparse.ArgumentParser):
         near = [
             close for word in words for close in difflib.get_close_matches(word, self._option_string_actions, 1, 0.7)
         ]
-        return (
-            gettext(": did you mean {names}?").format(names=gettext(" and ").join(dict.fromkeys(near))) if near else ""
-        )
+        return did_you_mean(dict.fromkeys(near))
 
 
 # What argparse says of itself, in the words of its own catalogue (Lib/argparse.py): the English sentence, and its holes.

@@ -10,6 +10,7 @@ from stablint.base import knowledge
 from stablint.base.language import gettext
 from stablint.base.libraries import difflib
 from stablint.base.light import TYPE_CHECKING, Any
+from stablint.base.meant import did_you_mean
 from stablint.frameworks.codec import read_plain
 from stablint.frameworks.registry import NAMES
 from stablint.hardware import gpu, live
@@ -102,11 +103,7 @@ def _gpu(name: str, quote: Callable[[str], str]) -> Any:
         near = gpu.suggestions(name)
         raise Wrong(
             gettext("unknown GPU {name}").format(name=quote(name))
-            + (
-                gettext(": did you mean {names}?").format(names=gettext(" or ").join(f"`{one}`" for one in near))
-                if near
-                else gettext("; `stablint rules` and the documentation list none like it")
-            )
+            + (did_you_mean(near) or gettext("; `stablint rules` and the documentation list none like it"))
         )
     return found
 
@@ -203,7 +200,7 @@ def meant(word: str, names: Iterable[str]) -> str:
     """What a word was probably meant for, else all that there is."""
     names = tuple(names)
     if near := _near(word, names):
-        return gettext(": did you mean {names}?").format(names=f"`{near}`")
+        return did_you_mean([near])
     return "; " + gettext("known are {names}").format(names=", ".join(names))
 
 

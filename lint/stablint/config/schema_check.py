@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from stablint.base.language import gettext
 from stablint.base.libraries import difflib
+from stablint.base.meant import did_you_mean
 from stablint.hazard.model import load
 from stablint.policy import nearest_rules, rule_names
 from stablint.secrets import exit
@@ -59,7 +59,7 @@ def faults(
         near = _rules_meant(str(value), (schema["pattern"],))
         yield (
             path,
-            f"`{_dotted(path)}`: {exit.quoted(str(value), near)} is not of the form that is wanted ({_example(schema)}){_said(near)}",
+            f"`{_dotted(path)}`: {exit.quoted(str(value), near)} is not of the form that is wanted ({_example(schema)}){did_you_mean(near[:1])}",
         )
     elif value < schema.get("minimum", value) or (isinstance(value, str) and len(value) < schema.get("minLength", 0)):
         yield path, f"`{_dotted(path)}`: {value!r} is too small"
@@ -81,7 +81,10 @@ def _table_faults(
             )
             if fitting is None:
                 near = _rules_meant(key, patterns)
-                yield (*path, key), f"{exit.quoted(key, near)} is no name that `{_dotted(path)}` can have{_said(near)}"
+                yield (
+                    (*path, key),
+                    f"{exit.quoted(key, near)} is no name that `{_dotted(path)}` can have{did_you_mean(near[:1])}",
+                )
             else:
                 yield from faults(inner, fitting, (*path, key), root)
     missing = [key for key in schema.get("required", ()) if key not in value]
@@ -101,10 +104,6 @@ def _rules_meant(word: str, patterns: Iterable[str]) -> list[str]:
         return []
     said = word.replace("_", "-").replace(" ", "-")
     return nearest_rules(said, rule_names(load()))
-
-
-def _said(near: list[str]) -> str:
-    return gettext(": did you mean {names}?").format(names=f"`{near[0]}`") if near else ""
 
 
 # What other linters call these settings.

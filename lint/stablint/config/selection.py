@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from stablint.base.language import gettext
 from stablint.base.light import NamedTuple
+from stablint.base.meant import did_you_mean
 from stablint.config.options import Wrong
 from stablint.hazard.model import Hazard
 from stablint.policy import beginnings, means, nearest_rules, rule_names
@@ -86,12 +87,7 @@ def all_known(words: Iterable[str], known: Iterable[Hazard], where: str = "") ->
 
 
 def meant(word: str, known: Iterable[Hazard]) -> str:
-    near = nearest_rules(word, rule_names(known))
-    return (
-        gettext(": did you mean {names}?").format(names=f"`{near[0]}`")
-        if near
-        else gettext("; `stablint rules` lists them")
-    )
+    return did_you_mean(nearest_rules(word, rule_names(known))) or gettext("; `stablint rules` lists them")
 
 
 def _meaning(words: Iterable[str]) -> Callable[[Hazard], bool]:

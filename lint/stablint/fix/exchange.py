@@ -12,8 +12,7 @@ import shutil
 import stat
 from typing import NamedTuple
 
-from stablint.base.whole import exchanged as _exchanged
-from stablint.base.whole import rests as _rests
+from stablint.base.whole import Changed, exchanged, rests
 from stablint.fix import strays
 from stablint.syntax.text import is_inside
 
@@ -30,14 +29,6 @@ class Part(NamedTuple):
     after: bytes
     new: str  # the file with the new text
     found: os.stat_result  # of the target, when the new file was made like it
-
-
-class Changed(Exception):
-    """A file is not what it was when it was read."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        super().__init__(path)
 
 
 def closed(path: str, root: str) -> str:
@@ -147,7 +138,7 @@ class Repair:
         """Forget the old files. Raises Changed if somebody wrote into one of them while it was exchanged."""
         for part in self.parts:
             try:
-                if not _rests(self._old[part.target]):
+                if not rests(self._old[part.target]):
                     raise Changed(part.path)
                 _compare(self._old[part.target], part.before, part.path)
             except Changed:
@@ -209,14 +200,14 @@ def _compare(place: str, before: bytes, path: str) -> None:
 def _take_place(part: Part, old: str) -> None:
     """The new file in the place of the old one. Where the system can exchange two names, what an editor has put there in the last moment is seen,
     and put back."""
-    if not _exchanged(part.new, part.target):
+    if not exchanged(part.new, part.target):
         os.replace(part.new, part.target)
         return
     try:
         if not os.path.samestat(os.lstat(part.new), os.lstat(old)):
             _compare(part.new, part.before, part.path)
     except Changed:
-        _exchanged(part.new, part.target)
+        exchanged(part.new, part.target)
         raise
     os.unlink(part.new)
 

@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from stablint.base.whole import deferred
-from stablint.fix.exchange import CHANGED, Changed, Part, Repair, closed, prepared
+from stablint.base.whole import Changed, deferred
+from stablint.fix.exchange import CHANGED, Part, Repair, closed, prepared
 from stablint.syntax.text import encode
 from stablint.syntax.tree import Text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stablint.base.language import gettext
+from stablint.base.meant import did_you_mean
 from stablint.files.globs import matches
 from stablint.hazard.model import Hazard
 from stablint.policy import Accepted, Policies, means, nearest_rules, rule_names
@@ -86,5 +86,4 @@ class Judge:
                 )
 
     def _meant(self, word: str) -> str:
-        near = nearest_rules(word, rule_names(self.every))
-        return gettext(": did you mean {names}?").format(names=f"`{near[0]}`") if near else ""
+        return did_you_mean(nearest_rules(word, rule_names(self.every)))
