@@ -91,8 +91,8 @@ def test_a_rule_for_programs(capsys):
 
 SLIPS = {
     "chekc": "`chekc` does not exist: did you mean `stablint check`?",
-    "check --ouput-format json .": "did you mean --output-format?",
-    "fit --glu T4 .": "did you mean --gpu?",
+    "check --ouput-format json .": "did you mean `--output-format`?",
+    "fit --glu T4 .": "did you mean `--gpu`?",
 }
 
 

@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
 # What is typed, what is then drawn, what is not, and the exit code.
 SESSIONS = {
     "a command that is none": (["chekc", "train.yaml"], {}, ["did you mean `stablint check`?"], ["Traceback"], 2),
-    "an option that is none": (["train.yaml", "--selct", "P"], {}, ["did you mean --select?"], ["Traceback"], 2),
+    "an option that is none": (["train.yaml", "--selct", "P"], {}, ["did you mean `--select`?"], ["Traceback"], 2),
     "a rule that is none": (["explain", "fp16-and-bf61"], {}, ["did you mean `fp16-and-bf16`"], ["Traceback"], 2),
     "the beginning of codes": (["explain", "P10"], {}, ["did you mean `P101` or `P102`"], ["Traceback"], 2),
     "a code with a letter for a digit": (["explain", "P1O1"], {}, ["did you mean `P101`?"], ["Traceback"], 2),
