@@ -10,7 +10,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from stablint.schema import AdviceDocument, AdviceFile, DiagnosisDocument, HazardFile, ReportDocument, Settings
+from stablint.schema.advice import AdviceDocument, AdviceFile
+from stablint.schema.diagnosis import DiagnosisDocument
+from stablint.schema.hazard import HazardFile
+from stablint.schema.report import ReportDocument
+from stablint.schema.settings import Settings
 
 FOLDER = Path(__file__).resolve().parent.parent / "schemas"
 MODELS: dict[str, type[BaseModel]] = {

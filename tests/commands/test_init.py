@@ -8,7 +8,7 @@ import pytest
 
 from stablint.cli import main
 from stablint.config import settings
-from stablint.schema import Settings
+from stablint.schema.settings import Settings
 
 TRAIN = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\n"
 

@@ -16,7 +16,7 @@ from stablint.config import settings, trust
 from stablint.config.schema_check import faults
 from stablint.files.globs import matches
 from stablint.pins import locks
-from stablint.schema import Settings
+from stablint.schema.settings import Settings
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "settings.schema.json").read_text(encoding="utf-8"))
 BAD = "output_dir: out\nlearning_rate: 1.0e-5\nfp16: true\nbf16: true\n"

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
-from stablint.schema import HazardFile, Settings
-from stablint.schema.hazard import CATEGORIES
+from stablint.schema.hazard import CATEGORIES, HazardFile
+from stablint.schema.settings import Settings
 from tools.generate_schemas import FOLDER, MODELS, schema_text
 
 HAZARD = {

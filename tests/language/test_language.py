@@ -144,7 +144,7 @@ def test_refusals_in_chinese(run, capsys, words, part):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("check", "train.yaml", "--selct"), "无法识别的参数：--selct：您是指 --select 吗"),
+        (("check", "train.yaml", "--selct"), "无法识别的参数：--selct：您是指 `--select` 吗"),
         (("fit",), "缺少以下参数：FILE"),
         (("check", "train.yaml", "--jobs", "many"), "参数 --jobs：'many' 不是这样的数"),
         (("check", "train.yaml", "--fail-on", "all"), "参数 --fail-on：'all' 不是"),

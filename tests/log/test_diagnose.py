@@ -16,7 +16,7 @@ import stablint
 from stablint.cli import main
 from stablint.config.spec import CLEAN, FOUND, WRONG
 from stablint.fix import strays
-from stablint.schema import DiagnosisDocument
+from stablint.schema.diagnosis import DiagnosisDocument
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))
 

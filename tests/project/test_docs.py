@@ -17,7 +17,7 @@ from stablint.config import settings, trust
 from stablint.config.schema_check import faults
 from stablint.config.spec import COMMANDS
 from stablint.files import discover
-from stablint.schema import Settings
+from stablint.schema.settings import Settings
 from stablint.suppressions.directives import directives
 
 ROOT = Path(__file__).parents[2]
