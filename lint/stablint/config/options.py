@@ -76,9 +76,7 @@ def _targets(name: str, folders: tuple[str, ...], quote: Callable[[str], str]) -
 def _of_memory(
     targets: tuple[tuple[str, Any], ...], said: str, quote: Callable[[str], str]
 ) -> tuple[tuple[str, Any], ...]:
-    from stablint.hardware.gpu import parse_gpu_memory, unnamed
-
-    found = parse_gpu_memory(said)
+    found = gpu.parse_gpu_memory(said)
     if found is None:
         raise Wrong(
             gettext("--gpu-memory {size}: a number of GiB, such as 20, or 64 x8 for eight cards").format(
@@ -87,11 +85,11 @@ def _of_memory(
         )
     gib, count = found
     if not targets:
-        card = unnamed(gib, count)
+        card = gpu.unnamed(gib, count)
         return ((card.name + (f" x{count}" if count else ""), card),)
     sized = []
-    for _, gpu in targets:
-        card = gpu.of_memory(gib)
+    for _, target in targets:
+        card = target.of_memory(gib)
         card = card if count is None else card._replace(count=count)
         sized.append((card.name + (f" x{card.count}" if card.count and card.count > 1 else ""), card))
     return tuple(sized)
