@@ -226,3 +226,24 @@ def test_a_library_that_nobody_knows_is_told_of(
     said = capsys.readouterr().err
     assert told in said
     assert bool(told) == ("--with" in said)
+
+
+TRAIN = (
+    "model_name_or_path: Qwen/Qwen2.5-7B\nstage: sft\ndo_train: true\nfinetuning_type: lora\ndataset: {}\ntemplate: qwen\ncutoff_len: 1024\n"
+    "output_dir: out\nlearning_rate: 1.0e-4\nper_device_train_batch_size: 1\nbf16: true\n"
+)
+
+
+def test_a_set_that_one_table_lacks_is_told_once_for_all_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = '{"ours": {"file_name": "ours.json"}}\n'
+    files = {f"{name}.yaml": TRAIN.format(rows) for name, rows in (("a", "theirs"), ("b", "theirs"), ("c", "others"))}
+    written(tmp_path, {**files, "data/dataset_info.json": table})
+    monkeypatch.chdir(tmp_path)
+    told = [one for one in printed([".", "--isolated"], capsys)["diagnostics"] if one["code"] == "T476"]
+    assert [one["file"] for one in told] == ["a.yaml", "c.yaml"]
+    assert "likewise b.yaml:5" in told[0]["message"]
+    assert "b.yaml" in [place["file"] for place in told[0]["related"]]
+    one = printed(["b.yaml", "--isolated"], capsys)["diagnostics"]
+    assert [found["file"] for found in one if found["code"] == "T476"] == ["b.yaml"]

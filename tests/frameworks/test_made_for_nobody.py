@@ -56,3 +56,23 @@ def test_a_plugin_counts_where_accelerate_gets_it(name: str, tmp_path: Path) -> 
     lines, severities = LINES[name]
     found = inspected(tmp_path, {"train.py": HEAD + lines + LOOP}).findings
     assert {one.severity for one in found if one.hazard.code == "D514"} == severities
+
+
+ADAPTER = "from peft import LoraConfig, get_peft_model\n\nconfig = LoraConfig(target_modules='q_proj')\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "severities"),
+    [
+        ("print(config)\n", set()),
+        ("print(f'made {config}')\nlogger.info('%s', config)\n", set()),
+        ("config.save_pretrained('out')\n", set()),
+        ("print(config)\nmodel = get_peft_model(model, config)\n", {"error"}),
+        ("use(config)\n", {"error"}),
+    ],
+)
+def test_an_adapter_s_configuration_that_is_only_shown_adapts_nothing(
+    lines: str, severities: set[str], tmp_path: Path
+) -> None:
+    found = inspected(tmp_path, {"train.py": ADAPTER + lines, "requirements.txt": "peft==0.21.2\n"}).findings
+    assert {one.severity for one in found if one.hazard.code == "A131"} == severities

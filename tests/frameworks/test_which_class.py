@@ -19,6 +19,23 @@ def told(tmp_path: Path, source: str, pins: str = TRL) -> set[str]:
     return {one.hazard.code for one in found.findings if one.severity in ("error", "warning")}
 
 
+STARRED = "from transformers import Trainer\nfrom arguments import *\nargs = TrainingArguments(output_dir='o', overwrite_output_dir=True)\n"
+STARRED += "trainer = Trainer(model=m, args=args, train_dataset=rows)\ntrainer.train()\n"
+NEW = "transformers==5.23.0\n"
+
+
+@pytest.mark.parametrize("head", ["", "from dataclasses import dataclass\nfrom math import *\n"])
+def test_a_class_that_a_star_may_bring_is_no_library_s_for_certain(tmp_path: Path, head: str) -> None:
+    found = inspected(tmp_path, {"train.py": head + STARRED, "requirements.txt": NEW})
+    assert not [one for one in found.findings if one.severity == "error"]
+
+
+def test_a_star_of_a_library_brings_its_own_classes(tmp_path: Path) -> None:
+    source = STARRED.replace("from arguments import *", "from math import *\nfrom transformers import *")
+    found = inspected(tmp_path, {"train.py": source, "requirements.txt": NEW})
+    assert "V104" in {one.hazard.code for one in found.findings if one.severity == "error"}
+
+
 # A program, the hazard that must not be told of it.
 SILENT = {
     "branches-import-one-name": (

@@ -219,3 +219,12 @@ def test_a_release_within_a_minor_one_has_bounds_of_its_own(own: str, tmp_path: 
     minors = {minor_of(key) for key in listed_keys("transformers") if test(key)}
     left = run.releases.allowed("transformers")
     assert left and {minor_of(key) for key in left} <= minors
+
+
+@pytest.mark.parametrize(("flag", "is_chat"), [("--offload", True), ("--offload optimizer", False), ("", True)])
+def test_a_word_behind_a_switch_of_deepspeed_chat_tells_a_relative(flag: str, is_chat: bool, tmp_path: Path) -> None:
+    """Safe-RLHF's parser takes none, parameter, optimizer and all where DeepSpeed-Chat has a switch."""
+    command = f"deepspeed --module mine.ppo --actor_model_name_or_path a --zero_stage 3 {flag} --output_dir out\n"
+    result = inspected(tmp_path, {"run.sh": command})
+    assert any(run.framework == "deepspeed-chat" for run in result.runs) is is_chat
+    assert not [one for one in result.findings if one.severity == "error"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stablint.pins import formats
 from stablint.pins.requirement import Requirement, requirement
 from tests.runs import inspected
 
@@ -104,3 +105,12 @@ def test_what_is_said_beside_the_program_dates_it(name: str, tmp_path: Path) -> 
     found = inspected(tmp_path, {"train.py": PROGRAM, **files}).findings
     told = [one for one in found if one.hazard.code in ("V101", "V104") and one.place.document.text.name == "train.py"]
     assert {one.severity for one in told} == severities
+
+
+def test_what_only_an_extra_asks_for_is_told_from_what_all_get() -> None:
+    """Brackets in a text of the list end the list of an extra no sooner."""
+    setup = (
+        'install_requires = ["trl>=0.9"]\nextra_require = {"sglang": ["sglang[srt]>=0.4.5", "transformers==4.51.1"]}\n'
+    )
+    found = {one.split()[0]: formats.is_extra(one) for one in formats.texts(setup)}
+    assert found == {"trl>=0.9": False, "sglang[srt]>=0.4.5": True, "transformers==4.51.1": True}

@@ -155,7 +155,7 @@ def _core(data: dict[str, Any]) -> dict[str, Any]:
         "evidence": {key: data["evidence"][key] for key in ("grade", "sources")},
         "grade": data["evidence"]["grade"], "reads": facts_of_files(data["when"]),
         "versions": data.get("versions") or {}, "each": data.get("each") or [], "yields_to": data.get("yields_to") or [],
-        "quiet": bool(data.get("quiet")), "once": bool(data.get("once")),
+        "quiet": bool(data.get("quiet")), "once": data.get("once") or False,
         "keys": sorted(_keys(when) or ()),
     }  # fmt: skip
 

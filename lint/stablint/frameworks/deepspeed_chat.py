@@ -5,7 +5,7 @@ from __future__ import annotations
 from stablint.frameworks import huggingface
 from stablint.frameworks.fragment import Block, Fragment, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN, PRESUMED, Explicit, Place, Statement
-from stablint.syntax.tree import Command
+from stablint.syntax.tree import Command, Entry, Scalar
 
 _ROWS = (
     ("model_name_or_path", "model.name_or_path", "text"),
@@ -57,8 +57,17 @@ _TELLING = frozenset({
 _STAGES = (("actor_model_name_or_path", "ppo"), ("num_padding_at_beginning", "reward"), ("beta", "dpo"))
 
 
+# Switches there; relatives such as Safe-RLHF have words behind them: `--offload optimizer`.
+_SWITCHES = frozenset(["offload", "only_optimize_lora", "enable_hybrid_engine"])
+
+
 def recognise_flags(keys: frozenset[str], command: Command) -> bool:
-    return len(keys & _TELLING) >= 2
+    return len(keys & _TELLING) >= 2 and not any(map(_is_a_word, command.flags.entries))
+
+
+def _is_a_word(flag: Entry) -> bool:
+    value = flag.value.value if isinstance(flag.value, Scalar) else None
+    return flag.key.lstrip("-").replace("-", "_") in _SWITCHES and value is not True
 
 
 def lower(block: Block, layer: str = "flags", command: str = "") -> Fragment:

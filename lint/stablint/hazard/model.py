@@ -43,7 +43,7 @@ class Hazard(NamedTuple):
     yields_to: list[str]
     reads: list[list[str]]  # [namespace, name] of facts that only files can state and that a finding needs
     quiet: bool = False  # off unless it is asked for by name
-    once: bool = False  # told once a file
+    once: bool | str = False  # told once a file; `everywhere`: the same words once
     keys: Sequence[str] = ()  # how a setting must be spelled that it is about; any way where there are none
     guesses: bool = True  # told as well as an info that nobody would act on (hazard/finding.py, `_is_idle`)
     own: dict[str, Any] | None = None  # message, remedies and evidence of a house hazard

@@ -40,7 +40,8 @@ _SOURCE = r"source = \{ (?:git|url) = \"([^\"\n]+)\""
 _EDITABLE = r"(?:-e|--editable)[ =](\S{1,300})\Z"
 _BY_LIST = r"\bpip3?[ ]{1,9}install[ ](?:-[Uq][ ]{1,9}|--upgrade[ ]{1,9}|--no-cache-dir[ ]{1,9}){0,3}(?:-r|--requirement)[ =]{0,9}([\w./-]{1,200})"
 _EXTRA = " ; extra"
-_EXTRAS = r"[\"'][ ]?:[ ]?\[[^\]\[]{0,4000}"  # a list behind a key in quotes
+# A list behind a key in quotes; a text in it may have brackets of its own: `"sglang[srt]>=0.4.5"`.
+_EXTRAS = r"[\"'][ ]?:[ ]?\[(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|[^\]\[\"']){0,4000}"
 
 
 def locked(text: str) -> Iterator[str]:

@@ -68,7 +68,7 @@ class Diagnostic(NamedTuple):
     suppressed: dict[str, str] | None = None  # {"reason"}
     seen: Seen | None = None  # in a notebook: the place in its cell
     suppressed_by: str = ""  # comment | settings | baseline
-    once: bool = False  # one cause in several places: report/once.py
+    once: bool | str = False  # one cause in several places, or in several files (`everywhere`): report/once.py
     url: str = ""  # of the rule's page, where the settings say how it is made
 
 

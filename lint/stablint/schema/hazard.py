@@ -168,8 +168,9 @@ class HazardFile(Strict):
         False,
         description="it only narrates what a library does: off unless `select` or `severity` names it by its code or id",
     )
-    once: bool = Field(
-        False, description="one cause shows in several settings: told once a file, with the other places"
+    once: bool | Literal["everywhere"] = Field(
+        False,
+        description="one cause shows in several settings: told once a file, with the other places; `everywhere`: the same words once for all files",
     )
     examples: tuple[Example, ...] = ()
     healthy: tuple[Healthy, ...] = Field((), description="what `fine_when` exempts, as files: each must stay silent")

@@ -69,10 +69,29 @@ def handed_over(module: Module) -> Call | None:
             call
             for call, kind in kinds
             if (kind == "loader" and _is_own_class(call))
+            or _adapts_another(call, loaders)
             or (not kind and not call.name.startswith("peft.") and _may_adapt(call, loaders))
         ),
         None,
     )
+
+
+def of_another(module: Module) -> Call | None:
+    """The call that puts an adapter on a model which the file does not load: one of its own, or another file's."""
+    kinds = python_kinds.kinds(module)
+    loaders = {call.start for call, kind in kinds if kind == "loader"}
+    return next((call for call, _ in kinds if _adapts_another(call, loaders)), None)
+
+
+def _adapts_another(call: Call, loaders: set[int]) -> bool:
+    """`get_peft_model(Net(), …)`, `get_peft_model(helpers.load(), …)`: what gets the adapter is not what the file loads."""
+    if last_word(call.name) not in ("get_peft_model", "inject_adapter_in_model"):
+        return False
+    place = int(last_word(call.name) == "inject_adapter_in_model")
+    model = call.arguments.get("model") or next(iter(call.positional[place:]), None)
+    if not isinstance(model, Call) or (not model.local and not foreign(model)):
+        return False
+    return loaders.isdisjoint(reached([model]))
 
 
 def _is_own_class(loader: Call) -> bool:

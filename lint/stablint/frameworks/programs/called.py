@@ -47,6 +47,12 @@ def told(document: Document, module: Module, call: Call, kind: str) -> Iterator[
         yield from _tokens(document, module, call)
 
 
+# `trainer.callback_handler.callbacks = …`, `EarlyStoppingCallback.on_train_begin = …`
+_CALLBACKS = re.compile(
+    r"\.callbacks[ ]?=[^=]|\bEarlyStoppingCallback\.\w+[ ]?=[^=]|\bsetattr\([ ]?EarlyStoppingCallback\b"
+)
+
+
 def _callbacks(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     given = trainer.arguments.get("callbacks")
     found = [one for one in given.items if isinstance(one, Call)] if isinstance(given, Sequence) else []
@@ -55,6 +61,8 @@ def _callbacks(document: Document, module: Module, trainer: Call) -> Iterator[St
         if last_word(call.name) == "add_callback" and not call.conditional:
             found += [one for one in call.positional if isinstance(one, Call)]
     if any(last_word(call.name) in ("remove_callback", "pop_callback") for call in there):
+        return
+    if _CALLBACKS.search(document.text.text):
         return
     for one in found:
         if last_word(one.name) == "EarlyStoppingCallback" and not one.local and not one.conditional:

@@ -25,7 +25,7 @@ from stablint.frameworks.programs import signatures as python_signatures
 from stablint.frameworks.programs import wrapped as python_wrapped
 from stablint.frameworks.programs.parts import CODEC_OF, LOWER
 from stablint.frameworks.programs.runs import defaults_of, reached
-from stablint.frameworks.programs.seen import seen_in
+from stablint.frameworks.programs.seen import of_call, seen_in
 from stablint.run.fact import CLOSED, OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.syntax.limits import BLOCKS, HELPERS
 from stablint.syntax.tree import NOBODYS, Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
@@ -89,6 +89,7 @@ def lower(document: Document) -> Iterator[Fragment]:
     # of several adapters each may stand for another, unless every one of them is left out
     alone = len(switches) == 1 or all(one is not None and one.value is False for one in switches)
     given = python_adapted.handed_over(module) if made else None
+    another = python_adapted.of_another(module)
     steps = _steps(document, module, words)
     helpers = python_helpers.links(document, module)
     casts = python_cast.of(module)
@@ -127,6 +128,11 @@ def lower(document: Document) -> Iterator[Fragment]:
                 *(steps if kind == ("arguments" if "arguments" in words else "trainer") or index == told else ()),
                 *(misfits if index == whole else ()),
                 *((_handed_over(document, given),) if given is not None and kind in _ADAPTERS else ()),
+                *(
+                    (of_call(document, "launch.done.adapts_another", True, another),)
+                    if another is not None and kind in _ADAPTERS
+                    else ()
+                ),
                 *python_done.told(document, module, call, kind),
                 *python_called.told(document, module, call, kind),
                 *python_handed.told(document, module, call, kind),

@@ -40,6 +40,7 @@ RULES: dict[str, Rule] = {
     "derived.model_loaded_first": trainer.model_loaded_first,
     "derived.attention_set": trainer.attention_set,
     "derived.adapter_claimed": trainer.adapter_claimed,
+    "derived.adapts_another": trainer.adapts_another,
     "derived.weights_gathered": trainer.weights_gathered,
     "derived.encoder_decoder": trainer.encoder_decoder,
     "derived.casts_text": trainer.casts_text,

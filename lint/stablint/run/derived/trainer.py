@@ -242,6 +242,7 @@ def _done(what: str) -> Rule:
 
 attention_set = _done("attention_set")  # gives the model another attention when it is loaded
 adapter_claimed = _done("adapter_claimed")  # tells a quantised model that it has an adapter, or is not quantised
+adapts_another = _done("adapts_another")  # puts an adapter on a model that the file does not load
 weights_gathered = _done("weights_gathered")  # gathers weights that ZeRO-3 splits
 
 

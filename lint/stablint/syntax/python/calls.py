@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
+import sys
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,7 @@ class Calls(Constants):
         raise NotImplementedError
 
     def called(self, node: ast.Call, scope: Scope) -> Node:
-        name = called_name(node.func, scope)
+        name = self._by_star(called_name(node.func, scope), scope)
         known = self._given(node, name, scope)
         if known is not None:
             return known
@@ -111,6 +112,14 @@ class Calls(Constants):
         )  # fmt: skip
         return self.weigh(result, [*positional, *(entry.value for entry in entries)])
 
+    def _by_star(self, name: str, scope: Scope) -> str:
+        """A class that the file neither makes nor imports by its name is the one of a module of the project of which all names are imported,
+        and no library's."""
+        if not self.names.spread or not is_class(name) or "." in name or scope.find(name) is not None:
+            return name
+        modules = sorted(one for one in self.names.spread if one.strip(".") and not _is_elsewhere(one))
+        return f"{modules[0]}.{name}" if modules else name
+
     def _switch(self, found: FoundCall) -> Scalar | None:
         """A test may ask for the very object that it makes."""
         if id(found.node) in self.switching:
@@ -142,6 +151,11 @@ class Calls(Constants):
                 _changes(one) or self._is_of_another_file(one, scope) for one in self.names.handed.get(target, ())
             )
         return self._handed_on[key] or (found is not None and self._is_left(found))
+
+    def _is_shown(self, at: int, name: str) -> bool:
+        """Whether a name stands there only to be printed or written down: `print(config)`, `config.save_pretrained("out")`."""
+        line = self.source[self.source.rfind("\n", 0, at) + 1 : at]
+        return _SHOWS.search(line) is not None or _WRITES.match(self.source, at + len(name)) is not None
 
     def _is_never_called(self, found: FoundCall) -> bool:
         """Whether it stands in a function that nothing names, of a program that has its main part; a module without one may be anybody's."""
@@ -195,12 +209,15 @@ class Calls(Constants):
         return self._positions.get(name, [])
 
     def _is_left(self, found: FoundCall) -> bool:
-        """Whether the object is given away to nobody: its name gets another one before it is used, or stands nowhere else in a whole program."""
+        """Whether the object is given away to nobody: its name gets another one before it is used, stands nowhere else in a whole program, or
+        only where it is printed."""
         name = found.target or ""
         if not name.isidentifier():
             return False
         end, words = self.places.end(found.node), self._words(name)
         first = bisect_left(words, end)
+        if first == 1 < len(words) and all(self._is_shown(at, name) for at in words[1:]):
+            return True
         if first == len(words):
             return len(words) == 1 and (
                 found.scope.kind == "function" or self._is_program() or self._trains_by_itself()
@@ -397,6 +414,18 @@ _KNOWN_MODULES = LIBRARIES | frozenset(
     ["os", "sys", "json", "yaml", "logging", "pprint", "pathlib", "wandb", "mlflow", "random", "time", "dataclasses", "copy", "rich", "torchvision",
      "evaluate", "huggingface_hub", "sentence_transformers", "optimum", "pickle", "shutil", "warnings", "atexit", "loguru", "absl", "ray"]
 )  # fmt: skip
+
+
+# Packages of which notebooks import every name; none has a class of ours.
+_WHOLE = frozenset(["fastai", "fastcore", "matplotlib", "pylab", "tensorflow", "keras", "sympy", "pyspark", "manim"])
+_SHOWS = re.compile(r"(?:\b(?:print|pprint|display|repr)|\b(?:logger|logging|log|console)\.\w+)\([^()\n]*\Z")
+_WRITES = re.compile(r"\.(?:save_pretrained|to_dict|to_json_string|to_json_file|to_diff_dict)\(")
+
+
+def _is_elsewhere(module: str) -> bool:
+    """Whether a module is no part of the project."""
+    head = module.partition(".")[0]
+    return head in _KNOWN_MODULES or head in _WHOLE or head in sys.stdlib_module_names
 
 
 def _another(value: Node, instance: int, first: int, last: int) -> Node:

@@ -147,6 +147,7 @@ class Names:
                     self.rebuilt.append(node)  # `trainer.model = …`
                 elif node.attr[:1].isupper() and self._is_imported(node.value, scope):
                     self.rebuilt.append(node)  # `modeling_llama.LlamaAttention = …`
+                    self.patched.add(node.attr)  # `trl.SFTConfig = Better`
                 value = value if kind == "value" else None
                 self.stores.setdefault(node.value.id, []).append(Store(node, value, scope, conditional))
             elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
