@@ -199,6 +199,8 @@ def _decoded(document: Document, module: Module, trainer: Call) -> Iterator[Stat
     if found is None or trainer.arguments.get("compute_metrics") is None:
         return
     chosen = seen_in(r"argmax|topk|\.max\(|pred_ids\s*=", document) is not None
+    # `compute_metrics=compute_metrics if args.predict_with_generate else None`: asked for where tokens come alone
+    chosen = chosen or seen_in(r"compute_metrics[ \t]?=[^,\n]{1,80}\bif\b[^,\n]{0,80}predict_with_generate", document) is not None
     yield stated(
         document,
         "launch.shows.predictions_decoded",
