@@ -83,6 +83,7 @@ class Mapping(NamedTuple):
 
 NOBODYS = "-"
 """Among what is late of a call: the object that it makes is given to nobody."""
+ONLY_SHOWN = "="  # the same of one that is printed or written down, and used for nothing else
 
 
 class Call(NamedTuple):

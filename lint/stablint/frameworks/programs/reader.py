@@ -28,7 +28,7 @@ from stablint.frameworks.programs.runs import defaults_of, reached
 from stablint.frameworks.programs.seen import of_call, seen_in
 from stablint.run.fact import CLOSED, OPEN, OWN, PRESUMED, Explicit, Place, Statement
 from stablint.syntax.limits import BLOCKS, HELPERS
-from stablint.syntax.tree import NOBODYS, Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
+from stablint.syntax.tree import NOBODYS, ONLY_SHOWN, Call, Document, Entry, Mapping, Module, Node, Scalar, Unknown
 
 _TRAINERS = ("trainer", "own-trainer", "lightning")
 _OF_A_LOOP = frozenset({"optimizer", "batches", "passes", "autocast"})
@@ -267,9 +267,12 @@ def _is_true(node: Node | None) -> bool:
     return isinstance(node, Scalar) and node.value is True
 
 
+_UNUSED = frozenset([NOBODYS, ONLY_SHOWN])
+
+
 def _without_dead_adapters(kinds: list[tuple[Call, str]]) -> list[tuple[Call, str]]:
     """Without adapters' configurations that are given to nobody; of several adapters without those of branches that are never taken."""
-    kinds = [(call, kind) for call, kind in kinds if kind != "adapter" or NOBODYS not in call.late]
+    kinds = [(call, kind) for call, kind in kinds if kind != "adapter" or _UNUSED.isdisjoint(call.late)]
     dead = {id(call) for call, kind in kinds if kind in _ADAPTERS and _is_never(call.switch)}
     if not dead or all(id(call) in dead for call, kind in kinds if kind in _ADAPTERS):
         return kinds

@@ -200,7 +200,10 @@ def _decoded(document: Document, module: Module, trainer: Call) -> Iterator[Stat
         return
     chosen = seen_in(r"argmax|topk|\.max\(|pred_ids\s*=", document) is not None
     # `compute_metrics=compute_metrics if args.predict_with_generate else None`: asked for where tokens come alone
-    chosen = chosen or seen_in(r"compute_metrics[ \t]?=[^,\n]{1,80}\bif\b[^,\n]{0,80}predict_with_generate", document) is not None
+    chosen = (
+        chosen
+        or seen_in(r"compute_metrics[ \t]?=[^,\n]{1,80}\bif\b[^,\n]{0,80}predict_with_generate", document) is not None
+    )
     yield stated(
         document,
         "launch.shows.predictions_decoded",

@@ -17,7 +17,7 @@ from stablint.syntax.python.names import Names
 from stablint.syntax.python.places import Places
 from stablint.syntax.python.scope import Binding, Branch, FoundCall, Scope, called_name, dotted, position_of, stands_for
 from stablint.syntax.python.switch import alternative, in_a_branch, switch
-from stablint.syntax.tree import NOBODYS, Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
+from stablint.syntax.tree import NOBODYS, ONLY_SHOWN, Call, Entry, Mapping, Node, Scalar, Sequence, Unknown
 
 if TYPE_CHECKING:
     from stablint.syntax.python.caller import Caller
@@ -82,10 +82,10 @@ class Calls(Constants):
             late = frozenset(entry.key for entry in stored)
             changed = self._is_changed(target, found, scope) or target in self.names.setting
             late |= frozenset("*") if changed else frozenset()
-            late |= frozenset([NOBODYS]) if found is not None and self._is_left(found) else frozenset()
+            late |= self._unused(found)
         elif target is not None and is_made(name):
             late = frozenset("*") if self._is_changed(target, found, scope) else frozenset()
-            late |= frozenset([NOBODYS]) if found is not None and self._is_left(found) else frozenset()
+            late |= self._unused(found)
         if target is not None and name.endswith("Trainer"):
             late |= frozenset(store.node.attr for store in self.names.stores.get(target, ()))
             late |= frozenset(f"args.{store.node.attr}" for store in self.names.stores.get(f"{target}.args", ()))
@@ -152,6 +152,17 @@ class Calls(Constants):
             )
         return self._handed_on[key] or (found is not None and self._is_left(found))
 
+    def _unused(self, found: FoundCall | None) -> frozenset[str]:
+        """`NOBODYS` and `ONLY_SHOWN`, as far as they hold of the object."""
+        if found is None:
+            return frozenset()
+        name = found.target or ""
+        words = self._words(name)
+        shown = name.isidentifier() and len(words) > 1 and words[0] < self.places.end(found.node) <= words[1]
+        marks = [NOBODYS] if self._is_left(found) else []
+        marks += [ONLY_SHOWN] if shown and all(self._is_shown(at, name) for at in words[1:]) else []
+        return frozenset(marks)
+
     def _is_shown(self, at: int, name: str) -> bool:
         """Whether a name stands there only to be printed or written down: `print(config)`, `config.save_pretrained("out")`."""
         line = self.source[self.source.rfind("\n", 0, at) + 1 : at]
@@ -209,15 +220,12 @@ class Calls(Constants):
         return self._positions.get(name, [])
 
     def _is_left(self, found: FoundCall) -> bool:
-        """Whether the object is given away to nobody: its name gets another one before it is used, stands nowhere else in a whole program, or
-        only where it is printed."""
+        """Whether the object is given away to nobody: its name gets another one before it is used, or stands nowhere else in a whole program."""
         name = found.target or ""
         if not name.isidentifier():
             return False
         end, words = self.places.end(found.node), self._words(name)
         first = bisect_left(words, end)
-        if first == 1 < len(words) and all(self._is_shown(at, name) for at in words[1:]):
-            return True
         if first == len(words):
             return len(words) == 1 and (
                 found.scope.kind == "function" or self._is_program() or self._trains_by_itself()
