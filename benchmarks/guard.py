@@ -1,8 +1,10 @@
-"""What the guard costs: steps with and without it taken in turns in one process, CPU time. Needs the extra `oracle`; see README.md."""
+"""What the guard costs: the time of its own calls within a step, the operations that it adds, and steps with and without it in turns. Needs the extra
+`oracle`; see README.md."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import statistics
 import sys
 import tempfile
@@ -13,8 +15,10 @@ from typing import Any
 
 import torch
 import transformers
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import stablint
+from stablint.integrate.repeating import Recorder
 
 BAR = 0.01
 
@@ -62,6 +66,80 @@ def share(
     pairs = [(step(True), step(False)) for _ in range(steps)]
     bare = statistics.median(b for _, b in pairs)
     return statistics.median(a for a, _ in pairs) / bare - 1, bare
+
+
+def own(steps: int, clip: bool, width: int, layers: int, rows: tuple[int, int]) -> tuple[float, float]:
+    """The processor's seconds in the guard's own calls (the check, and what stands before the forward pass), and those of the whole step with them in
+    it: medians. Both are of the same steps, so that what else the machine does slows both, and no difference of two large figures is taken."""
+    made = model(width, layers)
+    optimizer = torch.optim.AdamW(made.parameters(), lr=1e-5)
+    batch = torch.randint(0, 8000, rows)
+    clock, spent = time.process_time, [0.0]
+
+    class Timed(Recorder):
+        def _called(self, *given: Any) -> None:
+            began = clock()
+            super()._called(*given)
+            spent[0] += clock() - began
+
+    guard = stablint.TrainingGuard(share=None)
+    guard.watch(made)
+    assert guard._recorder is not None
+    guard._recorder.close()
+    guard._recorder = Timed(made)
+    inside, whole = [], []
+    for _ in range(steps + 3):
+        spent[0], began = 0.0, clock()
+        loss = made(input_ids=batch, labels=batch).loss
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(made.parameters(), 1.0) if clip else None
+        called = clock()
+        guard.check(loss=loss, model=made, norm=norm, optimizer=optimizer)
+        spent[0] += clock() - called
+        optimizer.step()
+        optimizer.zero_grad()
+        whole.append(clock() - began)
+        inside.append(spent[0])
+    return statistics.median(inside[3:]), statistics.median(whole[3:])
+
+
+class Counted(TorchDispatchMode):
+    """Operations that reach torch's kernels, and the elements that they write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operations = self.elements = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = function(*args, **(kwargs or {}))
+        self.operations += 1
+        self.elements += sum(
+            one.numel()
+            for one in (made if isinstance(made, (list, tuple)) else [made])
+            if isinstance(one, torch.Tensor)
+        )
+        return made
+
+
+def operations(guarded: bool, clip: bool, width: int, layers: int) -> Counted:
+    """Of one step, the third: the same on every machine."""
+    made = model(width, layers)
+    optimizer = torch.optim.AdamW(made.parameters(), lr=1e-5)
+    batch = torch.randint(0, 8000, (2, 128))
+    guard = stablint.TrainingGuard(share=None)
+    if guarded:
+        guard.watch(made)
+    counted = Counted()
+    for number in range(3):
+        with counted if number == 2 else contextlib.nullcontext():
+            loss = made(input_ids=batch, labels=batch).loss
+            loss.backward()
+            norm = torch.nn.utils.clip_grad_norm_(made.parameters(), 1.0) if clip else None
+            if guarded:
+                guard.check(loss=loss, model=made, norm=norm, optimizer=optimizer)
+            optimizer.step()
+            optimizer.zero_grad()
+    return counted
 
 
 class Clock(transformers.TrainerCallback):
@@ -169,10 +247,18 @@ def main() -> None:
         raise SystemExit(missed or found > BAR)
     torch.set_num_threads(1)
     for clip in (True, False):
+        name, bar = ("the norm of clipping", BAR) if clip else ("a norm of its own", None)
+        for rows in ((2, 128), (4, 512)):
+            spent, step = own(given.steps, clip, given.width, given.layers, rows)
+            missed |= bar is not None and spent / step > bar
+            print(f"{name}, {rows[0]} rows of {rows[1]}: its own calls take {spent * 1e6:.0f} µs, {spent / step:.3%} of a step of {step * 1e3:.1f} ms", flush=True)  # fmt: skip  # noqa: E501
+        bare, more = (operations(guarded, clip, given.width, given.layers) for guarded in (False, True))
+        print(f"{name}: {more.operations - bare.operations} operations more than {bare.operations}, {more.elements - bare.elements} elements written more than {bare.elements}", flush=True)  # fmt: skip  # noqa: E501
         found, _ = share(given.steps, clip, given.width, given.layers)
-        bar = BAR if clip else None
-        missed |= bar is not None and found > bar
-        print(f"{'the norm of clipping' if clip else 'a norm of its own'}: {found:+.2%} of a step")
+        print(
+            f"{name}: {found:+.2%} of a step by the difference of steps in turns, which a busy machine drowns",
+            flush=True,
+        )
     print(f"before each forward pass: {recording(2000) * 1e6:.0f} µs")
     raise SystemExit(missed)
 

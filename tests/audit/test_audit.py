@@ -12,7 +12,7 @@ import pytest
 from stablint.audit import opened
 from stablint.audit.archives import Shelf
 from stablint.audit.doubt import Doubt
-from stablint.audit.messages import of_messages
+from stablint.audit.messages import of_messages, of_refusals
 from stablint.audit.models import of_cards, of_models
 from stablint.audit.ranges import of_ranges
 from stablint.audit.sayings import HazardText, Saying, hazard_texts, of_data, of_hazards
@@ -334,3 +334,17 @@ def test_a_message_that_a_release_says_no_more(
     ] * len(gone)
     assert all(release in one.text for release, one in zip(gone, doubts, strict=True))
     assert list(of_messages(tmp_path, Shelf(tmp_path / "wheels"), {"another"})) == []
+
+
+def test_a_setting_that_a_release_refuses_no_more(tmp_path: Path) -> None:
+    wheel(tmp_path / "wheels", "0.20.0", "")
+    row = {key: RAISED[key] for key in ("text", "library", "path")} | {
+        "first": "0.20.0",
+        "last": "0.20.0",
+        "settings": ["beta"],
+    }
+    assert list(of_refusals(tmp_path, Shelf(tmp_path / "wheels"))) == []  # nothing is stored
+    (tmp_path / "messages").mkdir()
+    (tmp_path / "messages" / "refused.json").write_text(json.dumps({"messages": [row]}))
+    [doubt] = of_refusals(tmp_path, Shelf(tmp_path / "wheels"))
+    assert (doubt.kind, doubt.subject, doubt.line) == ("unsaid", "beta", 2)

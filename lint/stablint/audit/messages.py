@@ -1,4 +1,4 @@
-"""Messages that hazards are known by: does each release in a folder still say them? (`knowledge/messages/raised.json`)"""
+"""Messages that hazards and settings are known by: does each release in a folder still say them? (`knowledge/messages/raised.json`, `refused.json`)"""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from stablint.run.releases.allowed import Releases
 from stablint.run.releases.pep440 import release_key
 
 STORED = "messages/raised.json"
+REFUSED = "messages/refused.json"  # of settings that no hazard tells
 _WORD = 12  # letters that a file must have to be read for a message: more may be broken over lines
 _HEAD = 2  # line of the first row: a row a line
 
@@ -28,6 +29,17 @@ def of_messages(root: Path, shelf: Shelf, hazards: Container[str]) -> Iterator[D
                 if not _says(shelf, row, release):
                     words = f"{row['library']} {release} says no more: {row['text'][:80]}; run tools/read_messages.py"
                     yield Doubt("unsaid", ERROR, STORED, line, row["hazards"][0], words)
+
+
+def of_refusals(root: Path, shelf: Shelf) -> Iterator[Doubt]:
+    """The same of the messages that refuse a setting by its name."""
+    path = root / REFUSED
+    rows = json.loads(path.read_text(encoding="utf-8"))["messages"] if path.exists() else ()
+    for line, row in enumerate(rows, _HEAD):
+        for release in _asked(row, shelf.releases(row["library"])):
+            if not _says(shelf, row, release):
+                words = f"{row['library']} {release} says no more: {row['text'][:80]}; run tools/read_refusals.py"
+                yield Doubt("unsaid", ERROR, REFUSED, line, row["settings"][0], words)
 
 
 def _says(shelf: Shelf, row: dict[str, Any], release: str) -> bool:

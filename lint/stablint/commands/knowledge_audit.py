@@ -12,7 +12,7 @@ from stablint.audit import opened
 from stablint.audit.archives import Shelf
 from stablint.audit.doubt import Doubt
 from stablint.audit.examples import of_examples
-from stablint.audit.messages import of_messages
+from stablint.audit.messages import of_messages, of_refusals
 from stablint.audit.models import of_cards, of_models
 from stablint.audit.ranges import of_ranges
 from stablint.audit.sayings import HazardText, Saying, hazard_texts, of_data, of_hazards
@@ -111,6 +111,8 @@ def _doubts(subject: Subject, parts: tuple[str, ...], reader: opened.Reader | No
             yield from reader.doubts(sayings)
             if subject.root is not None:
                 yield from of_messages(subject.root, reader.shelf, {text.data["id"] for text in subject.texts})
+                if subject.data:  # not where single rules are asked about
+                    yield from of_refusals(subject.root, reader.shelf)
     if "ranges" in parts:
         yield from of_ranges(subject.texts)
     if "models" in parts and subject.data and subject.root is not None:

@@ -32,6 +32,9 @@ def compile_messages(root: Path) -> dict[str, object]:
     written = {tuple(row["runs"]) for row in rows}
     raised = json.loads((folder / "raised.json").read_text(encoding="utf-8"))["messages"]
     rows += [row for row in map(_raised, raised) if tuple(row["runs"]) not in written]
+    written |= {tuple(row["runs"]) for row in rows}
+    refused = json.loads((folder / "refused.json").read_text(encoding="utf-8"))["messages"]
+    rows += [row for row in map(_refused, refused) if tuple(row["runs"]) not in written]
     harmless = [_harmless(row, symptoms) for row in read_yaml(folder / "harmless.yaml")]
     return {
         "messages": {
@@ -79,6 +82,17 @@ def _harmless(row: dict[str, Any], symptoms: dict[str, Any]) -> dict[str, Any]:
 def _raised(row: dict[str, Any]) -> dict[str, Any]:
     source = f"{row['library']} {row['last']} {row['path']}"
     return {**_split(row["text"]), "text": row["text"], "hazards": row["hazards"], "kind": row["kind"], "several": False, "source": source}  # fmt: skip
+
+
+def _refused(row: dict[str, Any]) -> dict[str, Any]:
+    """A message that names the settings which it refuses, and that no rule tells."""
+    return {
+        **_split(row["text"]),
+        "symptom": "setting-refused",
+        "settings": row["settings"],
+        "kind": "raise",
+        "several": False,
+    }
 
 
 def _split(text: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from stablint.log.template import Known, Symptom, Template
 from stablint.report.model import Diagnostic, Fix
 from stablint.report.place import locate
 from stablint.run.fact import Explicit, Place
+from stablint.run.releases.signatures import differs
 from stablint.run.world import Run
 from stablint.syntax.embedded import seen
 
@@ -113,7 +114,7 @@ class Join:
         if template.symptom:
             least = POSSIBLE if template.several else LIKELY
             listed = match.gaps.get(template.about, "")
-            chosen = _in_order(_names(listed), listed)[:1]
+            chosen = list(template.settings) or _in_order(_names(listed), listed)[:1]
             for cause in self._of_sickness(
                 self._known.symptoms[template.symptom], match.line, match.text, match.times, least
             ):
@@ -329,7 +330,8 @@ def _denied(when: list[list[Any]], told: dict[str, int]) -> bool:
 def _settings(hazard: hazards.Hazard) -> tuple[str, ...]:
     """The facts of a rule that somebody writes down, the one that it points at first."""
     changed = (name for remedy in hazard.remedies for name in (*remedy.set, *remedy.unset))
-    names = dict.fromkeys((hazard.at, *changed, *hazard.each, *facts_read(hazard.when)))
+    asked = (name for remedy in hazard.remedies for name in facts_read(remedy.when))
+    names = dict.fromkeys((hazard.at, *changed, *hazard.each, *facts_read(hazard.when), *asked))
     return tuple(name for name in names if "." in name and "*" not in name and name.partition(".")[0] not in _UNWRITTEN)
 
 
@@ -346,6 +348,8 @@ def _without_heads(matches: list[Match]) -> list[Match]:
             if other is not match
             and abs(other.line - match.line) <= 1
             and other.template.length > match.template.length
+            and not other.template.settings  # of which nothing is known but what it says itself
+            and (match.template.several or not other.template.several)  # many things print the longer one
             and _covers(other.template, match.template)
         ]
         # Of libraries that print the same sentence the one speaks whose frames stand there.
@@ -371,7 +375,9 @@ def _fate(match: Match, names: frozenset[str] | None) -> str:
     said = match.gaps.get("class", "").rstrip(".").rpartition(".")[2]
     owners = sorted(table, key=lambda owner: owner.rpartition(".")[2] != said)
     kinds = [table[owner][name]["kind"] for owner in owners if name in table[owner]]
-    return next((_FATES[kind] for kind in kinds if kind in _FATES), "argument-unknown")
+    # A name that the class has in other releases, and that never went, has come since.
+    new = "setting-not-there-yet" if differs(said, name) else "argument-unknown"
+    return next((_FATES[kind] for kind in kinds if kind in _FATES), new)
 
 
 def _covers(longer: Template, shorter: Template) -> bool:

@@ -21,8 +21,10 @@ _UPPER_AT = int(_UPPER * (_WINDOW - 1))
 _SPREADS = 3.0  # above the median: rows of single examples differ by more than a jump without any cause
 _MANY = 256  # values of which the least and the largest are compared first
 _LOGS = 3  # in a row
+_BACK = 16  # losses behind the last one that stood out, and as many as stood out: the loss came back
 _ROUND = 4  # digits behind the point that a norm may share with the next one
 _LEVEL = 0.1  # a loss that a rounded one does not come down from in one step
+_DIVERGED = "divergence"
 _LN2 = math.log(2)  # the preference loss of a policy that tells nothing
 _STUCK = 5  # logs at exactly that loss
 # DeepSpeed's line, and that of apex.
@@ -81,6 +83,9 @@ class _Window:
             del self._sorted[bisect_left(self._sorted, self._in_order[0])]
         self._in_order.append(value)
         insort(self._sorted, value)
+
+    def single(self) -> bool:
+        return len(self._sorted) == 1
 
     def ahead(self, values: list[float], jumped: int, far: int) -> _Window | None:
         """The window behind these values; None where `jumped` ones before them and those among them are a sign, or may become one: then the rows
@@ -165,6 +170,7 @@ class Watch:
         self._signs: dict[str, _Sign] = {}
         self._losses = _Window()
         self._jumped = _Sign()
+        self._since = 0  # losses behind the last one of a divergence
         self._began: float | None = (
             None  # the first preference loss; Steady learns a form from a row that was read by itself
         )
@@ -173,6 +179,10 @@ class Watch:
         self._norm = math.nan  # of the row before
         self._loss = 0.0  # the last one that was not 0
         self._fallen = _Sign()  # rows without a norm whose loss is exactly 0, from a loss that was none of the kind
+        self._alike = _Sign()  # a policy's rows whose rewards have no spread, from the first one on
+        self._spread = False  # there is a row whose rewards differ, or that does not tell
+        self._unmoved = _Sign()  # rows whose rate and norm are exactly 0, from the first one on
+        self._moves = False  # there is a row in which one of them is not, or is not told
         self._policy = False  # a row had rewards: of such a run the rows between say nothing by a loss of 0 either
         self._nans = 0
         self._first_nan: Row | None = None
@@ -184,10 +194,22 @@ class Watch:
         """`ended`: no row will come any more, so that a loss that is no number in the last one is not made good."""
         last = self._first_nan
         late = []
-        if ended and self._nans == 1 and last is not None and not self._sick:
+        lasting = [sick for sick in self._sick.values() if self._lasts(sick)]
+        if ended and self._nans == 1 and last is not None and not lasting:
             lost = not math.isfinite(last.values.get("loss", 0.0))
             late = [Sick("nan-gradients", last.line, last.text, 1, last=not lost)]
-        return sorted([*self._sick.values(), *late], key=lambda sick: sick.line)
+        alike = self._alike.first
+        if ended and alike is not None and not self._spread and not lasting and not late:
+            late = [Sick("rewards-alike", alike.line, alike.text, self._alike.times, last=True)]
+        return sorted([*lasting, *late], key=lambda sick: sick.line)
+
+    def _lasts(self, sick: Sick) -> bool:
+        """Not a loss that has come back, nor rewards or steps that differ at last."""
+        if sick.symptom == _DIVERGED:
+            return self._since < max(_BACK, sick.times)
+        if sick.symptom == "steps-without-rate":
+            return not self._moves
+        return sick.symptom != "rewards-alike" or not self._spread
 
     def scale(self, line: int, text: str) -> None:
         """A line of a loss scaler. At the minimum twice running: the scale cannot settle."""
@@ -209,6 +231,8 @@ class Watch:
                 self._tell("nan-evaluation", row)
             return
         self._policy |= row.shape.policy
+        if not self._moves and self._unmoved.times < _WINDOW:
+            self._motion(row)
         self._reinforcement(row)
         self._not_a_number(row)
         self._still(row)
@@ -236,6 +260,10 @@ class Watch:
         lost = still = 0
         if not self._policy and any(row.shape.policy and not row.evaluation for row, _ in taken):
             return False  # what stands before the first of them is judged otherwise
+        if self._policy and not self._spread and self._alike.times < _WINDOW:
+            return False
+        if not self._moves and self._unmoved.times < _WINDOW and not all(row.evaluation for row, _ in taken):
+            return False
         blind = "group-of-one" in self._sick  # a NaN says nothing then
         dead = "nan-gradients" in self._sick and not blind
         for row, numbers in taken:
@@ -291,6 +319,7 @@ class Watch:
             self._tell("zero-loss", self._first_zero, self._zeros)
         if window is not None:
             self._losses, self._jumped = window, _Sign()
+            self._since += len(levels[0])
             last = next((loss for loss in reversed(levels[0]) if loss), None)
             if last is not None:
                 self._loss, self._fallen = last, _Sign()
@@ -322,10 +351,32 @@ class Watch:
     def _reinforcement(self, row: Row) -> None:
         if math.isnan(row.values.get("reward_std", 0.0)):
             self._tell("group-of-one", row)
+        if row.shape.policy and not self._spread and self._alike.times < _WINDOW:
+            self._spreads(row)
         if row.shape.ratios and all(row.values[name] == 1.0 for name in row.shape.ratios):
             sign = self._seen("truncated-completions", row)
             if sign.times >= _STUCK and sign.first is not None:
                 self._tell("truncated-completions", sign.first)
+
+    def _motion(self, row: Row) -> None:
+        """Two signs: neither a rate nor a norm in any row. The first row of a warm-up has no rate, and some releases tell no norm."""
+        if row.values.get("learning_rate") != 0.0 or row.values.get("grad_norm") != 0.0:
+            self._moves = True
+            return
+        self._unmoved.see(row)
+        if self._unmoved.times >= _STUCK and self._unmoved.first is not None:
+            self._tell("steps-without-rate", self._unmoved.first, self._unmoved.times)
+
+    def _spreads(self, row: Row) -> None:
+        """Two signs: no reward of a group differs from another, and neither a loss nor a norm comes of it."""
+        values = row.values
+        alike = values.get("frac_reward_zero_std") == 1.0 or values.get("reward_std") == 0.0
+        if not alike or values.get("loss") != 0.0 or values.get("grad_norm") != 0.0:
+            self._spread = True
+            return
+        self._alike.see(row)
+        if self._alike.times >= _STUCK and self._alike.first is not None:
+            self._tell("rewards-alike", self._alike.first, self._alike.times)
 
     def _not_a_number(self, row: Row) -> None:
         """A norm that is NaN twice running, or beside a loss of exactly 0; or a loss that is, more than once or beside such a norm."""
@@ -390,7 +441,8 @@ class Watch:
             if loss > 2 * _LN2 and loss > began:
                 sign = self._seen("above-chance", row)
                 if sign.times >= 2 and sign.worst is not None:
-                    self._tell("divergence", sign.worst, renew=True)
+                    self._tell(_DIVERGED, sign.worst, renew=True)
+                    self._since = 0
             flat = (
                 abs(loss - _LN2) < 1e-4
                 and row.values["rewards/margins"] == 0.0
@@ -410,10 +462,18 @@ class Watch:
             sign = self._jumped
             sign.see(row, far=height > 1)
             if (sign.times >= _LOGS or sign.far >= 2) and sign.worst is not None:
-                self._tell("divergence", sign.worst, sign.times, renew=True)
+                self._tell(_DIVERGED, sign.worst, sign.times, renew=True)
+                self._since = 0
+                if sign.times >= _BACK and self._losses.single():
+                    # The first row of a resumed run is often of another kind, as of one step instead of ten: no level to leave.
+                    self._losses, self._jumped = _Window(), _Sign()
+                    del self._sick[_DIVERGED]
+            else:
+                self._since += 1
             return
         self._jumped = _Sign()
         self._losses.add(loss)
+        self._since += 1
 
     def _seen(self, name: str, row: Row) -> _Sign:
         sign = self._signs.setdefault(name, _Sign())

@@ -60,6 +60,7 @@ class Template:
         self.hazards: tuple[str, ...] = tuple(row.get("hazards", ()))
         self.symptom: str = row.get("symptom", "")
         self.about: str = row.get("about", "")
+        self.settings: tuple[str, ...] = tuple(row.get("settings", ()))  # that its own words refuse
         self.decides: dict[str, Any] = row.get("decides", {})
         self.numbers: tuple[str, ...] = tuple(row.get("numbers", ()))
         self.called: tuple[str, ...] = tuple(row.get("called", ()))
