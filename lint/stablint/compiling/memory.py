@@ -9,7 +9,10 @@ from stablint.compiling.reading import read_yaml
 
 READS = ("memory",)
 
-_ROW = {"library", "from", "before", "framework", "objectives", "when", "loss", "rows", "checkpoints", "outside", "shifted", "source"}  # fmt: skip
+_ROW = {
+    "library", "from", "before", "framework", "objectives", "when", "loss", "rows", "checkpoints", "outside", "shifted",
+    "narrow", "types", "source",
+}  # fmt: skip
 _LOSSES = {"full", "chunked", "piecewise", "fused", "elastic"}
 
 

@@ -273,7 +273,8 @@ def read(w: World) -> list[Reading]:
         streams=method == "full" and (w.value("training.optimizer_in_bwd") is True or name in _STREAMING),
         evaluated=_evaluated(w), compared=_compared(w, objective, loss), tensor=tensor, packed=packed, tower=seen.parameters if seen is not None else 0,
         tower_trained=seen is not None and not seen.is_frozen,
-        pictures=seen.pictures if seen is not None else NO_SHARE, shifted=_shifted(w, objective, loss), lean=w.value("training.use_liger_kernel") is True,
+        pictures=seen.pictures if seen is not None else NO_SHARE, shifted=_shifted(w, objective, loss),
+        narrow=_narrow(w, autocast), lean=w.value("training.use_liger_kernel") is True,
         squares=sure(1.0) if factor == _ROUTED else factor, one_mask=not autocast and w.at_least("transformers", _MASKS_SINCE) is False,
     )  # fmt: skip
     if online:
@@ -336,6 +337,8 @@ def _shifted(w: World, objective: Any, loss: str) -> Range:
     may not."""
     if loss != "full" or not (is_unknown(objective) or objective in ("sft", "pretrain")):
         return NO_SHARE
+    if any(_holds(w, row) is True for row in knowledge.load("memory/kernels")["narrow"]):
+        return NO_SHARE  # of another loss
     low, usual, high = 0.0, 0.0, 0.0
     for row in knowledge.load("memory/kernels")["shifted"]:
         sure_of_it = _holds(w, row)
@@ -344,6 +347,18 @@ def _shifted(w: World, objective: Any, loss: str) -> Range:
         if sure_of_it is True:
             low, usual = max(low, row["shifted"]), max(usual, row["shifted"])
     return Range(low, usual, high)
+
+
+def _narrow(w: World, autocast: bool) -> Range:
+    """Bytes a logit where nothing makes them float32; at the low end alone where the release may."""
+    if autocast or _is_mixed(w):
+        return NO_SHARE
+    for row in knowledge.load("memory/kernels")["narrow"]:
+        holds = _holds(w, row)
+        if holds is not False:
+            each = float(row["narrow"])
+            return sure(each) if holds else Range(each, 0.0, 0.0)
+    return NO_SHARE
 
 
 def _answering(w: World, plan: Plan, scored: float, assumed: list[str]) -> Plan:
@@ -597,6 +612,8 @@ def _length(w: World, assumed: list[str]) -> tuple[Range, bool]:
 def _holds(w: World, row: dict[str, Any]) -> bool | None:
     """Whether a row of kernels.yaml is about this run; None where that depends on something that is not known."""
     if "framework" in row and row["framework"] != w.run.framework:
+        return False
+    if "types" in row and w.value("model.type") not in row["types"]:
         return False
     if "objectives" in row and w.value("derived.objective") not in row["objectives"]:
         return False

@@ -87,6 +87,7 @@ class Plan(NamedTuple):
     parked: tuple[str, ...] = ()  # components that lie in the host's memory while it answers
     scored: float = 1.0  # share of the tokens whose logits are built
     compared: Range = NO_SHARE  # bytes a logit while a reference answers beside the trained model's logits
+    narrow: Range = NO_SHARE  # bytes a logit, where the loss makes none of them float32
     shifted: Range = NO_SHARE  # bytes a logit at the end of the forward pass, where a release copies them to shift them
     regathered: Range = (
         NO_SHARE  # a share of the parameters that an engine gathers and drops, whose places nothing else takes

@@ -384,6 +384,10 @@ def _head(plan: Plan, traced: Mapping[str, Any], x: Mapping[str, float], at: int
     if plan.loss == "fused":
         size = _liger_rows(x["T"], plan.shape) * vocab * 6.0 + x["Th"] * 4
         return size + trained, size + trained
+    if plan.narrow[at] and not plan.computes_wide:
+        # With the head's gradient, whose input is the gradient of the logits.
+        beside = 2.0 * x["Tv"] + 2.0 * x["vh"] if plan.method == "full" else 0.0
+        return plan.narrow[at] * x["Tv"], max(plan.narrow[at] * x["Tv"], beside)
     forms = {name: [_logits_only(form) for form in head[name]] for name in ("forward", "backward")}
     return _highest(forms["forward"], x), _highest(forms["backward"], x)
 
