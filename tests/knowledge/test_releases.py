@@ -84,8 +84,8 @@ def test_known_keys_name_their_classes() -> None:
 @pytest.mark.parametrize(
     ("library", "specifier", "expected"),
     [
-        ("transformers", "==99.0", ("99.0", "5.23.0")),
-        ("transformers", ">=99", ("99", "5.23.0")),
+        ("transformers", "==99.0", ("99.0", "5.24.0")),
+        ("transformers", ">=99", ("99", "5.24.0")),
         ("transformers", "==4.31.7", ("4.31.7", "4.31.0")),
         ("trl", "==0.0.1", ("0.0.1", "")),
         ("transformers", "==4.57.3", None),

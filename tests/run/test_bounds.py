@@ -25,9 +25,9 @@ BOUNDS = [  # command, what is stated, the newest transformers that it may meet
     (LLAMAFACTORY, ["llamafactory==0.9.5"], "5.6.2"),  # though newer ones were out on its day
     (LLAMAFACTORY, ["transformers==4.46.1"], "4.46.1"),
     (LLAMAFACTORY, ["transformers==5.23.0"], "5.23.0"),  # what is stated is believed
-    (LLAMAFACTORY, ["llamafactory==0.9.6"], "5.23.0"),  # newer than the one that was read
+    (LLAMAFACTORY, ["llamafactory==0.9.6"], "5.24.0"),  # newer than the one that was read
     (OPENRLHF, ["transformers>=4.44"], "5.15.1"),
-    (HUGGINGFACE, ["transformers>=4.44"], "5.23.0"),
+    (HUGGINGFACE, ["transformers>=4.44"], "5.24.0"),
 ]
 
 
@@ -39,7 +39,7 @@ def test_no_release_is_presumed_that_the_framework_refuses(
     (run,) = found.runs
     newest = run.releases.newest("transformers")
     assert newest is not None and newest <= release_key(most)
-    assert (newest == release_key("5.23.0")) is (most == "5.23.0")
+    assert (newest == release_key("5.24.0")) is (most == "5.24.0")
 
 
 def test_a_name_that_the_framework_still_has_is_not_called_gone(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ TRL = (
 STATED = [  # program, what is stated, a library, the oldest and the newest release that is left
     (UNSLOTH, ["unsloth==2025.9.11"], "trl", "0.22.2", "0.23.1"),
     (UNSLOTH, ["unsloth==2025.9.11"], "transformers", "4.56.2", "4.56.2"),
-    (TRL, ["trl==1.16.0"], "transformers", "5.19.0", "5.23.0"),
+    (TRL, ["trl==1.16.0"], "transformers", "5.19.0", "5.24.0"),
     (TRL, ["trl==0.12.2", "transformers==4.50.3"], "transformers", "4.50.3", "4.50.3"),  # what is stated is believed
     (TRL, ["trl==0.12.0"], "transformers", "4.45.2", "4.46.3"),  # it came in November 2024 and refuses 4.47
 ]
