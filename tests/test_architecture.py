@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.grouped import by, each
 
 PACKAGE = Path(__file__).parents[1] / "lint" / "stablint"
@@ -180,7 +182,15 @@ DRAWN = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="ut
 def test_every_room_is_described():
     rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
     assert not [one for one in rooms if f"`{one}/`" not in DRAWN]
-    assert not [one for one in rooms if not ast.get_docstring(ast.parse((PACKAGE / one / "__init__.py").read_text()))]
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(str(one.parent.relative_to(PACKAGE)) for one in PACKAGE.rglob("*/__init__.py"))
+)
+def test_each_folder_says_what_comes_in_what_goes_out_and_what_it_must_not_know(folder):
+    said = ast.get_docstring(ast.parse((PACKAGE / folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    assert len(said.splitlines()) >= 3
+    assert re.search(r"\bknows?\b", said, re.IGNORECASE), said
 
 
 def test_what_the_drawing_names_is_there():

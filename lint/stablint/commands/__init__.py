@@ -1,6 +1,7 @@
 """The commands, one module each: in come words of a command line, out go texts and an exit code.
 
-`spec` says which commands and options there are, `arguments` and `parsers` read them; nothing but the command line imports from here.
+`config.spec` says which commands and options there are, `config.arguments` and `parsers` read them. Nothing but the command line and the library
+imports from here; they do not know how a stage works.
 """
 
 from stablint.base.later import later

@@ -1,4 +1,8 @@
-"""Will it fit: from the facts of a run to a plan, from a plan to an answer for people and programs. Loaded by `stablint fit` only."""
+"""Will it fit. In come the facts of a run and a card, out go a plan, an answer for people and programs, and changes that make it fit. Loaded by
+`stablint fit`, `advise` and `new` only.
+
+Knows no command line and no spelling of a framework; the arithmetic is `memory`'s.
+"""
 
 from stablint.base.later import later
 

@@ -1,1 +1,5 @@
-"""What texts say about the releases of libraries: requirements as pip writes them, and the commands that install them."""
+"""What texts say about the releases of libraries. In come requirements, locks, build files and install commands, out go the releases that they
+allow.
+
+Knows no rule and no configuration of a training.
+"""

@@ -1,1 +1,5 @@
-"""From what somebody has — a model, cards, a framework — to files that train on them. Loaded by `stablint new` only."""
+"""From what somebody has to files that train on it. In come a model, cards and a framework, out go configuration and launch script with a reason
+on each line, or a clear no. Loaded by `stablint new` only.
+
+Knows no command line; whether it fits and is clean it asks `fitting` and `engine`.
+"""

@@ -1,6 +1,7 @@
-"""What the rest of a repository says of a file: which program reads it, who names, changes or imports it, and whether it matters to a training.
+"""What the rest of a repository says of a file. In come files, out go the programs that read, name, change or import them, and whether they matter
+to a training.
 
-Reads programs as texts; runs none.
+Reads programs as texts and runs none; knows no rule.
 """
 
 from stablint.base.later import later

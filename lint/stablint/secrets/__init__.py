@@ -1,4 +1,8 @@
-"""What is a secret, and the one way out of the program, on which none is shown."""
+"""What is a secret. In come texts and words of a command line, out go the same without secrets, by the one way on which the program prints and
+writes reports.
+
+Knows no framework and no rule; what looks like a secret is one.
+"""
 
 from stablint.base.later import later
 

@@ -1,4 +1,8 @@
-"""Python programs that train: which calls make the run, and what the program does with its model, arguments and trainer besides."""
+"""Python programs that train. In come their calls, out go fragments: which calls make a run, and what the program does with its model, arguments
+and trainer besides.
+
+Knows no rule, and runs nothing.
+"""
 
 from stablint.base.later import later
 

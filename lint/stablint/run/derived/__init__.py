@@ -1,1 +1,5 @@
-"""Facts that follow from others: one small function a fact, each says which facts decided it. Modules that few runs ask for are loaded late."""
+"""Facts that follow from others. In comes a world, out goes a value with the facts that decided it: one small function a fact.
+Modules that few runs ask for are loaded late (`registry.py`).
+
+Knows no text and no rule.
+"""

@@ -1,4 +1,8 @@
-"""Python: programs to calls with their arguments, parsed and never run, and edits of single arguments."""
+"""Python. In come programs, out go calls with their arguments as far as they are certain, and edits of single arguments.
+Parsed and never run.
+
+Knows no framework and no library.
+"""
 
 from stablint.base.later import later
 
