@@ -193,6 +193,58 @@ def real(folder: Path) -> bool:
     return _compare(f"{len(files)} real files", times, "s", 1, lambda ratio: ratio <= 1 / REAL_BAR)
 
 
+# What Python itself does with a file of each format, at the least.
+_PARSERS = {
+    ".json": ("json.loads", "json.loads(text)"),
+    ".py": ("ast.parse", "ast.parse(text)"),
+    ".sh": ("shlex", "list(shlex.shlex(text, posix=True, punctuation_chars=True))"),
+    ".ipynb": ("json.loads and ast.parse", "[attempt(''.join(cell['source'])) for cell in json.loads(text)['cells'] if cell['cell_type'] == 'code']"),
+}  # fmt: skip
+_PARSE = """
+import ast, json, pathlib, shlex, sys, warnings
+warnings.simplefilter("ignore")
+def attempt(text):
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+for path in sorted(pathlib.Path(".").rglob("*" + sys.argv[1])):
+    text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        {parse}
+    except (SyntaxError, ValueError, LookupError, TypeError):
+        pass
+"""
+
+
+def parsers(folder: Path) -> bool:
+    """Files of the other formats below STABLINT_REAL against what Python's own parser of the format takes for them. No bar: the figure is told."""
+    if "STABLINT_REAL" not in os.environ:
+        print("real files of other formats: not measured; STABLINT_REAL names a folder with some")
+        return True
+    source = Path(os.environ["STABLINT_REAL"])
+    for suffix, (name, parse) in _PARSERS.items():
+        files = [path for path in sorted(source.rglob(f"*{suffix}")) if path.is_file()]
+        inner = folder / suffix[1:]
+        for path in files:
+            to = inner / path.relative_to(source)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, to)
+        if not files:
+            continue
+        tools = {
+            "stablint": [str(BIN / "stablint"), "check", "--jobs", "1", "--skip-unrecognised", "--isolated", "."],
+            name: [sys.executable, "-c", _PARSE.replace("{parse}", parse), suffix],
+        }
+        times = paired(tools, inner, rounds=2)
+        size = sum(path.stat().st_size for path in files) / 1e6
+        print(
+            f"{len(files)} {suffix} files, {size:.1f} MB: stablint {times['stablint']:.2f} s, {name} {times[name]:.2f} s,"
+            f" {times['stablint'] / times[name]:.1f} times its time"
+        )
+    return True
+
+
 def _compare(title: str, times: dict[str, float], unit: str, factor: int, good: Callable[[float], bool]) -> bool:
     if "yamllint" not in times:
         sys.exit("yamllint is not installed beside stablint; see benchmarks/README.md")
@@ -245,7 +297,15 @@ def mixed(folder: Path) -> bool:
 
 
 # Memory first: the peak is that of the largest process up to then.
-MEASUREMENTS = {"memory": memory, "cold": cold, "thousand": thousand, "real": real, "growth": growth, "mixed": mixed}
+MEASUREMENTS = {
+    "memory": memory,
+    "cold": cold,
+    "thousand": thousand,
+    "real": real,
+    "parsers": parsers,
+    "growth": growth,
+    "mixed": mixed,
+}
 
 
 def main() -> int:
