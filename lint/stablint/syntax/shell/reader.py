@@ -146,7 +146,7 @@ class _Reader(Runner):
         self.others = there
         end = fields[own].start if started else words[-1].end
         flags = self.append(fields[:own], mapping, words[0].start, max(end, words[0].start))
-        if flags is not None and flags.entries:
+        if (flags is not None and flags.entries) or (texts and _SETTING.match(texts[0] or "")):
             self.orphan(words)
 
     def append(self, fields: list[Field], environment: Mapping, start: int, end: int) -> Mapping | None:
@@ -266,7 +266,7 @@ class _Reader(Runner):
         self.state.hold(_BEFORE, before)
 
     def orphan(self, words: tuple[Word, ...]) -> None:
-        """A line that begins with a flag: the command above ended too early."""
+        """A line that begins with a flag, or with a setting of Hydra's: the command above ended too early."""
         start = words[0].start
         above = self.source.rfind("\n", 0, start)
         if self.source[above + 1 : start].strip() or start in self.explained:
@@ -286,6 +286,8 @@ class _Reader(Runner):
             self.problems.append(Problem("shell-broken-continuation", message, start, words[-1].end))
 
 
+# `actor.optim.lr=1e-6`: no name of a variable has a dot, so that bash takes it for a command.
+_SETTING = re.compile(r"\+{0,2}[A-Za-z_]\w{0,80}(?:[.][A-Za-z_]\w{0,80}){1,12}=")
 _EXIT = re.compile(r"^exit\b", re.MULTILINE)  # of the whole script
 
 
