@@ -30,6 +30,21 @@ def test_a_class_that_a_star_may_bring_is_no_library_s_for_certain(tmp_path: Pat
     assert not [one for one in found.findings if one.severity == "error"]
 
 
+NO_ERROR = {
+    "an-adapter-on-another-model": "from transformers import AutoModelForCausalLM\nfrom peft import LoraConfig, get_peft_model\nimport helpers\n"
+    "model = AutoModelForCausalLM.from_pretrained('openai-community/gpt2')\nother = helpers.load()\n"
+    "other = get_peft_model(other, LoraConfig(target_modules=['q_proj', 'v_proj']))\n",
+    "a-class-in-the-place-of-trl-s": "import trl\nfrom ours import Better\ntrl.SFTConfig = Better\nfrom trl import SFTConfig\n"
+    "args = SFTConfig(output_dir='o', max_seq_lenght=3)\n",
+}
+
+
+@pytest.mark.parametrize("name", NO_ERROR)
+def test_what_is_true_of_another_part_is_no_error(name: str, tmp_path: Path) -> None:
+    found = inspected(tmp_path, {"train.py": NO_ERROR[name], "requirements.txt": "peft==0.21.2\ntrl==1.16.0\n" + NEW})
+    assert not [one for one in found.findings if one.severity == "error"]
+
+
 def test_a_star_of_a_library_brings_its_own_classes(tmp_path: Path) -> None:
     source = STARRED.replace("from arguments import *", "from math import *\nfrom transformers import *")
     found = inspected(tmp_path, {"train.py": source, "requirements.txt": NEW})

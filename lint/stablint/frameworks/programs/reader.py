@@ -61,6 +61,8 @@ def lower(document: Document) -> Iterator[Fragment]:
     module = document.root
     assert isinstance(module, Module)
     kinds = _without_dead_adapters(_kinds(module))
+    if not any(kind in _TRAINERS for _, kind in kinds) and _STEPS_ITSELF.search(document.text.text):
+        kinds = [(call, kind) for call, kind in kinds if kind != "loader" or not _is_only_asked(call, document)]
     words = {kind for _, kind in kinds}
     adapters = not words.isdisjoint(("adapter", "unsloth-adapter")) or any(
         ("peft" in call.name and python_kinds.kind(call) != "unsloth-adapter" and NOBODYS not in call.late)
@@ -265,6 +267,19 @@ def _handed_over(document: Document, call: Call) -> Statement:
 
 def _is_true(node: Node | None) -> bool:
     return isinstance(node, Scalar) and node.value is True
+
+
+_STEPS_ITSELF = re.compile(r"\.backward\(")
+# What a model is asked for, or told, that nobody trains: `judge.eval()`, `judge(**batch)`.
+_ASKS = r"(?!\s*(?:\(|\.(?:eval|generate|config|device|to|cpu|cuda|half|dtype|requires_grad_\(False\))\b|\s=[^=]))"
+
+
+def _is_only_asked(loader: Call, document: Document) -> bool:
+    """Whether a loop of the program's own never trains what is loaded: it is put to evaluate, asked, and given to nobody."""
+    name, text = loader.target or "", document.text.text
+    if not name.isidentifier() or re.search(rf"\b{name}\.eval\(\)", text) is None:
+        return False
+    return re.search(rf"(?<![\w.]){name}\b{_ASKS}", text[loader.end :]) is None
 
 
 _UNUSED = frozenset([NOBODYS, ONLY_SHOWN])
