@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from stablint.run.releases.pep440 import release_key
 
 STORED = "messages/raised.json"
 REFUSED = "messages/refused.json"  # of settings that no hazard tells
-_WORD = 12  # letters that a file must have to be read for a message: more may be broken over lines
+_WORDS = re.compile(
+    r"\w+"
+)  # of which a file must have the longest to be read for a message: a line may be broken between two
 _HEAD = 2  # line of the first row: a row a line
 
 
@@ -47,7 +50,7 @@ def _says(shelf: Shelf, row: dict[str, Any], release: str) -> bool:
     text = shelf.file(row["library"], release, row["path"])
     if text is not None and _is_in(row["text"], text):
         return True
-    word = max(literals(row["text"]), key=len).strip()[:_WORD]
+    word = max(_WORDS.findall(" ".join(literals(row["text"]))), key=len)
     files = shelf.files(row["library"], release)
     return any(word in text and _is_in(row["text"], text) for name, text in files.items() if name.endswith(".py"))
 
