@@ -124,3 +124,44 @@ def test_filled_rows_leave_the_length_out(tmp_path: Path) -> None:
     assert plan.length == sure(4096)
     traced = knowledge.load(f"memory/{found.reading.type}")
     assert likely(plan, traced, found.estimate.peak).low / GIB > tensors(found) - 0.5
+
+
+PROGRAM = """\
+from datasets import load_dataset
+from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments
+
+tokenizer = AutoTokenizer.from_pretrained("Qwen/Qwen2.5-7B")
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B", torch_dtype="bfloat16")
+rows = load_dataset("text", data_files="train.txt", split="train").map(lambda row: {call})
+args = TrainingArguments(output_dir="out", bf16=True, learning_rate=1e-5, per_device_train_batch_size=1)
+Trainer(model=model, args=args, train_dataset=rows).train()
+"""
+FILLED = 'tokenizer(row["text"], padding="max_length", truncation=True, max_length=512)'
+CUT = 'tokenizer(row["text"], truncation=True, max_length=512)'
+
+
+@pytest.mark.parametrize(
+    ("call", "low", "high"),
+    [
+        (FILLED, 512, 512),
+        (CUT, 64, 512),
+        (f"{CUT} if row else {FILLED}", 64, 512),
+        (f"{FILLED} if row else {FILLED.replace('512', '1024')}", 64, 1024),
+        (CUT.replace("truncation=True, ", ""), 64, 131072),
+        (f'{CUT} if row else tokenizer(row["text"])', 64, 131072),
+        (FILLED.replace("=512", "=longest"), 64, 131072),
+    ],
+)
+def test_rows_that_a_program_tokenises_itself(tmp_path: Path, call: str, low: int, high: int) -> None:
+    found = answer(world(tmp_path, {"train.py": PROGRAM.format(call=call)}, gpus=["A100-80GB"]), "A100-80GB")
+    assert found.reading is not None
+    length = found.reading.plan.length
+    assert (length.low, length.high) == (low, high)
+
+
+def test_a_script_of_transformers_pads_to_what_it_is_told(tmp_path: Path) -> None:
+    words = "python run_clm.py --model_name_or_path Qwen/Qwen2.5-7B --train_file a.txt --do_train --output_dir out"
+    words += " --max_seq_length 512 --bf16 --learning_rate 1e-5 --per_device_train_batch_size 1"
+    for more, low in (("", 64), (" --pad_to_max_length", 512)):
+        found = answer(world(tmp_path, {"run.sh": f"{words}{more}\n"}, gpus=["A100-80GB"]), "A100-80GB")
+        assert found.reading is not None and found.reading.plan.length.low == low

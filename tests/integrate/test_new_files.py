@@ -131,8 +131,8 @@ def test_ms_swift_takes_it(gpu: str, method: str, objective: str, tmp_path: Path
     from swift.utils.utils import _patch_get_type_hints
 
     file = made(tmp_path / "out", "ms-swift", gpu, method, objective)
-    words = ["--config", str(file)]
-    command.prepare_config_args(words)
+    words = [str(file)]
+    command.parse_yaml_args(words)  # from 4.1.0 on
     kind = arguments.RLHFArguments if objective == "dpo" else arguments.SftArguments
     monkeypatch.setattr(kind, "__post_init__", lambda self: None)  # it would load the model
     with _patch_get_type_hints():

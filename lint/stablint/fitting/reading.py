@@ -22,7 +22,7 @@ GIB = 2**30
 _LARGEST = 10**15
 SHORTEST = 64  # tokens of a short answer: rows of which nothing is known are no shorter
 _USUAL = 1024  # to which TRL cuts where nothing is said (trl 1.16.0 trainer/sft_config.py, max_length)
-_LENGTHS = ("training.max_length", "trainer.max_length", "trainer.max_seq_length", "model.max_seq_length", "data.block_size")  # fmt: skip
+_LENGTHS = ("training.max_length", "trainer.max_length", "trainer.max_seq_length", "model.max_seq_length", "data.block_size", "data.max_length")  # fmt: skip
 _PAIRS = ("dpo", "cpo", "orpo", "simpo", "ipo")
 _ONLINE = (*rollout.ONLINE, "ppo", "online-dpo")
 _REFERENCE = ("dpo", "kto", "ipo")
@@ -588,7 +588,7 @@ def _length(w: World, assumed: list[str]) -> tuple[Range, bool]:
         value = w.value(name)
         if _is_size(value) and (w.is_stated(name) or value != w.value("model.max_positions")):
             most = value
-            switches = ("training.packing", "training.pad_to_max_length", "training.pad_to_sequence_len")
+            switches = ("training.packing", "data.pad_to_max_length", "training.pad_to_sequence_len")
             filled = w.is_stated("data.block_size") or any(w.value(switch) is True for switch in switches)
             if not filled:
                 assumed.append(

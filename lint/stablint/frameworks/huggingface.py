@@ -63,6 +63,7 @@ _ROWS = (
     ("dataset_streaming", "data.is_iterable", "flag"),
     ("streaming", "data.is_iterable", "flag"),
     ("block_size", "data.block_size", "plain"),  # run_clm.py of transformers and what grew out of it
+    ("pad_to_max_length", "data.pad_to_max_length", "flag"),  # run_mlm.py of transformers and its kin
     ("fsdp_transformer_layer_cls_to_wrap", "fsdp.transformer_layer_cls_to_wrap", "words"),
     ("fsdp_min_num_params", "fsdp.min_num_params", "plain"),
     ("tf32", "training.tf32", "flag"),

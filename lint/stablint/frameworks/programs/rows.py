@@ -359,8 +359,36 @@ _BEGINS_ONCE = re.compile(
 )
 
 
+# Trainers that take rows as the program has tokenised them.
+_AS_TOKENISED = frozenset({"Trainer", "Seq2SeqTrainer"})
+
+
+def _tokenised(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """How long the rows may be that the program tokenises itself, and whether all are padded to that: said where each of its calls says so."""
+    if last_word(trainer.name) not in _AS_TOKENISED or trainer.local:
+        return
+    calls = any_of(module, ("tokenizer", "tokeniser"))
+    if not calls or unseen(document, module, (), called="tokenizer|tokeniser") is not None:
+        return
+    lengths: list[tuple[int, Call]] = []
+    padded = True
+    for call in calls:
+        length, cut, padding = (call.arguments.get(name) for name in ("max_length", "truncation", "padding"))
+        most = length.value if isinstance(length, Scalar) else None
+        is_cut = isinstance(cut, Scalar) and cut.value is True
+        if call.arguments.open or not is_cut or not isinstance(most, int) or isinstance(most, bool) or most < 1:
+            return
+        lengths.append((most, call))
+        padded = padded and isinstance(padding, Scalar) and padding.value == "max_length"
+    longest, maker = max(lengths, key=lambda one: one[0])
+    yield of_call(document, "data.max_length", longest, maker)
+    if padded and len({most for most, _ in lengths}) == 1:
+        yield of_call(document, "data.pad_to_max_length", True, maker)
+
+
 # Of each trainer, in this order.
 _OBSERVED = (
+    _tokenised,
     _own_loader, _of_sentences, _columns, _collator_reads, _padded, _batches, _decoded, _labels, _generated, _answer_template, _markers, _pairs, _begun_twice,
 )  # fmt: skip
 

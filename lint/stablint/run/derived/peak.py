@@ -67,7 +67,7 @@ def _rows(w: World, batch: int, checkpointing: bool, length: int | None = None) 
 def _least(w: World) -> int | None:
     """The tokens that a row has at the least: all that it may have where rows are filled up to that, else those of a short answer."""
     length = _length(w)
-    switches = ("training.packing", "training.pad_to_max_length", "training.pad_to_sequence_len")
+    switches = ("training.packing", "data.pad_to_max_length", "training.pad_to_sequence_len")
     filled = w.is_stated("data.block_size") or any(w.value(name) is True for name in switches)
     return length if length is None or filled else min(length, _SHORT)
 
