@@ -65,7 +65,7 @@ COMPARED = [
     (["<", "versions.transformers", 1, "5"], ["transformers>=4.40"], "undetermined"),
     ([">=", "versions.transformers", 1, "5"], ["transformers>=5.1"], "error"),
     (["between", "versions.transformers", 1, ["5.1", "9"]], ["transformers>=5"], "warning"),
-    (["in", "versions.transformers", 1, ["5.23.0"]], ["transformers>=5"], "warning"),
+    (["in", "versions.transformers", 1, ["5.24.0"]], ["transformers>=5"], "warning"),
 ]
 
 

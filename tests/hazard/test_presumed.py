@@ -84,6 +84,7 @@ FLAGS = "train.py --model_name_or_path Qwen/Qwen3-8B --learning_rate 1e-6 --per_
 SHARED = [
     ("--max_target_length 128", False),
     ("--label_smoothing 0.1", False),
+    ("--max_target_length 128 --label_smoothing 0.1", False),
     ("--scale_rewards True --num_generations 8", True),
 ]
 

@@ -267,10 +267,13 @@ def _proving(keys: Iterable[str]) -> Iterable[str]:
     return said if "per_device_train_batch_size" in said else said - _GENERATION
 
 
-# Fields of some TRL class that any program of one's own may have as well: they prove no TRL.
 # Adapter arguments that TRL's ModelConfig spells otherwise: who has them parses arguments of its own.
 _NOT_OF_TRL = frozenset({"lora_rank", "lora_target", "use_lora", "use_qlora", "lora_enabled"})
+# Fields of some TRL class that any program of one's own may have as well: they prove no TRL.
 _ANYBODYS = frozenset({"batch_size", "steps", "model_name", "dataset", "task_name", "max_new_tokens"})
+# Flags of transformers' own examples too (summaries, translations; `--label_smoothing` begins `label_smoothing_factor`): even two of them
+# prove no class.
+_OF_EXAMPLES = frozenset({"max_target_length", "label_smoothing"})
 _GENERATION = frozenset(
     {"use_vllm", "vllm_gpu_memory_utilization", "vllm_tensor_parallel_size", "temperature", "top_p", "top_k"}
 )
@@ -472,6 +475,7 @@ def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: 
             len(possible) == 1
             and not (foreign and possible[0].removeprefix("trl.") not in _ENTRY_COMMANDS.values())
             and not (flags and _votes(keys)[possible[0]] < 2)  # one flag any program may have
+            and not (flags and not _votes(keys - _OF_EXAMPLES).get(possible[0]))
         )
         classes = (possible[0], BASE) if single else (*(f"?{name}" for name in possible), BASE)
     certain = config_class is not None or (trl and not flags and not foreign)
