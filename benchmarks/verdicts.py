@@ -57,7 +57,7 @@ def threads(verbose: bool) -> bool:
             written(Path(name), row["files"])
             paths = [Path(name) / one for one in row["asked"]]
             try:
-                found = stablint.fit(*paths, gpu=row["gpu"], isolated=True)
+                found = stablint.fit(*paths, gpu=row.get("gpu"), gpu_memory=row.get("gpu_memory"), isolated=True)
             except ValueError as error:
                 told.append((row, f"nothing: {error}"))
                 continue
@@ -75,6 +75,9 @@ def threads(verbose: bool) -> bool:
             f"{kind}: {len(right)} of {len(some)} right; others: {[(row['id'], word) for row, word in some if row['id'] not in right]}"
         )
     every = [(row, word) for some in kinds.values() for row, word in some]
+    for draw in sorted({row.get("draw", 2) for row, _ in every}):
+        words = [word in RIGHT[row["outcome"]] for row, word in every if row.get("draw", 2) == draw]
+        print(f"draw {draw}: {sum(words)} of {len(words)} right")
     share = sum(word in RIGHT[row["outcome"]] for row, word in every) / len(every)
     proven = sum(word == "does-not-fit" for _, word in kinds["oom"])
     print(
