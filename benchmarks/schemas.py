@@ -26,8 +26,8 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lint"))
 
-from stablint.commands.schema import schema
 from stablint.config.options import Wrong, options
+from stablint.forms.schema import schema
 from stablint.run.releases.pep440 import release_key
 
 DATES = Path(__file__).resolve().parent.parent / "knowledge" / "releases" / "dates.yaml"

@@ -40,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {
         "secrets", "syntax", "files", "hardware", "run", "frameworks", "hazard", "policy", "assemble.asked", "report.plain", "suppressions", "compiling",
     },
     "engine": {"secrets", "syntax", "files", "run", "frameworks", "hazard", "policy", "assemble", "report", "fix", "suppressions", "repository", "config"},
+    "forms": {"secrets", "syntax.tree", "run", "frameworks", "policy", "assemble.asked", "report", "config", "engine"},
     "fitting": {"syntax.tree", "memory", "run", "report", "fix"},
     "proposing": {"hardware", "memory", "run", "engine", "fitting"},
     "advising": {"syntax", "run", "hazard", "report", "fix", "fitting"},

@@ -26,7 +26,6 @@ from mkdocs.structure.files import File
 from stablint.base import knowledge, language
 from stablint.base.language import gettext
 from stablint.cli import main
-from stablint.commands.schema import FORMS
 from stablint.config.options import options
 from stablint.config.spec import COMMANDS, FORMATS
 from stablint.engine.examples import example_options, write
@@ -39,6 +38,7 @@ from stablint.report.model import Report
 from stablint.report.words import grade as grade_in_words
 from stablint.report.words import message
 from stablint.report.words import severity as severity_in_words
+from stablint.run.forms import forms
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -414,7 +414,7 @@ def dialects() -> str:
     ]
     rows = [
         (f"`{name}`", form.title, ", ".join(f"`{one}`" for one in (*form.readers, *form.classes)))
-        for name, form in FORMS.items()
+        for name, form in forms().items()
     ]
     parts.append(table(("schema", "of", "read by"), rows))
     parts.append("## Releases whose keys are known\n")

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from stablint.base import knowledge
 from stablint.commands.parsers import COMMANDS
-from stablint.commands.schema import FORMS
 from stablint.config.arguments import check_parser
 from stablint.config.spec import CLEAN, FORMATS
 from stablint.frameworks.registry import NAMES
+from stablint.run.forms import forms
 from stablint.secrets import exit
 
 _LONG = 20  # a longer list has a name of its own in a script
@@ -51,7 +51,7 @@ def _commands() -> Iterator[Words]:
     listed = {
         "--gpu": ("auto", *cards), "--output-format": FORMATS, "--select": codes, "--ignore": codes, "--dialect": NAMES,
     }  # fmt: skip
-    bare = {"schema": tuple(FORMS), "explain": codes}
+    bare = {"schema": tuple(forms()), "explain": codes}
     for name, parser in [("check", check_parser()), *((name, one.words()) for name, one in COMMANDS.items())]:
         options, names = [], list(bare.get(name, ()))
         tasks = [parser]

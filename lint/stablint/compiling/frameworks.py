@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from stablint.compiling.reading import read_yaml
+from stablint.run.forms import Form
 from stablint.run.framework import Framework, KeyedFiles, Launch, OwnKeys, Rollout
 
 READS = ("frameworks",)
 
 _GIVES = ("is", "as", "times", "unknown")
 _KEYS = {*_GIVES, "since", "when", "unless", "at"}
-_OF_READING = {"source", "read", "defaults"}
+_OF_READING = {"source", "read", "defaults", "forms"}
 _WORDS: dict[str, set[str | None]] = {
     "processes": {"visible", "one"},
     "rest": {"split", "none", None},
@@ -26,11 +27,18 @@ _WORDS: dict[str, set[str | None]] = {
 
 
 def compile_frameworks(root: Path) -> dict[str, object]:
-    """`frameworks`: name → properties; `frameworks/<name>`: fact → rows. Raises ValueError for a property that there is not, a value of another
-    kind, and a row that says nothing, too much, or not where it was read."""
+    """`frameworks`: name → properties; `frameworks/<name>`: fact → rows; `forms`: the kinds of files (run/forms.py).
+
+    Raises ValueError for a property that there is not, a value of another kind, and a row that says nothing, too much, or not where it was read.
+    """
     records = {path.stem: read_yaml(path) for path in sorted((root / "frameworks").glob("*.yaml"))}
     tables: dict[str, object] = {
         "frameworks": {name: _properties(name, record) for name, record in records.items()},
+        "forms": {
+            form: _form(name, record, form, row)
+            for name, record in records.items()
+            for form, row in record.get("forms", {}).items()
+        },
     }
     for name, record in records.items():
         if "defaults" in record:
@@ -38,6 +46,15 @@ def compile_frameworks(root: Path) -> dict[str, object]:
                 fact: [_row(name, fact, row) for row in rows] for fact, rows in record["defaults"].items()
             }
     return tables
+
+
+def _form(name: str, record: dict[str, Any], form: str, row: dict[str, Any]) -> dict[str, Any]:
+    """One kind of file; of the framework's own dialect, and for its own readers, where it names no others."""
+    odd = [key for key in row if key not in Form._fields]
+    if odd or not row.get("title"):
+        raise ValueError(f"{name}, forms, {form}: {', '.join(odd) or 'it has a title'}")
+    own = {} if row.get("readers") or row.get("classes") else {"readers": record["readers"]}
+    return {"dialect": name, **own, **row}
 
 
 def _properties(name: str, record: dict[str, Any]) -> dict[str, Any]:

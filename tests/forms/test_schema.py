@@ -12,8 +12,9 @@ import pytest
 import yaml
 
 from stablint.cli import main
-from stablint.commands.schema import FORMS, schema
 from stablint.config.options import Wrong, options
+from stablint.forms.schema import schema
+from stablint.run.forms import forms
 from stablint.run.framework import framework
 
 KNOWLEDGE = Path(__file__).parents[2] / "knowledge"
@@ -32,7 +33,7 @@ def keys(part: dict[str, Any]) -> Iterator[str]:
         yield from keys(inner)
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", forms())
 def test_every_schema_is_one_and_knows_keys(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     made = schema(name, options())
     assert main(["schema", name]) == 0
@@ -43,7 +44,7 @@ def test_every_schema_is_one_and_knows_keys(name: str, capsys: pytest.CaptureFix
     assert json.loads(json.dumps(made)) == made
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", forms())
 def test_the_same_is_made_twice(name: str) -> None:
     assert json.dumps(schema(name, options())) == json.dumps(schema(name, options()))
 
