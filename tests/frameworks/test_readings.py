@@ -60,6 +60,20 @@ for epoch in range(args.num_train_epochs):
 """
 STARTS = "accelerate launch --num_processes 2 sft_accelerate.py --model_name_or_path gpt2 --learning_rate 2e-5 --num_train_epochs 1 --per_device_train_batch_size 4 --output_dir o\n"
 LOOPS = "transformers, a loop of its own (accelerate)"
+STEP = """from transformers import Trainer, TrainingArguments
+
+
+class Slow(Trainer):
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        inputs = self._prepare_inputs(inputs)
+        loss = self.compute_loss(model, inputs)
+        self.accelerator.backward(loss)
+        return loss.detach()
+
+
+def settings(folder):
+    return TrainingArguments(output_dir=folder, learning_rate=2e-5, per_device_train_batch_size=4)
+"""
 WRAPS = """from trl import SFTConfig, SFTTrainer
 
 
@@ -78,6 +92,7 @@ SAID: dict[str, tuple[Files, str, str]] = {
     "unsloth-loads-a-model-that-is-asked": ({"use.py": ASKS}, "training", "none"),
     "the-same-twice": ({"use.py": ASKS + ASKS.partition("\n\n")[2]}, "training", "none"),
     "a-loop-at-the-top-of-a-file": ({"train.py": LOOP}, "framework", "transformers, a loop of its own (torch)"),
+    "a-step-of-the-trainer-s": ({"train.py": STEP}, "framework", "transformers.Trainer (presumed)"),
     "and-another-model-to-look-at-the-result": ({"train.py": LOOP + BEST}, "framework", "transformers, a loop of its own (torch)"),
     "groups-of-one-rate": ({"train.py": LOOP}, "learning rate", "0.0001"),
     "groups-of-two-rates": ({"train.py": LOOP.replace("1e-4}]", "1e-3}]")}, "learning rate", "not known"),

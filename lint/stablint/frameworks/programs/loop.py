@@ -31,11 +31,19 @@ def of(module: Module) -> tuple[str, Call] | None:
             return python_kinds.trainer_class(call), call
     if any(kind == "arguments" for _, kind in kinds) and calls_trainer(module):
         return None  # whoever is given the library's arguments may be a subclass of its trainer
+    if _is_a_trainer_s_step(module):
+        return None
     for name, is_it in _LOOPS:
         found = next((call for call, _ in kinds if is_it(call)), None)
         if found is not None:
             return name, found
     return None
+
+
+def _is_a_trainer_s_step(module: Module) -> bool:
+    """Whether the only steps are those of a class that gives transformers' Trainer another `training_step`: that drives them."""
+    steps = any(one.owner and one.name == "training_step" for one in module.functions)
+    return steps and any(call.name in ("self._prepare_inputs", "self.accelerator.backward") for call in module.calls)
 
 
 # Names beside a trainer that run nothing: its callbacks, its state, the modules of its helpers.
