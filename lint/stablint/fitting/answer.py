@@ -73,7 +73,7 @@ class Told(NamedTuple):
 
     @property
     def likely(self) -> tuple[float, float, float]:
-        """The same where nine of ten runs are likely to be."""
+        """The same from rows of half the limit on."""
         assert self.estimate is not None and self.reading is not None
         traced = knowledge.load(f"memory/{self.reading.type}")
         low, usual, high = (one / GIB for one in likely(self.reading.plan, traced, self.estimate.peak))

@@ -35,7 +35,7 @@ class Move(NamedTuple):
 
 
 class Remedy(NamedTuple):
-    """`peak`: low, usual and high end in GiB, `likely` those of nine runs in ten; `files` are the edits, empty where the text cannot take them."""
+    """`peak`: low, usual and high end in GiB, `likely` those from rows of half the limit on; `files` are the edits, empty where the text cannot take them."""
 
     title: str
     facts: dict[str, Any]
