@@ -2,61 +2,43 @@
 
 A room says in its `__init__` which of its modules wait: `later(__name__, "block", "full")`. Who needs one imports it at the top as any other,
 `from stablint.report import full`, and it is loaded at the first `full.render(…)`. `from stablint.report.full import render` at the top
-of a module loads it there and then. (`importlib.util.LazyLoader` does the same, but looks for every file when it is named.)
+of a module loads it there and then.
+
+`importlib.util.LazyLoader` looks for every file when it is named, and what waits stands in `sys.modules`, where pickle and others who look through
+all modules would load it.
 """
 
 import sys
-from _thread import RLock  # `threading` and `types` have their price as well
+from importlib import import_module
 
-TYPE_CHECKING = False  # as `typing` has
+TYPE_CHECKING = False  # `typing` and `types` are not worth their price here
 if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 else:
     ModuleType = type(sys)
 
-# Of the names between underscores those that only the whole module can answer. The others are asked of all that stands in `sys.modules`, by the
-# import statement itself and by whoever looks for the module that a file or a function is of.
-_OF_ALL = frozenset({"__all__", "__dict__", "__doc__"})
-_loading = RLock()  # of several threads one loads, the others wait for the whole module
+
+_OWN = frozenset({"__class__", "__name__"})
 
 
 def later(package: str, *names: str) -> None:
     """Load these modules of the package at their first use."""
     room = sys.modules[package]
     for name in names:
-        full = f"{package}.{name}"
-        if full not in sys.modules:
-            sys.modules[full] = waiting = _Waiting(full)
-            setattr(room, name, waiting)
-
-
-def is_loaded(module: ModuleType) -> bool:
-    """Has anybody used it?"""
-    return type(module) is not _Waiting
+        if not hasattr(room, name):
+            setattr(room, name, _Waiting(f"{package}.{name}"))
 
 
 class _Waiting(ModuleType):
-    """A module of which nothing but its name is known yet; once loaded it is like any other, and the same object."""
+    """Stands for a module: whatever is asked of it or put into it is the module's."""
 
     def __getattribute__(self, name: str) -> "Any":
-        if name in _OF_ALL or not (name.startswith("__") and name.endswith("__")):
-            with _loading:
-                if type(self) is _Waiting and ModuleType.__getattribute__(self, "__spec__") is None:
-                    _load(self)
-        return ModuleType.__getattribute__(self, name)
+        own = ModuleType.__getattribute__
+        return own(self, name) if name in _OWN else getattr(import_module(own(self, "__name__")), name)
 
+    def __setattr__(self, name: str, value: "Any") -> None:
+        setattr(import_module(self.__name__), name, value)
 
-def _load(module: _Waiting) -> None:
-    name = module.__name__
-    folders = sys.modules[name.rpartition(".")[0]].__path__
-    spec = next(filter(None, (finder.find_spec(name, folders) for finder in sys.meta_path)))
-    assert spec.loader is not None
-    inside = ModuleType.__getattribute__(module, "__dict__")
-    inside.update(__spec__=spec, __loader__=spec.loader, __package__=spec.parent, __file__=spec.origin)
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:  # Ctrl-C as well: whoever asks next must not meet half a module
-        inside["__spec__"] = None
-        raise
-    ModuleType.__setattr__(module, "__class__", ModuleType)  # and no longer asks
+    def __delattr__(self, name: str) -> None:
+        delattr(import_module(self.__name__), name)
