@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
+
 from stablint.frameworks.fragment import Block, Fragment, Link, Row, lower_mapping
 from stablint.run.fact import CLOSED, OPEN, Explicit
 from stablint.run.releases.fields import is_switch
+from stablint.syntax.tree import Document
 
 ROWS = {
     "base_model_name_or_path": Row("base_model_name_or_path", "model.name_or_path", "text"),
@@ -35,9 +38,14 @@ def row(key: str) -> Row:
     return Row(key, "lora." + key, "switch" if is_switch(key, "lora") else "plain")
 
 
+def _by_peft(document: Document) -> bool:
+    """Is it a file that PEFT opens itself? It looks for one name alone (0.21.2 utils/constants.py, CONFIG_NAME)."""
+    return posixpath.basename(document.path.replace("\\", "/")) == "adapter_config.json"
+
+
 def lower(block: Block, layer: str = "adapter-file") -> Fragment:
-    if layer == "adapter-file" and block.mapping.get("peft_type") is None and block.document.format == "yaml":
-        layer = "file"  # PEFT reads adapter_config.json alone, and asks it for the type: this is a program's own
+    if layer == "adapter-file" and block.mapping.get("peft_type") is None and not _by_peft(block.document):
+        layer = "file"  # a program's own, which hands it to a class or picks from it
     statements = tuple(lower_mapping(block, ROWS, layer, row))
     kind = next((s.value for s in statements if s.fact == "lora.peft_type"), "LORA")
     links = tuple(

@@ -145,6 +145,14 @@ def _own_parser(target: Command) -> bool:
     return foreign >= 2 and foreign > sum(1 for key in keys if huggingface.is_trl((key,)))
 
 
+def _hyphens(target: Command) -> bool:
+    """Whether flags that nobody knows are among them, and every flag of several words has hyphens: fields have underscores, and so do the
+    flags that are made of them. Which of the names are a library's is not known then."""
+    return len(target.flags.entries) - _known_flags(target) >= 2 and all(
+        "_" not in entry.key for entry in target.flags.entries
+    )
+
+
 def _tells_quantisation(fragment: Fragment) -> bool:
     return any(stated.fact.startswith("quantization.") for stated in fragment.statements)
 
@@ -248,7 +256,8 @@ def _training(document: Document, launcher: Command, target: Command, index: int
     configs = (*told, *_module_links(document, launcher, target))
     if program is not None and program.dialect == "trl":
         configs = tuple(link._replace(reader=block.name) if link.role == "config" else link for link in configs)
-    if program is None and fragment.dialect == "trl" and _own_parser(target):
+    hyphens = program is None and _hyphens(target)
+    if program is None and fragment.dialect == "trl" and (hyphens or _own_parser(target)):
         # some names are TRL's, but the arguments are the program's own: what it fills in for the others is not known
         known = tuple(f"?{name}" if name.startswith("trl.") else name for name in fragment.classes.get("training", ()))
         others = {
@@ -259,6 +268,9 @@ def _training(document: Document, launcher: Command, target: Command, index: int
         fragment = fragment._replace(dialect="hf-args", framework="", classes={**others, "training": known})
     elif program is None:
         fragment = fragment._replace(classes=_by_script(target, fragment.classes))
+    if hyphens:
+        doubted = tuple(f"?{name.removeprefix('?')}" for name in fragment.classes.get("training", ()))
+        fragment = fragment._replace(classes={**fragment.classes, "training": doubted})
     if program is None and configs and not _known_flags(target):
         fragment = fragment._replace(framework="")  # `train.py recipe.yaml`: whose script it is, the file tells
     if program is None and _has_words(target):
