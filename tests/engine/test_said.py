@@ -180,3 +180,22 @@ def test_prose_that_a_glob_names_is_no_broken_configuration(
     )
     monkeypatch.chdir(tmp_path)
     assert main(["check", name, "good.yaml", "--isolated"]) == code
+
+
+def test_that_a_name_is_gone_is_told_once_whatever_each_run_gives_it(tmp_path: Path) -> None:
+    program = (
+        "import argparse\nimport yaml\nfrom transformers import Trainer, TrainingArguments\n\nparser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--config")\nwith open(parser.parse_args().config) as file:\n    settings = yaml.safe_load(file)\n'
+        'args = TrainingArguments(output_dir="out", overwrite_output_dir=settings.get("overwrite", False))\n'
+        "Trainer(model=model, args=args, train_dataset=rows).train()\n"
+    )
+    files = {
+        "requirements.txt": "transformers==5.23.0\n",
+        "train.py": program,
+        "a.yaml": "overwrite: true\nlearning_rate: 1.0e-5\n",
+        "b.yaml": "overwrite: false\nlearning_rate: 1.0e-5\n",
+        "a.sh": "python train.py --config a.yaml\n",
+        "b.sh": "python train.py --config b.yaml\n",
+    }
+    (told,) = [one for one in inspected(tmp_path, files).report.diagnostics if one.code == "V104"]
+    assert len(told.runs) == 2

@@ -88,7 +88,9 @@ def _once(group: list[Finding], faults: Faults, kept: Told, purse: limits.Purse)
 def _key(finding: Finding) -> tuple[Any, ...] | None:
     """Findings that have it in common are one diagnostic."""
     place = finding.place
-    decisive = tuple((fact.name, repr(fact.value)) for fact in finding.facts if fact.sources)
+    # that a name is gone is so whatever stands behind it, which may be another value in each run
+    of_name = finding.item if asks_about_change(finding.hazard) else None
+    decisive = tuple((fact.name, repr(fact.value)) for fact in finding.facts if fact.sources and fact.name != of_name)
     return (
         finding.hazard.code,
         place.document.text.path,
@@ -96,6 +98,7 @@ def _key(finding: Finding) -> tuple[Any, ...] | None:
         place.end,
         finding.absent,
         finding.item,
+        finding.message if of_name else None,
         decisive,
     )
 
