@@ -11,7 +11,7 @@ from stablint.frameworks import huggingface
 from stablint.frameworks.fragment import Block, Fragment, Link, Row, Rows, lower_mapping
 from stablint.frameworks.near_keys import in_full
 from stablint.run.fact import CLOSED, OPEN, Explicit, Place, Statement
-from stablint.syntax.tree import Entry, Mapping, Scalar
+from stablint.syntax.tree import Command, Entry, Mapping, Scalar
 
 _OWN = (
     ("model", "model.name_or_path", "text"),
@@ -179,7 +179,7 @@ def lower(block: Block, layer: str = "file", command: str = "") -> Fragment:
         block, ROWS, ("ms-swift.megatron" if megatron else "ms-swift.train",)
     )  # a file becomes flags as well
     statements = tuple(lower_mapping(block, ROWS, layer, huggingface.training_row, flags=flags))
-    statements = (*_sharded(statements), *_stage(block, layer, command, statements))
+    statements = (*_sharded(statements), *_stage(block, layer, command, statements), *_handed(block, layer))
     stated = {s.fact: s.value for s in statements}
     state = OPEN if block.mapping.open or inner is not None or megatron else CLOSED
     scopes = dict.fromkeys(("training", "lora", "quantization", "model", "data", "fsdp"), state)
@@ -254,6 +254,26 @@ def _stage(block: Block, layer: str, command: str, statements: tuple[Statement, 
     stage = _STAGES.get(command, "dpo" if command == "rlhf" else command)
     place = Place(block.document, command, block.start, block.end, None, (command,))
     return (Statement("training.stage", stage, command, Explicit(place, layer, block.number)),)
+
+
+def _handed(block: Block, layer: str) -> Iterator[Statement]:
+    """How a command is given its file: behind `--config` (3.10 to 4.0), or as the first word behind the command (from 4.1 on)."""
+    command = block.origin
+    if block.kind != "flags" or not isinstance(command, Command):
+        return
+    for entry in block.mapping.entries:
+        if entry.key.lstrip("-") == "config":
+            place = Place(block.document, entry.key, entry.key_start, entry.value.end, entry, ("config",))
+            yield Statement("launch.file_given", "flag", "--config", Explicit(place, layer, block.number))
+    flags = [entry.key_start for entry in block.mapping.entries]
+    for word in command.positionals:
+        if (
+            isinstance(word.value, str)
+            and word.value.endswith((".yaml", ".yml"))
+            and word.start < min(flags, default=word.end)
+        ):
+            place = Place(block.document, word.value, word.start, word.end, None, (word.value,))
+            yield Statement("launch.file_given", "word", word.value, Explicit(place, layer, block.number))
 
 
 def _switched_on(stated: dict[str, object]) -> dict[str, tuple[str, ...]]:
