@@ -61,6 +61,8 @@ class Files:
         self.patched: frozenset[str] = frozenset()  # Python files that are imported behind Unsloth
         self.spared: frozenset[str] = frozenset()  # Python files that a program goes on without
         self.unheard: frozenset[str] = frozenset()  # files of a launcher whose programs read nothing of them
+        # Programs that load configurations which no command names, by these; and whether it is sure that they load this one.
+        self.loaders: dict[str, tuple[str, bool]] = {}
         self._copies: dict[tuple[str, str], frozenset[str]] = {}  # what a repository's copy of a framework declares
         self.programs: dict[str, tuple[str, ...]] = {}  # by repository
         self._entries: dict[str, list[str]] = {}  # the files of a repository
@@ -281,6 +283,11 @@ class Files:
     def own(self, programs: Mapping[str, Program]) -> None:
         """These configurations are read by programs of the repository's own from now on."""
         self.owned = {**self.owned, **programs}
+        self._read_anew(programs.keys())
+
+    def load(self, programs: Mapping[str, tuple[str, bool]]) -> None:
+        """These configurations are what these programs load, from now on."""
+        self.loaders = {**self.loaders, **programs}
         self._read_anew(programs.keys())
 
     def edit(self, paths: frozenset[str]) -> None:

@@ -86,6 +86,10 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     linked: set[str] = set()
     pending = [link for part in parts for link in part.fragment.links]
     pending.sort(key=lambda link: link.role == "deepspeed")  # the program may hand it where nothing reads it
+    loader, named_by_it = files.loaders.get(parts[0].fragment.block.document.path, ("", True))
+    if loader and parts[0].fragment.block.kind == "document":
+        document = parts[0].fragment.block.document
+        pending.append(Link("script", loader, Place(document, os.path.basename(loader), 0, 0)))
     seen: set[tuple[str, str]] = set()
     programs: list[Program] = []
     read = _is_a_framework_s(parts[0].fragment)  # by a command of its own
@@ -159,7 +163,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         if link.role == "script" and found[0].block.kind == "call":
             several = list(itertools.islice(program_runs.groups(tuple(found)), 2))
             found = program_runs.launched(several[0], [part.fragment for part in parts], sure)
-            if len(several) > 1:  # of several trainers the command may mean another one
+            if len(several) > 1 or not named_by_it:  # of several trainers the command may mean another one
                 found = [fragment._replace(presumed=True) for fragment in found]
         if link.reader:
             read = True
@@ -174,8 +178,12 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         parts = [_as_read(part, program) for part in parts]
         if program.tells:
             first = parts[0].fragment
-            said = (*first.statements, program.said(), *program.purpose())
-            parts[0] = parts[0]._replace(fragment=first._replace(statements=said))
+            said = (program.said(), *program.purpose())
+            if named_by_it:
+                parts[0] = parts[0]._replace(fragment=first._replace(statements=(*first.statements, *said)))
+            else:
+                alone = first._replace(statements=said, scopes={}, classes={}, links=(), entry=False, framework="")
+                parts.append(Part(alone, True))
     if (
         not trusting
         and of_anybody

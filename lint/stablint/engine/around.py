@@ -11,6 +11,7 @@ from stablint.files import discover
 from stablint.files.faults import attempt
 from stablint.hazard.model import Finding
 from stablint.repository import changers, importers, readers, unheard
+from stablint.repository import loaders as repository_loaders
 from stablint.repository import referrers as repository_referrers
 from stablint.run.fact import Explicit
 from stablint.run.framework import may_be_patched
@@ -32,7 +33,11 @@ def may_be_own(path: str, files: Files, dialect: str | None) -> bool:
 def own_readers(paths: list[str], files: Files) -> dict[str, Program]:
     """The programs of the repository that read these configurations themselves, by the paths of these."""
     found = _one_by_one("looking for the programs that read it", readers.own_readers, paths, files)
-    return {path: program for owned in found for path, program in owned.items()}
+    every = {path: program for owned in found for path, program in owned.items()}
+    joined = {path: loader for path, (loader, _) in files.loaders.items()}  # whatever else takes a key of it as well
+    return {
+        path: one for path, one in every.items() if joined.get(path, one.document.text.path) == one.document.text.path
+    }
 
 
 def _edited(findings: Iterable[Finding], files: Files) -> frozenset[str]:
@@ -135,6 +140,19 @@ def starters(paths: list[str], known: Container[str], files: Files) -> Iterator[
     for one in told:
         files.documents(one, "guide")
     yield list(dict.fromkeys(told))
+
+
+def loaders(paths: list[str], files: Files) -> dict[str, tuple[str, bool]]:
+    """The programs that load these configurations, which no command names, and whether it is sure that they load this one."""
+    asked = [path for path in paths if any(one.entry and one.block.kind == "document" for one in files.fragments(path))]
+    found: dict[str, tuple[str, bool]] = {}
+    for path in asked:
+        one, error = attempt(repository_loaders.loader, path, files)
+        if error is not None:
+            files.faults.add(files.documents(path)[0].text, "looking for the program that loads it", error)
+        elif one is not None:
+            found[path] = one
+    return found
 
 
 def touches(finding: Finding, paths: Container[str]) -> bool:

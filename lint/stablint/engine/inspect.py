@@ -215,10 +215,21 @@ def _assembled(
         runs, more = _started(
             runs, [path for path, named in listed if named and path in look.entries], look, files, options
         )
-    if more:
-        names = {status.file for status in look.statuses.values()}
-        runs = tuple(run for run in runs if not names.isdisjoint(run.files))
-    return runs, more
+    return _of_these(runs, look, known) if more else runs, more
+
+
+def _of_these(runs: tuple[Run, ...], look: _Look, known: tuple[hazards.Hazard, ...] | None) -> tuple[Run, ...]:
+    """Those that the files which were asked for have a part in: what is read beside them starts other runs as well. For `show`, without programs
+    that only fetch the rows by the same configuration, where another one trains."""
+    names = {status.file for status in look.statuses.values()}
+    found = tuple(run for run in runs if not names.isdisjoint(run.files))
+    training = tuple(run for run in found if _may_train(run)) if known == () else ()
+    return training or found
+
+
+def _may_train(run: Run) -> bool:
+    said = run.explicit.get("launch.trains")
+    return said is None or said.value is not False
 
 
 def _started(
@@ -228,8 +239,12 @@ def _started(
     for more in around.starters(named, look.statuses, files):
         started = tuple(assemble([*look.entries, *more], files, options))
         ours = {look.statuses[path].file for path in look.entries}
-        if any(len(run.files) > 1 and not ours.isdisjoint(run.files) for run in started):
+        theirs = {files.name(path) for path in more}
+        if any(not (ours.isdisjoint(run.files) or theirs.isdisjoint(run.files)) for run in started):
             return started, more
+    if loaded := around.loaders(named, files):
+        files.load(loaded)
+        return tuple(assemble(look.entries, files, options)), []
     return runs, []
 
 
@@ -255,7 +270,8 @@ def _judged(
 
     def anew() -> _Judged:
         """Once more, where `files` has learnt how some of them are read."""
-        return judged(tuple(assemble([*look.entries, *more], files, options)))
+        runs = tuple(assemble([*look.entries, *more], files, options))
+        return judged(_of_these(runs, look, known) if more else runs)
 
     found = judged(runs)
     if earlier is None and options.live is None:

@@ -290,6 +290,11 @@ def _composes(path: str, root: str, files: Files) -> Program | None:
     return None
 
 
+def loaded(text: str) -> list[str]:
+    """The names of the files that a program says it loads, and of those that its caller may replace by others."""
+    return [*_LOADS_THIS.findall(text), *_LOADS_BY_DEFAULT.findall(text)]
+
+
 def _named(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """The names of the files that a program loads, and of the folders that its defaults stand in."""
     defaults = _LOADS_BY_DEFAULT.findall(text)

@@ -1,0 +1,85 @@
+"""The program that loads a configuration which no command names: by this very name, as the file that its parser has for a default, or out of the
+folder of its Hydra.
+
+Asked only where a file is shown: of what is presumed here nobody is told anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from stablint.assemble.files import Files
+from stablint.base.light import NamedTuple, Pattern
+from stablint.frameworks.launch.at_hand import read
+from stablint.repository import readers
+from stablint.repository.programs import LOADS, programs_of
+from stablint.repository.referrers import content
+from stablint.syntax import limits
+
+_HYDRA = Pattern(r"@hydra\.main\s*\(([^()]{1,400})\)")
+_PATH = Pattern(r"""\bconfig_path\s*=\s*f?["']([\w./-]+)["']""")
+_NAME = Pattern(r"""\bconfig_name\s*=\s*f?["']([\w./-]+)["']""")
+_LOADER = b"config("  # `load_config(path)`: the program leaves the loading to a module of its own
+
+
+class Loader(NamedTuple):
+    program: str
+    sure: bool  # it names this file; else it names another one of the folder, in whose place this one may be given
+
+
+def loader(path: str, files: Files) -> Loader | None:
+    """The only program of the repository that trains and names this file, else the only one that names another of its folder, else the only one
+    whose Hydra looks there."""
+    root = files.root(path)
+    if not os.path.isdir(root):  # a text from elsewhere may be called anything
+        return None
+    by_name: list[str] = []
+    by_folder: list[str] = []
+    composing: list[str] = []
+    for program in programs_of(root, files):
+        raw = content(program, files) if program.endswith(".py") else b""
+        text = raw.decode("utf-8", "replace")
+        if path.startswith(tuple(f"{folder}{os.sep}" for folder in _composed(text, program))):
+            composing.append(program)
+        if LOADS.search(raw) is None and _LOADER not in raw:
+            continue
+        named = readers.loaded(text)
+        if any(_placed(name, program, root) == path for name in named):
+            by_name.append(program)
+        elif any(_placed(os.path.dirname(name), program, root) == os.path.dirname(path) for name in named):
+            by_folder.append(program)
+    for found, sure in ((by_name, True), (by_folder, False), (composing, False)):
+        if len(found) > limits.NAMED.most:
+            files.cut_program(path, limits.NAMED)
+            return None
+        training = [one for one in found if _trains(one, files)]
+        if training:
+            return Loader(training[0], sure) if len(training) == 1 else None
+    return None
+
+
+def _composed(text: str, program: str) -> Iterator[str]:
+    """The folders out of which its Hydra takes files beside the one that it names: `config_path="configs", config_name="train/default"`."""
+    for one in _HYDRA.findall(text):
+        path, name = _PATH.search(one), _NAME.search(one)
+        if path is not None:
+            inner = os.path.dirname(name[1]) if name is not None else ""
+            yield os.path.normpath(os.path.join(os.path.dirname(program), path[1], inner))
+
+
+def _trains(path: str, files: Files) -> bool:
+    program = read(files.documents(path)) if any(fragment.entry for fragment in files.fragments(path)) else None
+    return program is not None and program.trains and bool(program.trainer or program.loop)
+
+
+def _placed(name: str, program: str, root: str) -> str | None:
+    """The file or folder that is meant: beside the program, or below one of the folders around it."""
+    folder = os.path.dirname(program)
+    while True:
+        found = os.path.normpath(os.path.join(folder, name))
+        if os.path.exists(found):
+            return found
+        if folder == os.path.normpath(root) or os.path.dirname(folder) == folder or os.path.isabs(name):
+            return None
+        folder = os.path.dirname(folder)

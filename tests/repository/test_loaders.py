@@ -1,0 +1,106 @@
+# ruff: noqa: E501
+"""What `show` says of a configuration that no command names: the program that loads it is joined where it can be only one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablint.assemble.asked import Options
+from stablint.commands.run_summary import in_words
+from stablint.engine.inspect import effective, inspect
+from stablint.run.world import Run
+from tests.runs import Files, written
+
+TRAINS = """import argparse
+import yaml
+from trl import DPOConfig, DPOTrainer
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--settings", default="configs/a.yaml")
+given = parser.parse_args()
+with open(given.settings) as file:
+    config = yaml.safe_load(file)
+trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B", args=DPOConfig(**config), train_dataset=rows)
+trainer.train()
+"""
+FETCHES = """import argparse
+import yaml
+from datasets import load_dataset
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--settings", default="configs/a.yaml")
+config = yaml.safe_load(open(parser.parse_args().settings))
+load_dataset(config["dataset"]).to_json("rows.jsonl")
+"""
+COMPOSES = """import hydra
+from transformers import Trainer, TrainingArguments
+
+
+@hydra.main(config_path="../configs", config_name="train/default")
+def main(config):
+    Trainer(model, TrainingArguments(**config.arguments), train_dataset=rows).train()
+"""
+SETTINGS = "output_dir: out\nlearning_rate: 1.0e-6\nper_device_train_batch_size: 2\nbf16: true\n"
+SECTION = "model: {name: a/b}\nlora: {r: 8, alpha: 16}\ntraining: {epochs: 1, learning_rate: 0.00005, per_device_train_batch_size: 1, gradient_accumulation_steps: 4}\n"
+OTHER = SETTINGS.replace("1.0e-6", "2.0e-4")
+
+
+def shown(folder: Path, name: str, files: Files) -> tuple[Run, ...]:
+    base = written(folder, files)
+    return inspect([str(folder / name)], Options(), base=base, known=()).runs
+
+
+# What lies around configs/a.yaml, the program that is joined, and whether it is sure that it loads this file.
+PROGRAMS: dict[str, tuple[Files, str | None, bool]] = {
+    "by-its-default": ({"src/train.py": TRAINS}, "src/train.py", True),
+    "by-its-name": ({"train.py": TRAINS.replace("open(given.settings)", "open('configs/a.yaml')")}, "train.py", True),
+    "what-fetches-the-rows-is-another": ({"train.py": TRAINS, "fetch.py": FETCHES}, "train.py", True),
+    "nothing-trains": ({"fetch.py": FETCHES}, None, True),
+    "another-of-its-folder": ({"train.py": TRAINS.replace("a.yaml", "gone.yaml")}, "train.py", False),
+    "another-of-another-folder": ({"train.py": TRAINS.replace("configs/a", "more/b"), "more/b.yaml": OTHER}, None, True),
+    "two-name-it": ({"train.py": TRAINS, "tune.py": TRAINS}, None, True),
+    "two-name-its-folder": ({n: TRAINS.replace("a.yaml", "b.yaml") for n in ("a.py", "b.py")}, None, True),
+    "one-names-it-and-one-its-folder": ({"train.py": TRAINS, "tune.py": TRAINS.replace("a.yaml", "b.yaml")}, "train.py", True),
+    "by-a-program-of-a-test": ({"tests/train.py": TRAINS}, None, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_only_program_that_loads_it_is_joined(name: str, tmp_path: Path) -> None:
+    files, program, sure = PROGRAMS[name]
+    (run,) = shown(tmp_path, "configs/a.yaml", {"configs/a.yaml": SETTINGS, **files})
+    assert run.files == ("configs/a.yaml", *([program] if program else []))
+    trainer = in_words(effective(run))["framework"]
+    assert ("trl.DPOTrainer" in trainer) == (program is not None)
+    assert program is None or ("(presumed)" in trainer) != sure
+    assert run.explicit["training.learning_rate"].value == 1e-6
+
+
+@pytest.mark.parametrize(("path", "joined"), [("configs/train/a.yaml", True), ("configs/evaluate/a.yaml", False)])
+def test_hydra_takes_files_out_of_the_folder_of_its_configuration(path: str, joined: bool, tmp_path: Path) -> None:
+    text = "seed: 1\narguments:\n" + "".join(f"  {line}\n" for line in SETTINGS.splitlines())
+    (run,) = shown(tmp_path, path, {path: text, "src/train.py": COMPOSES})
+    assert run.files == (path, *(["src/train.py"] if joined else []))
+
+
+def test_a_command_that_names_it_says_which_program(tmp_path: Path) -> None:
+    files = {"configs/a.yaml": SETTINGS, "train.py": TRAINS, "other.py": TRAINS, "run.sh": "python other.py --config configs/a.yaml\n"}  # fmt: skip
+    (run,) = shown(tmp_path, "configs/a.yaml", files)
+    assert run.files == ("run.sh", "configs/a.yaml", "other.py")
+
+
+def test_runs_of_other_files_are_not_shown(tmp_path: Path) -> None:
+    """A script that fetches rows for several trainings by their configurations, and one that starts this training."""
+    files = {
+        "configs/a.yaml": SECTION,
+        "configs/b.yaml": SECTION.replace("0.00005", "0.0002"),
+        "fetch.py": FETCHES,
+        "train.py": TRAINS.replace("DPOConfig(**config)", "DPOConfig(output_dir='o', learning_rate=float(config['training']['learning_rate']))"),
+        "fetch.sh": "python fetch.py --config configs/b.yaml\npython fetch.py --config configs/a.yaml\n",
+        "train.sh": "python train.py --config configs/a.yaml\n",
+    }  # fmt: skip
+    (run,) = shown(tmp_path, "configs/a.yaml", files)
+    assert run.files == ("train.sh", "configs/a.yaml", "train.py")
+    assert run.explicit["training.learning_rate"].value == 5e-5
