@@ -645,3 +645,34 @@ def test_what_another_module_hands_on_stays_the_library_s(tmp_path):
     train = "from loader import load\nfrom trl import SFTConfig\nSFTConfig(**load('a'))\n"
     files = {"recipes/a.yaml": TRL, "loader.py": loader, "train.py": train, ".git/HEAD": ""}
     assert "setting-renamed" in rules(inspected(tmp_path, files), "error", "warning")
+
+
+PYDANTIC = """from pydantic import BaseModel
+class Settings(BaseModel):
+    num_epochs: int
+    learning_rate: {}
+    lora_rank: int
+    micro_batch_size: int
+    gradient_accumulation_steps: int
+    target_layers: list
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "rate", "told"),
+    [
+        (PYDANTIC.format("float"), 1e-5, False),
+        (PYDANTIC.format("Annotated[float, Field(ge=0)]"), 1e-5, False),
+        (PYDANTIC.format("float | None"), 1e-5, False),
+        (PYDANTIC.format("str"), "1e-5", False),  # what is made of the text nobody says
+        (PYDANTIC.format("Annotated[float, Field(strict=True)]"), "1e-5", False),
+        (PYDANTIC.format("float").replace("BaseModel", "Model"), "1e-5", True),
+    ],
+)
+def test_models_of_pydantic_make_numbers_of_texts(tmp_path, program, rate, told):
+    recipe = "num_epochs: 1\nlearning_rate: 1e-5\nlora_rank: 8\nmicro_batch_size: 2\n"
+    recipe += "gradient_accumulation_steps: 2\ntarget_layers: [q_proj]\n"
+    found = inspected(tmp_path, {"recipes/sft.yaml": recipe, ".git/HEAD": "", "own/settings.py": program})
+    (run,) = (run for run in found.runs if "recipes/sft.yaml" in run.files)
+    assert run.explicit["training.learning_rate"].value == rate
+    assert ("number-as-text" in rules(found, "warning")) is told

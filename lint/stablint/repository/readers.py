@@ -137,7 +137,7 @@ def _candidates(
             continue
         raw = content(path, files)
         loads = LOADS.search(raw) is not None
-        declares = b"dataclass" in raw
+        declares = b"dataclass" in raw or b"(BaseModel" in raw or b"(BaseSettings" in raw
         if not declares and not loads:
             continue
         if sum(word in raw for word in words) < 2 and not (loads and any(name in raw for name in names)):
@@ -174,7 +174,12 @@ def _declares(keys: frozenset[str], declared: dict[str, tuple[str, Program]]) ->
     own = [key for key in foreign if key in declared]
     if len(own) < 2 or len(own) * 2 < len(foreign):
         return None
-    return declared[own[0]][1]._replace(declared={key: declared[key][0] for key in own}, loop="", parser=False)
+    owner, program = declared[own[0]]
+    # a model of pydantic's is made of the whole file, which no library's arguments are made of then
+    whole = owner in program.models and keys <= program.declared.keys()
+    return program._replace(
+        declared={key: declared[key][0] for key in own}, loop="", parser=whole, library=program.library and not whole
+    )
 
 
 class _Taker(NamedTuple):

@@ -46,6 +46,8 @@ class Program(NamedTuple):
     # A file becomes defaults of its parser, which makes numbers of texts (trl 0.9.6 to 1.16.0 scripts/utils.py, `TrlParser`), or OmegaConf reads
     # it, for which `1e-4` is a number (omegaconf 2.3.0 _utils.py, `get_yaml_loader`).
     casts: bool = False
+    numbers: frozenset[str] = frozenset()  # fields of which a model of pydantic's makes a number, of a text too
+    models: frozenset[str] = frozenset()  # its models of pydantic's, which no library's parser fills
     again: frozenset[str] = frozenset()  # options that it sets anew after it was given them
     replaced: frozenset[str] = frozenset()  # keys of its file that it reads nowhere and has values of its own for
     accelerates: bool = False  # its text speaks of accelerate
@@ -64,8 +66,8 @@ class Program(NamedTuple):
         if self.given is not None and record_of(fragment.framework).library:
             kept = tuple(one for one in fragment.statements if self._hands_on(one))
             fragment = fragment._replace(statements=kept)
-        if self.casts and fragment.layer == "file":
-            fragment = fragment._replace(statements=tuple(map(_as_number, fragment.statements)))
+        if (self.casts or self.numbers) and fragment.layer == "file":
+            fragment = fragment._replace(statements=tuple(map(self._cast, fragment.statements)))
         if fragment.layer == "flags":
             fragment = fragment._replace(statements=tuple(filter(self._may_lack, fragment.statements)))
             fragment = self._written_out(fragment)
@@ -84,6 +86,10 @@ class Program(NamedTuple):
                 OPEN  # a section is the program's to complete: it may add the batch before it hands it on
             )
         return fragment._replace(framework="", classes=classes, scopes=scopes)
+
+    def _cast(self, one: Statement) -> Statement:
+        key = one.origin.place.path[-1:] if isinstance(one.origin, Explicit) else ()
+        return _as_number(one) if self.casts or not self.numbers.isdisjoint(key) else one
 
     def _without_late(self, fragment: Fragment) -> Fragment:
         """Without options of its own that it hands to the arguments when these are made already, where nothing reads them."""
@@ -259,6 +265,7 @@ def read(documents: Iterable[Document]) -> Program | None:
         if call.name in ("argparse.options", "dataclass.options", "function.options"):
             declared |= {entry.key: call.target or "parser.add_argument" for entry in _own(call)}
     options = [call.own for call, _ in kinds if call.name == "argparse.options"]
+    models = frozenset(call.target for call, _ in kinds if call.target is not None and _is_pydantic(call))
     found = loop.of(module)
     filled = [call for call, _ in kinds if call.parsed and call.name != "argparse.options"]
     given = _given([call for call, kind in kinds if kind == "arguments"], module) if found and found[1] else None
@@ -279,6 +286,8 @@ def read(documents: Iterable[Document]) -> Program | None:
         ),
         given=given,
         casts=any(word in document.text.text for word in ("TrlParser", "OmegaConf.load(", "hydra.main(")),
+        numbers=_numbers(document.text.text) if models else frozenset(),
+        models=models,
         words=frozenset() if given is None else _read_words(document.text.text),
         again=_set_again(document.text.text),
         accelerates="accelerat" in document.text.text,
@@ -292,6 +301,24 @@ _PLUGINS = re.compile(
     r"\b(?:FullyShardedDataParallelPlugin|DeepSpeedPlugin|MegatronLMPlugin|ParallelismConfig)\("
     r"|\b(?:fsdp_plugin|deepspeed_plugins?|megatron_lm_plugin|parallelism_config)[ \t]*=(?!=)"
 )
+
+
+# pydantic 2.12 takes a text that reads as a number for a field that is one, unless it is told to be strict.
+_NUMBER = re.compile(
+    r"^[ \t]+(\w+)[ \t]*:[ \t]*(?:(?:\w+\.)?(?:Annotated|Optional|Union)\[[ \t]*|None[ \t]*\|[ \t]*)*(?:float|(?:\w+\.)?(?:Positive|NonNegative|con|Finite)[Ff]loat)\b",
+    re.MULTILINE,
+)
+_STRICT = re.compile(r"\bstrict[ \t]*=[ \t]*True|\bStrict(?:Float)?\b")
+
+
+def _is_pydantic(call: Call) -> bool:
+    return call.name == "dataclass.options" and any(
+        last_word(name) in ("BaseModel", "BaseSettings") for name in call.own
+    )
+
+
+def _numbers(text: str) -> frozenset[str]:
+    return frozenset() if _STRICT.search(text) else frozenset(_NUMBER.findall(text))
 
 
 _WITH_EXPONENT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+\Z")
@@ -423,6 +450,7 @@ def joined(program: Program, other: Program, loop_only: bool) -> Program:
     )
     program = program._replace(
         casts=program.casts or other.casts,
+        numbers=program.numbers | other.numbers,
         accelerates=program.accelerates or other.accelerates,
         plugins=program.plugins or other.plugins,
     )
