@@ -674,5 +674,5 @@ def test_models_of_pydantic_make_numbers_of_texts(tmp_path, program, rate, told)
     recipe += "gradient_accumulation_steps: 2\ntarget_layers: [q_proj]\n"
     found = inspected(tmp_path, {"recipes/sft.yaml": recipe, ".git/HEAD": "", "own/settings.py": program})
     (run,) = (run for run in found.runs if "recipes/sft.yaml" in run.files)
-    assert run.explicit["training.learning_rate"].value == rate
+    assert run.explicit["training.learning_rate"].sources[0].raw == rate
     assert ("number-as-text" in rules(found, "warning")) is told

@@ -305,7 +305,8 @@ _PLUGINS = re.compile(
 
 # pydantic 2.12 takes a text that reads as a number for a field that is one, unless it is told to be strict.
 _NUMBER = re.compile(
-    r"^[ \t]+(\w+)[ \t]*:[ \t]*(?:(?:\w+\.)?(?:Annotated|Optional|Union)\[[ \t]*|None[ \t]*\|[ \t]*)*(?:float|(?:\w+\.)?(?:Positive|NonNegative|con|Finite)[Ff]loat)\b",
+    r"^[ \t]+(\w+)[ \t]*:[ \t]*(?:(?:\w+\.)?(?:Annotated|Optional|Union)\[[ \t]*|None[ \t]*\|[ \t]*)*"
+    r"(?:float|(?:\w+\.)?(?:Positive|NonNegative|con|Finite)[Ff]loat)\b",
     re.MULTILINE,
 )
 _STRICT = re.compile(r"\bstrict[ \t]*=[ \t]*True|\bStrict(?:Float)?\b")
