@@ -18,8 +18,8 @@ TEXTS: dict[str, tuple[str, str, str | None]] = {
     "a blank behind the equals sign": ("t.sh", RUN + "  --fp16= True\n", RUN + "  --fp16=True\n"),
     "several blanks": ("t.sh", RUN + "  --fp16=   True --seed 1\n", RUN + "  --fp16=True --seed 1\n"),
     "no backslash": ("t.sh", RUN + "  --seed 1\n  --fp16 True\n", RUN + "  --seed 1 \\\n  --fp16 True\n"),
-    "no backslash, CRLF": (
-        "t.sh", (RUN + "  --seed 1\n  --fp16 True\n").replace("\n", "\r\n"), (RUN + "  --seed 1 \\\n  --fp16 True\n").replace("\n", "\r\n")),
+    "no backslash, CRLF": ("t.sh", (RUN + "  --seed 1\n  --fp16 True\n").replace("\n", "\r\n"), RUN + "  --seed 1 \\\n  --fp16 True\n"),
+    "CRLF": ("t.sh", (RUN + "  --fp16 True\necho done\n").replace("\n", "\r\n"), RUN + "  --fp16 True\necho done\n"),
     "blanks behind the backslash": ("t.sh", RUN + "  --seed 1 \\  \n  --fp16 True\n", RUN + "  --seed 1 \\\n  --fp16 True\n"),
     "a comment where the backslash should be": ("t.sh", RUN + "  --seed 1 # as ever\n  --fp16 True\n", None),
     "an empty line between": ("t.sh", RUN + "  --seed 1\n\n  --fp16 True\n", None),
@@ -45,7 +45,14 @@ def test_the_text_is_mended(tmp_path: Path, name: str, before: str, after: str |
     done = repair([base], options(), unsafe=True, base=base)
     assert [text.text for text in done.texts.values()] == ([after] if after else [])
     assert not done.refused
-    broken = {"shell-broken-flag", "shell-broken-continuation", "json-trailing-comma", "json-comment", "duplicate-key"}
+    broken = {
+        "shell-broken-flag",
+        "shell-windows-lines",
+        "shell-broken-continuation",
+        "json-trailing-comma",
+        "json-comment",
+        "duplicate-key",
+    }
     assert bool(rules(done.inspection) & broken) == (after is None)
 
 

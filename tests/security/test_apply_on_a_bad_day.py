@@ -156,7 +156,7 @@ def test_a_full_disk_leaves_all_as_it_was(
         return original(first, *rest, **named)
 
     monkeypatch.setattr(os, call, fail)
-    monkeypatch.setattr(exchange, "_exchanged", lambda one, other: False)
+    monkeypatch.setattr(exchange, "exchanged", lambda one, other: False)
     assert code(words) == 2
     assert "nothing was written: " in capsys.readouterr().err
     assert there(here) == {"train.yaml": LLAMAFACTORY, "other.yaml": OTHER}

@@ -60,6 +60,11 @@ def _bare_backslash(source: str, place: Place) -> Edit:
     return Edit(at + 1 if at >= 0 else place.start, line_end.end(), "")
 
 
+def _plain_line_ends(place: Place) -> list[Edit]:
+    """Every line of the script ends with a line feed alone."""
+    return [Edit(found.start(), found.end(), "\n") for found in re.finditer(r"\r\n", place.document.text.text)]
+
+
 def _without(place: Place) -> list[Edit]:
     return [Edit(place.start, place.end, "")]
 
@@ -113,6 +118,7 @@ def _removed(document: Document, entry: Entry) -> Edit:
 _MENDS: dict[str, Callable[[Place], list[Edit]]] = {
     "shell-broken-flag": _join_value,
     "shell-broken-continuation": _continue_command,
+    "shell-windows-lines": _plain_line_ends,
     "json-trailing-comma": _without,
     "json-comment": _without_comment,
     "duplicate-key": _only_the_last,

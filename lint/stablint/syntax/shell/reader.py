@@ -77,13 +77,26 @@ def _read(text: Text, locate: Locate = nowhere) -> tuple[Document, list[tuple[In
     reader.know(options)
     reader.go_through(script_of(lexer.tokens))
     commands = tuple(sorted(reader.commands, key=lambda command: command.start))
-    found = [*lexer.problems, *reader.problems, *reader.state.spent.problems.values()]
+    found = [*lexer.problems, *reader.problems, *reader.state.spent.problems.values(), *_returns(lexer, commands)]
     problems = sorted(dict.fromkeys(found), key=lambda problem: problem.start)
     names = tuple(entry for entry in reader.once.values() if entry is not None)
     script = Script(commands, Mapping(names, 0, len(source)), options, tuple(reader.texts.values()))
     return Document(text, "shell", 0, script, tuple(problems)), [
         (content, format, reader.writer.is_certain(content)) for content, format in reader.writer.written
     ]
+
+
+def _returns(lexer: Lexer, commands: tuple[Command, ...]) -> list[Problem]:
+    """A command over several lines that end as Windows ends them."""
+    if not any(command.start <= lexer.returns < command.end for command in commands):
+        return []
+    told = Problem(
+        "shell-windows-lines",
+        "the lines end with a carriage return, so that bash ends the command at the first backslash",
+        lexer.returns,
+        lexer.returns + 1,
+    )
+    return [told]
 
 
 @lru_cache(maxsize=16)  # scripts of a folder read the same files

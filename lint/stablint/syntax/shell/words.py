@@ -42,6 +42,7 @@ class Lexer(Pieces):
         self.tokens: list[Token] = []
         self.bodies: dict[int, Body] = {}
         self.due: list[Redirection] = []  # here-documents whose lines begin behind this one
+        self.returns = -1  # where a carriage return stands first between a backslash and the end of its line
         self.test = 0  # where the `[[ … ]]` ends that is being read
         self._looked = 0  # up to where no end of one was found
         try:
@@ -77,7 +78,7 @@ class Lexer(Pieces):
             elif character == "#":
                 at = self._end(_COMMENT, at)
             elif character == "\\" and (joined := _JOINED.match(source, at)):
-                at = joined.end()
+                at = self._behind(joined)
             elif character == "\\" and (broken := _BROKEN.match(source, at)):
                 self._broken(at, broken.end())
                 at = broken.end()
@@ -127,6 +128,12 @@ class Lexer(Pieces):
             self.due.append(found)
         return found
 
+    def _behind(self, joined: re.Match[str]) -> int:
+        """Lines that Windows ends are read as they are meant, and told: for bash the backslash escapes the carriage return."""
+        if self.returns < 0 and joined.end() - joined.start() == 3:
+            self.returns = joined.start()
+        return joined.end()
+
     def _broken(self, start: int, end: int) -> None:
         if not _GOES_ON.match(self.source, end):
             return  # a blank that is written so
@@ -169,7 +176,7 @@ class Lexer(Pieces):
             character = source[at]
             if character == "\\":
                 if joined := _JOINED.match(source, at):
-                    at = joined.end()
+                    at = self._behind(joined)
                 elif broken := _BROKEN.match(source, at):
                     self._broken(at, broken.end())
                     return Word(tuple(pieces), start, at), broken.end()
