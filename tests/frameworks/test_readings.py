@@ -29,6 +29,22 @@ for batch in batches:
     model(**batch).loss.backward()
     optimizer.step()
 """
+SPREADS = """import torch
+from accelerate import Accelerator
+from transformers import AutoModelForCausalLM
+
+
+@torch.no_grad()
+def answers(rows):
+    accelerator = Accelerator()
+    model = AutoModelForCausalLM.from_pretrained("gpt2")
+    for module in model.modules():
+        module.train({mode})
+    return [model.generate(row) for row in accelerator.prepare(rows)]
+
+
+answers(rows)
+"""
 BEST = 'best = AutoModelForCausalLM.from_pretrained("out")\n'
 LAUNCH = 'deepspeed --num_gpus=8 scripts/train.py --epochs 3 --lr "$RATE" --group-size 2 --kl-beta 0.04 "$@"\n'
 OWN = """method: lora
@@ -90,6 +106,10 @@ PREFERS = "base_model: a/b\noutput_dir: out\nbeta: 0.1\nnum_train_epochs: 1\nper
 # The files, what of the summary is looked at, and what is said.
 SAID: dict[str, tuple[Files, str, str]] = {
     "unsloth-loads-a-model-that-is-asked": ({"use.py": ASKS}, "training", "none"),
+    "an-evaluation-that-is-spread": ({"use.py": SPREADS.format(mode="mode=False")}, "training", "none"),
+    "and-by-position": ({"use.py": SPREADS.format(mode="False")}, "training", "none"),
+    "but-not-a-training-mode": ({"use.py": SPREADS.format(mode="")}, "framework", LOOPS),
+    "nor-one-that-may-be": ({"use.py": SPREADS.format(mode="mode")}, "framework", LOOPS),
     "the-same-twice": ({"use.py": ASKS + ASKS.partition("\n\n")[2]}, "training", "none"),
     "a-loop-at-the-top-of-a-file": ({"train.py": LOOP}, "framework", "transformers, a loop of its own (torch)"),
     "a-step-of-the-trainer-s": ({"train.py": STEP}, "framework", "transformers.Trainer (presumed)"),
@@ -174,3 +194,47 @@ DUMPS = """with open("settings.json", "w") as f:
 @pytest.mark.parametrize(("before", "behind", "number"), [(DUMPS, "", 2), ("", DUMPS, 1)])
 def test_what_is_written_behind_the_training_is_a_record(before: str, behind: str, number: int, tmp_path: Path) -> None:
     assert len(runs(tmp_path, {"train.py": RECORD.format(before=before, behind=behind)})) == number
+
+
+CHAT = "deepspeed main.py --data_split 2,4,4 --model_name_or_path a --zero_stage 2 --learning_rate 1e-5{more}\n"
+CHAT_MAIN = """import argparse
+import deepspeed
+from utils.ds_utils import get_train_ds_config
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--dtype", type=str, default="{default}", choices=["fp16", "bf16"])
+args = parser.parse_args()
+model, *rest = deepspeed.initialize(model=m, config=get_train_ds_config(offload=False, dtype=args.dtype))
+model.backward(loss)
+"""
+CHAT_ENGINE = """def get_train_ds_config(offload, dtype, stage=2):
+    if dtype == "fp16":
+        data_type = "fp16"
+        dtype_config = {"enabled": True, "loss_scale_window": 100}
+    elif dtype == "bf16":
+        data_type = "bfloat16"
+        dtype_config = {"enabled": True}
+    return {"steps_per_print": 10, data_type: dtype_config, "gradient_clipping": 1.0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "more", "dtype"),
+    [
+        ("fp16", "", "float16"),
+        ("bf16", "", "bfloat16"),
+        ("fp16", " --dtype bf16", "bfloat16"),
+        ("fp16", ' "$@"', "not known"),
+        ("auto", "", "not known"),
+    ],
+)
+def test_a_copy_of_deepspeed_chat_has_the_format_of_its_parser(
+    default: str, more: str, dtype: str, tmp_path: Path
+) -> None:
+    files = {
+        "run.sh": CHAT.format(more=more),
+        "main.py": CHAT_MAIN.format(default=default),
+        "utils/ds_utils.py": CHAT_ENGINE,
+    }
+    (run,) = (one for one in runs(tmp_path, files) if "run.sh" in one.files)
+    assert in_words(effective(run))["precision"].startswith(dtype)

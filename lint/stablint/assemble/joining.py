@@ -320,9 +320,15 @@ def _with_its_engine(part: Part, program: Program, path: str, files: Files) -> P
     own = discover.locate(name, path, files.reach(path)) if name else None
     if own is None or os.path.isdir(own):
         return part
-    said = {one.fact for one in part.fragment.statements}
-    more = [one for document in files.documents(own) for one in chat_copy.stated(document) if one.fact not in said]
+    before = {one.fact for one in part.fragment.statements}
+    stated = [one for document in files.documents(own) for one in chat_copy.stated(document)]
+    if _FORMATS.isdisjoint(before | {one.fact for one in stated}) and not part.fragment.block.mapping.open:
+        stated += [one for document in files.documents(own) for one in chat_copy.by_default(document, program.document)]
+    more = [one for one in stated if one.fact not in before]
     return part._replace(fragment=part.fragment._replace(statements=(*part.fragment.statements, *more)))
+
+
+_FORMATS = frozenset({"deepspeed.fp16.enabled", "deepspeed.bf16.enabled"})
 
 
 def at_hand(files: Files, path: str) -> Program | None:

@@ -49,6 +49,58 @@ def stated(document: Document) -> tuple[Statement, ...]:
     return tuple(statements)
 
 
+def by_default(engine: Document, program: Document) -> tuple[Statement, ...]:
+    """The format that the dict has where no `--dtype` is given: the function names its key by that word, and the program's parser has a default."""
+    tree, own = parse(engine.text.text), parse(program.text.text)
+    if isinstance(tree, Problem) or isinstance(own, Problem):
+        return ()
+    function = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == _BUILDS), None)
+    default = next(filter(None, map(_default_format, ast.walk(own))), None)
+    if function is None or default is None or _OPTION not in {one.arg for one in function.args.args}:
+        return ()
+    for node in ast.walk(function):
+        if not isinstance(node, ast.If) or not _asks_for(node.test, default.value):
+            continue
+        named = [
+            one.value.value for one in node.body if isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant)
+        ]
+        written = [_SPELLED[name] for name in named if name in _SPELLED]
+        if len(written) == 1:
+            places = Places(program.text.text)
+            return tuple(
+                _statement(program, places, (name, "enabled"), default, default, name == written[0])
+                for name in _FORMATS
+            )
+    return ()
+
+
+_OPTION = "dtype"
+_SPELLED = {"fp16": "fp16", "bf16": "bf16", "bfloat16": "bf16"}  # a section of DeepSpeed's, by each of its names
+
+
+def _default_format(node: ast.AST) -> ast.Constant | None:
+    """`add_argument("--dtype", default="fp16")`: the default."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "add_argument":
+        return None
+    first = node.args[0] if node.args else None
+    if not isinstance(first, ast.Constant) or first.value != f"--{_OPTION}":
+        return None
+    value = next((one.value for one in node.keywords if one.arg == "default"), None)
+    return value if isinstance(value, ast.Constant) and value.value in _SPELLED else None
+
+
+def _asks_for(test: ast.expr, value: object) -> bool:
+    """`dtype == "fp16"`"""
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == _OPTION
+        and isinstance(test.ops[0], ast.Eq)
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value == value
+    )
+
+
 def _constants(
     node: ast.Dict, above: tuple[str, ...], dicts: dict[str, ast.expr]
 ) -> Iterator[tuple[tuple[str, ...], ast.Constant, ast.Constant]]:

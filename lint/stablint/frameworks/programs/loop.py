@@ -76,9 +76,18 @@ def _told(call: Call) -> str:
 def may_train(module: Module) -> bool:
     """Whether a call may train: a trainer, an optimiser, a gradient, a function named so, or one of another file that may do anything."""
     return states_training(module) or any(
-        _MAY_TRAIN.search(_told(call)) and not (call.local and call.name == "main") and not _starts_its_own(call)
+        _MAY_TRAIN.search(_told(call))
+        and not (call.local and call.name == "main")
+        and not _starts_its_own(call)
+        and not _is_eval(call)
         for call in module.calls
     )
+
+
+def _is_eval(call: Call) -> bool:
+    """`module.train(mode=False)`, which is what `eval()` does."""
+    mode = call.arguments.get("mode") or next(iter(call.positional), None)
+    return last_word(call.name) == "train" and isinstance(mode, Scalar) and mode.value is False
 
 
 def _starts_its_own(call: Call) -> bool:
