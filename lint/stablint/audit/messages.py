@@ -16,9 +16,8 @@ from stablint.run.releases.pep440 import release_key
 
 STORED = "messages/raised.json"
 REFUSED = "messages/refused.json"  # of settings that no hazard tells
-_WORDS = re.compile(
-    r"\w+"
-)  # of which a file must have the longest to be read for a message: a line may be broken between two
+# Of which a file must have the longest to be read for a message: a line may be broken between two.
+_WORDS = re.compile(r"\w+")
 _HEAD = 2  # line of the first row: a row a line
 
 
