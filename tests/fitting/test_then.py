@@ -9,7 +9,7 @@ import pytest
 from stablint.base import knowledge
 from stablint.fitting.answer import Told, answer
 from stablint.fitting.likely import likely
-from stablint.fitting.reading import GIB
+from stablint.fitting.terms import GIB
 from stablint.memory.plan import sure
 from tests.runs import world
 

@@ -8,8 +8,8 @@ from stablint.advising.asking import Idea
 from stablint.advising.model import GAINS, Effect, Proposal
 from stablint.base.language import gettext
 from stablint.fitting.answer import FITS, NOT, Told
-from stablint.fitting.reading import GIB
 from stablint.fitting.remedies import Remedy
+from stablint.fitting.terms import GIB
 from stablint.hazard.wording import value_text
 from stablint.run.fact import ABSENT, is_unknown
 from stablint.run.world import World

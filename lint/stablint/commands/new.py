@@ -18,7 +18,7 @@ from stablint.config.options import Wrong, options
 from stablint.config.selection import Selection, chosen
 from stablint.config.spec import CLEAN, FOUND
 from stablint.engine.inspect import Inspection, inspect
-from stablint.fitting.reading import GIB
+from stablint.fitting.terms import GIB
 from stablint.hardware.gpu import Gpu, parse_gpu
 from stablint.hazard.model import load
 from stablint.models.nature import describe

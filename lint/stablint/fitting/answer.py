@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 from stablint.base import knowledge
 from stablint.base.language import gettext
+from stablint.fitting.cards import is_divided, tensor_ways
 from stablint.fitting.likely import likely
-from stablint.fitting.reading import GIB, Reading, Unanswerable, is_divided, least_usable, read, tensor_ways, usable
+from stablint.fitting.reading import read
+from stablint.fitting.terms import GIB, Reading, Unanswerable, least_usable, usable
 from stablint.memory.plan import Range, sure
 from stablint.memory.predict import Estimate, predict
 from stablint.run.derived.memory import offloads

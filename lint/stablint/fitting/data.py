@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from stablint.fitting.answer import BECAUSE, UNKNOWN, Told, decides
-from stablint.fitting.reading import GIB
 from stablint.fitting.remedies import Remedy
+from stablint.fitting.terms import GIB
 from stablint.memory.plan import Range
 
 

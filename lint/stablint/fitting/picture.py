@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from stablint.fitting.answer import FITS, NOT, TIGHT, UNKNOWN, Told, decides
-from stablint.fitting.reading import GIB
+from stablint.fitting.terms import GIB
 from stablint.report.svg import GREY, GRID, INK, RED, Axis, document, number, round_step, text
 
 _WIDTH, _LEFT, _RIGHT = 960, 64, 300  # of the picture, the axis' numbers, and the list of components

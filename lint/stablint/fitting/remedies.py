@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from stablint.base.language import gettext, ngettext
 from stablint.fitting.answer import FITS, TIGHT, Told, answer, judged
-from stablint.fitting.reading import GIB
+from stablint.fitting.terms import GIB
 from stablint.fix import change, editors
 from stablint.memory.plan import Sharding
 from stablint.report.model import FileEdits

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from stablint.base.language import gettext
 from stablint.fitting.answer import BECAUSE, FITS, NOT, TIGHT, UNKNOWN, Told, decides
 from stablint.fitting.data import on_node
-from stablint.fitting.reading import GIB
 from stablint.fitting.remedies import Remedy
+from stablint.fitting.terms import GIB
 from stablint.report.plain import Style, named, plain
 from stablint.report.words import columns
 from stablint.run.world import World

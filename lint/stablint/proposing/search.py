@@ -12,8 +12,8 @@ from stablint.base import knowledge
 from stablint.base.language import gettext
 from stablint.engine.inspect import Inspection, effective
 from stablint.fitting.answer import FITS, UNKNOWN, Told, answer
-from stablint.fitting.reading import GIB
 from stablint.fitting.remedies import Move, changed
+from stablint.fitting.terms import GIB
 from stablint.hardware.gpu import Gpu
 from stablint.memory.plan import Plan
 from stablint.proposing.asked import METHODS, Choice, Nothing, Request

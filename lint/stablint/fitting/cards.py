@@ -1,0 +1,156 @@
+"""How a run is divided over cards: processes and what each shards, as its launcher and its files say it, or as nobody does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stablint.base.language import gettext, ngettext
+from stablint.fitting.terms import GIB, is_size
+from stablint.fitting.weights import WHOLE
+from stablint.memory.plan import Plan, Range, Sharding
+from stablint.run.derived.memory import offloads
+from stablint.run.fact import ABSENT, is_unknown
+from stablint.run.world import World
+
+_LAID = ("auto", "balanced", "balanced_low_0", "sequential")  # device_map: layers over all cards of one process
+_PARALLEL = (
+    "pipeline_parallel_size", "parallelism_config", "tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size",
+)  # fmt: skip
+_TENSOR = (
+    "training.tensor_parallel_size", "training.tp_size", "training.tensor_parallel_dim", "training.parallelism_config.tp_size",
+    "accelerate.parallelism_config.parallelism_config_tp_size",
+)  # fmt: skip
+# Over how many cards a row is divided: its tokens, and what is kept of them (ring attention and Ulysses both).
+SEQUENCE = (
+    "training.sequence_parallel_size", "training.context_parallel_size", "training.sequence_parallel_degree", "training.context_parallel_dim",
+    "training.parallelism_config.cp_size", "training.parallelism_config.sp_size",
+    "accelerate.parallelism_config.parallelism_config_cp_size", "accelerate.parallelism_config.parallelism_config_sp_size",
+    "trainer.actor_rollout_ref.actor.ulysses_sequence_parallel_size",
+)  # fmt: skip
+# CUDA, its kernels and the libraries' workspaces: 0.4 to 0.8 GiB of context alone, 1.4 in Unsloth's estimator, 1 to 2 GB with the first
+# allocations (accelerate's guide on the memory of training), 2.4 where published figures are read from outside.
+CONTEXT = Range(0.4 * GIB, 0.8 * GIB, 1.6 * GIB)
+_NCCL = Range(0.2 * GIB, 0.5 * GIB, 1.0 * GIB)
+# Parameters that FSDP and ZeRO-3 gather block by block lie in blocks of another stream, which are not free before that has ended, so that each gather
+# may take new ones: beyond what was counted the driver showed up to 0.9 of a fully trained model in fms-acceleration's runs on two cards, and no more
+# than the other unknowns have room for where an adapter trains one (benchmarks/first_sight.md, the third draw's table).
+_REGATHERED = Range(0.0, 0.0, 1.0)
+
+
+def is_divided(w: World) -> str:
+    """The setting that divides layers or matrices between cards; empty where nothing does."""
+    told = any(w.is_stated(name) for name in (*_TENSOR, *SEQUENCE) if "parallelism_config." in name)
+    names = [name for name in _PARALLEL if not (told and name == "parallelism_config")]
+    return next((name for name in names if w.stated(f"training.{name}") not in (ABSENT, None, 1)), "")
+
+
+def tensor_ways(w: World) -> int:
+    """Over how many cards each matrix is divided."""
+    return next((value for name in _TENSOR if is_size(value := w.stated(name)) and value > 1), 1)
+
+
+def started(plan: Plan, sharding: Sharding, compute: Any) -> Plan:
+    context = CONTEXT
+    if sharding.engine == "deepspeed" and compute in ("float16", "bfloat16") and plan.weights in WHOLE:
+        # The engine casts the whole module before it comes onto the card, and nothing is cast again (deepspeed 0.19.8 runtime/engine.py,
+        # _configure_distributed_model).
+        plan = plan._replace(weights=compute, autocast=False)
+    if sharding.processes > 1:
+        context = Range(*(one + more for one, more in zip(CONTEXT, _NCCL, strict=True)))
+    if sharding.weights > 1 and sharding.engine in ("fsdp", "deepspeed") and plan.method == "full":
+        plan = plan._replace(regathered=_REGATHERED)
+    if sharding.engine == "fsdp" and plan.mixed:
+        plan = plan._replace(
+            autocast=True
+        )  # what is trained becomes float32 first (accelerate 1.15.0 accelerator.py:2037)
+    return plan._replace(sharding=sharding, context=context)
+
+
+def ways_to_start(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
+    """How the work is divided, in words, and what was assumed."""
+    processes, count = w.value("derived.world_size"), w.value("target.gpu.count")
+    cards = count if is_size(count) else 1
+    states_away, weights_away = offloads(w)
+    rule = w.framework.launch
+    notes: tuple[str, ...] = ()
+    known = is_size(processes)
+    laid = w.stated("model.device_map") in _LAID
+    if not known:
+        one = rule is not None and rule.processes == "one"
+        processes = 1 if one or laid else cards
+        notes = (_started_by(processes, cards, rule.command if rule is not None else "", laid),) if cards > 1 else ()
+    processes = max(1, processes // tensor_ways(w))  # the cards of one matrix work on the same rows
+    stage = w.value("derived.zero_stage")
+    own = w.framework.rollout
+    if own is not None and own.strategy:
+        words = gettext("{engine} over {processes} processes").format(engine="FSDP", processes=processes)
+        return [(Sharding(processes, processes, processes, 0, "fsdp", processes), words, notes)]
+    if w.value("derived.fsdp") is True or (w.framework.shards_processes and processes > 1):
+        strategy = str(w.value("fsdp.sharding_strategy")).upper()
+        grad_only = "GRAD_OP" in strategy
+        none = "NO_SHARD" in strategy
+        weights = 1 if grad_only or none else processes
+        rest = 1 if none else processes
+        sharding = Sharding(
+            weights, rest, rest, 0, "fsdp", processes, states_on_host=states_away, weights_on_host=weights_away
+        )
+        return [
+            (sharding, gettext("{engine} over {processes} processes").format(engine="FSDP", processes=processes), notes)
+        ]
+    asked = w.stated("deepspeed.zero_optimization.stage")
+    if isinstance(asked, int) and w.value("derived.deepspeed") is False:
+        stage = asked  # what if: a stage that no file of the run brings with it
+    if isinstance(stage, int) and (w.value("derived.deepspeed") is True or isinstance(asked, int)):
+        shards = [processes if stage >= least else 1 for least in (3, 2, 1)]
+        sharding = Sharding(
+            shards[0], shards[1], shards[2], stage, "deepspeed", processes, _elements(w, "reduce_bucket_size", 5e8),
+            _elements(w, "stage3_max_live_parameters", 1e9), states_away, weights_away,
+        )  # fmt: skip
+        return [
+            (
+                sharding,
+                gettext("{engine} over {processes} processes").format(engine=f"ZeRO-{stage}", processes=processes),
+                notes,
+            )
+        ]
+    split = laid or (rule is not None and rule.rest == "split")
+    if split and processes == 1 and cards > 1:
+        return [
+            (
+                Sharding(cards, cards, cards, 0, "split", 1),
+                gettext("one process, layers over {cards} cards").format(cards=cards),
+                notes,
+            )
+        ]
+    if is_unknown(stage) and w.value("derived.deepspeed") is not False and not w.framework.library:
+        notes = (*notes, gettext("no sharding is stated: every card holds everything"))
+    start = (
+        gettext("{processes} processes, a whole copy each").format(processes=processes)
+        if processes > 1
+        else gettext("one process")
+    )
+    return [(Sharding(processes=processes, engine="ddp" if processes > 1 else "none"), start, notes)]
+
+
+def _started_by(processes: int, cards: int, command: str, laid: bool) -> str:
+    """Why there are so many processes, where no file says it."""
+    if laid:
+        # accelerate 1.15.0 accelerator.py, prepare_model: a model with device_map="auto" is trained in no distributed mode.
+        return gettext("one process: `device_map` lays the layers over the cards, which several processes cannot train")
+    if not command:
+        return gettext("{processes} processes, one for each card: nothing says how the run is started").format(
+            processes=processes
+        )
+    return ngettext(
+        "{processes} process: what `{command}` starts on {cards} cards",
+        "{processes} processes: what `{command}` starts on {cards} cards",
+        processes,
+    ).format(processes=processes, command=command, cards=cards)
+
+
+def _elements(w: World, name: str, default: float) -> float:
+    """A size of DeepSpeed; transformers makes the square of the hidden width of a bucket that is `auto` (integrations/deepspeed.py)."""
+    value, hidden = w.value(f"deepspeed.zero_optimization.{name}"), w.value("model.hidden")
+    if value == "auto" and name == "reduce_bucket_size" and isinstance(hidden, int):
+        return float(hidden * hidden)
+    return float(value) if is_size(value) or isinstance(value, float) else default
