@@ -257,3 +257,27 @@ Trainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=data).train()
 def test_a_barrier_that_the_others_have_in_a_branch_of_theirs_is_met(tmp_path, before, hangs):
     found = inspected(tmp_path, {"train.py": IN_TURNS.replace("{before}", before), **LAUNCHED, ".git/HEAD": ""})
     assert ("collective-on-one-process" in rules(found, "error", "warning")) is hangs
+
+
+OF_ITS_OWN = """import argparse, logging
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+p = argparse.ArgumentParser()
+p.add_argument("--output_dir")
+p.add_argument("--debug", default="info")
+a = p.parse_args()
+logging.basicConfig(level="DEBUG" if a.debug == "verbose" else "INFO")
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B")
+Trainer(model=model, args=TrainingArguments(output_dir=a.output_dir{more}), train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(("more", "found"), [("", "info"), (", debug=a.debug", "error")])
+def test_a_flag_that_the_program_reads_itself_is_no_argument_of_the_library(
+    more: str, found: str, tmp_path: Path
+) -> None:
+    """`--debug verbose` is the program's own word, as long as it does not give it to the library's arguments."""
+    command = "torchrun --nproc_per_node 2 train.py --debug verbose --output_dir out\n"
+    files = {"train.py": OF_ITS_OWN.replace("{more}", more), "run.sh": command}
+    told = inspected(tmp_path, files, releases=["transformers==5.23.0"]).report.diagnostics
+    assert [one.severity for one in told if one.code == "V109"] == [found]

@@ -65,7 +65,7 @@ class Program(NamedTuple):
         fragment = self._without_late(fragment)
         if self.given is not None and record_of(fragment.framework).library:
             kept = tuple(one for one in fragment.statements if self._hands_on(one))
-            fragment = fragment._replace(statements=kept)
+            fragment = fragment._replace(statements=tuple(map(self._keeps, kept)))
         if (self.casts or self.numbers) and fragment.layer == "file":
             fragment = fragment._replace(statements=tuple(map(self._cast, fragment.statements)))
         if fragment.layer == "flags":
@@ -134,6 +134,16 @@ class Program(NamedTuple):
         return (
             not path or spelled(path[-1]) != path[-1] or path[-1] in self.words or field(huggingface.BASE, name) is None
         )
+
+    def _keeps(self, one: Statement) -> Statement:
+        """A setting that it reads somewhere and does not give the library's arguments: what it means by the name is its own affair."""
+        head, _, name = one.fact.partition(".")
+        origin = one.origin
+        if self.given is None or head != "training" or name in self.given or not isinstance(origin, Explicit):
+            return one
+        path = origin.place.path
+        mine = len(path) == 1 and spelled(path[0]) == path[0] and path[0] in self.declared
+        return one._replace(origin=origin._replace(reader=OWN)) if mine else one
 
     @property
     def vain(self) -> frozenset[str]:
