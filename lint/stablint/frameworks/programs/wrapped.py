@@ -128,7 +128,7 @@ def _gets_config(trainer: Call) -> bool:
 
 
 def _twice(document: Document, wraps: list[Call], reaches: set[int]) -> Iterator[Statement]:
-    plain = [one for one in wraps if not one.conditional]
+    plain = [one for one in wraps if not one.conditional and not _beside_the_model(one)]
     by_start = {one.start: one for one in plain}
     for second in plain:
         base = _wrapped(second)
@@ -140,6 +140,7 @@ def _twice(document: Document, wraps: list[Call], reaches: set[int]) -> Iterator
             and first is not second
             and _together(document, first, second)
             and not _is_loaded_anew(document, base, first, second)
+            and not _only_asked(document, second, reaches)
         ):
             yield of_call(document, "launch.shows.adapted_twice", _named(first), second)
             return
@@ -162,6 +163,52 @@ def _all_linear(document: Document, module: Module, wraps: list[Call], reaches: 
             if isinstance(targets, Scalar) and str(targets.value).lower() == "all-linear":
                 yield of_call(document, "launch.shows.second_adapter_on_all_linear", True, one)
                 return
+
+
+_TRAINS = re.compile(r"Trainer\w{0,40}\(|\.backward\(")
+_ENDS = re.compile(r"\.train\(|\.backward\(")
+_GOES_ON = re.compile(r"\btrain\w{0,40}\(|Trainer\w{0,40}\(|\.backward\(|save_pretrained\(|push_to_hub\(|save_model\(")
+# Configurations whose tuner stays in the wrapping model and leaves the layers of the base as they are (peft 0.21.2 peft_model.py, PeftModel.__init__).
+_PROMPTS = frozenset(
+    {"PromptTuningConfig", "PrefixTuningConfig", "PromptEncoderConfig", "MultitaskPromptTuningConfig", "CPTConfig"}
+)
+
+
+def _beside_the_model(wrap: Call) -> bool:
+    """Whether it puts nothing into the model: prompts that are learnt stand before the input."""
+    config = wrap.arguments.get("peft_config") or next(iter(wrap.positional[1:]), None)
+    return last_word(wrap.name) == "get_peft_model" and isinstance(config, Call) and last_word(config.name) in _PROMPTS
+
+
+def _only_asked(document: Document, second: Call, reaches: set[int]) -> bool:
+    """Whether the second is the first again: loaded, not to be trained, from where the first was saved when all training was over. Nothing learns,
+    and nothing is saved, behind it."""
+    learns = second.arguments.get("is_trainable")
+    where = second.arguments.get("model_id") or next(iter(second.positional[1:]), None)
+    if last_word(second.name) != "from_pretrained" or second.start in reaches or where is None:
+        return False
+    if learns is not None and not (isinstance(learns, Scalar) and learns.value is False):
+        return False
+    text = document.text.text
+    saved = _SAVES.search(text, 0, second.start)
+    while saved is not None and saved[1].strip() != _argument(text, second):
+        saved = _SAVES.search(text, saved.end(), second.start)
+    return (
+        saved is not None and _ENDS.search(text, 0, saved.start()) is not None and not _GOES_ON.search(text, second.end)
+    )
+
+
+_SAVES = re.compile(r"\.save_(?:pretrained|model)\(((?:[^()\n,=]|\([^()\n]{0,200}\)){1,200})[,)]")
+_LINE_OF_A_CELL = re.compile(r"\\n\",\s{0,80}\"")  # of a notebook, whose lines are texts of JSON
+_PATH = re.compile(
+    r"\([^,()]{1,200},\s{0,80}(?:model_id\s{0,4}=\s{0,4})?((?:[^()\n,=]|\([^()\n]{0,200}\)){1,200}?)\s{0,80}[,)]"
+)
+
+
+def _argument(text: str, call: Call) -> str:
+    """The path that it loads from, as it is written."""
+    found = _PATH.match(_LINE_OF_A_CELL.sub(" ", text[call.name_end : call.end]))
+    return found[1].strip() if found is not None else ""
 
 
 _CHOOSES = re.compile(r"requires_grad")
@@ -214,8 +261,6 @@ def _names_it(text: str, optimizer: Call, method: Call) -> bool:
 _ACTIVATES = re.compile(
     r"set_adapter|active_adapter|set_requires_grad|ref_adapter_name|add_weighted_adapter|requires_grad_?\b|adapter_names"
 )
-
-_TRAINS = re.compile(r"Trainer\w{0,40}\(|\.backward\(")
 
 
 def _never_active(document: Document, module: Module, wraps: list[Call], reaches: set[int]) -> Iterator[Statement]:
