@@ -210,6 +210,14 @@ def environment(text: str) -> Iterator[str]:
         yield words[2:].strip().strip("\"'").rpartition("::")[2]
 
 
+def is_export(text: str) -> bool:
+    """Whether a YAML of any name is what `conda env export` writes: channels, and dependencies with their releases."""
+    return all(
+        re.search(mark, text) is not None
+        for mark in (r"(?m)^channels:", r"(?m)^dependencies:", r"(?m)^ {0,8}- [\w.-]{1,60}=")
+    )
+
+
 def images(text: str) -> Iterator[str]:
     """The tag of the image that a Dockerfile begins with, where its makers publish what is in it."""
     for line in text.splitlines():

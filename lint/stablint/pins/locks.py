@@ -116,6 +116,8 @@ def _of_folder(folder: str, inside: str, cut: Cut) -> tuple[dict[str, Pin], set[
     open_elsewhere: dict[str, set[str]] = {}  # the lists of requirements that name a library alone, by library
     for path, kind, read in _files(folder, names):
         text = _text(path, inside, _LARGEST if kind == "lock" else _LARGEST_TEXT)
+        if kind == "perhaps":
+            kind, read = ("aside", formats.environment) if formats.is_export(text) else ("", None)
         if read is not None and kind != "aside":
             wanted = list(read(text))
             said["extra"] += _said(filter(formats.is_extra, wanted), path)
@@ -291,6 +293,9 @@ def _included(text: str, path: str, inside: str, cut: Cut) -> Iterator[tuple[str
         pending += reversed(inner)
 
 
+_FEW = 12  # files at the top of a project that are opened for what their names do not say
+
+
 def _files(folder: str, names: list[str]) -> Iterator[tuple[str, str, Any]]:
     """Of a folder and of those beside its code that hold nothing else: path, kind and reader."""
     beside = (os.path.join(folder, name) for name in names if name.lower() in _BESIDE)
@@ -299,6 +304,10 @@ def _files(folder: str, names: list[str]) -> Iterator[tuple[str, str, Any]]:
             kind, read = reader_of(name, os.path.basename(place))
             if kind:
                 yield os.path.join(place, name), kind, read
+    if any(name.lower() in formats.MANIFESTS or name.lower().startswith(("readme", "requirements")) for name in names):
+        unnamed = [name for name in names if name.endswith((".yaml", ".yml")) and not reader_of(name, "")[0]]
+        for name in unnamed[:_FEW]:
+            yield os.path.join(folder, name), "perhaps", None
     for place in (os.path.join(folder, name) for name in names if name.lower() in _SCRIPTS):
         for name in _names(place):
             kind, read = reader_of(name, "")

@@ -235,7 +235,8 @@ def _generated(document: Document, module: Module, trainer: Call) -> Iterator[St
     """Whether the program says nowhere how long the answers may be that its evaluations generate."""
     if last_word(trainer.name) != "Seq2SeqTrainer" or seen_in(_ANSWER_LENGTH, document):
         return
-    # without metrics to compute evaluate() asks for the loss alone and generates nothing; predict() does (transformers 4.57.6 trainer.py:4494, trainer_seq2seq.py:288)
+    # without metrics to compute evaluate() asks for the loss alone and generates nothing; predict() does
+    # (transformers 4.57.6 trainer.py:4494, trainer_seq2seq.py:288)
     metrics = trainer.arguments.get("compute_metrics")
     if (metrics is None or (isinstance(metrics, Scalar) and metrics.value is None)) and not seen_in(
         _PREDICTS, document
