@@ -58,7 +58,7 @@ STAGES = {
     "joining": "stablint.assemble.runs.join",
     "settling": "stablint.assemble.runs._runs",
     "judging": "stablint.engine.judging.check stablint.engine.judging._sifted",  # one run by itself, and several
-    "looking for readers": "stablint.repository.readers._keys",
+    "looking for readers": "stablint.repository.readers.keys_of",
     "grouping findings": "stablint.engine.diagnostics._key",
     "wording a finding": "stablint.engine.diagnostics._diagnostic",
     "repairing a finding": "stablint.engine.diagnostics._fix",

@@ -104,3 +104,45 @@ def test_runs_of_other_files_are_not_shown(tmp_path: Path) -> None:
     (run,) = shown(tmp_path, "configs/a.yaml", files)
     assert run.files == ("train.sh", "configs/a.yaml", "train.py")
     assert run.explicit["training.learning_rate"].value == 5e-5
+
+
+OWN_LOOP = """import yaml
+import torch
+from transformers import AutoModelForCausalLM
+
+config = yaml.safe_load(open(path))
+model = AutoModelForCausalLM.from_pretrained("a/b")
+optimizer = torch.optim.AdamW(model.parameters(), lr=config["learning_rate"])
+for batch in rows:
+    model(**batch).loss.backward()
+    optimizer.step()
+"""
+DECLARES = """from dataclasses import dataclass
+
+
+@dataclass
+class Settings:
+    method: str = "sft"
+    num_epochs: int = 1
+    batch_size: int = 1
+"""
+PREFERS = 'method: "dpo"\nbeta: 0.1\nlearning_rate: 5.0e-6\nbatch_size: 8\ngradient_accumulation_steps: 4\nnum_epochs: 3\nwarmup_ratio: 0.1\nmax_grad_norm: 1.0\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "is_trl_s"),
+    [
+        ({"train.py": OWN_LOOP}, False),
+        ({"train.py": OWN_LOOP, "settings.py": DECLARES}, False),
+        ({"train.py": OWN_LOOP, "tune.py": "import trl\n"}, True),
+        ({"train.py": OWN_LOOP, "requirements.txt": "torch\ntrl>=0.9\n"}, True),
+        ({"train.py": OWN_LOOP, "README.md": "Start it with `trl dpo`.\n"}, True),
+        ({"train.py": OWN_LOOP.replace("yaml.safe_load(open(path))", "{}")}, True),
+        ({}, True),
+    ],
+)
+def test_a_file_is_no_library_s_of_which_its_repository_knows_nothing(
+    files: Files, is_trl_s: bool, tmp_path: Path
+) -> None:
+    (run,) = shown(tmp_path, "configs/dpo.yaml", {"configs/dpo.yaml": PREFERS, **files})
+    assert ("trl" in in_words(effective(run))["framework"]) == is_trl_s

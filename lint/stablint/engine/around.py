@@ -155,6 +155,18 @@ def loaders(paths: list[str], files: Files) -> dict[str, tuple[str, bool]]:
     return found
 
 
+def of_others(paths: list[str], files: Files) -> dict[str, Program]:
+    """The configurations that are no library's, since nothing in their repository speaks of it, with a program that may read them."""
+    found: dict[str, Program] = {}
+    for path in paths:
+        one, error = attempt(repository_loaders.of_another, path, files)
+        if error is not None:
+            files.faults.add(files.documents(path)[0].text, "looking for the programs that read it", error)
+        elif one is not None:
+            found[path] = one
+    return found
+
+
 def touches(finding: Finding, paths: Container[str]) -> bool:
     """Whether the finding stands in one of the files, or rests on what one of them states."""
     if finding.place.document.text.path in paths or finding.run.anchor.document.text.path in paths:

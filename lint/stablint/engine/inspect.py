@@ -278,7 +278,11 @@ def _judged(
         if options.dialect is None:
             doubted = look.entries if known == () else {finding.place.document.text.path for finding in found.findings}
             asked = [path for path in look.entries if path in doubted and around.may_be_own(path, files, None)]
-            if asked and (owned := around.own_readers(asked, files)):
+            owned = around.own_readers(asked, files) if asked else {}
+            if known == ():
+                alone = [path for path in asked if path not in files.loaders]
+                owned = {**owned, **around.of_others(alone, files)}
+            if owned:
                 files.own(owned)
                 found = anew()
         for ask, learn in around.LESSONS if found.findings else ():

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from stablint.assemble.files import Files
 from stablint.base.light import NamedTuple, Pattern
-from stablint.frameworks.launch.at_hand import read
-from stablint.repository import readers
+from stablint.frameworks.launch.at_hand import Program, read
+from stablint.repository import readers, referrers
 from stablint.repository.programs import LOADS, programs_of
 from stablint.repository.referrers import content
 from stablint.syntax import limits
@@ -57,6 +57,29 @@ def loader(path: str, files: Files) -> Loader | None:
         if training:
             return Loader(training[0], sure) if len(training) == 1 else None
     return None
+
+
+def of_another(path: str, files: Files) -> Program | None:
+    """A program of the repository that loads files, where the file looks like TRL's and nothing in the repository speaks of TRL: not a program, no
+    script, no guide and no list of packages."""
+    root = files.root(path)
+    if not os.path.isdir(root) or not any(one.framework == _TRL for one in files.fragments(path)):
+        return None
+    word = _TRL.encode()
+    lists = [
+        os.path.join(root, name) for name in sorted(os.listdir(root)) if name.endswith((".txt", ".toml", ".md", ".cfg"))
+    ]
+    if any(
+        referrers.names(word, referrers.content(one, files)) for one in (*files.entries(root), *lists) if one != path
+    ):
+        return None
+    reader = next((one for one in programs_of(root, files) if LOADS.search(content(one, files))), None)
+    program = read(files.documents(reader)) if reader is not None else None
+    keys = readers.keys_of(files, path)
+    return program and program._replace(declared=dict.fromkeys(keys, "dict"), loop="", parser=True, library=False)
+
+
+_TRL = "trl"
 
 
 def _composed(text: str, program: str) -> Iterator[str]:

@@ -54,7 +54,7 @@ def asks(fragment: Fragment) -> bool:
 def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
     """The programs that read these configurations, by the path of the configuration."""
     found: dict[str, Program] = {}
-    wanted = [(path, keys) for path in paths if len(keys := _keys(files, path)) >= 2]
+    wanted = [(path, keys) for path in paths if len(keys := keys_of(files, path)) >= 2]
     by_root: dict[str, list[tuple[str, frozenset[str]]]] = {}
     for path, keys in wanted:
         root = files.root(path)
@@ -104,7 +104,7 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
     return found
 
 
-def _keys(files: Files, path: str) -> frozenset[str]:
+def keys_of(files: Files, path: str) -> frozenset[str]:
     """The keys of a configuration, of its sections as well."""
     names: set[str] = set()
     for document in files.documents(path):
