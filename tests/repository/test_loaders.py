@@ -146,3 +146,23 @@ def test_a_file_is_no_library_s_of_which_its_repository_knows_nothing(
 ) -> None:
     (run,) = shown(tmp_path, "configs/dpo.yaml", {"configs/dpo.yaml": PREFERS, **files})
     assert ("trl" in in_words(effective(run))["framework"]) == is_trl_s
+
+
+PARSES = """from trl import ModelConfig, SFTConfig, SFTTrainer, TrlParser
+
+settings, model = TrlParser((SFTConfig, ModelConfig)).parse_args_and_config()
+SFTTrainer(model=model.model_name_or_path, args=settings, train_dataset=rows).train()
+"""
+RECIPE = (
+    "model_name_or_path: a/b\noutput_dir: out\nlearning_rate: 1.0e-4\nuse_peft: true\nlora_r: 16\nmax_length: 4096\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "program"),
+    [({"a.py": PARSES}, "a.py"), ({"a.py": PARSES, "b.py": PARSES}, None), ({"a.py": OWN_LOOP}, None)],
+)
+def test_trl_s_recipe_goes_to_the_only_parser_of_trl_s(files: Files, program: str | None, tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "configs/sft.yaml", {"configs/sft.yaml": RECIPE, "requirements.txt": "trl\n", **files})
+    assert run.files == ("configs/sft.yaml", *([program] if program else []))
+    assert program is None or in_words(effective(run))["framework"] == "trl.SFTTrainer (presumed)"

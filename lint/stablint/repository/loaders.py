@@ -20,6 +20,7 @@ from stablint.syntax import limits
 _HYDRA = Pattern(r"@hydra\.main\s*\(([^()]{1,400})\)")
 _PATH = Pattern(r"""\bconfig_path\s*=\s*f?["']([\w./-]+)["']""")
 _NAME = Pattern(r"""\bconfig_name\s*=\s*f?["']([\w./-]+)["']""")
+_PARSER = b"TrlParser("  # which is given such a file with `--config`, whatever that is called
 _LOADER = b"config("  # `load_config(path)`: the program leaves the loading to a module of its own
 
 
@@ -30,18 +31,22 @@ class Loader(NamedTuple):
 
 def loader(path: str, files: Files) -> Loader | None:
     """The only program of the repository that trains and names this file, else the only one that names another of its folder, else the only one
-    whose Hydra looks there."""
+    whose Hydra looks there, else, for a file of TRL's, the only one that has its parser."""
     root = files.root(path)
     if not os.path.isdir(root):  # a text from elsewhere may be called anything
         return None
     by_name: list[str] = []
     by_folder: list[str] = []
     composing: list[str] = []
+    parsing: list[str] = []
+    is_trl_s = any(one.framework == _TRL for one in files.fragments(path))
     for program in programs_of(root, files):
         raw = content(program, files) if program.endswith(".py") else b""
         text = raw.decode("utf-8", "replace")
         if path.startswith(tuple(f"{folder}{os.sep}" for folder in _composed(text, program))):
             composing.append(program)
+        if is_trl_s and _PARSER in raw:
+            parsing.append(program)
         if LOADS.search(raw) is None and _LOADER not in raw:
             continue
         named = readers.loaded(text)
@@ -49,7 +54,7 @@ def loader(path: str, files: Files) -> Loader | None:
             by_name.append(program)
         elif any(_placed(os.path.dirname(name), program, root) == os.path.dirname(path) for name in named):
             by_folder.append(program)
-    for found, sure in ((by_name, True), (by_folder, False), (composing, False)):
+    for found, sure in ((by_name, True), (by_folder, False), (composing, False), (parsing, False)):
         if len(found) > limits.NAMED.most:
             files.cut_program(path, limits.NAMED)
             return None
