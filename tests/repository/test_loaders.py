@@ -106,6 +106,16 @@ def test_runs_of_other_files_are_not_shown(tmp_path: Path) -> None:
     assert run.explicit["training.learning_rate"].value == 5e-5
 
 
+def test_a_file_of_deepspeed_s_is_shown_with_the_program_of_the_configuration_that_names_it(tmp_path: Path) -> None:
+    named = SETTINGS + "deepspeed: configs/zero.json\n"
+    zero = '{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": "auto"}\n'
+    (run,) = shown(
+        tmp_path, "configs/zero.json", {"configs/zero.json": zero, "configs/a.yaml": named, "train.py": TRAINS}
+    )
+    assert set(run.files) == {"configs/a.yaml", "configs/zero.json", "train.py"}
+    assert in_words(effective(run))["framework"].endswith("trl.DPOTrainer")
+
+
 OWN_LOOP = """import yaml
 import torch
 from transformers import AutoModelForCausalLM

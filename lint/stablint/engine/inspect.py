@@ -210,6 +210,8 @@ def _assembled(
         helpers and options.live is None
     ):  # beside live objects these are part of the run at hand, whatever else may read them
         more = around.referrers(helpers, look.statuses, files)
+        if known == () and options.dialect is None and (loaded := around.loaders(more, files)):
+            files.load(loaded)
     runs = tuple(assemble([*look.entries, *more], files, options))
     if known == () and not more and earlier is None and options.live is None and options.dialect is None:
         runs, more = _started(
