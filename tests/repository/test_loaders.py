@@ -176,3 +176,18 @@ def test_trl_s_recipe_goes_to_the_only_parser_of_trl_s(files: Files, program: st
     (run,) = shown(tmp_path, "configs/sft.yaml", {"configs/sft.yaml": RECIPE, "requirements.txt": "trl\n", **files})
     assert run.files == ("configs/sft.yaml", *([program] if program else []))
     assert program is None or in_words(effective(run))["framework"] == "trl.SFTTrainer (presumed)"
+
+
+@pytest.mark.parametrize(
+    ("said", "precision"), [("true", "bfloat16"), ("'false'", "not known"), ("1", "bfloat16"), ("null", "not known")]
+)
+def test_a_switch_that_the_program_makes_sure_of_is_what_the_file_says(
+    said: str, precision: str, tmp_path: Path
+) -> None:
+    arguments = "DPOConfig(output_dir='o', fp16=False, bf16=bool(config['training'].get('bf16', True)))"
+    files = {
+        "configs/a.yaml": SECTION.replace("epochs", f"bf16: {said}, epochs"),
+        "train.py": TRAINS.replace("DPOConfig(**config)", arguments),
+    }
+    (run,) = shown(tmp_path, "configs/a.yaml", files)
+    assert in_words(effective(run))["precision"].startswith(precision)

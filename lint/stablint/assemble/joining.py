@@ -289,6 +289,8 @@ def _told(one: Statement, said: dict[tuple[str, str], Statement]) -> Statement:
     other = said.get((one.fact, one.value.key)) if isinstance(one.value, Unknown) else None
     if other is None or isinstance(other.value, Unknown):
         return one
+    if _called(one) == "bool" and not isinstance(other.value, bool):  # of a text it makes true, be it `false`
+        return one
     if _is_unclear(other) and not (_makes_a_number(one) and isinstance(other.value, (int, float))):
         return one
     return one._replace(value=other.value, raw=other.value if _makes_a_number(one) else other.raw)
@@ -296,8 +298,13 @@ def _told(one: Statement, said: dict[tuple[str, str], Statement]) -> Statement:
 
 def _makes_a_number(one: Statement) -> bool:
     """Whether the program makes a number of what it takes: `float(config["lr"])`."""
+    return _called(one) in NUMBERS
+
+
+def _called(one: Statement) -> str:
+    """What the program calls to make the value."""
     entry = one.origin.place.entry if isinstance(one.origin, Explicit) else None
-    return entry is not None and isinstance(entry.value, Call) and entry.value.name in NUMBERS
+    return entry.value.name if entry is not None and isinstance(entry.value, Call) else ""
 
 
 def _led_by_program(part: Part) -> tuple[Part, ...]:

@@ -81,7 +81,7 @@ def plain_value(node: Node) -> Any:
     asked = node.positional[0] if word == "get" and node.positional else None
     key = asked.value if isinstance(asked, Scalar) and isinstance(asked.value, str) else ""
     if (
-        node.name in NUMBERS
+        node.name in (*NUMBERS, "bool")
         and len(node.positional) == 1
         and isinstance(inner := plain_value(node.positional[0]), Unknown)
     ):
