@@ -9,7 +9,9 @@ from stablint.base.language import gettext
 from stablint.base.libraries import difflib
 from stablint.base.light import TYPE_CHECKING
 from stablint.run.fact import Explicit
+from stablint.run.releases.allowed import known_keys, listed_keys
 from stablint.run.releases.fields import renamed
+from stablint.run.releases.pep440 import Key, release_key
 
 
 def nearest(word: str, known: Sequence[str], cutoff: float) -> str | None:
@@ -97,6 +99,16 @@ def is_meant(near: str) -> str:
 def there_from(since: str) -> str:
     """A remark in brackets: the first release that has the name."""
     return gettext(" (it is there from {since} on)").format(since=since)
+
+
+def at_latest(library: str, release: str, read: Sequence[Key] = ()) -> str:
+    """The first release that was read without a name, and whether there are others before it, of which nobody knows. `read`: those that were,
+    where they are others than those of the library's classes."""
+    first = release_key(release)
+    before = max((one for one in read or known_keys(library) if one < first), default=None)
+    if before is None or not any(before < one < first for one in listed_keys(library)):
+        return release
+    return gettext("{release} at the latest").format(release=release)
 
 
 def hint(item: SettingSubject) -> str:

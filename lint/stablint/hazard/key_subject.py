@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from stablint.base.language import gettext
-from stablint.hazard.hints import A_SLIP, close, is_meant, there_from
+from stablint.hazard.hints import A_SLIP, at_latest, close, is_meant, there_from
 from stablint.hazard.setting_subject import SettingSubject
 from stablint.run.fact import Explicit
 from stablint.run.framework import framework as record_of
@@ -113,11 +113,11 @@ class KeySubject(SettingSubject):
         if self.item_unknown() is not True or self.key_since():
             return None
         gone = [
-            found
+            (release_key(found), at_latest(one.library, found, one.releases))
             for one in self.readers
             if (release := self.own_release(one)) is not None and (found := one.removed_in(self.spelled, release))
         ]
-        return max(gone, key=release_key, default=None)
+        return max(gone)[1] if gone else None
 
     def _first(self, word: str) -> str | None:
         for one in self.readers:

@@ -300,7 +300,9 @@ def _moved_to(item: SettingSubject) -> str | None:
 def _text(item: SettingSubject, word: str) -> str | None:
     found = item.rename()
     key = getattr(found, word) if found is not None else None
-    return item.run.releases.text(key) if key is not None else _from_spans(item) if word == "removed_in" else None
+    if key is not None and found is not None:
+        return hints.at_latest(found.library_class.partition(".")[0], item.run.releases.text(key))
+    return _from_spans(item) if word == "removed_in" else None
 
 
 def _changing(item: SettingSubject, ask: Callable[[FieldSpans, Key], Key | None]) -> list[Key]:
@@ -314,7 +316,7 @@ def _from_spans(item: SettingSubject) -> str | None:
     if item.item_unknown() is not True:
         return None
     gone = _changing(item, FieldSpans.gone_by)
-    return item.run.releases.text(max(gone)) if gone else None
+    return hints.at_latest(item._found[0][1].library, item.run.releases.text(max(gone))) if gone else None
 
 
 def _added_in(item: SettingSubject) -> str | None:

@@ -165,6 +165,11 @@ class Reader:
             (self.library, self._releases[cut]) for cut in boundaries if oldest < cut < len(self._releases)
         )
 
+    @property
+    def releases(self) -> list[Key]:
+        """Those that were read."""
+        return self._releases
+
     def since(self, key: str, release: Key) -> str | None:
         """The first later release that takes it."""
         index = self._place(release)
