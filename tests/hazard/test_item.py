@@ -91,8 +91,20 @@ WORDS: list[tuple[str, str, list[str], str, Any]] = [
     ("weight_decay=0", "training.weight_decay", [], "type", "float"),
     ("lr_scheduler_type='a'", "training.lr_scheduler_type", [], "type", None),  # no plain one
     ("fsdp='full_shard'", "training.fsdp", ["transformers==4.40.2"], "type", None),  # one of several
-    ("evaluation_strategy='no'", "training.eval_strategy", ["transformers==5.23.0"], "removed_in", "4.51.3 at the latest"),
-    ("evaluation_strategy='no'", "training.eval_strategy", ["transformers==5.23.0"], "deprecated_in", "4.41.2 at the latest"),
+    (
+        "evaluation_strategy='no'",
+        "training.eval_strategy",
+        ["transformers==5.23.0"],
+        "removed_in",
+        "4.51.3 at the latest",
+    ),
+    (
+        "evaluation_strategy='no'",
+        "training.eval_strategy",
+        ["transformers==5.23.0"],
+        "deprecated_in",
+        "4.41.2 at the latest",
+    ),
     ("evaluation_strategy='no'", "training.eval_strategy", ["transformers==4.40.2"], "removed_in", None),
     ("overwrite_output_dir=True", "training.overwrite_output_dir", ["transformers==5.23.0"], "removed_in", "5.0.0"),
     ("overwrite_output_dir=True", "training.overwrite_output_dir", ["transformers==4.57.6"], "removed_in", None),
