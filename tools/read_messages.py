@@ -21,6 +21,7 @@ from pathlib import Path
 from stablint.audit import sayings
 from stablint.audit.archives import Shelf
 from stablint.audit.citation import Cited, cited
+from stablint.audit.messages import written
 from stablint.audit.places import Spot, find
 from stablint.audit.statements import Message, literals, messages
 from stablint.compiling.reading import read_yaml
@@ -166,11 +167,6 @@ def frameworks_of(texts: Iterable[sayings.HazardText]) -> dict[str, str]:
             if named is not None:
                 found[one.data["id"]] = named[1] or named[2]
     return found
-
-
-def written(found: list[dict[str, object]]) -> str:
-    lines = ",\n ".join(json.dumps(row, ensure_ascii=False) for row in found)
-    return f'{{"messages": [\n {lines}\n]}}\n'
 
 
 def main(arguments: list[str] | None = None) -> int:

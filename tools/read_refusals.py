@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from stablint.audit.archives import Shelf
+from stablint.audit.messages import written
 from stablint.audit.statements import Message, literals, messages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -161,11 +162,6 @@ def said_no_more(stored: list[dict[str, Any]], shelf: Shelf) -> Iterator[Mapping
 def known_texts() -> frozenset[str]:
     raised = json.loads((STORED.parent / "raised.json").read_text(encoding="utf-8"))["messages"]
     return frozenset(row["text"] for row in raised)
-
-
-def written(found: list[dict[str, object]]) -> str:
-    lines = ",\n ".join(json.dumps(row, ensure_ascii=False) for row in found)
-    return f'{{"messages": [\n {lines}\n]}}\n'
 
 
 def main(arguments: list[str] | None = None) -> int:

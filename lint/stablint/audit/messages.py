@@ -21,6 +21,12 @@ _WORDS = re.compile(r"\w+")
 _HEAD = 2  # line of the first row: a row a line
 
 
+def written(rows: list[dict[str, object]]) -> str:
+    """The messages as their file keeps them, a row a line, so that a doubt can name the line."""
+    lines = ",\n ".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    return f'{{"messages": [\n {lines}\n]}}\n'
+
+
 def of_messages(root: Path, shelf: Shelf, hazards: Container[str]) -> Iterator[Doubt]:
     """A row is looked up in the first and the last release that it was read in, as far as they lie in the folder; where the last was the newest known
     one, in a newer one as well: there the words have changed, and nobody finds the hazard by them any more."""

@@ -5,4 +5,4 @@ Knows nothing of what the program does.
 
 from stablint.base.later import later
 
-later(__name__, "knowledge", "language", "whole")
+later(__name__, "whole")

@@ -27,10 +27,10 @@ def later(package: str, *names: str) -> None:
     room = sys.modules[package]
     for name in names:
         if not hasattr(room, name):
-            setattr(room, name, _Waiting(f"{package}.{name}"))
+            setattr(room, name, Waiting(f"{package}.{name}"))
 
 
-class _Waiting(ModuleType):
+class Waiting(ModuleType):
     """Stands for a module: whatever is asked of it or put into it is the module's."""
 
     def __getattribute__(self, name: str) -> "Any":

@@ -3,7 +3,7 @@
 Who needs one imports it from here, at the top as any other: `from stablint.base.libraries import difflib`.
 """
 
-from importlib import import_module
+from stablint.base.later import Waiting
 
 TYPE_CHECKING = False  # `typing` is not worth its price here
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import unicodedata as unicodedata
     import warnings as warnings
     from importlib import metadata as metadata
-    from typing import Any
 
     import yaml as yaml
     from babel.messages import pofile as pofile
@@ -27,26 +26,18 @@ if TYPE_CHECKING:
 
     ruamel_yaml = _ruamel_yaml
 else:
-
-    class _Library:
-        def __init__(self, name: str) -> None:
-            self._name = name
-
-        def __getattr__(self, attribute: str) -> "Any":
-            return getattr(import_module(self._name), attribute)
-
-    ast = _Library("ast")
-    ctypes = _Library("ctypes")
-    difflib = _Library("difflib")
-    fnmatch = _Library("fnmatch")
-    fractions = _Library("fractions")
-    hashlib = _Library("hashlib")
-    metadata = _Library("importlib.metadata")
-    pofile = _Library("babel.messages.pofile")
-    ruamel_yaml = _Library("ruamel.yaml")
-    shlex = _Library("shlex")
-    tokenize = _Library("tokenize")
-    traceback = _Library("traceback")
-    unicodedata = _Library("unicodedata")
-    warnings = _Library("warnings")
-    yaml = _Library("yaml")
+    ast = Waiting("ast")
+    ctypes = Waiting("ctypes")
+    difflib = Waiting("difflib")
+    fnmatch = Waiting("fnmatch")
+    fractions = Waiting("fractions")
+    hashlib = Waiting("hashlib")
+    metadata = Waiting("importlib.metadata")
+    pofile = Waiting("babel.messages.pofile")
+    ruamel_yaml = Waiting("ruamel.yaml")
+    shlex = Waiting("shlex")
+    tokenize = Waiting("tokenize")
+    traceback = Waiting("traceback")
+    unicodedata = Waiting("unicodedata")
+    warnings = Waiting("warnings")
+    yaml = Waiting("yaml")

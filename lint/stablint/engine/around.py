@@ -23,11 +23,11 @@ T = TypeVar("T")
 _WITH_COMMANDS = frozenset(["shell", "make", "just"])
 
 
-def may_be_own(path: str, files: Files, dialect: str | None) -> bool:
+def may_be_own(path: str, files: Files) -> bool:
     """Whether it is a configuration of a form that programs of one's own have as well, and that no command hands to anybody else's."""
     if path in files.linked and path not in files.handed:
         return False
-    return any(readers.asks(fragment) for fragment in files.fragments(path, dialect))
+    return any(readers.asks(fragment) for fragment in files.fragments(path))
 
 
 def own_readers(paths: list[str], files: Files) -> dict[str, Program]:
@@ -52,9 +52,7 @@ def _edited(findings: Iterable[Finding], files: Files) -> frozenset[str]:
         and (document := one.origin.place.document).format in ("json", "yaml")
         and "\0" not in document.path
     }
-    if not asked:
-        return frozenset()
-    return frozenset().union(*_one_by_one("looking for the programs that change it", changers.edited, asked, files))
+    return _together("looking for the programs that change it", changers.edited, asked, files) if asked else frozenset()
 
 
 def _unheard(findings: Iterable[Finding], files: Files) -> frozenset[str]:
@@ -64,9 +62,7 @@ def _unheard(findings: Iterable[Finding], files: Files) -> frozenset[str]:
         for finding in findings
         if finding.severity in ("error", "warning") and finding.run.dialects[:1] == ("accelerate",)
     }
-    if not asked:
-        return frozenset()
-    return frozenset().union(*_one_by_one("looking for the programs that read it", unheard.unheard, asked, files))
+    return _together("looking for the programs that read it", unheard.unheard, asked, files) if asked else frozenset()
 
 
 def _behind_unsloth(findings: Iterable[Finding], files: Files) -> frozenset[str]:
@@ -77,10 +73,10 @@ def _behind_unsloth(findings: Iterable[Finding], files: Files) -> frozenset[str]
         if finding.place.document.format == "python" and may_be_patched(finding.run.framework)
     }
     asked = {path for path in found if path.endswith(".py")}
-    if not asked:
-        return frozenset()
-    return frozenset().union(
-        *_one_by_one("looking for the programs that import it", importers.behind_unsloth, asked, files)
+    return (
+        _together("looking for the programs that import it", importers.behind_unsloth, asked, files)
+        if asked
+        else frozenset()
     )
 
 
@@ -92,9 +88,9 @@ def _optional(findings: Iterable[Finding], files: Files) -> frozenset[str]:
         if finding.severity in ("error", "warning") and finding.item.startswith("keys.") and "-names." in finding.item
     }
     asked = {path for path in asked if path.endswith(".py")}
-    if not asked:
-        return frozenset()
-    return frozenset().union(*_one_by_one("looking for the programs that import it", importers.optional, asked, files))
+    return (
+        _together("looking for the programs that import it", importers.optional, asked, files) if asked else frozenset()
+    )
 
 
 # What may still be asked about files of which something would be told, each with what becomes of the answer; in this order, since each is asked
@@ -142,29 +138,15 @@ def starters(paths: list[str], known: Container[str], files: Files) -> Iterator[
     yield list(dict.fromkeys(told))
 
 
-def loaders(paths: list[str], files: Files) -> dict[str, tuple[str, bool]]:
+def loaders(paths: list[str], files: Files) -> dict[str, repository_loaders.Loader]:
     """The programs that load these configurations, which no command names, and whether it is sure that they load this one."""
     asked = [path for path in paths if any(one.entry and one.block.kind == "document" for one in files.fragments(path))]
-    found: dict[str, tuple[str, bool]] = {}
-    for path in asked:
-        one, error = attempt(repository_loaders.loader, path, files)
-        if error is not None:
-            files.faults.add(files.documents(path)[0].text, "looking for the program that loads it", error)
-        elif one is not None:
-            found[path] = one
-    return found
+    return _each("looking for the program that loads it", repository_loaders.loader, asked, files)
 
 
 def of_others(paths: list[str], files: Files) -> dict[str, Program]:
     """The configurations that are no library's, since nothing in their repository speaks of it, with a program that may read them."""
-    found: dict[str, Program] = {}
-    for path in paths:
-        one, error = attempt(repository_loaders.of_another, path, files)
-        if error is not None:
-            files.faults.add(files.documents(path)[0].text, "looking for the programs that read it", error)
-        elif one is not None:
-            found[path] = one
-    return found
+    return _each("looking for the programs that read it", repository_loaders.of_another, paths, files)
 
 
 def touches(finding: Finding, paths: Container[str]) -> bool:
@@ -173,6 +155,25 @@ def touches(finding: Finding, paths: Container[str]) -> bool:
         return True
     origins = (statement.origin for fact in finding.facts for statement in fact.sources)
     return any(isinstance(origin, Explicit) and origin.place.document.text.path in paths for origin in origins)
+
+
+def _together(
+    stage: str, work: Callable[[Iterable[str], Files], frozenset[str]], asked: set[str], files: Files
+) -> frozenset[str]:
+    """All that is answered about these files."""
+    return frozenset().union(*_one_by_one(stage, work, asked, files))
+
+
+def _each(stage: str, ask: Callable[[str, Files], T | None], paths: list[str], files: Files) -> dict[str, T]:
+    """What is answered about each file, where something is."""
+    found: dict[str, T] = {}
+    for path in paths:
+        one, error = attempt(ask, path, files)
+        if error is not None:
+            files.faults.add(files.documents(path)[0].text, stage, error)
+        elif one is not None:
+            found[path] = one
+    return found
 
 
 def _one_by_one(stage: str, work: Callable[[Iterable[str], Files], T], paths: Iterable[str], files: Files) -> list[T]:

@@ -279,7 +279,7 @@ def _judged(
     if earlier is None and options.live is None:
         if options.dialect is None:
             doubted = look.entries if known == () else {finding.place.document.text.path for finding in found.findings}
-            asked = [path for path in look.entries if path in doubted and around.may_be_own(path, files, None)]
+            asked = [path for path in look.entries if path in doubted and around.may_be_own(path, files)]
             owned = around.own_readers(asked, files) if asked else {}
             if known == ():
                 alone = [path for path in asked if path not in files.loaders]

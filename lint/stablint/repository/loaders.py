@@ -14,13 +14,12 @@ from stablint.base.light import NamedTuple, Pattern
 from stablint.frameworks.launch.at_hand import Program, read
 from stablint.repository import readers, referrers
 from stablint.repository.programs import LOADS, programs_of
-from stablint.repository.referrers import content
+from stablint.run.framework import framework
 from stablint.syntax import limits
 
 _HYDRA = Pattern(r"@hydra\.main\s*\(([^()]{1,400})\)")
 _PATH = Pattern(r"""\bconfig_path\s*=\s*f?["']([\w./-]+)["']""")
 _NAME = Pattern(r"""\bconfig_name\s*=\s*f?["']([\w./-]+)["']""")
-_PARSER = b"TrlParser("  # which is given such a file with `--config`, whatever that is called
 _LOADER = b"config("  # `load_config(path)`: the program leaves the loading to a module of its own
 
 
@@ -31,7 +30,7 @@ class Loader(NamedTuple):
 
 def loader(path: str, files: Files) -> Loader | None:
     """The only program of the repository that trains and names this file, else the only one that names another of its folder, else the only one
-    whose Hydra looks there, else, for a file of TRL's, the only one that has its parser."""
+    whose Hydra looks there, else the only one that has the parser of the library of whose form the file is."""
     root = files.root(path)
     if not os.path.isdir(root):  # a text from elsewhere may be called anything
         return None
@@ -39,13 +38,13 @@ def loader(path: str, files: Files) -> Loader | None:
     by_folder: list[str] = []
     composing: list[str] = []
     parsing: list[str] = []
-    is_trl_s = any(one.framework == _TRL for one in files.fragments(path))
+    parsers = [f"{framework(name).parser}(".encode() for name in _parsed(path, files)]
     for program in programs_of(root, files):
-        raw = content(program, files) if program.endswith(".py") else b""
+        raw = referrers.content(program, files) if program.endswith(".py") else b""
         text = raw.decode("utf-8", "replace")
         if path.startswith(tuple(f"{folder}{os.sep}" for folder in _composed(text, program))):
             composing.append(program)
-        if is_trl_s and _PARSER in raw:
+        if any(parser in raw for parser in parsers):
             parsing.append(program)
         if LOADS.search(raw) is None and _LOADER not in raw:
             continue
@@ -65,26 +64,27 @@ def loader(path: str, files: Files) -> Loader | None:
 
 
 def of_another(path: str, files: Files) -> Program | None:
-    """A program of the repository that loads files, where the file looks like TRL's and nothing in the repository speaks of TRL: not a program, no
-    script, no guide and no list of packages."""
+    """A program of the repository that loads files, where the file looks like that of a library with such a parser, and nothing in the repository
+    speaks of the library: not a program, no script, no guide and no list of packages."""
     root = files.root(path)
-    if not os.path.isdir(root) or not any(one.framework == _TRL for one in files.fragments(path)):
+    libraries = [name.encode() for name in _parsed(path, files)]
+    if not os.path.isdir(root) or not libraries:
         return None
-    word = _TRL.encode()
     lists = [
         os.path.join(root, name) for name in sorted(os.listdir(root)) if name.endswith((".txt", ".toml", ".md", ".cfg"))
     ]
-    if any(
-        referrers.names(word, referrers.content(one, files)) for one in (*files.entries(root), *lists) if one != path
-    ):
+    around = (referrers.content(one, files) for one in (*files.entries(root), *lists) if one != path)
+    if any(referrers.names(word, raw) for raw in around for word in libraries):
         return None
-    reader = next((one for one in programs_of(root, files) if LOADS.search(content(one, files))), None)
+    reader = next((one for one in programs_of(root, files) if LOADS.search(referrers.content(one, files))), None)
     program = read(files.documents(reader)) if reader is not None else None
     keys = readers.keys_of(files, path)
     return program and program._replace(declared=dict.fromkeys(keys, "dict"), loop="", parser=True, library=False)
 
 
-_TRL = "trl"
+def _parsed(path: str, files: Files) -> list[str]:
+    """The frameworks of whose form the file is and with whose parser anybody's program may read it."""
+    return sorted({one.framework for one in files.fragments(path) if framework(one.framework).parser})
 
 
 def _composed(text: str, program: str) -> Iterator[str]:

@@ -99,6 +99,7 @@ class Framework(NamedTuple):
     started_as: tuple[str, ...] = ()  # how the modules and scripts that are its entry points begin
     told_by_words: tuple[str, ...] = ()  # words of a command by which its module may know more: it is asked
     told_by_flags: tuple[str, ...] = ()  # flags of which any tells it, or lets its module be asked
+    parser: str = ""  # its class with which programs of anybody's read files of its form
     packages: tuple[str, ...] = ()  # what its own code is imported as
     declares: bool = False  # its classes and parsers have an argument for each key of its files
     own_command: bool = (
