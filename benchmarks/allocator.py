@@ -58,7 +58,8 @@ class Recorder(trace_memory.Ledger):
 class Allocator:
     """Blocks by address: bytes, whether free, the neighbours in their segment, and their pool."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: float = math.inf) -> None:
+        self.room = room
         self.blocks: dict[int, list] = {}
         self.pools: dict[bool, list[tuple[int, int]]] = {
             True: [],
@@ -75,6 +76,10 @@ class Allocator:
             address = free.pop(at)[1]
         else:
             segment = 2 * MIB if small else 20 * MIB if size < 10 * MIB else -(-size // (2 * MIB)) * 2 * MIB
+            if self.reserved + segment > self.room:
+                self.give_back()
+            if self.reserved + segment > self.room:
+                raise MemoryError
             address, self.end = self.end, self.end + segment + 1
             self.blocks[address] = [segment, False, None, None, small]
             self.reserved += segment
@@ -88,6 +93,15 @@ class Allocator:
             bisect.insort(free, (rest, address + size))
         block[1] = False
         return address
+
+    def give_back(self) -> None:
+        """Segments of which nothing is used (release_cached_blocks); a segment that still holds something stays whole."""
+        for pool in self.pools.values():
+            for size, address in list(pool):
+                if self.blocks[address][2] is None and self.blocks[address][3] is None:
+                    pool.remove((size, address))
+                    del self.blocks[address]
+                    self.reserved -= size
 
     def free(self, address: int) -> None:
         block = self.blocks[address]
@@ -119,9 +133,9 @@ def traced(kind: str, dims: trace_memory.Dims, variant: trace_memory.Variant, la
     return events + [(-number, size) for number, size in alive.items()], most
 
 
-def replayed(steps: list[Events]) -> int:
-    """Bytes that the allocator has reserved after these steps."""
-    allocator = Allocator()
+def replayed(steps: list[Events], room: float = math.inf) -> int:
+    """Bytes that the allocator has reserved after these steps. MemoryError where a card with this room is too small for them."""
+    allocator = Allocator(room)
     for events in steps:
         where: dict[int, int] = {}
         for number, size in events:
@@ -130,6 +144,20 @@ def replayed(steps: list[Events]) -> int:
             else:
                 allocator.free(where.pop(-number))
     return allocator.reserved
+
+
+def least_room(steps: list[Events], peak: int, most: int) -> int:
+    """The smallest card, to within a hundredth of what is between, on which these steps run: what is free and whole is given back before memory runs out."""
+    small, large = peak - 1, most
+    while large - small > max((most - peak) / 100, 20 * MIB):
+        middle = (small + large) // 2
+        try:
+            replayed(steps, middle)
+        except MemoryError:
+            small = middle
+        else:
+            large = middle
+    return large
 
 
 def main() -> None:
@@ -150,12 +178,19 @@ def main() -> None:
         f"median {share:.2f} of the longest": spread(share) for share in (1 / 6, 1 / 3, 1.0, 1.6)
     }
     for words, length in drawn.items():
-        found = []
+        found, least = [], []
         for _ in range(4):
             wanted = [length() for _ in range(100)] + [longest]
             order = [min(lengths, key=lambda one, x=x: abs(one - x)) for x in wanted]
-            found.append((replayed([traces[one][0] for one in order]) - peak) / logits)
-        print(f"  {words}: {statistics.median(found):.2f} ({min(found):.2f} to {max(found):.2f})", flush=True)
+            steps = [traces[one][0] for one in order]
+            most = replayed(steps)
+            found.append((most - peak) / logits)
+            least.append((least_room(steps, peak, most) - peak) / logits)
+        print(
+            f"  {words}: {statistics.median(found):.2f} ({min(found):.2f} to {max(found):.2f}), on the smallest card that is enough "
+            f"{statistics.median(least):.2f} ({min(least):.2f} to {max(least):.2f})",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from stablint.fitting import alike
 from stablint.fitting.answer import Told, answer
+from stablint.memory.predict import MOMENTS
 from tests.runs import world
 
 GIB = 2**30
@@ -161,3 +163,90 @@ def test_logits_of_a_pair_lie_beside_those_of_the_reference(
     assert most(one, "logits") == pytest.approx(2 * 1024 * 152064 * usual / GIB, rel=0.02)
     assert one.estimate is not None and one.reading is not None
     assert one.reading.plan.compared.high in (0, high)
+
+
+def test_a_model_of_which_only_its_size_is_known_is_taken_for_those_of_its_size(tmp_path: Path) -> None:
+    """Its own dimensions lie within, and it is said to be a guess; a name without a size says nothing."""
+    lora = "use_peft: true\nlora_r: 16\nlora_target_modules: all-linear\n"
+    known, guessed, nothing = (
+        told(tmp_path, {"train.yaml": TRL.format(model=model, more=lora)}, "A100-80GB x1")
+        for model in ("Qwen/Qwen2.5-7B", "someone/Anything-7.6B", "someone/Anything")
+    )
+    low, usual, high = guessed.peak
+    assert low < known.peak[1] < high and low < usual < high
+    assert guessed.reading is not None and guessed.reading.is_guessed and len(guessed.reading.others) == 2
+    assert nothing.reading is None and "--model" in nothing.why
+
+
+DENSE = [row for row in alike._published(False) if row["parameters"] > 3e8]
+
+
+def test_dimensions_of_published_models_lie_between_those_of_the_others_of_their_size(monkeypatch) -> None:
+    """Each model left out in turn."""
+    inside = []
+    for row in DENSE:
+        rest = [one for one in DENSE if one["parameters"] != row["parameters"]]
+        monkeypatch.setattr(alike, "_published", lambda experts, rest=rest: rest)
+        _, low, high = (one.shape for one in alike.alike(row["parameters"], False, {}))
+        for name in ("hidden", "layers", "vocab"):
+            inside.append(getattr(low, name) <= row[name] <= getattr(high, name))
+    assert sum(inside) / len(inside) >= 0.85
+
+
+def test_a_number_of_parameters_that_a_name_rounds_is_a_range() -> None:
+    usual, low, high = (one.shape.parameters for one in alike.alike(7_000_000_000, False, {}))
+    assert (low, usual, high) == (6_300_000_000, 7_000_000_000, 7_700_000_000)
+    assert {one.shape.parameters for one in alike.alike(7_615_616_512, False, {})} == {7_615_616_512}
+
+
+def test_a_method_that_nobody_states_is_anything_from_an_adapter_to_all_weights(tmp_path: Path) -> None:
+    script = (
+        "torchrun --nproc_per_node=1 qwenvl/train/train_qwen.py --model_name_or_path Qwen/Qwen2.5-VL-7B-Instruct --dataset_use video --data_flatten True "
+        "--tune_mm_llm True --bf16 --output_dir out --per_device_train_batch_size 1 --learning_rate 1e-5 --model_max_length 4096\n"
+    )
+    one = told(tmp_path, {"train.sh": script}, "A100-80GB x1")
+    low, usual, _ = one.peak
+    assert low < 8 and usual > 60
+    assert one.reading is not None and one.reading.is_guessed and one.verdict == "tight"
+
+
+# Whose code attends: transformers' own kernels, or what lies in the model's repository; and what the file chooses.
+ATTENDING = [
+    ("Qwen/Qwen2.5-7B", "", False),
+    ("THUDM/chatglm3-6b", "", True),
+    ("THUDM/chatglm3-6b", "attn_implementation: flash_attention_2\n", False),
+]
+
+
+@pytest.mark.parametrize(("model", "more", "own"), ATTENDING)
+def test_attention_of_a_models_own_code_may_keep_its_scores(tmp_path: Path, model: str, more: str, own: bool) -> None:
+    lora = "use_peft: true\nlora_r: 16\nlora_target_modules: all-linear\n"
+    one = told(tmp_path, {"train.yaml": TRL.format(model=model, more=lora + more)}, "A100-80GB x1")
+    assert one.reading is not None
+    assert any(plan.attention == "eager" for plan in one.reading.others) is own
+    assert one.reading.plan.attention != "eager"
+
+
+@pytest.mark.parametrize(("pixels", "tokens"), [("", 16384), ("MAX_PIXELS=602112 ", 768)])
+def test_pictures_come_on_top_of_rows_that_were_cut_before(tmp_path: Path, pixels: str, tokens: int) -> None:
+    text = "swift sft --model_type qwen2-vl-7b-instruct --model_id_or_path Qwen/Qwen2-VL-7B-Instruct --sft_type lora --dataset d --max_length 1024\n"
+    one = told(tmp_path, {"go.sh": pixels + text}, "A100-80GB x1")
+    assert one.reading is not None and one.reading.plan.length.high == 1024 + tokens
+
+
+def test_a_gradient_is_whole_until_it_is_divided(tmp_path: Path) -> None:
+    """Of the head under ZeRO-3, with a temporary of torch's own Adam in the step; DeepSpeed's own takes none."""
+    ds = '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 3}%s}'
+    steps = []
+    for more in ("", ', "optimizer": {"type": "AdamW", "params": {"lr": 1e-5}}'):
+        files = {
+            "go.sh": "deepspeed --num_gpus 8 -m trl.scripts.sft --config train.yaml\n", "ds.json": ds % more,
+            "train.yaml": TRL.format(model="Qwen/Qwen2.5-7B", more="deepspeed: ds.json\n"),
+        }  # fmt: skip
+        one = told(tmp_path, files)
+        assert one.estimate is not None and one.reading is not None
+        shape = one.reading.plan.shape
+        head = 2 * shape.vocab * shape.hidden
+        assert one.estimate.parts[MOMENTS[1]]["gradients"] == pytest.approx(head + head / 8, rel=0.01)
+        steps.append(one.estimate.parts[MOMENTS[5]]["step"])
+    assert steps == [pytest.approx(8 * shape.parameters / 8), pytest.approx(4 * shape.parameters / 8)]

@@ -49,6 +49,11 @@ def tensor_ways(w: World) -> int:
     return next((value for name in _TENSOR if is_size(value := w.stated(name)) and value > 1), 1)
 
 
+def has_own_optimizer(w: World) -> bool:
+    """Whether DeepSpeed's file names the optimizer: then it is fused (deepspeed 0.19.8 runtime/engine.py, _configure_basic_optimizer)."""
+    return w.is_stated("deepspeed.optimizer.type")
+
+
 def started(plan: Plan, sharding: Sharding, compute: Any) -> Plan:
     context = CONTEXT
     if sharding.engine == "deepspeed" and compute in ("float16", "bfloat16") and plan.weights in WHOLE:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from stablint.base import knowledge
 from stablint.base.language import gettext
 from stablint.fitting import rollout, seeing
-from stablint.fitting.cards import CONTEXT, SEQUENCE, is_divided, started, tensor_ways, ways_to_start
+from stablint.fitting.alike import Alike
+from stablint.fitting.cards import CONTEXT, SEQUENCE, has_own_optimizer, is_divided, started, tensor_ways, ways_to_start
 from stablint.fitting.logits import compared_logits, is_mixed, loss_of, narrow_logits, shifted_logits
 from stablint.fitting.optimizers import ADAM, OPTIMIZERS, STREAMING, UNKNOWN_OPTIMIZER
 from stablint.fitting.rows import length_of, packs_into_one_row
@@ -19,7 +21,7 @@ from stablint.fitting.weights import (
     adapter_of,
     base_bytes,
     outside_width,
-    shape_of,
+    shapes_of,
     traced_type,
     weights_of,
     with_experts,
@@ -53,13 +55,24 @@ def read(w: World) -> list[Reading]:
     """The ways in which the run may be started, the likeliest first. Raises Unanswerable."""
     assumed: list[str] = []
     method = w.value("derived.method")
+    open_method = is_unknown(method) or method == "unknown"
+    if open_method:
+        method = "full"
+        assumed.append(
+            Guess(
+                gettext(
+                    "how the model is trained is not known: all of it, and at the low end an adapter on weights in 4 bits"
+                )
+            )
+        )
     if method not in ("full", "lora", "qlora"):
         raise Unanswerable(
             gettext("how the model is trained is not known ({method})").format(
                 method=method if isinstance(method, str) else "derived.method"
             )
         )
-    shape, heads, groups = shape_of(w)
+    shapes = shapes_of(w, assumed)
+    shape, heads, groups = shapes[0]
     kind = w.value("model.type")
     type_, factor = traced_type(kind if isinstance(kind, str) else "", assumed, w.value("model.is_moe") is True)
     weights = weights_of(w, method, assumed)
@@ -110,6 +123,9 @@ def read(w: World) -> list[Reading]:
         (length, scored), filled = _said(rollout.lengths, w, assumed), False
     else:
         length, filled = length_of(w, assumed)
+        if more := seeing.beyond_the_limit(w):
+            length = length._replace(high=length.high + more)
+            assumed.append(gettext("a picture becomes up to {more} tokens after its row was cut").format(more=more))
     ways = next((value for name in SEQUENCE if is_size(value := w.stated(name)) and value > 1), 1)
     if ways > 1:
         length = Range(*(end / ways for end in length))
@@ -142,6 +158,8 @@ def read(w: World) -> list[Reading]:
         optimizer = OPTIMIZERS["adamw_torch_fused"]
     if name in ("adamw_torch", "adam", "adamw") and w.value("training.optimizer_foreach") is False:
         optimizer = Optimizer(*ADAM, sure(0.0))  # one matrix after the other: no temporaries of all of them
+    if optimizer is not None and has_own_optimizer(w):
+        optimizer = optimizer._replace(temporary=sure(0.0))
     if isinstance(name, Unknown) and "adamw_torch" in name.reason:
         optimizer = OPTIMIZERS["adamw"]  # with or without the temporaries of a step
     if optimizer is None and divided_by and not w.is_stated("training.optim"):
@@ -190,7 +208,15 @@ def read(w: World) -> list[Reading]:
         plan = _answering(w, plan, scored, assumed)
     assumed += [f"{targets}"] if targets else []
     plan, others = with_experts(w, plan, assumed)
+    others += [_of_shape(w, one, other, method) for other in shapes[1:] for one in (plan, *others)]
     others += [plan._replace(loss="full", loss_rows=0)] if older else []
+    if open_method:
+        others += [_adapted(w, one) for one in (plan, *others)]
+    if not eager and not flash and _is_own_code(kind):
+        assumed.append(
+            gettext("attention is code of the model's own: it may keep its scores, which the high end counts")
+        )
+        others += [one._replace(attention="eager") for one in (plan, *others)]
     if online and _compared_before(w, plan, assumed):
         others += [one._replace(reference=True) for one in (plan, *others)]
     return [
@@ -200,6 +226,24 @@ def read(w: World) -> list[Reading]:
         )
         for sharding, start, notes in ways_to_start(w)
     ]  # fmt: skip
+
+
+def _of_shape(w: World, plan: Plan, other: Alike, method: str) -> Plan:
+    """The run with other dimensions of the model."""
+    _, _, copied, trained = adapter_of(w, other.shape, method, [])
+    share = other.shape.parameters / plan.shape.parameters
+    return plan._replace(
+        shape=other.shape, heads=other.heads, groups=other.groups, copied=copied, fused=round(plan.fused * share),
+        trained=max(trained, round(plan.trained * share)),
+    )  # fmt: skip
+
+
+def _adapted(w: World, plan: Plan) -> Plan:
+    """The least that is trained of a model: an adapter on weights in 4 bits."""
+    _, spread, _, trained = adapter_of(w, plan.shape, "lora", [])
+    return plan._replace(
+        method="lora", weights="4bit", autocast=True, outside=sure(2.0), trained=trained, copied=0, rank=8, spread=spread, reference=False,
+    )  # fmt: skip
 
 
 def _builds_scores(w: World, assumed: list[str]) -> bool:
@@ -215,6 +259,11 @@ def _builds_scores(w: World, assumed: list[str]) -> bool:
         )
     )
     return True
+
+
+def _is_own_code(kind: object) -> bool:
+    """Whether the model's code lies in its own repository, where attention of torch's kernels is nothing that transformers sees to."""
+    return isinstance(kind, str) and bool((knowledge.rows("models/types").get(kind) or {}).get("custom_code"))
 
 
 def _answering(w: World, plan: Plan, scored: float, assumed: list[str]) -> Plan:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from stablint.base.language import gettext
-from stablint.fitting.terms import Unanswerable, is_size
+from stablint.fitting.terms import Guess, is_size
 from stablint.memory.plan import Range, sure
 from stablint.run.world import World
 
 SHORTEST = 64  # tokens of a short answer: rows of which nothing is known are no shorter
 _USUAL = 1024  # to which TRL cuts where nothing is said (trl 1.16.0 trainer/sft_config.py, max_length)
+_MANY = 32768  # which most models since 2024 take
 _LENGTHS = ("training.max_length", "trainer.max_length", "trainer.max_seq_length", "model.max_seq_length", "data.block_size", "data.max_length")  # fmt: skip
 _WRAPPED = ("wrapped",)  # rows cut anywhere, a batch of which stays a batch
 
@@ -40,7 +41,8 @@ def length_of(w: World, assumed: list[str]) -> tuple[Range, bool]:
             return (sure(most) if filled else Range(min(SHORTEST, most), most, most)), filled
     most = w.value("model.max_positions")
     if not is_size(most):
-        raise Unanswerable(gettext("the longest row is not known: pass --set training.max_length=TOKENS"))
+        most = _MANY
+        assumed.append(Guess(gettext("how many tokens the model takes is not known: {most}").format(most=most)))
     assumed.append(
         gettext(
             "the longest row is not known: {usual} tokens usually, half to four times as many in the range; {least} and the model's {most} decide "

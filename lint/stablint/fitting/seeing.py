@@ -37,6 +37,13 @@ _ROUNDED = 1.02
 _LEAST = 200_000_000  # of a tower: less is what rounding leaves
 
 
+_DIGITS = 12  # of a number of pixels that a picture could have
+_PIXELS_A_TOKEN = 28 * 28
+_MOST_PIXELS = (
+    16384 * _PIXELS_A_TOKEN
+)  # of a picture, where nobody says another number (qwen_vl_utils 0.0.8 vision_process.py, MAX_PIXELS)
+
+
 class Tower(NamedTuple):
     """Parameters of the tower, and the bytes that pictures take in it."""
 
@@ -52,6 +59,14 @@ def dimensions(w: World) -> dict[str, Any] | None:
         return None
     below = [one for one in _LANGUAGE.get(str(w.value("model.type")), ()) if one[0] < whole * _ROUNDED]
     return dict(zip(_FACTS, below[-1], strict=True)) if below else None
+
+
+def beyond_the_limit(w: World) -> int:
+    """Tokens of the largest picture, where a framework makes them of a row that it has cut before."""
+    if not w.framework.pictures_after_cut or w.value("model.type") not in _TOWER:
+        return 0
+    stated = str(w.stated("launch.env.MAX_PIXELS"))
+    return (int(stated) if stated.isdecimal() and len(stated) < _DIGITS else _MOST_PIXELS) // _PIXELS_A_TOKEN
 
 
 def tower(w: World, text: int, rows: int, length: Range) -> Tower | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from stablint.base import knowledge
 from stablint.base.language import gettext
 from stablint.fitting import seeing
+from stablint.fitting.alike import Alike, alike
 from stablint.fitting.terms import Guess, Unanswerable, holds, is_size, may_be_older
 from stablint.memory.plan import Plan, Range, sure
 from stablint.memory.shape import Shape
@@ -30,6 +32,7 @@ _NEAREST = dict.fromkeys(
 # Their feed-forward network is four times as wide as the model where the configuration says nothing (transformers 5.17.0 models/gpt2, gptj, gpt_neo,
 # codegen and gpt_bigcode configuration: n_inner or intermediate_size None; models/bloom/modeling_bloom.py, BloomMLP; mpt configuration: expansion_ratio).
 _FOUR_WIDTHS = ("gpt2", "gptj", "gpt_neo", "codegen", "gpt_bigcode", "bloom", "mpt")
+_CARRIED = ("layers", "hidden", "intermediate", "vocab")  # what is known of a model of which not all is
 PACKED = ("gptq", "awq")
 _FUSED_SINCE = "5.0.0"  # experts are one parameter a block
 BITS = ("4bit", "4bit-double", "8bit")
@@ -46,7 +49,8 @@ def base_bytes(plan: Plan) -> float:
     return width * plan.shape.parameters
 
 
-def shape_of(w: World) -> tuple[Shape, int, int]:
+def shapes_of(w: World, assumed: list[str]) -> list[Alike]:
+    """The model's dimensions; where not all of them are known those of published models of its size, the middle one first."""
     names = ("parameters", "layers", "hidden", "intermediate", "heads", "kv_heads", "vocab")
     values = {name: w.value(f"model.{name}") for name in names}
     text = seeing.dimensions(w)
@@ -58,11 +62,23 @@ def shape_of(w: World) -> tuple[Shape, int, int]:
         values["intermediate"] = 4 * values["hidden"]
     missing = [name for name, value in values.items() if not is_size(value)]
     if missing:
-        raise Unanswerable(
-            gettext("the model's dimensions are not known ({names}): name it with --model, or give its folder").format(
-                names=", ".join(missing)
+        known = {name: value for name, value in values.items() if name in _CARRIED and is_size(value)}
+        found = _like_its_size(values["parameters"], w.value("model.is_moe") is True, known)
+        if not found:
+            raise Unanswerable(
+                gettext(
+                    "the model's dimensions are not known ({names}): name it with --model, or give its folder"
+                ).format(names=", ".join(missing))
+            )
+        assumed.append(
+            Guess(
+                gettext(
+                    "the model's dimensions are not known ({names}): those of published models with about {count} billion parameters, "
+                    "from the least to the most; give its folder for a closer answer"
+                ).format(names=", ".join(missing), count=f"{values['parameters'] / 1e9:.1f}")
             )
         )
+        return found
     width = w.value("model.head_dim") if text is None else text["head_dim"]
     tied = w.value("model.tied_embeddings") if text is None else text["tied_embeddings"]
     depth = width if isinstance(width, int) else values["hidden"] // values["heads"]
@@ -70,7 +86,11 @@ def shape_of(w: World) -> tuple[Shape, int, int]:
         values["parameters"], values["layers"], values["hidden"], values["intermediate"], values["heads"] * depth,
         values["kv_heads"] * depth, values["vocab"], tied is True,
     )  # fmt: skip
-    return shape, values["heads"], values["kv_heads"]
+    return [Alike(shape, values["heads"], values["kv_heads"])]
+
+
+def _like_its_size(parameters: Any, experts: bool, known: dict[str, int]) -> list[Alike]:
+    return alike(parameters, experts, known) if is_size(parameters) else []
 
 
 def with_experts(w: World, plan: Plan, assumed: list[str]) -> tuple[Plan, list[Plan]]:

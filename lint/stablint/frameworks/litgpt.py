@@ -59,8 +59,10 @@ ROWS: dict[str, Row | tuple[Row, ...]] = {
     **{key: tuple(Row(key, fact, codec) for fact, codec in rows) for key, rows in _SEVERAL.items()},
 }
 _SHORT = Row("optimizer", "training.optim", "optimizer")  # a name instead of a section
-_OWN = frozenset({"lora_query", "lora_key", "lora_value", "lora_projection", "lora_mlp", "lora_head", "checkpoint_dir", "out_dir",
-                  "tokenizer_dir", "initial_checkpoint_dir", "model_config", "logger_name", "num_nodes", "devices", "precision"})  # fmt: skip
+_PLACES = frozenset({"lora_query", "lora_key", "lora_value", "lora_projection", "lora_mlp", "lora_head"})
+_OWN = _PLACES | {
+    "checkpoint_dir", "out_dir", "tokenizer_dir", "initial_checkpoint_dir", "model_config", "logger_name", "num_nodes", "devices", "precision",
+}  # fmt: skip
 _COMMANDS = {"finetune": "lora", "finetune_lora": "lora", "finetune_full": "full", "finetune_adapter": "adapter",
              "finetune_adapter_v2": "adapter", "pretrain": "full"}  # fmt: skip
 
@@ -68,8 +70,10 @@ _SCRIPTS = {"lora": "lora", "full": "full", "adapter": "adapter", "adapter_v2": 
 
 
 def recognise(keys: frozenset[str], block: Block) -> int:
-    """`train` and `eval` sections with litgpt's own arguments beside them."""
-    return 94 if "train" in keys and len(keys & _OWN) >= 3 and (block.mapping.get("eval") or "optimizer" in keys) else 0
+    """`train` and `eval` sections with litgpt's own arguments beside them; what parts of a block have an adapter no other framework says so."""
+    if "train" not in keys or len(keys & _OWN) < 3:
+        return 0
+    return 94 if block.mapping.get("eval") or "optimizer" in keys or keys & _PLACES else 0
 
 
 def recognise_flags(keys: frozenset[str], command: Command) -> bool:

@@ -126,15 +126,16 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
     }
     last = {"activations": (entry + first) * factor + block}
     workspace = _dequantised(plan)
+    head, block_of, around = _undivided(plan)
     common = {**held, "context": plan.context[at], "rollout": plan.rollout[at]}
     found = {
         MOMENTS[0]: {**common, **kept, "logits": forward, "gradients": early, "copies": casts * own},
-        MOMENTS[1]: {**common, **kept, "logits": backward, "gradients": early or grads["head"]},
+        MOMENTS[1]: {**common, **kept, "logits": backward, "gradients": (early or grads["head"]) + head},
         MOMENTS[2]: {
-            **common, **kept, "activations": kept["activations"] + block, "gradients": early or grads["head"], "quantisation": workspace,
+            **common, **kept, "activations": kept["activations"] + block, "gradients": (early or grads["head"]) + block_of, "quantisation": workspace,
         },
-        MOMENTS[3]: {**common, **last, "gradients": whole, "quantisation": workspace},
-        MOMENTS[4]: {**common, "gradients": whole + _shared(plan)},
+        MOMENTS[3]: {**common, **last, "gradients": whole + block_of, "quantisation": workspace},
+        MOMENTS[4]: {**common, "gradients": whole + _shared(plan) + around},
         MOMENTS[5]: {**common, "gradients": whole, "step": _step(plan, at)},
     }  # fmt: skip
     if plan.evaluated:
@@ -517,12 +518,26 @@ def _step(plan: Plan, at: int) -> float:
         return 0.0
     trained = plan.shape.parameters if plan.method == "full" else plan.trained + plan.copied
     if sharding.engine == "deepspeed":
-        return 4.0 * min(_SUB_GROUP if sharding.stage >= 3 else float(trained), trained / sharding.states)
+        # Gradients in float32, and the temporaries of the optimizer where it is not the engine's own.
+        group = min(_SUB_GROUP if sharding.stage >= 3 else float(trained), trained / sharding.states)
+        return 4.0 * group * (1.0 + plan.optimizer.temporary[at])
     largest = 4.0 * plan.shape.vocab * plan.shape.hidden if plan.method == "full" else 0.0
     copies = plan.optimizer.largest * (
         2.0 if _gradient_width(plan) == 2.0 else 1.0
     )  # half precision is made float32 first
     return (trained * _gradient_width(plan) * plan.optimizer.temporary[at] + largest * copies) / sharding.states
+
+
+def _undivided(plan: Plan) -> tuple[float, float, float]:
+    """Gradients that are whole until they are divided: of the head, of what is there while blocks are differentiated, and of the embedding. DeepSpeed
+    divides each matrix that is larger than a bucket by itself (deepspeed 0.19.8 runtime/zero/stage3.py, __reduce_and_partition_ipg_grads); FSDP each of its
+    units, and embedding and head are one, which is divided last (torch 2.13 distributed/fsdp/_runtime_utils.py, _post_backward_hook)."""
+    sharding, words = plan.sharding, 2.0 * plan.shape.vocab * plan.shape.hidden
+    if plan.method != "full" or sharding.gradients == 1 or plan.streams:
+        return 0.0, 0.0, 0.0
+    if sharding.engine == "fsdp":
+        return words, words + 2.0 * plan.shape.layer, 2.0 * plan.shape.outside
+    return words, 0.0, words
 
 
 def _shared(plan: Plan) -> float:

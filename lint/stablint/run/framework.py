@@ -169,6 +169,7 @@ class Framework(NamedTuple):
     own_attention: bool = False  # which kernel attends is not transformers' choice
     packs_into_one_row: str = ""  # the release since which the packed rows of a batch become one, without padding
     rows_as_long_as_data: bool = False  # without a length, that of the data
+    pictures_after_cut: bool = False  # rows are cut before a picture in them becomes as many tokens as it has
     takes_what_is_left: bool = False  # its loss and its checkpoints are made to fit what memory is left
     # how its files say what would help
     hands_liger_on: bool = False  # the switch goes to transformers
