@@ -38,14 +38,21 @@ def read(library: str, release: str, archives: Path | None) -> list[checks.Check
 
 
 def store(library: str, release: str, found: list[checks.Check], folder: Path) -> Path:
-    """One line a check, so that the difference between two releases can be read."""
+    """One line a check, so that the difference between two releases can be read.
+
+    A check that the release stored before has word for word is told by what told it then: the hazards cite its lines of that release.
+    """
     known = coverage.hazards(HAZARDS)
     outside = beyond.entries(STORED / "beyond.yaml")
+    there = {hazard.id for hazard in known}
+    before = {
+        _identity(row): [one for one in row["told_by"] if one in there] for row in stored(library, folder)["checks"]
+    }
     rows = [
         json.dumps(
             {
                 "file": one.file, "owner": one.owner, "kind": one.kind, "when": one.when, "fields": one.fields, "line": one.first,
-                "told_by": coverage.covering(one, library, release, known), "beyond": beyond.about(one, library, outside),
+                "told_by": coverage.covering(one, library, release, known) or before.get(one.identity, []), "beyond": beyond.about(one, library, outside),
             },
             ensure_ascii=False,
         )
@@ -67,12 +74,16 @@ def stored(library: str, folder: Path) -> dict[str, Any]:
     return found
 
 
+def _identity(row: dict[str, Any]) -> tuple[str, str, str, str]:
+    return row["file"], row["owner"], row["kind"], row["when"]
+
+
 def unseen(library: str, found: list[checks.Check], folder: Path) -> tuple[list[checks.Check], list[dict[str, Any]]]:
     """Checks that the stored release does not have, and stored ones that are gone."""
     before = stored(library, folder)["checks"]
-    old = {(row["file"], row["owner"], row["kind"], row["when"]) for row in before}
+    old = {_identity(row) for row in before}
     new = {one.identity for one in found}
-    gone = [row for row in before if (row["file"], row["owner"], row["kind"], row["when"]) not in new]
+    gone = [row for row in before if _identity(row) not in new]
     return [one for one in found if one.identity not in old], gone
 
 

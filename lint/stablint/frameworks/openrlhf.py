@@ -70,12 +70,19 @@ _DOTTED = (
     ("vllm.num_engines", "training.vllm_num_engines", "plain"),
     ("vllm.tensor_parallel_size", "training.vllm_tensor_parallel_size", "plain"),
 )  # fmt: skip
-# What the entry points hold against other flags, by the names of 0.9 (openrlhf 0.9.0 cli/train_*.py).
+# What the entry points hold against other flags, flat and dotted (openrlhf 0.9.0 and 0.11.2 cli/train_*.py). The facts have the flat names.
 _CHECKED = (
-    ("colocate_all_models", "flag"), ("async_train", "flag"), ("remote_rm_url", "text"), ("agent_func_path", "text"),
-    ("ref_num_nodes", "plain"), ("ref_num_gpus_per_node", "plain"), ("dynamic_filtering", "flag"), ("ring_attn_size", "plain"),
-    ("multiturn", "flag"), ("apply_chat_template", "flag"), ("colocate_critic_reward", "flag"),
-    ("critic_num_nodes", "plain"), ("critic_num_gpus_per_node", "plain"), ("reward_num_nodes", "plain"), ("reward_num_gpus_per_node", "plain"),
+    ("colocate_all_models", "train.colocate_all", "flag"), ("async_train", "train.async_enable", "flag"),
+    ("partial_rollout", "train.partial_rollout_enable", "flag"), ("agent_func_path", "train.agent_func_path", "text"),
+    ("colocate_critic_reward", "train.colocate_critic_reward", "flag"), ("remote_rm_url", "reward.remote_url", "text"),
+    ("ref_num_nodes", "ref.num_nodes", "plain"), ("ref_num_gpus_per_node", "ref.num_gpus_per_node", "plain"),
+    ("critic_num_nodes", "critic.num_nodes", "plain"), ("critic_num_gpus_per_node", "critic.num_gpus_per_node", "plain"),
+    ("reward_num_nodes", "reward.num_nodes", "plain"), ("reward_num_gpus_per_node", "reward.num_gpus_per_node", "plain"),
+    ("dynamic_filtering", "algo.dynamic_filtering_enable", "flag"), ("ring_attn_size", "ds.ring_attn_size", "plain"),
+    ("multiturn", "data.multiturn", "flag"), ("apply_chat_template", "data.apply_chat_template", "flag"),
+    ("max_images_per_prompt", "data.max_images_per_prompt", "plain"), ("rollout_batch_size", "rollout.batch_size", "plain"),
+    ("vllm_generate_batch_size", "rollout.vllm_generate_batch_size", "plain"), ("use_kl_loss", "algo.kl.use_loss", "flag"),
+    ("kl_estimator", "algo.kl.estimator", "plain"), ("kl_unbiased_gradient", "algo.kl.unbiased_gradient", "flag"),
 )  # fmt: skip
 _FLAT = (
     ("pretrain", "model.name_or_path", "text"),
@@ -131,7 +138,7 @@ _FLAT = (
     ("vllm_tensor_parallel_size", "training.vllm_tensor_parallel_size", "plain"),
     ("vllm_enable_sleep", "training.vllm_enable_sleep_mode", "flag"),
     ("eval_dataset", "data.eval_dataset", "words"),
-    *((key, f"training.{key}", codec) for key, codec in _CHECKED),
+    *((key, f"training.{key}", codec) for key, _, codec in _CHECKED),
 )  # fmt: skip
 
 
@@ -148,8 +155,17 @@ def _format(key: str) -> tuple[Row, ...]:
     )
 
 
+def _range(key: str) -> tuple[Row, Row]:
+    return Row(key, "training.dynamic_filtering_reward_low", "first"), Row(
+        key, "training.dynamic_filtering_reward_high", "second"
+    )
+
+
 DOTTED: dict[str, Row | tuple[Row, ...]] = {
     **{key: Row(key, fact, codec) for key, fact, codec in _DOTTED},
+    **{key: Row(key, f"training.{fact}", codec) for fact, key, codec in _CHECKED},
+    "vllm.enable_sleep": Row("vllm.enable_sleep", "training.vllm_enable_sleep_mode", "flag"),
+    "algo.dynamic_filtering_range": _range("algo.dynamic_filtering_range"),
     "ds.param_dtype": _format("ds.param_dtype"),
     "adam.betas": _betas("adam.betas"),
     "actor.adam.betas": _betas("actor.adam.betas"),
@@ -158,10 +174,7 @@ FLAT: dict[str, Row | tuple[Row, ...]] = {
     **{key: Row(key, fact, codec) for key, fact, codec in _FLAT},
     "param_dtype": _format("param_dtype"),
     "adam_betas": _betas("adam_betas"),
-    "dynamic_filtering_reward_range": (
-        Row("dynamic_filtering_reward_range", "training.dynamic_filtering_reward_low", "first"),
-        Row("dynamic_filtering_reward_range", "training.dynamic_filtering_reward_high", "second"),
-    ),
+    "dynamic_filtering_reward_range": _range("dynamic_filtering_reward_range"),
 }
 ROWS: dict[str, Row | tuple[Row, ...]] = {**FLAT, **DOTTED}
 
