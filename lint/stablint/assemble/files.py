@@ -11,6 +11,7 @@ from stablint.base import consulted
 from stablint.base.light import TYPE_CHECKING
 from stablint.files import discover
 from stablint.files.faults import Faults
+from stablint.frameworks import own as own_words
 from stablint.frameworks import registry
 from stablint.frameworks.fragment import Fragment
 from stablint.frameworks.programs import words as program_words
@@ -24,8 +25,23 @@ from stablint.syntax.python import reader as python_reader
 from stablint.syntax.text import UNOPENED
 from stablint.syntax.tree import Document, Problem, Script, Text
 
-if TYPE_CHECKING:  # only where a repository has such a program
-    from stablint.frameworks.launch.at_hand import Program
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from stablint.frameworks.launch.at_hand import Program  # only where a repository has such a program
+
+    class Around(Protocol):
+        """What lies around a file that is shown. What a check tells of must be certain, so that it has none."""
+
+        def completed(self, document: Document) -> Document:
+            """A program with what its other modules say of its classes."""
+
+        def file(self, wanted: str, beside: str) -> tuple[str, bool] | None:
+            """The file that a path means which leads nowhere, and whether that is sure."""
+
+        def settings(self, program: str) -> str | None:
+            """The configuration that a program reads where its caller names none."""
+
 
 READING, LOWERING = "reading the file", "making out its settings"
 
@@ -63,6 +79,7 @@ class Files:
         self.unheard: frozenset[str] = frozenset()  # files of a launcher whose programs read nothing of them
         # Programs that load configurations which no command names, by these; and whether it is sure that they load this one.
         self.loaders: dict[str, tuple[str, bool]] = {}
+        self.around: Around | None = None  # of files that are shown
         self._copies: dict[tuple[str, str], frozenset[str]] = {}  # what a repository's copy of a framework declares
         self.programs: dict[str, tuple[str, ...]] = {}  # by repository
         self._entries: dict[str, list[str]] = {}  # the files of a repository
@@ -145,6 +162,8 @@ class Files:
             if kept:
                 self.faults.refuse(path, text.name, kept[0].message)
                 found = nothing
+            if self.around is not None and found[0].format == "python":
+                found = tuple(self.faults.guard(READING, text, one, self.around.completed, one) for one in found)
             self.add(path, found)
         return self._documents[path]
 
@@ -225,6 +244,8 @@ class Files:
             owner = self.owned.get(path)
             if owner is not None:
                 found = [owner.owns(fragment) if fragment.block.kind == "document" else fragment for fragment in found]
+                if self.around is not None:
+                    found = [own_words.with_own_words(fragment) for fragment in found]
             found = [self._without_a_copy_s(fragment, path) for fragment in found]
             if path in self.edited:
                 found = [

@@ -9,6 +9,7 @@ from stablint.assemble.files import FOR_PROCESSES, Files
 from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern
 from stablint.files import discover
 from stablint.frameworks import chat_copy, hydra, unknown_keys
+from stablint.frameworks import own as own_words
 from stablint.frameworks.fragment import NUMBERS, Fragment, Link, spelled
 from stablint.frameworks.launch import at_hand as program_at_hand
 from stablint.frameworks.programs import helpers as program_helpers
@@ -20,6 +21,7 @@ from stablint.syntax import limits
 from stablint.syntax.tree import NO_FOLDER, Call, Document, Unknown
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
+    from stablint.assemble.files import Around
     from stablint.frameworks.launch.at_hand import Program
 
 
@@ -97,6 +99,8 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         link = pending.pop(0)
         if link.role == "model" or _is_overruled(link, parts[0].fragment):
             continue
+        if link.role == "settings" and files.around is None:
+            continue
         if link.role == "group":
             link = hydra.chosen(link, [part.fragment for part in parts])
         document = link.place.document
@@ -108,6 +112,10 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         guessed = path is None and link.role == "script"
         if guessed:
             path = discover.by_its_end(link.path, beside, files.root(beside)) or files.program_called(link.path, beside)
+        far = False  # nothing but its name says that it is meant
+        if path is None and files.around is not None and link.role in _SOMEWHERE:
+            path, sure_of_it = files.around.file(link.path, beside) or (None, True)
+            far = not sure_of_it
         if path is None and link.role in ROLE_DIALECT and _CONFIGURATION.fullmatch(link.path):
             followed.not_found.setdefault(link.path, link.place)
         if path is None or (link.role, path) in seen or os.path.isdir(path):
@@ -138,9 +146,11 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         found = [
             f
             for f in files.fragments(path, _dialect_of(link, parts[0].fragment))
-            if (f.dialect not in ("model", "peft") or link.role != "config")
+            if (f.dialect not in ("model", "peft") or link.role not in ("config", "settings"))
             and (f.dialect == "llamafactory-data") == (link.role == "rows")
         ]
+        if link.role == "settings" and not any(f.entry or f.dialect in ROLE_DIALECT for f in found):
+            continue
         if link.role == "group":
             known = [part.fragment for part in parts]
             found = [
@@ -158,8 +168,10 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             continue
         if path != document.path:
             followed.linked.add(path)
-            if link.role == "config" and not link.reader:
+            if link.role in ("config", "settings") and not link.reader:
                 named.add(path)
+        if far:
+            found = [fragment._replace(presumed=True) for fragment in found]
         if link.role == "script" and found[0].block.kind == "call":
             several = list(itertools.islice(program_runs.groups(tuple(found)), 2))
             found = program_runs.launched(several[0], [part.fragment for part in parts], sure)
@@ -172,10 +184,14 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
             linked.add(found[0].dialect)
         parts = [*parts, *(Part(f, f.presumed) for f in found)]
         pending += [inner for f in found for inner in f.links]
+    if files.around is not None and not named and not loader:
+        parts = _with_settings(parts, programs, files, files.around)
     if of_anybody and programs and not any(program.names_a_framework for program in programs):
         followed.handed.update(dict.fromkeys(named, programs[0]))
     for program in programs[:1]:
         parts = [_as_read(part, program) for part in parts]
+        if files.around is not None:
+            parts = [part._replace(fragment=own_words.with_own_words(part.fragment)) for part in parts]
         if program.tells:
             first = parts[0].fragment
             said = (program.said(), *program.purpose())
@@ -199,6 +215,22 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     if any(fact.startswith("deepspeed.") for fact in facts):
         linked.add("deepspeed")
     return parts, frozenset(linked), followed
+
+
+_SOMEWHERE = frozenset({"script", "config", "settings", "deepspeed", "accelerate"})
+
+
+def _with_settings(parts: list[Part], programs: list[Program], files: Files, around: Around) -> list[Part]:
+    """With the configuration that the program reads where nothing else is named."""
+    first = parts[0].fragment.block
+    own = at_hand(files, first.document.text.path) if first.kind == "call" else None
+    program = own or next(iter(programs), None)
+    path = around.settings(program.document.text.path) if program is not None else None
+    if program is None or path is None or any(part.fragment.block.document.path == path for part in parts):
+        return parts
+    found = [one for one in files.fragments(path) if one.entry and one.block.kind == "document"]
+    read = [program.reads(one) if one.dialect not in ROLE_DIALECT else one for one in found]
+    return [*parts, *(Part(own_words.with_own_words(one), True) for one in read)]
 
 
 def _with_constants(parts: list[Part], link: Link, documents: tuple[Document, ...]) -> tuple[list[Part], list[Link]]:

@@ -93,7 +93,7 @@ def run_diff(given: argparse.Namespace, a: Options, b: Options) -> int:
 
 def _inspected(path: str, options: Options) -> Any:
     try:
-        found = inspect([path], options, known=())
+        found = inspect([path], options, known=(), shown=True)
     except NoSuchPath as error:
         raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
     tell_faults(found)

@@ -7,7 +7,7 @@ from stablint.frameworks import peft
 from stablint.frameworks.fragment import PURPOSE
 from stablint.frameworks.programs.loop import TRAINER
 from stablint.hazard.wording import value_text
-from stablint.run.fact import ABSENT, Fact, is_unknown
+from stablint.run.fact import ABSENT, OPEN, Fact, is_unknown
 from stablint.run.releases.allowed import Releases
 from stablint.run.world import World
 
@@ -110,6 +110,8 @@ def _method(world: World) -> str:
     """PEFT's other methods by their names: no check needs to tell AdaLoRA from LoRA, a reader does."""
     said, kind = _said(world, "derived.method"), world.stated("lora.peft_type")
     method = world.value("derived.method")
+    if method == "unknown" and world.stated("model.partly_frozen") is True and world.run.scopes.get("lora") != OPEN:
+        return gettext("no adapter; some of the weights may be frozen")
     if method == "unknown":
         return said.removesuffix(gettext(" (presumed)"))
     if (

@@ -37,7 +37,7 @@ _ENVIRONMENT = "launch.env."
 
 def run_show(given: argparse.Namespace, options: Options) -> int:
     try:
-        found = inspect(given.paths, options, known=())
+        found = inspect(given.paths, options, known=(), shown=True)
     except NoSuchPath as error:
         raise Wrong(gettext("`{path}` does not exist").format(path=error)) from error
     tell_faults(found)

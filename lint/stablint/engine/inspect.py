@@ -20,6 +20,7 @@ from stablint.hazard.checked import Checked
 from stablint.hazard.condition import refill
 from stablint.policy import Policies, Policy
 from stablint.report.model import Diagnostic, FileStatus, Report
+from stablint.repository import surroundings
 from stablint.run.fact import Explicit, Secret
 from stablint.run.world import Run
 from stablint.secrets import languages, masking
@@ -76,10 +77,12 @@ def inspect(
     watch: Watch | None = None,
     earlier: Inspection | None = None,
     read: Files | None = None,
+    shown: bool = False,
 ) -> Inspection:
     """Check the files under `paths`. `texts` stand in for files on disk (standard input, the result of a fix), by absolute path.
     `earlier` is an inspection of the same paths with the same options: only what other texts change is worked out again.
     `read` are files that another inspection has read, whatever its options: they are not read again.
+    `shown`: the runs are shown, and nobody is told of a fault: what lies around the files is asked what is left open.
 
     Raises discover.NoSuchPath for a path that does not exist. Findings never raise; a hazard that does is an internal error of the report.
     """
@@ -95,6 +98,8 @@ def inspect(
         if policies is not None:
             listed = [(path, named) for path, named in listed if not policies.at(path).excludes(path) or named]
         files = Files(*_bounds(paths, base, options)) if read is None else read.afresh(texts)
+        if shown and options.live is None and options.dialect is None:
+            files.around = surroundings.Surroundings(files)
         for text in texts.values() if read is None else ():
             files.put(text)
         if options.jobs != 1 and len(listed) > 1 and read is None and known is None and not texts:

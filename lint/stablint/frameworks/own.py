@@ -41,6 +41,7 @@ ALIASES = {
         "accumulate_grad_batches", "gradient_accumulate_every", "accum_grad_step", "accum_grad_steps", "accumulate_grad_steps", "accum_steps",
         "accumulation_step", "gradient_accumulation_step",
     ),
+    **_named("training.global_batch_size", "plain", "effective_batch_size", "global_batch_size", "total_batch_size", "global_train_batch_size"),
     **_named("training.warmup_steps", "plain", "num_warmup_steps", "lr_warmup_steps", "warmup_iters", "warm_up_step", "warm_up_steps",
              "warmup_step"),
     **_named("training.warmup_ratio", "plain", "warmup_proportion", "warmup_fraction"),
@@ -208,6 +209,15 @@ def lower(block: Block) -> Fragment:
         links = (*links, *hydra.links(block.mapping, block.document))
         cut = (*cut, *hydra.cut(block.mapping))
     return Fragment("own", block, "file", statements, scopes(), {}, links, entry=True, presumed=True, cut=cut)
+
+
+def with_own_words(fragment: Fragment) -> Fragment:
+    """A file that no library's parser reads, with what it says by names that a program may have of its own."""
+    if fragment.framework or fragment.dialect == "own" or fragment.block.kind != "document" or not fragment.entry:
+        return fragment
+    known = {one.fact for one in fragment.statements}
+    more = (one for one in stated(fragment.block, "file") if one.fact not in known)
+    return fragment._replace(statements=(*fragment.statements, *more))
 
 
 def _cut(mapping: Mapping, depth: int) -> tuple[limits.Limit, ...]:

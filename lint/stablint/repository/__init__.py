@@ -6,4 +6,4 @@ Reads programs as texts and runs none; knows no rule.
 
 from stablint.base.later import later
 
-later(__name__, "changers", "importers", "loaders", "readers", "referrers", "unheard")
+later(__name__, "changers", "classes", "importers", "loaders", "readers", "referrers", "surroundings", "unheard")

@@ -49,18 +49,34 @@ def loader(path: str, files: Files) -> Loader | None:
         if LOADS.search(raw) is None and _LOADER not in raw:
             continue
         named = readers.loaded(text)
-        if any(_placed(name, program, root) == path for name in named):
+        if any(readers.placed(name, program, root) == path for name in named):
             by_name.append(program)
-        elif any(_placed(os.path.dirname(name), program, root) == os.path.dirname(path) for name in named):
+        elif any(readers.placed(os.path.dirname(name), program, root) == os.path.dirname(path) for name in named):
             by_folder.append(program)
     for found, sure in ((by_name, True), (by_folder, False), (composing, False), (parsing, False)):
         if len(found) > limits.NAMED.most:
             files.cut_program(path, limits.NAMED)
             return None
         training = [one for one in found if _trains(one, files)]
+        if len(training) == 1:
+            return Loader(training[0], sure)
         if training:
-            return Loader(training[0], sure) if len(training) == 1 else None
+            best = _asking_most(training, readers.keys_of(files, path), files)
+            return Loader(best, False) if best is not None else None
     return None
+
+
+_ENOUGH = 3  # keys that a program takes one by one
+
+
+def _asking_most(programs: list[str], keys: frozenset[str], files: Files) -> str | None:
+    """Of several programs the one that asks for these keys, where it asks for twice as many as any other."""
+    asked = {}
+    for one in programs:
+        words = readers.taken(referrers.content(one, files).decode("utf-8", "replace"))
+        asked[one] = len(words & keys)
+    first, *others = sorted(programs, key=asked.__getitem__, reverse=True)
+    return first if asked[first] >= max(_ENOUGH, *(2 * asked[one] for one in others)) else None
 
 
 def of_another(path: str, files: Files) -> Program | None:
@@ -99,15 +115,3 @@ def _composed(text: str, program: str) -> Iterator[str]:
 def _trains(path: str, files: Files) -> bool:
     program = read(files.documents(path)) if any(fragment.entry for fragment in files.fragments(path)) else None
     return program is not None and program.trains and bool(program.trainer or program.loop)
-
-
-def _placed(name: str, program: str, root: str) -> str | None:
-    """The file or folder that is meant: beside the program, or below one of the folders around it."""
-    folder = os.path.dirname(program)
-    while True:
-        found = os.path.normpath(os.path.join(folder, name))
-        if os.path.exists(found):
-            return found
-        if folder == os.path.normpath(root) or os.path.dirname(folder) == folder or os.path.isabs(name):
-            return None
-        folder = os.path.dirname(folder)

@@ -35,7 +35,7 @@ _LOADS_THIS = Pattern(
     rf"""\b(?:open|load\w*|read\w*|from_file|Path)\(\s*[rf]?["']({CONFIG})["'](?!\s*,\s*(?:mode\s*=\s*)?["'][wax])(?!\)\.(?:write|open\(["'][wax]))"""
 )
 _LOADS_BY_DEFAULT = Pattern(
-    rf"""(?:\bdefault\s*=|(?<!\w)\w{{0,40}}?(?:cfg|conf|setting|recipe|yaml)\w{{0,40}}(?:\s{{0,9}}:\s{{0,9}}\w{{1,40}})?\s{{0,9}}=)\s*(?:Path\(\s*)?[rf]?["']({CONFIG})["']""",
+    rf"""(?:\bdefault\s*=|(?<!\w)\w{{0,40}}?(?:cfg|conf|setting|recipe|yaml)\w{{0,40}}(?:\s{{0,9}}:\s{{0,9}}\w{{1,40}})?\s{{0,9}}=)\s*(?:\[|Path\()?\s*[rf]?["']({CONFIG})["']""",
     re.IGNORECASE,
 )
 _ATTRIBUTES = Pattern(r"\.([a-z]\w+)\b(?!\s*\()")
@@ -66,9 +66,9 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
         candidates = list(_candidates(root, several[0][0], every, called, files))
         declared = _declared(candidates, every, files)
         takers = [
-            _Taker(one.path, taken, *_named(one.text), computed.folders(one.text, one.path, files), root)
+            _Taker(one.path, said, *_named(one.text), computed.folders(one.text, one.path, files), root)
             for one in candidates
-            if (taken := _taken(one.text))
+            if (said := taken(one.text))
         ]
         namers = [
             (one.path, frozenset(NAMES.findall(one.text)))
@@ -80,7 +80,7 @@ def own_readers(paths: Iterable[str], files: Files) -> dict[str, Program]:
             given = files.handed.get(path)
             text = given.document.text.text if given is not None else ""
             started = (
-                [_Taker(given.document.text.path, _taken(text), frozenset([os.path.basename(path)]))]
+                [_Taker(given.document.text.path, taken(text), frozenset([os.path.basename(path)]))]
                 if given is not None and not _HANDS_ON.search(text)
                 else []
             )
@@ -161,7 +161,7 @@ def _declared(candidates: Iterable[_Candidate], keys: frozenset[str], files: Fil
     return found
 
 
-def _taken(text: str) -> frozenset[str]:
+def taken(text: str) -> frozenset[str]:
     names = {one or other for one, other in _TAKES.findall(text)}
     if OBJECTS.search(text):
         names |= set(_ATTRIBUTES.findall(text))
@@ -195,15 +195,15 @@ class _Taker(NamedTuple):
 
     def may_read(self, path: str, keys: frozenset[str]) -> bool:
         """Whether it is a reader of this file, by the names that it has for its files, else by how much of it it takes."""
-        taken = len(self.keys & keys)
-        if taken < _ENOUGH:
+        common = len(self.keys & keys)
+        if common < _ENOUGH:
             return False
         if any(path.endswith(one.ending) and (not one.parts or one.may_hold(path, self.root)) for one in self.within):
             return True
         if self.names or self.folders:
             folder = os.path.basename(os.path.dirname(path))
             return os.path.basename(path) in self.names or folder in self.folders
-        return 2 * taken >= len(keys)
+        return 2 * common >= len(keys)
 
 
 def _loads_by_constant(path: str, keys: frozenset[str], root: str, files: Files) -> Program | None:
@@ -332,3 +332,15 @@ def _loads(
             if program is not None:
                 return program._replace(declared=dict.fromkeys(keys, "dict"), loop="", parser=True, library=False)
     return None
+
+
+def placed(name: str, program: str, root: str) -> str | None:
+    """The file or folder that is meant: beside the program, or below one of the folders around it."""
+    folder = os.path.dirname(program)
+    while True:
+        found = os.path.normpath(os.path.join(folder, name))
+        if os.path.exists(found):
+            return found
+        if folder == os.path.normpath(root) or os.path.dirname(folder) == folder or os.path.isabs(name):
+            return None
+        folder = os.path.dirname(folder)

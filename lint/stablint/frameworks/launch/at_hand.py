@@ -276,7 +276,7 @@ def read(documents: Iterable[Document]) -> Program | None:
             declared |= {entry.key: call.target or "parser.add_argument" for entry in _own(call)}
     options = [call.own for call, _ in kinds if call.name == "argparse.options"]
     models = frozenset(call.target for call, _ in kinds if call.target is not None and _is_pydantic(call))
-    found = loop.of(module)
+    found = loop.of(module, document.text.text)
     filled = [call for call, _ in kinds if call.parsed and call.name != "argparse.options"]
     given = _given([call for call, kind in kinds if kind == "arguments"], module) if found and found[1] else None
     return Program(

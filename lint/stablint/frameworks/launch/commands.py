@@ -432,6 +432,19 @@ def _config_links(command: Command) -> list[tuple[str, Scalar]]:
     return found
 
 
+def _settings_of(command: Command) -> Iterator[tuple[str, Scalar]]:
+    """Files of settings behind options of the program's own, `--sft_config sft.json`: only the file itself tells whether it is one."""
+    for entry in command.flags.entries:
+        node = _first(entry.value)
+        if (
+            isinstance(node, Scalar)
+            and isinstance(node.value, str)
+            and node.value.endswith(_CONFIG_SUFFIX)
+            and spelled(entry.key) not in _FILE_FLAGS
+        ):
+            yield node.value, node
+
+
 # Modules that run the program that they are given, with the flags behind it.
 _RUNS_A_FILE = frozenset(
     [
@@ -463,6 +476,9 @@ def _module_links(document: Document, launcher: Command, target: Command) -> Ite
 
 def _config_links_of(document: Document, command: Command, index: int) -> tuple[Link, ...]:
     links = [Link("config", path, Place(document, path, node.start, node.end)) for path, node in _config_links(command)]
+    links += [
+        Link("settings", path, Place(document, path, node.start, node.end)) for path, node in _settings_of(command)
+    ]
     for word in _script_words(command):
         if word.endswith(".py"):
             links.append(Link("script", word, Place(document, word, command.start, command.end)))

@@ -17,8 +17,8 @@ _LIGHTNING_TRAINS = (".Trainer", ".Trainer.from_argparse_args", ".Fabric", ".Lig
 STEP = "trl.PPOTrainer.step"  # TRL's PPO before 0.12: the program calls each step itself
 
 
-def of(module: Module) -> tuple[str, Call] | None:
-    """The loop and the call that tells it; of several what drives the others."""
+def of(module: Module, text: str = "") -> tuple[str, Call] | None:
+    """The loop and the call that tells it; of several what drives the others. `text`: of the file."""
     kinds = python_kinds.kinds(module)
     steps = any(call.name.endswith("trainer.step") or python_kinds.steps_itself(call) for call, _ in kinds)
     for call, kind in kinds:
@@ -35,9 +35,17 @@ def of(module: Module) -> tuple[str, Call] | None:
         return None
     for name, is_it in _LOOPS:
         found = next((call for call, _ in kinds if is_it(call)), None)
+        if found is not None and name == "deepspeed" and _EXTENDS.search(text) is not None:
+            return (
+                TRAINER,
+                found,
+            )  # an engine for its reference model: the trainer that the class extends drives the steps
         if found is not None:
             return name, found
     return None
+
+
+_EXTENDS = re.compile(r"^class[ \t]+\w{1,80}\((?:\w{1,40}\.)?(?:Seq2Seq)?Trainer\b", re.MULTILINE)
 
 
 def _is_a_trainer_s_step(module: Module) -> bool:

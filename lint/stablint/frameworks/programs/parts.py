@@ -410,10 +410,24 @@ def _imports(block: Block, call: Call) -> Fragment:
 
 def _program(block: Block, call: Call) -> Fragment:
     """What a program lets its caller set, by its own names and with its own defaults."""
-    found = tuple(own_keys.settable(block, call.target or ""))
+    found = tuple(one for one in own_keys.settable(block, call.target or "") if not _is_left_alone(one, block))
     trains = any(one.fact == "training.learning_rate" for one in found)
     scopes = own_keys.scopes() if found else {}
     return Fragment("python", block, "script-default", found, scopes, {}, weak=not trains, presumed=bool(found))
+
+
+def _is_left_alone(one: Statement, block: Block) -> bool:
+    """Whether it is an option of an adapter that the program declares and never reads, where it reads others of the same parser."""
+    if not one.fact.startswith("lora.") or not isinstance(one.origin, Explicit):
+        return False
+    text = block.document.text.text
+    if _reads(text, one.origin.place.path[-1]):
+        return False
+    return any(_reads(text, entry.key) for entry in block.mapping.entries)
+
+
+def _reads(text: str, option: str) -> bool:
+    return re.search(rf"\.{re.escape(option)}\b|[\"\']{re.escape(option)}[\"\']", text) is not None
 
 
 def _engine(block: Block, call: Call) -> Fragment:

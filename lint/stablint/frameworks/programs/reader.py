@@ -191,7 +191,7 @@ def _steps(document: Document, module: Module, words: set[str]) -> tuple[Stateme
         return () if loop.may_train(module) else evaluates  # it converts, merges or generates
     if "own-trainer" in words and "arguments" not in words:
         return ()
-    found = loop.of(module)
+    found = loop.of(module, document.text.text)
     merges = loop.merges(module)
     if found is None and not words & _OF_TRAINING and "loader" in words and (merges or _is_a_program(document, module)):
         judged = (

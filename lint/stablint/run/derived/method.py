@@ -94,6 +94,15 @@ def _method(w: World) -> Answer:
                 found = Answer("prompt", (name,)) if kind in _PROMPT else _adapted(w, "lora", name)
                 return found._replace(presumed=True) if _is_given_another(w) else found
     scope = w.run.scopes.get("lora", OPEN)
+    if (
+        scope == OPEN
+        and w.is_stated("trainer.peft_config")
+        and w.stated("trainer.peft_config") is None
+        and not w.is_stated("trainer.model")
+    ):
+        return Answer(
+            "full", ("trainer.peft_config",), presumed=True
+        )  # TRL loads the model by its name, and gets no adapter
     if scope == OPEN:
         return Answer("unknown")  # decided elsewhere: a word, so that "is-not full" can be asked
     if w.stated("model.modules_replaced") is True and w.value("derived.weights_dtype") in ("4bit", "8bit"):

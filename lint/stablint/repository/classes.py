@@ -1,0 +1,222 @@
+"""Classes of a program that stand in other modules of its repository: whose library's trainer or arguments they are, and what they have for defaults.
+
+`class OwnTrainer(RLOOTrainer)` in a file beside the program, `@dataclass class ModelArguments` in `arguments.py`: what the program makes of them is
+read as if they stood in the program. Asked only where a file is shown.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from stablint.assemble.files import Files
+from stablint.base.light import NamedTuple
+from stablint.files import discover
+from stablint.frameworks.fragment import last_word
+from stablint.frameworks.programs import kinds as python_kinds
+from stablint.repository.referrers import content
+from stablint.syntax.python.caller import as_default
+from stablint.syntax.python.guard import too_deep
+from stablint.syntax.python.parse import parse
+from stablint.syntax.python.scope import dotted
+from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Node, Notes, Scalar, Sequence, Unknown
+
+_FAR = 4  # classes above a class, and modules that only import it from another
+_CLASS = re.compile(r"\A\.*(?:[a-z_]\w*\.)+[A-Z]\w*\Z|\A\.+[A-Z]\w*\Z")
+
+
+class Own(NamedTuple):
+    """`name`: the library's class that it extends, else its own; `fields` with what they are where a literal says it."""
+
+    name: str
+    fields: dict[str, object]
+    methods: frozenset[str]
+    takes: frozenset[str]  # by its constructor
+    known: bool  # whether a library's class is extended
+
+
+class _Source(NamedTuple):
+    path: str
+    imports: dict[str, str]
+    classes: dict[str, ast.ClassDef]
+
+
+class Classes:
+    """What the modules of a repository define, each read once."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._sources: dict[str, _Source | None] = {}
+
+    def completed(self, document: Document) -> Document:
+        """A program whose calls of such classes are calls of what these extend."""
+        module = document.root
+        if not isinstance(module, Module) or not any(_CLASS.match(call.name) for call in module.calls):
+            return document
+        known: dict[str, Own | None] = {}
+        for call in module.calls:
+            if call.name not in known and _CLASS.match(call.name) and not call.local:
+                known[call.name] = self.of(call.name, document.text.path)
+        found = {name: own for name, own in known.items() if own is not None}
+        if not found:
+            return document
+        calls = _Again(found)
+        again = tuple(one for call in module.calls if isinstance(one := calls.node(call), Call))
+        return document._replace(root=module._replace(calls=again, notes=Notes()))
+
+    def of(self, name: str, beside: str, far: int = _FAR) -> Own | None:
+        """The class of this dotted name, as a file imports it."""
+        bare = name.lstrip(".")
+        *modules, word = bare.split(".")
+        up = "../" * max(0, len(name) - len(bare) - 1)
+        folder = up + "/".join(modules)
+        for wanted in (f"{folder}.py", f"{folder}/__init__.py") if modules else (f"{folder}__init__.py",):
+            path = discover.locate(wanted, beside, self._files.reach(beside))
+            source = self._source(path) if path is not None and path != beside else None
+            if source is not None and (own := self._in(word, source, far)) is not None:
+                return own
+        return None
+
+    def _in(self, word: str, source: _Source, far: int) -> Own | None:
+        node = source.classes.get(word)
+        if node is None:
+            elsewhere = source.imports.get(word)
+            return self.of(elsewhere, source.path, far - 1) if elsewhere is not None and far else None
+        name, known = word, False
+        fields: dict[str, object] = {}
+        methods: set[str] = set()
+        takes: set[str] = set()
+        for base in node.bases:
+            parts = dotted(base)
+            if parts is None or parts == ["object"]:
+                continue
+            full = ".".join([source.imports.get(parts[0], parts[0]), *parts[1:]])
+            if _is_library_s(full):
+                name, known = full, True
+                continue
+            above = (
+                self._in(parts[0], source, far - 1)
+                if len(parts) == 1 and parts[0] in source.classes and parts[0] != word and far
+                else self.of(full, source.path, far - 1)
+                if far
+                else None
+            )
+            if above is not None:
+                name, known = (above.name, True) if above.known else (name, known)
+                fields |= above.fields
+                methods |= above.methods
+                takes |= above.takes
+        for one in node.body:
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+                fields[one.target.id] = _literal(one.value)
+            elif isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                methods.add(one.name)
+                if one.name == "__init__":
+                    every = (*one.args.posonlyargs, *one.args.args, *one.args.kwonlyargs)
+                    takes |= {argument.arg for argument in every[1:]} | ({"**"} if one.args.kwarg else set())
+        return Own(name, fields, frozenset(methods), frozenset(takes), known)
+
+    def _source(self, path: str) -> _Source | None:
+        if path not in self._sources:
+            self._sources[path] = _read(path, self._files)
+        return self._sources[path]
+
+
+def _read(path: str, files: Files) -> _Source | None:
+    text = content(path, files).decode("utf-8", "replace")
+    tree = parse(text) if too_deep(text) < 0 else None
+    if not isinstance(tree, ast.Module):
+        return None
+    imports: dict[str, str] = {}
+    classes: dict[str, ast.ClassDef] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                head = "." * node.level + (f"{node.module}." if node.module else "")
+                imports[alias.asname or alias.name] = head + alias.name
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                imports[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ClassDef):
+            classes[node.name] = node
+    return _Source(path, imports, classes)
+
+
+_LIBRARIES = ("transformers.", "trl.", "unsloth.", *python_kinds.LIGHTNING, python_kinds.SENTENCES)
+
+
+def _is_library_s(name: str) -> bool:
+    word = last_word(name)
+    return name.startswith(_LIBRARIES) and (word in python_kinds.ARGUMENTS or word in python_kinds.TRAINERS)
+
+
+_GIVEN = object()  # the caller must say it, or it is worked out
+
+
+def _literal(value: ast.expr | None) -> object:
+    if isinstance(value, ast.Call) and (dotted(value.func) or [""])[-1] in ("field", "Field"):
+        value = next((one.value for one in value.keywords if one.arg == "default"), None)
+    if isinstance(value, ast.Constant) and isinstance(value.value, (bool, int, float, str, type(None))):
+        return value.value
+    return _GIVEN
+
+
+class _Again:
+    """The same nodes with other calls in them; a call that stands in several places is made once."""
+
+    def __init__(self, found: dict[str, Own]) -> None:
+        self._found = found
+        self._made: dict[int, tuple[Node, Node]] = {}
+
+    def node(self, node: Node) -> Node:
+        if isinstance(node, Scalar):
+            return node
+        if id(node) not in self._made:
+            self._made[id(node)] = (node, self._again(node))
+        return self._made[id(node)][1]
+
+    def _again(self, node: Node) -> Node:
+        if isinstance(node, Sequence):
+            return node._replace(items=tuple(map(self.node, node.items)))
+        if isinstance(node, Mapping):
+            return self._mapping(node)
+        if not isinstance(node, Call):
+            return node
+        receiver = self.node(node.receiver) if node.receiver is not None else None
+        node = node._replace(
+            arguments=self._mapping(node.arguments),
+            positional=tuple(map(self.node, node.positional)),
+            receiver=receiver,
+        )
+        own = self._found.get(node.name)
+        return _of(node, own) if own is not None and not node.local else node
+
+    def _mapping(self, node: Mapping) -> Mapping:
+        entries = tuple(entry._replace(value=self.node(entry.value)) for entry in node.entries)
+        return node._replace(entries=entries)
+
+
+def _of(call: Call, own: Own) -> Call:
+    said = {entry.key for entry in call.arguments.entries}
+    at = call.name_start
+    more: list[Entry] = []
+    for name, value in own.fields.items():
+        if name in said:
+            continue
+        known = Scalar(value if value is not _GIVEN else Unknown("it must be given"), at, call.name_end, "plain", False)
+        entry = Entry(name, at, call.name_end, known)
+        if call.parsed:
+            more.append(as_default(entry))
+        elif value is not _GIVEN:
+            more.append(entry)
+    arguments = call.arguments._replace(entries=(*more, *call.arguments.entries))
+    full = own.name if own.known else call.name
+    return call._replace(
+        name=full,
+        arguments=arguments,
+        own=call.own | frozenset(own.fields) | (own.takes if own.known else frozenset()),
+        local=own.known,
+        methods=call.methods | own.methods,
+    )

@@ -1,0 +1,62 @@
+"""What lies around a file that is shown: programs and configurations that are not where a script looks for them, the configuration that a program
+reads where nothing else is named, and classes of its other modules. Of what is presumed here nobody is told anything: a check never asks.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from stablint.assemble.files import Files
+from stablint.repository import readers
+from stablint.repository.classes import Classes
+from stablint.repository.programs import LOADS
+from stablint.repository.referrers import content
+from stablint.syntax.tree import Document
+
+_LOADER = b"config("  # `load_config(path)`: the program leaves the loading to a module of its own
+_TESTS = re.compile(r"(?:^|[/\\])tests?[/\\]")
+# Files that are many in every repository: the only one of such a name is no more likely the one that is meant.
+_ANYBODY_S = frozenset(["__init__.py", "setup.py", "config.json", "main.py"])
+
+
+class Surroundings:
+    """Implements `assemble.files.Around`."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._classes = Classes(files)
+
+    def completed(self, document: Document) -> Document:
+        return self._classes.completed(document)
+
+    def file(self, wanted: str, beside: str) -> tuple[str, bool] | None:
+        """The file that is meant by a path which leads nowhere, and whether that is sure: on somebody's machine it ends in a folder and a file as
+        one here does; else the only one of its name."""
+        names = [name for name in os.path.normpath(wanted).split("/") if name]
+        while names and any("$" in name for name in names):
+            names = names[1:]
+        root = self._files.root(beside)
+        if not names or names[-1] in _ANYBODY_S or set(names[-1]) & set("*?{}<>") or not os.path.isdir(root):
+            return None
+        here = [path for path in self._files.entries(root) if os.path.basename(path) == names[-1]]
+        here = [path for path in here if not _TESTS.search(path[len(root) :])] or here
+        for first in range(max(0, len(names) - 6), len(names) - 1):
+            end = os.sep + os.path.join(*names[first:])
+            found = [path for path in here if path.endswith(end)]
+            if found:
+                return (found[0], True) if len(found) == 1 else None
+        return (here[0], False) if len(here) == 1 else None
+
+    def settings(self, program: str) -> str | None:
+        """The only configuration of a training that the program reads where its caller names none."""
+        raw = content(program, self._files) if program.endswith(".py") else b""
+        if LOADS.search(raw) is None and _LOADER not in raw:
+            return None
+        root = self._files.root(program)
+        placed = {readers.placed(name, program, root) for name in readers.loaded(raw.decode("utf-8", "replace"))}
+        found = [path for path in sorted(filter(None, placed)) if os.path.isfile(path) and self._is_of_a_training(path)]
+        return found[0] if len(found) == 1 else None
+
+    def _is_of_a_training(self, path: str) -> bool:
+        return any(one.entry and one.block.kind == "document" for one in self._files.fragments(path))

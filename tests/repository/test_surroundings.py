@@ -1,0 +1,205 @@
+# ruff: noqa: E501
+"""What a file that is shown is shown with, and a check never is: configurations behind options of a program's own, or that its parser has for a default;
+programs and files that are not where a script looks for them; classes of the program's other modules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablint.assemble.asked import Options
+from stablint.commands.run_summary import in_words
+from stablint.engine.inspect import effective, inspect
+from stablint.run.world import Run
+from tests.runs import Files, written
+
+LOADS = """import argparse
+import json
+from trl import SFTConfig, SFTTrainer
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--sft_config", default="configs/sft.json")
+parser.add_argument("--rows", default="rows.json")
+given = parser.parse_args()
+with open(given.sft_config) as file:
+    settings = json.load(file)
+SFTTrainer(model="a/b", args=SFTConfig(**settings), train_dataset=rows).train()
+"""
+SETTINGS = (
+    '{"output_dir": "out", "learning_rate": 1e-4, "bf16": true, "max_steps": 80, "per_device_train_batch_size": 1}\n'
+)
+OTHER = SETTINGS.replace("80", "7")
+ROWS = '[{"text": "a"}]\n'
+
+
+def shown(folder: Path, name: str, files: Files) -> tuple[Run, ...]:
+    base = written(folder, files)
+    return inspect([str(folder / name)], Options(), base=base, known=(), shown=True).runs
+
+
+def checked(folder: Path, name: str, files: Files) -> tuple[Run, ...]:
+    base = written(folder, files)
+    return inspect([str(folder / name)], Options(), base=base).runs
+
+
+@pytest.mark.parametrize(
+    ("command", "steps"),
+    [
+        ("python src/train.py --sft_config configs/smoke.json --output_dir out --learning_rate 1e-4", "7"),
+        ("python src/train.py --sft_config configs/gone.json --output_dir out --learning_rate 1e-4", "not known"),
+        ("python src/train.py --rows rows.json --output_dir out --learning_rate 1e-4", "80 (presumed)"),
+    ],
+)
+def test_a_command_s_own_option_names_the_configuration(command: str, steps: str, tmp_path: Path) -> None:
+    files = {
+        "src/train.py": LOADS,
+        "configs/sft.json": SETTINGS,
+        "configs/smoke.json": OTHER,
+        "rows.json": ROWS,
+        "run.sh": command + "\n",
+    }
+    if "gone" in command:
+        del files["configs/sft.json"]
+    (run,) = shown(tmp_path, "run.sh", files)
+    assert in_words(effective(run))["steps"].startswith(steps)
+    assert "rows.json" not in run.files
+    (run,) = checked(tmp_path, "run.sh", files)
+    assert not any(name.startswith("configs/") for name in run.files)
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        (LOADS, True),
+        (LOADS.replace('default="configs/sft.json"', "required=True"), False),
+        (LOADS + 'SPARE = json.load(open("configs/smoke.json"))\n', False),
+    ],
+)
+def test_a_program_is_shown_with_the_file_of_its_parser_s_default(text: str, joined: bool, tmp_path: Path) -> None:
+    files = {"train.py": text, "configs/sft.json": SETTINGS, "configs/smoke.json": OTHER}
+    (run,) = shown(tmp_path, "train.py", files)
+    assert run.files == ("train.py", *(["configs/sft.json"] if joined else []))
+    if joined:
+        assert run.explicit["training.learning_rate"].presumed
+    (run,) = checked(tmp_path, "train.py", files)
+    assert run.files == ("train.py",)
+
+
+FLAGS = "--model_name_or_path a/b --output_dir o --learning_rate 1e-5 --per_device_train_batch_size 1"
+TRAINS = """from transformers import HfArgumentParser, Trainer, TrainingArguments
+
+(settings,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+Trainer(model=model, args=settings, train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "others", "joined"),
+    [
+        ("tools/tune_ds.py", [], True),
+        ("tools/tune_ds.py", ["more/tune_ds.py"], False),
+        ("tools/tune_ds.py", ["tests/tune_ds.py"], True),
+    ],
+)
+def test_a_program_in_another_folder(place: str, others: list[str], joined: bool, tmp_path: Path) -> None:
+    files = {"run.sh": f"deepspeed tune_ds.py {FLAGS}\n", place: TRAINS, **dict.fromkeys(others, TRAINS)}
+    (run,) = shown(tmp_path, "run.sh", files)
+    assert (place in run.files) == joined
+    (run,) = checked(tmp_path, "run.sh", files)
+    assert run.files == ("run.sh",)
+
+
+def test_files_on_somebody_s_machine_are_those_that_end_so(tmp_path: Path) -> None:
+    recipe = "model_name_or_path: a/b\noutput_dir: o\nlearning_rate: 1.0e-4\nmax_length: 4096\n"
+    files = {
+        "run.sh": 'CMD="accelerate launch /home/me/work/project/train.py --config /home/me/work/project/configs/sft.yaml"\nsrun bash -c "$CMD"\n',
+        "train.py": "from trl import SFTConfig, SFTTrainer, TrlParser\n(a,) = TrlParser((SFTConfig,)).parse_args_and_config()\nSFTTrainer(model='a/b', args=a, train_dataset=rows).train()\n",
+        "configs/sft.yaml": recipe,
+        "other/sft.yaml": recipe.replace("1.0e-4", "1.0e-6"),
+    }
+    (run,) = shown(tmp_path, "run.sh", files)
+    assert set(run.files) == {"run.sh", "train.py", "configs/sft.yaml"}
+    assert run.explicit["training.learning_rate"].value == 1e-4
+
+
+PROGRAM = """from own_trainer import OwnTrainer
+from own_arguments import OwnConfig
+
+args = OwnConfig(output_dir="o", learning_rate=1e-6, num_generations=2, extra=3)
+OwnTrainer(model="a/b", args=args, reward_funcs=[f], train_dataset=rows, peft_config=None).train()
+"""
+BASE = "from trl.trainer.rloo_trainer import RLOOTrainer\n\n\nclass Middle(RLOOTrainer):\n    def log(self):\n        pass\n"
+MODULES = {
+    "own_trainer.py": "from base import Middle\n\n\nclass OwnTrainer(Middle):\n    pass\n",
+    "base.py": BASE,
+    "own_arguments.py": "from dataclasses import dataclass\nfrom trl import RLOOConfig\n\n\n@dataclass\nclass OwnConfig(RLOOConfig):\n    extra: int = 1\n    bf16: bool = True\n",
+}
+
+
+def test_classes_of_other_modules_are_what_they_extend(tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "train.py", {"train.py": PROGRAM, **MODULES})
+    told = in_words(effective(run))
+    assert told["framework"] == "trl.RLOOTrainer"
+    assert told["objective"] == "rloo"
+    assert told["precision"].startswith("bfloat16")
+    assert told["method"] == "full (presumed)"
+    assert run.explicit["training.learning_rate"].value == 1e-6
+    assert not any("training" in run.classes for run in checked(tmp_path, "train.py", {"train.py": PROGRAM, **MODULES}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"base.py": BASE.replace("trl.trainer.rloo_trainer", "mine")},
+        {"base.py": "class Middle:\n    pass\n"},
+        {"base.py": "class Middle(\n"},
+        {"own_trainer.py": "from base import OwnTrainer\n", "base.py": "from own_trainer import OwnTrainer\n"},
+        {"own_trainer.py": "class OwnTrainer(OwnTrainer):\n    pass\n"},
+    ],
+)
+def test_a_class_of_nobody_s_library_stays_the_program_s(change: Files, tmp_path: Path) -> None:
+    runs = shown(tmp_path, "train.py", {"train.py": PROGRAM, **MODULES, **change})
+    assert all("RLOOTrainer" not in str(run.classes.get("trainer")) for run in runs)
+
+
+LOOP = """import yaml
+import torch
+from transformers import AutoModelForCausalLM
+
+config = yaml.safe_load(open("configs/a.yaml"))
+model = AutoModelForCausalLM.from_pretrained("a/b")
+optimizer = torch.optim.AdamW(model.parameters(), lr=config["learning_rate"])
+for batch in rows:
+    model(**batch).loss.backward()
+    optimizer.step()
+"""
+WORDS = "learning_rate: 5.0e-6\nbatch_size: 8\neffective_batch_size: 64\nnum_epochs: 3\nwarmup_ratio: 0.1\nmax_length: 512\nlr_scheduler_type: cosine\n"
+
+
+def test_words_of_a_loop_of_its_own(tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "configs/a.yaml", {"configs/a.yaml": WORDS, "train.py": LOOP})
+    told = in_words(effective(run))
+    assert told["steps"].startswith("3 epochs")
+    assert told["effective batch"].startswith("64")
+
+
+SWITCH = """import argparse
+from transformers import AutoModelForCausalLM
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=1e-4)
+parser.add_argument("--epochs", type=int, default=3)
+parser.add_argument("--gradient_accumulation_steps", type=int, default=1)
+parser.add_argument("--lora_rank", type=int, default=128)
+args = parser.parse_args()
+model = AutoModelForCausalLM.from_pretrained("a/b")
+optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
+"""
+
+
+@pytest.mark.parametrize(("more", "method"), [("", "unknown"), ("adapt(model, args.lora_rank)\n", "lora (presumed)")])
+def test_an_option_that_nothing_reads_makes_no_adapter(more: str, method: str, tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "train.py", {"train.py": SWITCH + more})
+    assert in_words(effective(run))["method"] == method
