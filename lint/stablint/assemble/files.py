@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         def file(self, wanted: str, beside: str) -> tuple[str, bool] | None:
             """The file that a path means which leads nowhere, and whether that is sure."""
 
-        def settings(self, program: str) -> str | None:
+        def settings(self, program: str, start: str) -> str | None:
             """The configuration that a program reads where its caller names none."""
 
 

@@ -225,7 +225,9 @@ def _with_settings(parts: list[Part], programs: list[Program], files: Files, aro
     first = parts[0].fragment.block
     own = at_hand(files, first.document.text.path) if first.kind == "call" else None
     program = own or next(iter(programs), None)
-    path = around.settings(program.document.text.path) if program is not None else None
+    if own is None and program is not None and not (program.trains and (program.trainer or program.loop)):
+        return parts
+    path = around.settings(program.document.text.path, first.document.text.path) if program is not None else None
     if program is None or path is None or any(part.fragment.block.document.path == path for part in parts):
         return parts
     found = [one for one in files.fragments(path) if one.entry and one.block.kind == "document"]

@@ -99,7 +99,7 @@ def inspect(
             listed = [(path, named) for path, named in listed if not policies.at(path).excludes(path) or named]
         files = Files(*_bounds(paths, base, options)) if read is None else read.afresh(texts)
         if shown and options.live is None and options.dialect is None:
-            files.around = surroundings.Surroundings(files)
+            files.around = surroundings.Surroundings(files, {path for path, _ in listed})
         for text in texts.values() if read is None else ():
             files.put(text)
         if options.jobs != 1 and len(listed) > 1 and read is None and known is None and not texts:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Container
 
 from stablint.assemble.files import Files
 from stablint.repository import readers
@@ -23,8 +24,10 @@ _ANYBODY_S = frozenset(["__init__.py", "setup.py", "config.json", "main.py"])
 class Surroundings:
     """Implements `assemble.files.Around`."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, asked: Container[str]) -> None:
+        """`asked`: the files that are shown; what starts others is looked at by what it names alone."""
         self._files = files
+        self._asked = asked
         self._classes = Classes(files)
 
     def completed(self, document: Document) -> Document:
@@ -48,9 +51,9 @@ class Surroundings:
                 return (found[0], True) if len(found) == 1 else None
         return (here[0], False) if len(here) == 1 else None
 
-    def settings(self, program: str) -> str | None:
-        """The only configuration of a training that the program reads where its caller names none."""
-        raw = content(program, self._files) if program.endswith(".py") else b""
+    def settings(self, program: str, start: str) -> str | None:
+        """The only configuration of a training that the program reads where its caller names none; `start`: the file that starts it."""
+        raw = content(program, self._files) if program.endswith(".py") and start in self._asked else b""
         if LOADS.search(raw) is None and _LOADER not in raw:
             return None
         root = self._files.root(program)

@@ -410,7 +410,9 @@ def _imports(block: Block, call: Call) -> Fragment:
 
 def _program(block: Block, call: Call) -> Fragment:
     """What a program lets its caller set, by its own names and with its own defaults."""
-    found = tuple(one for one in own_keys.settable(block, call.target or "") if not _is_left_alone(one, block))
+    found = tuple(own_keys.settable(block, call.target or ""))
+    if call.name == "argparse.options":
+        found = tuple(one for one in found if not _is_left_alone(one, block))
     trains = any(one.fact == "training.learning_rate" for one in found)
     scopes = own_keys.scopes() if found else {}
     return Fragment("python", block, "script-default", found, scopes, {}, weak=not trains, presumed=bool(found))
