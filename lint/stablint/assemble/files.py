@@ -39,6 +39,9 @@ if TYPE_CHECKING:
         def file(self, wanted: str, beside: str) -> tuple[str, bool] | None:
             """The file that a path means which leads nowhere, and whether that is sure."""
 
+        def training(self, program: str) -> str | None:
+            """The module that trains for a program which does not itself."""
+
         def settings(self, program: str, start: str) -> str | None:
             """The configuration that a program reads where its caller names none."""
 

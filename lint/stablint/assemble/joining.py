@@ -15,10 +15,12 @@ from stablint.frameworks.launch import at_hand as program_at_hand
 from stablint.frameworks.programs import helpers as program_helpers
 from stablint.frameworks.programs import imported
 from stablint.frameworks.programs import runs as program_runs
-from stablint.run.fact import CLOSED, PRESUMED, Explicit, Place, Statement
+from stablint.frameworks.programs.kinds import kind
+from stablint.frameworks.registry import PROGRAM
+from stablint.run.fact import CLOSED, PRESUMED, Explicit, Place, Statement, Value
 from stablint.run.framework import framework
 from stablint.syntax import limits
-from stablint.syntax.tree import NO_FOLDER, Call, Document, Unknown
+from stablint.syntax.tree import NO_FOLDER, Call, Document, Scalar, Unknown
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
     from stablint.assemble.files import Around
@@ -186,6 +188,10 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         pending += [inner for f in found for inner in f.links]
     if files.around is not None and not named and not loader:
         parts = _with_settings(parts, programs, files, files.around)
+    if files.around is not None and (module := _module(parts, programs, files.around)) is not None:
+        parts = _with_module(parts, module, files)
+        other = at_hand(files, module)
+        programs = [program_at_hand.joined(one, other, True) if other else one for one in programs]
     if of_anybody and programs and not any(program.names_a_framework for program in programs):
         followed.handed.update(dict.fromkeys(named, programs[0]))
     for program in programs[:1]:
@@ -208,6 +214,8 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     ):
         parts = [one for part in parts for one in _unseen(part, bool(programs))]
     parts = _told_by_files(parts)
+    if files.around is not None:
+        parts = _told_by_others(parts)
     if any(program.leads_itself for program in programs):
         parts = [one for part in parts for one in _led_by_program(part)]
     inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))
@@ -218,6 +226,32 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
 
 
 _SOMEWHERE = frozenset({"script", "config", "settings", "deepspeed", "accelerate"})
+
+
+_OF_A_TRAINING = frozenset({"arguments", "trainer", "own-trainer", "optimizer", "lightning", "fit", "deepspeed"})
+
+
+def _module(parts: list[Part], programs: list[Program], around: Around) -> str | None:
+    """The module that trains for the program, where that itself makes no trainer and takes no step."""
+    first = parts[0].fragment.block
+    path = first.document.text.path if first.kind == "call" else programs[0].document.text.path if programs else ""
+    calls = (part.fragment.block.origin for part in parts)
+    if not path.endswith(".py") or any(isinstance(one, Call) and kind(one) in _OF_A_TRAINING for one in calls):
+        return None
+    return around.training(path)
+
+
+def _with_module(parts: list[Part], module: str, files: Files) -> list[Part]:
+    """With what this module says that the others leave open."""
+    found = next(iter(program_runs.groups(files.fragments(module) or files.fragments(module, PROGRAM))), [])
+    if parts[0].fragment.block.kind != "call":
+        found = program_runs.launched(found, [part.fragment for part in parts])
+    statements = (one for part in parts for one in part.fragment.statements)
+    said = frozenset(one.fact for one in statements if not isinstance(one.value, Unknown))
+    for fragment in found:
+        kept = tuple(one for one in fragment.statements if not (isinstance(one.value, Unknown) and one.fact in said))
+        parts = [*parts, Part(fragment._replace(statements=kept), True)]
+    return parts
 
 
 def _with_settings(parts: list[Part], programs: list[Program], files: Files, around: Around) -> list[Part]:
@@ -317,6 +351,54 @@ def _is_unclear(one: Statement) -> bool:
 
 def _asks(one: Statement) -> bool:
     return isinstance(one.value, Unknown) and one.value.key != ""
+
+
+def _told_by_others(parts: list[Part]) -> list[Part]:
+    """What a program, or a module of it, takes by a name is what the command or the program's own options say under this name; with a default
+    of its own where nobody says it: `settings.get("beta", 0.1)`."""
+    said: dict[tuple[str, str], Statement] = {}
+    keys: set[str] = set()
+    for part in parts:
+        for one in part.fragment.statements:
+            if isinstance(one.origin, Explicit) and one.origin.place.path:
+                if part.fragment.layer == "file":
+                    keys.add(spelled(one.origin.place.path[-1]))
+                if part.fragment.layer in ("flags", "script-default") and not isinstance(one.value, Unknown):
+                    said.setdefault((one.fact, spelled(one.origin.place.path[-1])), one)
+    read = any(part.fragment.layer == "file" and part.fragment.dialect not in _READ_BY_OTHERS for part in parts)
+    found = []
+    for part in parts:
+        fragment = part.fragment
+        if fragment.layer == "file" or fragment.block.kind == "flags" or not any(map(_asks, fragment.statements)):
+            found.append(part)
+            continue
+        told: list[Statement] = []
+        apart: list[Statement] = []
+        for one in fragment.statements:
+            other = said.get((one.fact, one.value.key)) if isinstance(one.value, Unknown) else None
+            default = _given_default(one, keys) if read and other is None else None
+            value = other.value if other is not None and _asks(one) else default
+            (told if value is None else apart).append(one if value is None else one._replace(value=value, raw=value))
+        found.append(part._replace(fragment=fragment._replace(statements=tuple(told))))
+        if apart:
+            rest = fragment._replace(
+                statements=tuple(apart), scopes={}, classes={}, links=(), entry=False, framework=""
+            )
+            found.append(Part(rest, True))
+    return found
+
+
+def _given_default(one: Statement, keys: set[str]) -> Value:
+    """What `settings.get("beta", 0.1)` gives where no file has the key."""
+    entry = one.origin.place.entry if isinstance(one.origin, Explicit) else None
+    node = entry.value if entry is not None else None
+    if isinstance(node, Call) and node.name in NUMBERS and len(node.positional) == 1:
+        node = node.positional[0]
+    if not (isinstance(node, Call) and node.name.endswith(".get") and len(node.positional) == 2):
+        return None
+    asked, given = node.positional
+    known = isinstance(asked, Scalar) and isinstance(given, Scalar) and not isinstance(given.value, Unknown)
+    return given.value if known and isinstance(asked.value, str) and spelled(asked.value) not in keys else None  # type: ignore[union-attr]
 
 
 def _told(one: Statement, said: dict[tuple[str, str], Statement]) -> Statement:

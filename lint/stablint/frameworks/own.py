@@ -256,7 +256,20 @@ def agreed(several: list[Statement]) -> Statement:
     """The first of the statements of one fact, whose value is not known where they differ."""
     first = several[0]
     alike = all(repr(one.value) == repr(first.value) for one in several)
+    if not alike and (meant := [one for one in several if _of_training(one)]) and len(meant) < len(several):
+        return agreed(meant)
     return first if alike else first._replace(value=Unknown("several sections say it, each something else"))
+
+
+_TRAINING = Pattern(
+    r"(?:\A|_)(?:train|training|trainer|finetune|finetuning|hyperparameters|hparams)(?:_|\Z)", re.IGNORECASE
+)
+
+
+def _of_training(one: Statement) -> bool:
+    """Whether it stands in a section that is called after the training: another one's `batch_size` is for what that does."""
+    path = one.origin.place.path if isinstance(one.origin, Explicit) else ()
+    return any(map(_TRAINING.search, path[:-1]))
 
 
 def meant(one: Statement, node: Node) -> Statement:

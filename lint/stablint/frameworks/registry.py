@@ -84,6 +84,9 @@ NAMES = (*DOCUMENTS, "trl", "xtuner", "python", "notebook", "shell")
 _ENOUGH = 30
 
 
+PROGRAM = "python"  # as which a module is read that trains for a program, whatever it says itself
+
+
 def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
     """The fragments of a document; none where it is no training configuration. `named` (--dialect) overrides recognition of keyed documents."""
     root = document.root
@@ -99,7 +102,8 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
         ):
             if xtuner.recognise(document):
                 return (xtuner.lower(document),)
-        found = tuple(program_reader.lower(document)) if program_reader.recognise(document) else _constants(document)
+        told = isinstance(root, Module) and (named == PROGRAM or program_reader.recognise(document) > 0)
+        found = tuple(program_reader.lower(document)) if told else _constants(document)
         if document.view is not None and document.view.host in ("notebook", "databricks") and not document.view.name:
             found = tuple(f._replace(dialect="notebook") if f.dialect == "python" else f for f in found)
         return found

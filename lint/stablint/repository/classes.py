@@ -7,20 +7,27 @@ read as if they stood in the program. Asked only where a file is shown.
 from __future__ import annotations
 
 import ast
+import os
 import re
 
 from stablint.assemble.files import Files
 from stablint.base.light import NamedTuple
 from stablint.files import discover
-from stablint.frameworks.fragment import last_word
+from stablint.frameworks.fragment import NUMBERS, last_word, plain_value
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.repository.referrers import content
+from stablint.syntax.limits import MODULES
+from stablint.syntax.python import reader as python_reader
 from stablint.syntax.python.caller import as_default
+from stablint.syntax.python.constants import FROM_FLAGS
 from stablint.syntax.python.guard import too_deep
+from stablint.syntax.python.library import LIBRARIES
 from stablint.syntax.python.parse import parse
 from stablint.syntax.python.scope import dotted
 from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Node, Notes, Scalar, Sequence, Unknown
 
+# Names of what holds a program's settings.
+_SETTINGS = re.compile(r"arg|pars|opt|conf|cfg|setting|param|hp\b", re.IGNORECASE)
 _FAR = 4  # classes above a class, and modules that only import it from another
 _CLASS = re.compile(r"\A\.*(?:[a-z_]\w*\.)+[A-Z]\w*\Z|\A\.+[A-Z]\w*\Z")
 
@@ -36,9 +43,12 @@ class Own(NamedTuple):
 
 
 class _Source(NamedTuple):
+    """`spread`: modules of which every name is imported."""
+
     path: str
     imports: dict[str, str]
     classes: dict[str, ast.ClassDef]
+    spread: tuple[str, ...] = ()
 
 
 class Classes:
@@ -47,22 +57,78 @@ class Classes:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._sources: dict[str, _Source | None] = {}
+        self._parsed: dict[str, tuple[Call, ...]] = {}
 
     def completed(self, document: Document) -> Document:
         """A program whose calls of such classes are calls of what these extend."""
         module = document.root
-        if not isinstance(module, Module) or not any(_CLASS.match(call.name) for call in module.calls):
+        if not isinstance(module, Module) or not module.calls:
             return document
         known: dict[str, Own | None] = {}
         for call in module.calls:
             if call.name not in known and _CLASS.match(call.name) and not call.local:
                 known[call.name] = self.of(call.name, document.text.path)
         found = {name: own for name, own in known.items() if own is not None}
-        if not found:
+        options = self._options(document)
+        if not found and not options:
             return document
-        calls = _Again(found)
+        calls = _Again(found, options, document.text.text)
         again = tuple(one for call in module.calls if isinstance(one := calls.node(call), Call))
         return document._replace(root=module._replace(calls=again, notes=Notes()))
+
+    def _options(self, document: Document) -> dict[str, Node]:
+        """What modules that the program imports declare as options or settings, by name, where they agree: `from args import args`,
+        `from config import Config`."""
+        here = self._source(document.text.path) if document.text.path.endswith(".py") else None
+        found: dict[str, list[Node]] = {}
+        read = 0
+        for name, full in here.imports.items() if here is not None else ():
+            of_class = name[:1].isupper()
+            if (
+                here is not None
+                and read < MODULES.most
+                and (of_class or _SETTINGS.search(name))
+                and (path := self.module(full, here.path))
+            ):
+                read += 1
+                for call in self._declared(path):
+                    if (
+                        (call.target == last_word(full))
+                        if of_class
+                        else (call.name == "argparse.options" or name.islower())
+                    ):
+                        for entry in call.arguments.entries:
+                            found.setdefault(entry.key, []).append(entry.value)
+        return {name: several[0] for name, several in found.items() if all(_alike(one, several[0]) for one in several)}
+
+    def _declared(self, path: str) -> tuple[Call, ...]:
+        """The options and dataclasses of a module."""
+        if path not in self._parsed:
+            made = python_reader.module(content(path, self._files).decode("utf-8", "replace"))
+            calls = made.calls if isinstance(made, Module) else ()
+            self._parsed[path] = tuple(one for one in calls if one.name in ("argparse.options", "dataclass.options"))
+        return self._parsed[path]
+
+    def module(self, full: str, beside: str) -> str | None:
+        """The file of the repository that a name is imported from."""
+        bare = full.lstrip(".")
+        up = "../" * max(0, len(full) - len(bare) - 1)
+        parts = bare.split(".")
+        if parts[0] in LIBRARIES:
+            return None
+        for names in (parts, parts[:-1]) if len(parts) > 1 or up or full != bare else (parts,):
+            for folder in ("", "src/") if names else ():
+                path = discover.locate(f"{up}{folder}{'/'.join(names)}.py", beside, self._files.reach(beside))
+                if path is not None and path != beside and os.path.isfile(path):
+                    return path
+        return None
+
+    def imported(self, program: str) -> list[tuple[str, str]]:
+        """The modules of the repository that a program imports something from, each with a name that it imports, `*` for all."""
+        here = self._source(program)
+        names = [*here.imports.items(), *(("*", f"{one}.*") for one in here.spread)] if here is not None else []
+        found = ((self.module(full, program), name) for name, full in names)
+        return [(path, name) for path, name in found if path is not None][: 4 * MODULES.most]
 
     def of(self, name: str, beside: str, far: int = _FAR) -> Own | None:
         """The class of this dotted name, as a file imports it."""
@@ -141,7 +207,12 @@ def _read(path: str, files: Files) -> _Source | None:
                 )
         elif isinstance(node, ast.ClassDef):
             classes[node.name] = node
-    return _Source(path, imports, classes)
+    spread = tuple(
+        "." * node.level + (node.module or "")
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
+    )
+    return _Source(path, imports, classes, spread)
 
 
 _LIBRARIES = ("transformers.", "trl.", "unsloth.", *python_kinds.LIGHTNING, python_kinds.SENTENCES)
@@ -164,15 +235,16 @@ def _literal(value: ast.expr | None) -> object:
 
 
 class _Again:
-    """The same nodes with other calls in them; a call that stands in several places is made once."""
+    """The same nodes with other calls in them, and with the defaults of options; a call that stands in several places is made once."""
 
-    def __init__(self, found: dict[str, Own]) -> None:
+    def __init__(self, found: dict[str, Own], options: dict[str, Node], text: str) -> None:
         self._found = found
+        self._options, self._text = options, text
         self._made: dict[int, tuple[Node, Node]] = {}
 
     def node(self, node: Node) -> Node:
         if isinstance(node, Scalar):
-            return node
+            return self._option(node) if self._options and isinstance(node.value, Unknown) else node
         if id(node) not in self._made:
             self._made[id(node)] = (node, self._again(node))
         return self._made[id(node)][1]
@@ -191,11 +263,41 @@ class _Again:
             receiver=receiver,
         )
         own = self._found.get(node.name)
-        return _of(node, own) if own is not None and not node.local else node
+        if own is not None and not node.local:
+            return _of(node, own)
+        return _made_number(node) or node
+
+    def _option(self, node: Scalar) -> Node:
+        """What the option is that stands there: its default, or that it comes from the command line."""
+        assert isinstance(node.value, Unknown)
+        name = node.value.key or node.value.defined.rpartition(".")[2]
+        declared = self._options.get(name)
+        if declared is None:
+            return node
+        if isinstance(declared, Scalar) and isinstance(declared.value, Unknown):
+            return node._replace(value=Unknown(f"`{self._text[node.start : node.end]}` {FROM_FLAGS}", key=name))
+        if isinstance(declared, Scalar):
+            return node._replace(value=declared.value, form=declared.form)
+        return declared
 
     def _mapping(self, node: Mapping) -> Mapping:
         entries = tuple(entry._replace(value=self.node(entry.value)) for entry in node.entries)
         return node._replace(entries=entries)
+
+
+def _made_number(call: Call) -> Scalar | None:
+    """`float(config.lr)` of a default."""
+    given = call.positional[0] if call.name in NUMBERS and len(call.positional) == 1 else None
+    if not isinstance(given, Scalar) or not given.form.startswith("default:") or isinstance(given.value, bool):
+        return None
+    if not isinstance(given.value, (int, float)):
+        return None
+    value = float(given.value) if call.name == "float" else int(given.value)
+    return given._replace(value=value, start=call.start, end=call.end)
+
+
+def _alike(one: Node, other: Node) -> bool:
+    return repr(plain_value(one)) == repr(plain_value(other))
 
 
 def _of(call: Call, own: Own) -> Call:

@@ -30,13 +30,14 @@ class Loader(NamedTuple):
 
 def loader(path: str, files: Files) -> Loader | None:
     """The only program of the repository that trains and names this file, else the only one that names another of its folder, else the only one
-    whose Hydra looks there, else the only one that has the parser of the library of whose form the file is."""
+    whose Hydra looks there, else one whose files stand in a folder above, else the only one that has the parser of the library of whose form the file is."""
     root = files.root(path)
     if not os.path.isdir(root):  # a text from elsewhere may be called anything
         return None
     by_name: list[str] = []
     by_folder: list[str] = []
     composing: list[str] = []
+    beneath: list[str] = []
     parsing: list[str] = []
     parsers = [f"{framework(name).parser}(".encode() for name in _parsed(path, files)]
     for program in programs_of(root, files):
@@ -53,7 +54,9 @@ def loader(path: str, files: Files) -> Loader | None:
             by_name.append(program)
         elif any(readers.placed(os.path.dirname(name), program, root) == os.path.dirname(path) for name in named):
             by_folder.append(program)
-    for found, sure in ((by_name, True), (by_folder, False), (composing, False), (parsing, False)):
+        elif any(_is_beneath(path, readers.placed(os.path.dirname(name), program, root), root) for name in named):
+            beneath.append(program)
+    for found, sure in ((by_name, True), (by_folder, False), (composing, False), (beneath, False), (parsing, False)):
         if len(found) > limits.NAMED.most:
             files.cut_program(path, limits.NAMED)
             return None
@@ -63,18 +66,32 @@ def loader(path: str, files: Files) -> Loader | None:
         if training:
             best = _asking_most(training, readers.keys_of(files, path), files)
             return Loader(best, False) if best is not None else None
-    return None
+    return _reader(path, root, files)
+
+
+def _reader(path: str, root: str, files: Files) -> Loader | None:
+    """The program that asks for what stands in this file, where a module of its own loads it: nobody else asks for half as much of it."""
+    keys = readers.keys_of(files, path)
+    asking = [
+        one for one in programs_of(root, files) if one.endswith(".py") and len(_asked(one, files) & keys) >= _MANY
+    ]
+    best = _asking_most(asking, keys, files) if 0 < len(asking) <= limits.NAMED.most else None
+    return Loader(best, False) if best is not None and _trains(best, files) else None
+
+
+def _asked(program: str, files: Files) -> frozenset[str]:
+    return readers.taken(referrers.content(program, files).decode("utf-8", "replace"))
 
 
 _ENOUGH = 3  # keys that a program takes one by one
+_MANY = 6  # of a file that no program names
 
 
 def _asking_most(programs: list[str], keys: frozenset[str], files: Files) -> str | None:
     """Of several programs the one that asks for these keys, where it asks for twice as many as any other."""
     asked = {}
     for one in programs:
-        words = readers.taken(referrers.content(one, files).decode("utf-8", "replace"))
-        asked[one] = len(words & keys)
+        asked[one] = len(_asked(one, files) & keys)
     first, *others = sorted(programs, key=asked.__getitem__, reverse=True)
     return first if asked[first] >= max(_ENOUGH, *(2 * asked[one] for one in others)) else None
 
@@ -98,6 +115,11 @@ def of_another(path: str, files: Files) -> Program | None:
     return program and program._replace(declared=dict.fromkeys(keys, "dict"), loop="", parser=True, library=False)
 
 
+def _is_beneath(path: str, folder: str | None, root: str) -> bool:
+    """Whether the file stands in a folder of one that the program takes its files from."""
+    return folder is not None and folder != os.path.normpath(root) and path.startswith(os.path.join(folder, ""))
+
+
 def _parsed(path: str, files: Files) -> list[str]:
     """The frameworks of whose form the file is and with whose parser anybody's program may read it."""
     return sorted({one.framework for one in files.fragments(path) if framework(one.framework).parser})
@@ -114,4 +136,6 @@ def _composed(text: str, program: str) -> Iterator[str]:
 
 def _trains(path: str, files: Files) -> bool:
     program = read(files.documents(path)) if any(fragment.entry for fragment in files.fragments(path)) else None
-    return program is not None and program.trains and bool(program.trainer or program.loop)
+    if program is not None and program.trains and bool(program.trainer or program.loop):
+        return True
+    return files.around is not None and path.endswith(".py") and files.around.training(path) is not None

@@ -9,6 +9,7 @@ import re
 from collections.abc import Container
 
 from stablint.assemble.files import Files
+from stablint.frameworks.launch.at_hand import read
 from stablint.repository import readers
 from stablint.repository.classes import Classes
 from stablint.repository.programs import LOADS
@@ -16,6 +17,8 @@ from stablint.repository.referrers import content
 from stablint.syntax.tree import Document
 
 _LOADER = b"config("  # `load_config(path)`: the program leaves the loading to a module of its own
+_TRAINS = re.compile(r"main|train|run|fit|finetune|fine_tune|\w*Trainer")
+_MAY_TRAIN = re.compile(r"\*|(?:train|run|finetune)_\w+|\w+_train(?:er|ing)?|\w*Train\w*")
 _TESTS = re.compile(r"(?:^|[/\\])tests?[/\\]")
 # Files that are many in every repository: the only one of such a name is no more likely the one that is meant.
 _ANYBODY_S = frozenset(["__init__.py", "setup.py", "config.json", "main.py"])
@@ -61,5 +64,24 @@ class Surroundings:
         found = [path for path in sorted(filter(None, placed)) if os.path.isfile(path) and self._is_of_a_training(path)]
         return found[0] if len(found) == 1 else None
 
+    def training(self, program: str) -> str | None:
+        """The module that trains for a program that itself makes no trainer and takes no step; of several that with a name like `train`."""
+        found: dict[str, int] = {}
+        for path, name in self._classes.imported(program):
+            found[path] = max(found.get(path, 0), _rank(name))
+        trains = [path for path in found if self._trains(path)]
+        most = max(map(found.__getitem__, trains), default=0)
+        best = [path for path in trains if found[path] == most > 0]
+        return best[0] if len(best) == 1 else None
+
+    def _trains(self, path: str) -> bool:
+        found = read(self._files.documents(path))
+        return found is not None and found.trains and bool(found.loop)
+
     def _is_of_a_training(self, path: str) -> bool:
         return any(one.entry and one.block.kind == "document" for one in self._files.fragments(path))
+
+
+def _rank(name: str) -> int:
+    """How far a name that is imported says that it trains."""
+    return 2 if _TRAINS.fullmatch(name) else 1 if _MAY_TRAIN.fullmatch(name) else 0

@@ -18,7 +18,7 @@ _MAKES = re.compile(
     r"bnb|bits_?and_?bytes|quant|lora|peft|adapter|(?:load|get|build|create|init|make|setup|prepare)\w{0,60}_models?(?!_?(?:name|path|id|dir))",
     re.IGNORECASE,
 )
-_KINDS = ("loader", "quantiser", "adapter", "kbit")
+_KINDS = ("loader", "quantiser", "adapter", "unsloth-adapter", "kbit")
 _LIBRARIES = frozenset(
     ["transformers", "trl", "peft", "accelerate", "torch", "datasets", "unsloth", "bitsandbytes", "deepspeed", "optimum", "sentence_transformers",
      "auto_gptq", "timm", "diffusers", "openai", "litellm", "huggingface_hub", "xtuner", "swift", "llamafactory"]

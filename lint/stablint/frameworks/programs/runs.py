@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Iterator
 
@@ -435,7 +436,10 @@ def _launched(fragment: Fragment, commands: list[Block], said: frozenset[str], k
         if one.fact in said and (known or COMPUTED not in names):
             continue
         given = [(block, entry) for block in commands for entry in block.mapping.entries if spelled(entry.key) in names]
-        if given and len(names) == 1 and isinstance(given[-1][1].value, Scalar):
+        answer = _compared(one, [entry for _, entry in given])
+        if answer is not None:
+            statements.append(_of_flag(one, *given[-1])._replace(value=answer, raw=answer))
+        elif given and len(names) == 1 and isinstance(given[-1][1].value, Scalar):
             statements.append(_of_flag(one, *given[-1]))
         elif given or any(block.mapping.open for block in commands):
             origin = one.origin._replace(layer="call") if COMPUTED in names else one.origin
@@ -443,6 +447,30 @@ def _launched(fragment: Fragment, commands: list[Block], said: frozenset[str], k
         else:
             statements.append(one)
     return fragment._replace(statements=tuple(statements), links=links(tuple(statements)) if fragment.links else ())
+
+
+_COMPARES = re.compile(r"(?:\w+\.)*(\w+)\s*(>=?|<=?|[=!]=)\s*(\d+(?:\.\d+)?)")
+_COMPARED = {
+    ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+
+
+def _compared(one: Statement, given: list[Entry]) -> bool | None:
+    """What a switch comes to that asks how large an option is: `if args.lora_rank > 0`."""
+    entry = one.origin.place.entry if isinstance(one.origin, Explicit) else None
+    if one.fact not in _SWITCHES or not given or entry is None or not isinstance(one.origin, Explicit):
+        return None
+    text = one.origin.place.document.text.text[entry.value.start : entry.value.end]
+    asked, value = _COMPARES.fullmatch(text), given[-1].value
+    number = value.value if isinstance(value, Scalar) else None
+    if (
+        asked is None
+        or spelled(given[-1].key) != asked[1]
+        or isinstance(number, bool)
+        or not isinstance(number, (int, float))
+    ):
+        return None
+    return bool(_COMPARED[asked[2]](number, float(asked[3])))
 
 
 def _of_flag(one: Statement, block: Block, flag: Entry) -> Statement:
