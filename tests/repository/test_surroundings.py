@@ -203,3 +203,173 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
 def test_an_option_that_nothing_reads_makes_no_adapter(more: str, method: str, tmp_path: Path) -> None:
     (run,) = shown(tmp_path, "train.py", {"train.py": SWITCH + more})
     assert in_words(effective(run))["method"] == method
+
+
+BOUND = """from transformers import Trainer, TrainingArguments
+from settings import {name}
+
+
+def train(config=None):
+    config = config or {made}
+    Trainer(model=m, args=TrainingArguments(output_dir="o", learning_rate=config.rate, num_train_epochs=float(config.epochs)), train_dataset=rows).train()
+
+
+train()
+"""
+DATACLASS = "from dataclasses import dataclass\n\n\n@dataclass\nclass Config:\n    rate: float = 1e-6\n    epochs: int = 2\n    lora_r: int = 8\n\n\nclass Other:\n    rate: float = 9.0\n"
+PARSER = "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--rate', type=float, default=1e-6)\nparser.add_argument('--epochs', type=int, default=2)\nparser.add_argument('--learning_rate', type=float)\nconfig = parser.parse_args()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        (BOUND.format(name="Config", made="Config()"), DATACLASS),
+        (BOUND.format(name="config", made="config"), PARSER),
+    ],
+)
+def test_settings_that_another_module_declares(text: str, settings: str, tmp_path: Path) -> None:
+    files = {"train.py": text, "settings.py": settings}
+    (run,) = shown(tmp_path, "train.py", files)
+    assert run.explicit["training.learning_rate"].value == 1e-6
+    assert run.explicit["training.learning_rate"].presumed
+    assert in_words(effective(run))["steps"].startswith("2 epochs")
+    (run,) = checked(tmp_path, "train.py", files)
+    assert (
+        "learning_rate" not in str(run.explicit.get("training.learning_rate", ""))
+        or run.explicit["training.learning_rate"].value != 1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"settings.py": DATACLASS.replace("rate: float = 1e-6", "rate: float")},
+        {"settings.py": "class Config(\n"},
+        {
+            "train.py": BOUND.format(name="Config", made="Config()").replace(
+                "from settings import Config", "from settings import Config\nfrom more import Settings"
+            ),
+            "more.py": DATACLASS.replace("Config", "Settings").replace("1e-6", "1e-3"),
+        },
+    ],
+)
+def test_settings_that_are_not_known_or_said_twice(change: Files, tmp_path: Path) -> None:
+    files = {"train.py": BOUND.format(name="Config", made="Config()"), "settings.py": DATACLASS, **change}
+    (run,) = shown(tmp_path, "train.py", files)
+    assert in_words(effective(run))["learning rate"].startswith("not known")
+
+
+STARTS = """import argparse
+from work.loop import train
+from work.other import load_config, load_rows
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", default="configs/a.yaml")
+train(load_config(parser.parse_args().config))
+"""
+MODULE = """import torch
+import yaml
+
+
+def train(config):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=config["learning_rate"])
+    for batch in rows:
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            loss = model(**batch).loss
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "joined"),
+    [
+        ({}, True),
+        ({"src/work/other.py": MODULE.replace("def train", "def load_rows")}, True),
+        (
+            {
+                "scripts/train.py": STARTS.replace("import load_config, load_rows", "import load_config, run"),
+                "src/work/other.py": MODULE.replace("def train", "def run"),
+            },
+            False,
+        ),
+    ],
+)
+def test_the_module_that_trains_for_a_program(more: Files, joined: bool, tmp_path: Path) -> None:
+    files = {
+        "configs/a.yaml": WORDS,
+        "scripts/train.py": STARTS,
+        "src/work/loop.py": MODULE,
+        "src/work/other.py": "def load_rows():\n    pass\n",
+        **more,
+    }
+    for name in ("configs/a.yaml",):
+        runs = shown(tmp_path, name, files)
+        told = in_words(effective(runs[0]))
+        assert ("src/work/loop.py" in runs[0].files) == joined
+        assert ("torch" in told["framework"]) == joined
+        assert told["precision"].startswith("bfloat16") == joined
+
+
+GIVES = """import yaml
+from transformers import Trainer, TrainingArguments
+
+config = yaml.safe_load(open("configs/a.yaml"))
+Trainer(model=m, args=TrainingArguments(output_dir="o", learning_rate=config["learning_rate"], save_strategy=config.get("save", "epoch"), bf16=config.get("bf16", True)), train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(("more", "saves"), [("", "epoch (presumed)"), ("save: no\n", "not known")])
+def test_a_default_where_the_file_says_nothing(more: str, saves: str, tmp_path: Path) -> None:
+    files = {"train.py": GIVES, "configs/a.yaml": WORDS + more}
+    (run,) = shown(tmp_path, "configs/a.yaml", files)
+    assert in_words(effective(run))["checkpoints"].startswith(saves)
+
+
+ADAPTS = """import argparse
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lora_rank", type=int, default=16)
+parser.add_argument("--learning_rate", type=float, default=1e-5)
+args = parser.parse_args()
+model = AutoModelForCausalLM.from_pretrained("a/b")
+if args.lora_rank > 0:
+    model = get_peft_model(model, LoraConfig(r=args.lora_rank, target_modules=["q_proj"]))
+Trainer(model=model, args=TrainingArguments(output_dir="o", learning_rate=args.learning_rate), train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("flag", "method"),
+    [("--lora_rank 64", "lora"), ("--lora_rank 0", "full"), ("--lora_rank 1", "lora"), ("--lora_rank $R", "not known")],
+)
+def test_a_switch_that_asks_how_large_an_option_is(flag: str, method: str, tmp_path: Path) -> None:
+    files = {
+        "train.py": ADAPTS,
+        "run.sh": f"torchrun train.py --learning_rate 1e-5 --gradient_accumulation_steps 1 {flag}\n",
+    }
+    (run,) = shown(tmp_path, "run.sh", files)
+    assert in_words(effective(run))["method"].startswith(method)
+
+
+ASKS = """from trl import SFTConfig, SFTTrainer
+from loading import load_settings
+
+s = load_settings()
+SFTTrainer(model=s["base"], args=SFTConfig(output_dir=s["out"], learning_rate=s["learning_rate"], num_train_epochs=s["num_epochs"], warmup_ratio=s["warmup_ratio"], lr_scheduler_type=s["lr_scheduler_type"], max_length=s["max_length"]), train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "joined"), [({}, True), ({"again.py": ASKS}, False), ({"again.py": ASKS.replace(".train()", "")}, False)]
+)
+def test_the_program_that_asks_for_what_stands_there(more: Files, joined: bool, tmp_path: Path) -> None:
+    words = WORDS + "base: a/b\nout: o\n"
+    (run,) = shown(
+        tmp_path,
+        "configs/a.yaml",
+        {"configs/a.yaml": words, "train.py": ASKS, "loading.py": "def load_settings():\n    return read()\n", **more},
+    )
+    assert ("train.py" in run.files) == joined

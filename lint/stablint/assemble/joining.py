@@ -20,7 +20,7 @@ from stablint.frameworks.registry import PROGRAM
 from stablint.run.fact import CLOSED, PRESUMED, Explicit, Place, Statement, Value
 from stablint.run.framework import framework
 from stablint.syntax import limits
-from stablint.syntax.tree import NO_FOLDER, Call, Document, Scalar, Unknown
+from stablint.syntax.tree import NO_FOLDER, Call, Document, Mapping, Scalar, Unknown
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
     from stablint.assemble.files import Around
@@ -361,10 +361,11 @@ def _told_by_others(parts: list[Part]) -> list[Part]:
     for part in parts:
         for one in part.fragment.statements:
             if isinstance(one.origin, Explicit) and one.origin.place.path:
-                if part.fragment.layer == "file":
-                    keys.add(spelled(one.origin.place.path[-1]))
                 if part.fragment.layer in ("flags", "script-default") and not isinstance(one.value, Unknown):
                     said.setdefault((one.fact, spelled(one.origin.place.path[-1])), one)
+    for part in parts:
+        if part.fragment.layer == "file":
+            keys |= _keys(part.fragment.block.mapping)
     read = any(part.fragment.layer == "file" and part.fragment.dialect not in _READ_BY_OTHERS for part in parts)
     found = []
     for part in parts:
@@ -385,6 +386,18 @@ def _told_by_others(parts: list[Part]) -> list[Part]:
                 statements=tuple(apart), scopes={}, classes={}, links=(), entry=False, framework=""
             )
             found.append(Part(rest, True))
+    return found
+
+
+def _keys(mapping: Mapping) -> set[str]:
+    """Of a file and its sections."""
+    found: set[str] = set()
+    pending = [mapping]
+    while pending:
+        for entry in pending.pop().entries:
+            found.add(spelled(entry.key))
+            if isinstance(entry.value, Mapping):
+                pending.append(entry.value)
     return found
 
 

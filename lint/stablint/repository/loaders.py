@@ -93,7 +93,7 @@ def _asking_most(programs: list[str], keys: frozenset[str], files: Files) -> str
     for one in programs:
         asked[one] = len(_asked(one, files) & keys)
     first, *others = sorted(programs, key=asked.__getitem__, reverse=True)
-    return first if asked[first] >= max(_ENOUGH, *(2 * asked[one] for one in others)) else None
+    return first if asked[first] >= max([_ENOUGH, *(2 * asked[one] for one in others)]) else None
 
 
 def of_another(path: str, files: Files) -> Program | None:
