@@ -373,3 +373,54 @@ def test_the_program_that_asks_for_what_stands_there(more: Files, joined: bool, 
         {"configs/a.yaml": words, "train.py": ASKS, "loading.py": "def load_settings():\n    return read()\n", **more},
     )
     assert ("train.py" in run.files) == joined
+
+
+WITHIN = """from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer, TrainingArguments
+
+
+def tune(rows, epochs=3, rate=None):
+    model = AutoModelForCausalLM.from_pretrained("a/b")
+    if rows and {asked}:
+        model = get_peft_model(model, LoraConfig(r=8, target_modules=["q_proj"]))
+    args = TrainingArguments(output_dir="o", num_train_epochs=epochs, learning_rate=rate)
+    Trainer(model=model, args=args, train_dataset=rows).train()
+
+
+tune(load())
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "method"),
+    [("model is not None", "lora (presumed)"), ("use_lora", "not known"), ("method == 'a'", "not known")],
+)
+def test_a_branch_that_asks_whether_there_is_anything_to_train(asked: str, method: str, tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "train.py", {"train.py": WITHIN.format(asked=asked)})
+    told = in_words(effective(run))
+    assert told["method"].startswith(method)
+    assert told["steps"] == "3 epochs"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"), [("save_every: 500\n", "every 500,"), ("save_every: 0\n", "not known"), ("", "not known")]
+)
+def test_how_often_a_loop_of_its_own_saves(said: str, told: str, tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "configs/a.yaml", {"configs/a.yaml": WORDS + said, "train.py": LOOP})
+    assert in_words(effective(run))["checkpoints"].startswith(told)
+
+
+SPREAD = 'import json\nfrom trl import SFTConfig, SFTTrainer\n\nwith open("configs/sft.json") as file:\n    settings = json.load(file)\nSFTTrainer(model="a/b", args=SFTConfig(**settings), train_dataset=rows).train()\n'
+
+
+def test_what_a_file_leaves_out_has_the_library_s_default_presumed(tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "configs/sft.json", {"configs/sft.json": SETTINGS, "train.py": SPREAD})
+    assert in_words(effective(run))["checkpoints"] == "every 500 steps"
+    assert run.scopes["training"] == "presumed"
+
+
+def test_a_parameter_has_its_default_presumed(tmp_path: Path) -> None:
+    text = WITHIN.format(asked="True").replace("tune(load())\n", "tune(load(), *more)\ntune(other(), **given)\n")
+    (run,) = shown(tmp_path, "train.py", {"train.py": text})
+    assert in_words(effective(run))["steps"] == "3 epochs"
+    assert run.explicit["training.num_train_epochs"].presumed

@@ -20,6 +20,7 @@ from stablint.frameworks.registry import PROGRAM
 from stablint.run.fact import CLOSED, PRESUMED, Explicit, Place, Statement, Value
 from stablint.run.framework import framework
 from stablint.syntax import limits
+from stablint.syntax.python.constants import FROM_FLAGS
 from stablint.syntax.tree import NO_FOLDER, Call, Document, Mapping, Scalar, Unknown
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
@@ -367,18 +368,34 @@ def _told_by_others(parts: list[Part]) -> list[Part]:
         if part.fragment.layer == "file":
             keys |= _keys(part.fragment.block.mapping)
     read = any(part.fragment.layer == "file" and part.fragment.dialect not in _READ_BY_OTHERS for part in parts)
+    by_files = {
+        one.fact: one
+        for part in parts
+        if part.fragment.layer == "file" and part.fragment.dialect not in _READ_BY_OTHERS
+        for one in part.fragment.statements
+        if not isinstance(one.value, Unknown)
+    }
     found = []
     for part in parts:
         fragment = part.fragment
-        if fragment.layer == "file" or fragment.block.kind == "flags" or not any(map(_asks, fragment.statements)):
+        if by_files and _is_spread(fragment):  # what the file leaves out nobody is seen to say
+            fragment = fragment._replace(scopes={**fragment.scopes, "training": PRESUMED})
+            part = part._replace(fragment=fragment)
+        if (
+            fragment.layer == "file"
+            or fragment.block.kind == "flags"
+            or not any(_asks(one) or _is_option(one) for one in fragment.statements)
+        ):
             found.append(part)
             continue
         told: list[Statement] = []
         apart: list[Statement] = []
         for one in fragment.statements:
             other = said.get((one.fact, one.value.key)) if isinstance(one.value, Unknown) else None
+            if other is None and _is_option(one):
+                other = by_files.get(one.fact)  # the file fills the options in
             default = _given_default(one, keys) if read and other is None else None
-            value = other.value if other is not None and _asks(one) else default
+            value = other.value if other is not None else default
             (told if value is None else apart).append(one if value is None else one._replace(value=value, raw=value))
         found.append(part._replace(fragment=fragment._replace(statements=tuple(told))))
         if apart:
@@ -387,6 +404,16 @@ def _told_by_others(parts: list[Part]) -> list[Part]:
             )
             found.append(Part(rest, True))
     return found
+
+
+def _is_spread(fragment: Fragment) -> bool:
+    """Whether it is a library's arguments, made of a dictionary: `TrainingArguments(**settings)`."""
+    call = fragment.block.origin
+    return isinstance(call, Call) and kind(call) == "arguments" and fragment.block.mapping.open and not call.parsed
+
+
+def _is_option(one: Statement) -> bool:
+    return isinstance(one.value, Unknown) and one.value.reason.endswith(FROM_FLAGS)
 
 
 def _keys(mapping: Mapping) -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from stablint.base.language import gettext, told
 from stablint.frameworks import peft
 from stablint.frameworks.fragment import PURPOSE
@@ -106,10 +108,21 @@ _PROMPTS = {
 }
 
 
+_ASKED = re.compile(r"`(.*)` decides when the program runs\Z", re.DOTALL)
+_OF_METHODS = re.compile(
+    r"lora|peft|adapt|tun|method|mode(?!l)|type|quant|bit|full|freez|frozen|strateg|stage|optim|resum|checkpoint",
+    re.IGNORECASE,
+)
+
+
 def _method(world: World) -> str:
     """PEFT's other methods by their names: no check needs to tell AdaLoRA from LoRA, a reader does."""
     said, kind = _said(world, "derived.method"), world.stated("lora.peft_type")
     method = world.value("derived.method")
+    if is_unknown(method) and (asked := _ASKED.match(method.reason)) and not _OF_METHODS.search(asked[1]):
+        if world.is_stated("lora.peft_type"):  # the branch asks whether there is anything to train, or to train on
+            kind = "qlora" if world.value("derived.weights_dtype") == "4bit" else "lora"
+            return kind + gettext(" (presumed)")
     if method == "unknown" and world.stated("model.partly_frozen") is True and world.run.scopes.get("lora") != OPEN:
         return gettext("no adapter; some of the weights may be frozen")
     if method == "unknown":
@@ -261,6 +274,10 @@ def _sharding(world: World) -> str:
 
 def _checkpoints(world: World) -> str:
     kind = world.value("training.save_strategy")
+    every = world.fact("launch.save_every")
+    if is_unknown(kind) and isinstance(every.value, int) and every.value > 0:
+        words = gettext("every {number}, in steps or epochs of the program's own")
+        return words.format(number=value_text(every.value)) + gettext(" (presumed)")
     if kind != "steps":
         return _said(world, "training.save_strategy")
     every = world.fact("training.save_steps")

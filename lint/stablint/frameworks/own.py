@@ -46,6 +46,9 @@ ALIASES = {
              "warmup_step"),
     **_named("training.warmup_ratio", "plain", "warmup_proportion", "warmup_fraction"),
     **_named("training.lr_scheduler_type", "plain", "lr_scheduler", "lr_decay_style"),
+    # How often it saves is told where a file is shown; by `0` a program may mean never.
+    **_named("launch.save_every", "plain", "save_every", "save_interval", "save_every_steps", "save_every_n_steps", "save_freq", "save_frequency",
+             "checkpoint_every", "checkpoint_interval", "ckpt_interval", "save_step", "checkpoint_steps"),
     **_named("training.max_grad_norm", "plain", "grad_clip", "gradient_clipping", "clip_grad_norm", "clip_grad", "gradient_clip_val"),
     **_named("training.gradient_checkpointing", "flag", "use_gradient_checkpointing", "grad_checkpointing"),
     **_named("training.bf16", "flag", "use_bf16", "is_bf16"),

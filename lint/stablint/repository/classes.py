@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Iterator
 
 from stablint.assemble.files import Files
 from stablint.base.light import NamedTuple
@@ -23,6 +24,7 @@ from stablint.syntax.python.constants import FROM_FLAGS
 from stablint.syntax.python.guard import too_deep
 from stablint.syntax.python.library import LIBRARIES
 from stablint.syntax.python.parse import parse
+from stablint.syntax.python.places import Places
 from stablint.syntax.python.scope import dotted
 from stablint.syntax.tree import Call, Document, Entry, Mapping, Module, Node, Notes, Scalar, Sequence, Unknown
 
@@ -70,9 +72,10 @@ class Classes:
                 known[call.name] = self.of(call.name, document.text.path)
         found = {name: own for name, own in known.items() if own is not None}
         options = self._options(document)
-        if not found and not options:
+        parameters = _parameters(document) if any(map(_asks_parameter, _leaves(module))) else []
+        if not found and not options and not parameters:
             return document
-        calls = _Again(found, options, document.text.text)
+        calls = _Again(found, options, document.text.text, parameters)
         again = tuple(one for call in module.calls if isinstance(one := calls.node(call), Call))
         return document._replace(root=module._replace(calls=again, notes=Notes()))
 
@@ -237,14 +240,17 @@ def _literal(value: ast.expr | None) -> object:
 class _Again:
     """The same nodes with other calls in them, and with the defaults of options; a call that stands in several places is made once."""
 
-    def __init__(self, found: dict[str, Own], options: dict[str, Node], text: str) -> None:
+    def __init__(
+        self, found: dict[str, Own], options: dict[str, Node], text: str, parameters: list[tuple[int, int, str, object]]
+    ) -> None:
         self._found = found
+        self._parameters = parameters
         self._options, self._text = options, text
         self._made: dict[int, tuple[Node, Node]] = {}
 
     def node(self, node: Node) -> Node:
         if isinstance(node, Scalar):
-            return self._option(node) if self._options and isinstance(node.value, Unknown) else node
+            return self._option(node) if isinstance(node.value, Unknown) else node
         if id(node) not in self._made:
             self._made[id(node)] = (node, self._again(node))
         return self._made[id(node)][1]
@@ -273,16 +279,52 @@ class _Again:
         name = node.value.key or node.value.defined.rpartition(".")[2]
         declared = self._options.get(name)
         if declared is None:
-            return node
+            return self._parameter(node) if self._parameters and _asks_parameter(node) else node
         if isinstance(declared, Scalar) and isinstance(declared.value, Unknown):
             return node._replace(value=Unknown(f"`{self._text[node.start : node.end]}` {FROM_FLAGS}", key=name))
         if isinstance(declared, Scalar):
             return node._replace(value=declared.value, form=declared.form)
         return declared
 
+    def _parameter(self, node: Scalar) -> Scalar:
+        """The default of the innermost function's parameter, which its caller may set."""
+        name = self._text[node.start : node.end]
+        within = [one for one in self._parameters if one[2] == name and one[0] <= node.start < one[1]]
+        if not within:
+            return node
+        return node._replace(value=max(within, key=lambda one: one[0])[3], form=f"default:{name}")
+
     def _mapping(self, node: Mapping) -> Mapping:
         entries = tuple(entry._replace(value=self.node(entry.value)) for entry in node.entries)
         return node._replace(entries=entries)
+
+
+def _leaves(module: Module) -> Iterator[Node]:
+    return (entry.value for call in module.calls for entry in call.arguments.entries)
+
+
+def _asks_parameter(node: Node) -> bool:
+    return isinstance(node, Scalar) and isinstance(node.value, Unknown) and node.value.reason.endswith("is a parameter")
+
+
+def _parameters(document: Document) -> list[tuple[int, int, str, object]]:
+    """The parameters of a program's functions with a default that is a number or a truth value, and where these functions begin and end."""
+    text = document.text.text
+    tree = parse(text) if document.view is None and too_deep(text) < 0 else None
+    places = Places(text)
+    found: list[tuple[int, int, str, object]] = []
+    for node in ast.walk(tree) if isinstance(tree, ast.Module) else ():
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            every = (*node.args.posonlyargs, *node.args.args)
+            given = [
+                *zip(every[::-1], node.args.defaults[::-1], strict=False),
+                *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
+            ]
+            for argument, default in given:
+                value = _literal(default)
+                if isinstance(value, (bool, int, float)):
+                    found.append((places.start(node), places.end(node), argument.arg, value))
+    return found
 
 
 def _made_number(call: Call) -> Scalar | None:
