@@ -424,3 +424,25 @@ def test_a_parameter_has_its_default_presumed(tmp_path: Path) -> None:
     (run,) = shown(tmp_path, "train.py", {"train.py": text})
     assert in_words(effective(run))["steps"] == "3 epochs"
     assert run.explicit["training.num_train_epochs"].presumed
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "stage: sft\nfinetuning_type: full\ntemplate: llama3\nmodel_name_or_path: a/b\ndataset: a\noutput_dir: o\nbf16: true\nfp8: true\n",
+            "fp8 in the matrix products, else bfloat16",
+        ),
+        (
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: fp8\n",
+            "fp8 in the matrix products, else not known",
+        ),
+        (
+            "stage: sft\nfinetuning_type: full\ntemplate: llama3\nmodel_name_or_path: a/b\ndataset: a\noutput_dir: o\nbf16: true\nfp8: false\n",
+            "bfloat16",
+        ),
+    ],
+)
+def test_fp8_is_of_the_matrix_products(text: str, told: str, tmp_path: Path) -> None:
+    (run,) = shown(tmp_path, "a.yaml", {"a.yaml": text})
+    assert in_words(effective(run))["precision"] == told

@@ -180,7 +180,12 @@ def _unknown(fact: Fact) -> str:
 
 
 def _precision(world: World) -> str:
-    """Where it is not known as a whole, what a launcher's no or the quantised layers say of it."""
+    """Where it is not known as a whole, what a launcher's no or the quantised layers say of it; fp8 is of the matrix products alone."""
+    if world.stated("training.fp8") is True or world.stated("accelerate.mixed_precision") == "fp8":
+        rest = world.value("derived.compute_dtype")
+        if isinstance(rest, str):
+            return gettext("fp8 in the matrix products, else {dtype}").format(dtype=rest)
+        return gettext("fp8 in the matrix products, else not known")
     if is_unknown(world.value("derived.compute_dtype")):
         switches = (world.stated("accelerate.mixed_precision"), world.stated("training.mixed_precision"))
         if any(one in ("no", False) for one in switches):
