@@ -446,3 +446,41 @@ def test_a_parameter_has_its_default_presumed(tmp_path: Path) -> None:
 def test_fp8_is_of_the_matrix_products(text: str, told: str, tmp_path: Path) -> None:
     (run,) = shown(tmp_path, "a.yaml", {"a.yaml": text})
     assert in_words(effective(run))["precision"] == told
+
+
+DECLARES = """from dataclasses import dataclass, field
+from peft import get_peft_model
+from transformers import AutoModel, HfArgumentParser, Trainer, TrainingArguments
+
+
+@dataclass
+class Own:
+    lora_rank: int = field(default=8)
+    rows: str = "a"
+
+
+own, training = HfArgumentParser((Own, TrainingArguments)).parse_args_into_dataclasses()
+model = AutoModel.from_pretrained("a/b")
+Trainer(model=model, args=training, train_dataset=load(own.rows)).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "method"), [("", "full"), ("get_peft_model(model, make(own.lora_rank))\n", "lora (presumed)")]
+)
+def test_a_flag_that_the_program_never_reads_makes_no_adapter(more: str, method: str, tmp_path: Path) -> None:
+    files = {"train.py": DECLARES + more, "run.sh": f"torchrun train.py {FLAGS} --lora_rank 8\n"}
+    (run,) = shown(tmp_path, "run.sh", files)
+    assert in_words(effective(run))["method"].startswith(method.partition(" ")[0])
+
+
+def test_a_guide_that_repeats_itself_is_shown_once(tmp_path: Path) -> None:
+    command = "```sh\npython train.py --sft_config configs/sft.json\n```\n"
+    other = command.replace("train.py", "train.py --rows b.json")
+    files = {
+        "train.py": LOADS,
+        "configs/sft.json": SETTINGS,
+        "README.md": command + command,
+        "configs/HOW.md": command + other,
+    }
+    assert len(shown(tmp_path, "configs/sft.json", files)) in (1, 2)

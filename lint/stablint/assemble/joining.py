@@ -14,13 +14,12 @@ from stablint.frameworks.fragment import NUMBERS, Fragment, Link, spelled
 from stablint.frameworks.launch import at_hand as program_at_hand
 from stablint.frameworks.programs import helpers as program_helpers
 from stablint.frameworks.programs import imported
+from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import runs as program_runs
-from stablint.frameworks.programs.kinds import kind
 from stablint.frameworks.registry import PROGRAM
 from stablint.run.fact import CLOSED, PRESUMED, Explicit, Place, Statement, Value
 from stablint.run.framework import framework
 from stablint.syntax import limits
-from stablint.syntax.python.constants import FROM_FLAGS
 from stablint.syntax.tree import NO_FOLDER, Call, Document, Mapping, Scalar, Unknown
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
@@ -237,7 +236,9 @@ def _module(parts: list[Part], programs: list[Program], around: Around) -> str |
     first = parts[0].fragment.block
     path = first.document.text.path if first.kind == "call" else programs[0].document.text.path if programs else ""
     calls = (part.fragment.block.origin for part in parts)
-    if not path.endswith(".py") or any(isinstance(one, Call) and kind(one) in _OF_A_TRAINING for one in calls):
+    if not path.endswith(".py") or any(
+        isinstance(one, Call) and python_kinds.kind(one) in _OF_A_TRAINING for one in calls
+    ):
         return None
     return around.training(path)
 
@@ -384,7 +385,7 @@ def _told_by_others(parts: list[Part]) -> list[Part]:
         if (
             fragment.layer == "file"
             or fragment.block.kind == "flags"
-            or not any(_asks(one) or _is_option(one) for one in fragment.statements)
+            or not any(_asks(one) or program_runs.comes_from_flags(one.value) for one in fragment.statements)
         ):
             found.append(part)
             continue
@@ -392,7 +393,7 @@ def _told_by_others(parts: list[Part]) -> list[Part]:
         apart: list[Statement] = []
         for one in fragment.statements:
             other = said.get((one.fact, one.value.key)) if isinstance(one.value, Unknown) else None
-            if other is None and _is_option(one):
+            if other is None and program_runs.comes_from_flags(one.value):
                 other = by_files.get(one.fact)  # the file fills the options in
             default = _given_default(one, keys) if read and other is None else None
             value = other.value if other is not None else default
@@ -409,11 +410,12 @@ def _told_by_others(parts: list[Part]) -> list[Part]:
 def _is_spread(fragment: Fragment) -> bool:
     """Whether it is a library's arguments, made of a dictionary: `TrainingArguments(**settings)`."""
     call = fragment.block.origin
-    return isinstance(call, Call) and kind(call) == "arguments" and fragment.block.mapping.open and not call.parsed
-
-
-def _is_option(one: Statement) -> bool:
-    return isinstance(one.value, Unknown) and one.value.reason.endswith(FROM_FLAGS)
+    return (
+        isinstance(call, Call)
+        and python_kinds.kind(call) == "arguments"
+        and fragment.block.mapping.open
+        and not call.parsed
+    )
 
 
 def _keys(mapping: Mapping) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 
 from stablint.assemble.asked import Options
@@ -231,7 +231,19 @@ def _of_these(runs: tuple[Run, ...], look: _Look, known: tuple[hazards.Hazard, .
     names = {status.file for status in look.statuses.values()}
     found = tuple(run for run in runs if not names.isdisjoint(run.files))
     training = tuple(run for run in found if _may_train(run)) if known == () else ()
-    return training or found
+    return tuple(_once(training or found)) if known == () else found
+
+
+def _once(runs: tuple[Run, ...]) -> Iterator[Run]:
+    """Of the commands of guides that start the same with the same settings only the first: a guide repeats itself, and others repeat it."""
+    seen: set[str] = set()
+    for run in runs:
+        if run.anchor.document.text.path.endswith(".md"):
+            same = repr((run.files[1:], sorted((name, repr(fact.value)) for name, fact in run.explicit.items())))
+            if same in seen:
+                continue
+            seen.add(same)
+        yield run
 
 
 def _may_train(run: Run) -> bool:

@@ -69,7 +69,8 @@ class Program(NamedTuple):
         if (self.casts or self.numbers) and fragment.layer == "file":
             fragment = fragment._replace(statements=tuple(map(self._cast, fragment.statements)))
         if fragment.layer == "flags":
-            fragment = fragment._replace(statements=tuple(filter(self._may_lack, fragment.statements)))
+            mine = (one for one in fragment.statements if self._may_lack(one) and not self._leaves(one))
+            fragment = fragment._replace(statements=tuple(mine))
             fragment = self._written_out(fragment)
         fragment = fragment._replace(statements=tuple(map(self._as_set, map(self._declares, fragment.statements))))
         if self.adapts and "lora" in fragment.scopes and record_of(fragment.framework).library:
@@ -223,6 +224,17 @@ class Program(NamedTuple):
         if not one.fact.startswith("keys.") or not isinstance(origin, Explicit) or not origin.place.path:
             return True
         return spelled(origin.place.path[0]) not in self.declared
+
+    def _leaves(self, one: Statement) -> bool:
+        """Whether it is an option of an adapter that this very file declares and never reads, where it reads other options."""
+        origin = one.origin
+        if not one.fact.startswith("lora.") or not isinstance(origin, Explicit) or len(origin.place.path) != 1:
+            return False
+        name, text = spelled(origin.place.path[0]), self.document.text.text
+        declared = re.search(rf"^[ \t]+{re.escape(name)}[ \t]*:|--{re.escape(name)}\b", text, re.MULTILINE)
+        if name not in self.declared or declared is None or _reads(text, name):
+            return False
+        return any(_reads(text, other) for other in self.declared)
 
     def _declares(self, one: Statement) -> Statement:
         origin = one.origin
@@ -477,6 +489,10 @@ def joined(program: Program, other: Program, loop_only: bool) -> Program:
         options=frozenset() if other.parser or other.library else program.options,
         again=program.again | other.again,
     )
+
+
+def _reads(text: str, option: str) -> bool:
+    return re.search(rf"\.{re.escape(option)}\b|(?<!-)[\"\']{re.escape(option)}[\"\']", text) is not None
 
 
 def _own(call: Call) -> list[Entry]:

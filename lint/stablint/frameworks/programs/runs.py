@@ -423,6 +423,11 @@ def _given(fragment: Fragment, said: frozenset[str], known: bool) -> Fragment:
     return fragment._replace(statements=kept)
 
 
+def comes_from_flags(value: object) -> bool:
+    """Whether the program takes it from its command line, where nobody says it."""
+    return isinstance(value, Unknown) and value.reason.endswith(FROM_FLAGS)
+
+
 def _is_left(value: object, known: bool) -> bool:
     return isinstance(value, Unknown) and (known or value.reason.endswith(FROM_FLAGS))
 
@@ -458,7 +463,7 @@ _COMPARED = {
 def _compared(one: Statement, given: list[Entry]) -> bool | None:
     """What a switch comes to that asks how large an option is: `if args.lora_rank > 0`."""
     entry = one.origin.place.entry if isinstance(one.origin, Explicit) else None
-    if one.fact not in _SWITCHES or not given or entry is None or not isinstance(one.origin, Explicit):
+    if one.fact != "lora.use_peft" or not given or entry is None or not isinstance(one.origin, Explicit):
         return None
     text = one.origin.place.document.text.text[entry.value.start : entry.value.end]
     asked, value = _COMPARES.fullmatch(text), given[-1].value
