@@ -16,6 +16,27 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = 12
 
 
+# Whose file it is was decided by the first of its keys that one of the classes has, in the order of the hashes.
+OF_TWO_CLASSES = {
+    ".git/HEAD": "",
+    "recipe.yaml": "num_epochs: 1\nlearning_rate: 1e-5\nlora_rank: 8\nmicro_batch_size: 2\ngradient_accumulation_steps: 2\ntarget_layers: [q_proj]\n",
+    "own/settings.py": """from pydantic import BaseModel
+class First(BaseModel):
+    num_epochs: int
+    learning_rate: float
+    lora_rank: int
+    micro_batch_size: int
+    gradient_accumulation_steps: int
+    target_layers: list
+class Second(BaseModel):
+    learning_rate: float
+    lora_rank: int
+    micro_batch_size: int
+    beta: float
+""",
+}
+
+
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory) -> Path:
     """The bundled examples and the first one of every sixth hazard, each in a folder of its own, in a dozen folders that can be named in any order."""
@@ -26,6 +47,7 @@ def mixed(tmp_path_factory) -> Path:
         for folder in sorted((ROOT / "examples").iterdir())
         if folder.is_dir()
     ]
+    texts.append(OF_TWO_CLASSES)
     for number, files in enumerate(texts):
         for name, text in files.items():
             path = base / f"part{number % FOLDERS}" / f"run{number}" / name

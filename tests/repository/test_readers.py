@@ -667,6 +667,12 @@ class Settings(BaseModel):
         (PYDANTIC.format("str"), "1e-5", False),  # what is made of the text nobody says
         (PYDANTIC.format("Annotated[float, Field(strict=True)]"), "1e-5", False),
         (PYDANTIC.format("float").replace("BaseModel", "Model"), "1e-5", True),
+        # of two that have most of its keys it is made of the one that has all of them
+        (
+            f"{PYDANTIC.format('float')}class Another(BaseModel):\n    learning_rate: float\n    lora_rank: int\n    beta: float\n",
+            1e-5,
+            False,
+        ),
     ],
 )
 def test_models_of_pydantic_make_numbers_of_texts(tmp_path, program, rate, told):

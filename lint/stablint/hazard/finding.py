@@ -237,7 +237,7 @@ def _place(hazard: Hazard, world: Facts, names: list[str], item: str) -> tuple[s
     for leaf in leaves(world, wanted):
         if isinstance(leaf.origin, Explicit):
             place = leaf.origin.place
-            if wanted == item and _about_keys(hazard.when):
+            if wanted == item and (item.startswith("keys.") or _about_keys(hazard.when)):
                 place = _at_key(leaf.origin.key or place)
             return leaf.name, place, False
     fact = world.fact(wanted)
@@ -259,7 +259,7 @@ def _at_key(place: Place) -> Place:
     entry = place.entry
     if entry is None or entry.key_start == entry.key_end:
         return place
-    if place.start < entry.key_start or "\n" in place.document.text.text[entry.key_end : place.start]:
+    if place.end <= entry.key_start or "\n" in place.document.text.text[entry.key_end : place.start]:
         return place._replace(start=entry.key_start, end=entry.key_end)
     return place
 

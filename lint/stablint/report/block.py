@@ -69,10 +69,12 @@ def _excerpt(diagnostic: Diagnostic, style: Style, secrets: frozenset[str], widt
 
 
 def _notes(diagnostic: Diagnostic, text: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    beside = [fact for fact in diagnostic.facts if _stands_in(diagnostic, fact) not in (None, _line(diagnostic))]
+    # What a key has for a value, written elsewhere, says nothing where the key itself is at fault.
+    facts = [fact for fact in diagnostic.facts if fact.name != diagnostic.fact or not fact.name.startswith("keys.")]
+    beside = [fact for fact in facts if _stands_in(diagnostic, fact) not in (None, _line(diagnostic))]
     if beside:
         yield "with", gettext(", ").join(_beside(fact) for fact in beside[:_FACTS])
-    elsewhere = [fact for fact in diagnostic.facts if _elsewhere(diagnostic, fact)]
+    elsewhere = [fact for fact in facts if _elsewhere(diagnostic, fact)]
     yield from (("because", sentence(fact)) for fact in elsewhere[:_FACTS])
     told = {(fact.origin.get("file"), _place(fact.origin)) for fact in (*beside, *elsewhere)}
     for related in diagnostic.related:

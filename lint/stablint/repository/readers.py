@@ -169,16 +169,21 @@ def taken(text: str) -> frozenset[str]:
 
 
 def _declares(keys: frozenset[str], declared: dict[str, tuple[str, Program]]) -> Program | None:
-    """The program whose dataclasses have most of what the library's arguments do not."""
+    """The program whose class has most of what the library's arguments do not."""
     foreign = [key for key in keys if field(_ARGUMENTS, key) is None]
     own = [key for key in foreign if key in declared]
     if len(own) < 2 or len(own) * 2 < len(foreign):
         return None
-    owner, program = declared[own[0]]
     # a model of pydantic's is made of the whole file, which no library's arguments are made of then
-    whole = owner in program.models and keys <= program.declared.keys()
+    whole = [key for key in own if (of := declared[key])[0] in of[1].models and keys <= of[1].declared.keys()]
+    owners = sorted(declared[key][0] for key in whole or own)
+    most = max(owners, key=owners.count)  # the first by name of several: the same one whatever the order of the keys
+    program = next(declared[key][1] for key in sorted(own) if declared[key][0] == most)
     return program._replace(
-        declared={key: declared[key][0] for key in own}, loop="", parser=whole, library=program.library and not whole
+        declared={key: declared[key][0] for key in own},
+        loop="",
+        parser=bool(whole),
+        library=program.library and not whole,
     )
 
 
