@@ -3,6 +3,7 @@ other setting is another one."""
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from stablint.fitting.answer import answer
 from stablint.fitting.remedies import Remedy
 from stablint.run.world import Run
 from stablint.syntax.edit import apply
+from tests.sampling import sampled
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir())
@@ -82,8 +84,9 @@ def _within(name: str, changed: set[str]) -> list[str]:
     return [other for other in changed if other.startswith(f"{name}.") or name.startswith(f"{other}.")]
 
 
-@pytest.mark.parametrize("gpu", CARDS)
-@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    ("folder", "gpu"), sampled(itertools.product(EXAMPLES, CARDS), 3, lambda case: f"{case[0].name}-{case[1]}")
+)
 def test_promises_are_kept_in_the_bundled_projects(folder: Path, gpu: str) -> None:
     assert list(broken([str(folder)], options([gpu]))) == []
 
@@ -91,7 +94,7 @@ def test_promises_are_kept_in_the_bundled_projects(folder: Path, gpu: str) -> No
 ADVICE: dict[str, Any] = knowledge.load("advice-examples")
 
 
-@pytest.mark.parametrize("name", ADVICE)
+@pytest.mark.parametrize("name", sampled(ADVICE, 3))
 def test_promises_are_kept_in_the_examples_of_advice(name: str, tmp_path: Path) -> None:
     for number, example in enumerate(ADVICE[name]["examples"]):
         folder = tmp_path / str(number)

@@ -97,6 +97,7 @@ def test_rows_are_what_files_are(rows, alone):
     same({path: check_text(path, text, asked).findings for path, text in rows}, alone)
 
 
+@pytest.mark.slow
 def test_a_row_is_what_it_is_in_whatever_batch(rows):
     asked = asked_of(GPU, None, ())
     twice = [

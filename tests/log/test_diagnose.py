@@ -6,6 +6,7 @@ import json
 import math
 import random
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from stablint.cli import main
 from stablint.config.spec import CLEAN, FOUND, WRONG
 from stablint.fix import strays
 from stablint.schema.diagnosis import DiagnosisDocument
+from tests.sampling import sampled
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))
 
@@ -167,43 +169,34 @@ def test_a_secret_at_the_end_of_what_is_shown_of_a_line_is_not_shown_in_half(
     assert not any(secret[n : n + 6] in said.out + said.err for n in range(3, len(secret) - 6))
 
 
+NO_LOG_WORDS = (
+    "Error:", "must", "not", "supported", "│", "\r", "{'loss':", "nan,", "'grad_norm':", "[rank1]:", "Warning", "validation errors for", "{}",
+    "\x1b[31m", "\n",
+)  # fmt: skip
+NO_LOGS: dict[str, Callable[[random.Random], bytes]] = {
+    **{f"bytes at random {n}": lambda chance: bytes(chance.randrange(256) for _ in range(20_000)) for n in range(3)},
+    **{
+        f"words of messages {n}": lambda chance: " ".join(chance.choices(NO_LOG_WORDS, k=8_000)).encode()
+        for n in range(6)
+    },
+    "one long line": lambda chance: b"Error " * 200_000,
+    "a bar without an end": lambda chance: b"\rError 1%" * 100_000,
+    "half of UTF-16": lambda chance: b"\xff\xfe" + b"E" * 1001,
+    "nothing": lambda chance: b"",
+    "a state without rows": lambda chance: b'{"log_history": 3}',
+    "brackets": lambda chance: b"[" * 5000,
+}
+
+
+@pytest.mark.parametrize("kind", sampled(NO_LOGS, 3))
+@pytest.mark.parametrize("name", ["a.log", "trainer_state.json"])
 def test_what_is_no_log_at_all_ends_well(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Bytes at random, words of every message at random, one long line, bars without an end."""
     monkeypatch.chdir(tmp_path)
-    chance = random.Random(7)
-    words = [
-        "Error:",
-        "must",
-        "not",
-        "supported",
-        "│",
-        "\r",
-        "{'loss':",
-        "nan,",
-        "'grad_norm':",
-        "[rank1]:",
-        "Warning",
-        "validation errors for",
-        "{}",
-        "\x1b[31m",
-    ]
-    texts = [bytes(chance.randrange(256) for _ in range(20_000)) for _ in range(3)]
-    texts += [" ".join(chance.choice([*words, "\n"]) for _ in range(8_000)).encode() for _ in range(6)]
-    texts += [
-        b"Error " * 200_000,
-        b"\rError 1%" * 100_000,
-        b"\xff\xfe" + b"E" * 1001,
-        b"",
-        b'{"log_history": 3}',
-        b"[" * 5000,
-    ]
-    for number, text in enumerate(texts):
-        for name in ("a.log", "trainer_state.json"):
-            (tmp_path / name).write_bytes(text)
-            assert main(["diagnose", "--isolated", name]) in (CLEAN, FOUND), number
-            assert "internal" not in capsys.readouterr().err
+    (tmp_path / name).write_bytes(NO_LOGS[kind](random.Random(kind)))
+    assert main(["diagnose", "--isolated", name]) in (CLEAN, FOUND)
+    assert "internal" not in capsys.readouterr().err
 
 
 def test_memory_does_not_grow_with_the_log() -> None:

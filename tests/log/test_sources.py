@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import textwrap
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 
 import stablint
 from stablint.cli import main
+from tests.sampling import sampled
 
 MESSAGES = {
     "a raise": 'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n    trainer.train()\n'
@@ -110,9 +112,7 @@ def _said(path: str) -> list[tuple[str, str, str | None]]:
     return [(cause.rule, cause.confidence, cause.setting) for cause in stablint.diagnose(path)]
 
 
-@pytest.mark.parametrize("message", MESSAGES)
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("wrapping", WRAPPINGS)
+@pytest.mark.parametrize(("wrapping", "source", "message"), sampled(itertools.product(WRAPPINGS, SOURCES, MESSAGES), 4))
 def test_the_answer_is_that_of_the_bare_text(tmp_path: Path, message: str, source: str, wrapping: str) -> None:
     if message == "sick numbers" and wrapping in NO_ROWS:
         pytest.skip("numbers are not framed")

@@ -65,6 +65,7 @@ def test_the_wheel_holds_nothing_else(wheel):
     ]
 
 
+@pytest.mark.slow
 def test_the_sdist_leads_to_the_same_wheel(wheel, sdist, tmp_path):
     with tarfile.open(sdist) as archive:
         archive.extractall(tmp_path, filter="data") if hasattr(tarfile, "data_filter") else archive.extractall(tmp_path)

@@ -18,8 +18,9 @@ from stablint.proposing.counted import Recipes
 from stablint.proposing.pages import rate, scalar
 from tests.pace import cost
 from tests.proposing.cases import FRAMEWORKS, MATRIX, Case, asked, holds, written
+from tests.sampling import sampled
 
-SAMPLE = MATRIX[:: max(1, len(MATRIX) // 24)]
+SAMPLE = MATRIX[:: max(1, len(MATRIX) // 10)]
 
 
 def either(case: Case, folder: Path, capsys) -> int:
@@ -51,7 +52,7 @@ def test_all_that_may_be_asked(case: Case, tmp_path: Path, capsys) -> None:
     either(case, tmp_path, capsys)
 
 
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("framework", sampled(FRAMEWORKS, 3))
 def test_most_of_what_is_possible_is_found(framework: str, tmp_path: Path, capsys) -> None:
     """A 8B model with an adapter on a card of 80 GB, and one in 4 bits on 24 GB, are everyday runs."""
     for number, (gpu, method) in enumerate((("A100-80GB", "lora"), ("RTX 4090", "qlora"))):

@@ -183,7 +183,7 @@ sys.exit(main(words))
 
 @each
 @pytest.mark.parametrize("what", ["kill", "stop"])
-@pytest.mark.parametrize("moment", [1, 2, 3, 5])
+@pytest.mark.parametrize("moment", [1, *(pytest.param(later, marks=pytest.mark.slow) for later in (2, 3, 5))])
 def test_it_is_whole_when_it_is_ended(what: str, moment: int, words: list[str], here: Path) -> None:
     name = targets(words, here)
     done = subprocess.run(

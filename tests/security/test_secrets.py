@@ -24,6 +24,7 @@ from stablint.secrets.marks import marks_in
 from stablint.secrets.masking import mask
 from stablint.secrets.shapes import _SHORTEST, SHAPES
 from tests.pace import cost
+from tests.sampling import sampled
 from tests.security.planted import ADDRESSES, BY_KEY, FILES, LOG, NUMBER, PRIVATE_KEYS, VENDORS
 from tests.security.written import LIKE_GENERATED, LOGGED, ORDINARY, REACHED, SAID, SCATTERED, WRITTEN
 
@@ -111,9 +112,9 @@ def test_the_files_are_such_that_their_secrets_could_leak(project, capsys):
     assert len(VENDORS) >= 60 and len(BY_KEY) >= 15 and len(ADDRESSES) >= 8
 
 
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_no_output_holds_a_secret(project, command, capsys):
-    output = said(capsys, command)
+@pytest.mark.parametrize("name", sampled(COMMANDS, 4))
+def test_no_output_holds_a_secret(project, name, capsys):
+    output = said(capsys, COMMANDS[name])
     assert output
     assert not leaked(output)
     for file in FILES:

@@ -245,7 +245,7 @@ COMMANDS: dict[str, tuple[list[str], bool, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sampled(COMMANDS, 4))
+@pytest.mark.parametrize("name", sampled(COMMANDS, 10))
 def test_no_command_runs_anything_of_the_checkout(checkout, name):
     words, asks, written = COMMANDS[name]
     before = checkout.content()
@@ -310,7 +310,7 @@ STARTED = (["check", "."], ["check", ".", "--gpu", "auto"], ["doctor"], ["check"
 
 
 @pytest.mark.parametrize(
-    ("way", "words"), sampled(itertools.product(WAYS, STARTED), 3, lambda case: f"{case[0]}: {' '.join(case[1])}")
+    ("way", "words"), sampled(itertools.product(WAYS, STARTED), 8, lambda case: f"{case[0]}: {' '.join(case[1])}")
 )
 def test_no_way_to_start_it_runs_anything_of_the_checkout(checkout, way, words):
     command = WAYS[way](checkout.folder)

@@ -14,6 +14,7 @@ from lsprotocol import types as lsp  # noqa: E402
 from pytest_lsp import ClientServerConfig, LanguageClient  # noqa: E402
 
 from tests.language.test_chinese_everywhere import _ENGLISH, _QUOTED  # noqa: E402
+from tests.sampling import sampled  # noqa: E402
 from tests.server.test_dialects import CASES, Editor, begin  # noqa: E402
 
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -31,7 +32,7 @@ async def client(lsp_client: LanguageClient, tmp_path):
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, 6))
 async def test_what_an_editor_shows_is_chinese(client: LanguageClient, name: str) -> None:
     case = CASES[name]
     editor = Editor(client, case)

@@ -17,6 +17,7 @@ from pytest_lsp import ClientServerConfig, LanguageClient  # noqa: E402
 
 from stablint.frameworks import registry  # noqa: E402
 from stablint.server.places import offset, position  # noqa: E402
+from tests.sampling import sampled  # noqa: E402
 
 CASES: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("dialects.yaml").read_text(encoding="utf-8"))
 PARTS = ("hover", "finding", "repair", "keys", "values", "hint", "link")
@@ -129,7 +130,7 @@ class Editor:
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, 4))
 async def test_an_editor_is_told_of_each_dialect_what_it_is_told_of_every_other(
     client: LanguageClient, name: str
 ) -> None:
