@@ -1,6 +1,6 @@
 """What `stablint fit` says of runs whose outcome is known.
 
-    python benchmarks/verdicts.py threads [--verbose]          public threads, benchmarks/memory_threads.yaml
+    python benchmarks/verdicts.py threads [--then] [--verbose] public threads, benchmarks/memory_threads.yaml
     python benchmarks/verdicts.py published TABLE [--verbose]  published peaks, rows that state model, method, rows and card
 
 Of a run that ran out of memory `does-not-fit` and `tight` are right, the second where its low end has shorter rows; of one that fitted `does-not-fit` is
@@ -19,13 +19,16 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 import stablint
+from stablint.base import knowledge
 from stablint.fitting.data import Fit
+from stablint.run.releases.pep440 import release_key
 
 HERE = Path(__file__).resolve().parent
 RIGHT = {"oom": ("does-not-fit", "tight"), "ran": ("fits", "tight")}
@@ -33,6 +36,7 @@ RIGHT = {"oom": ("does-not-fit", "tight"), "ran": ("fits", "tight")}
 THEN = ("transformers==4.45.2", "trl==0.11.4", "peft==0.12.0", "accelerate==0.34.2")
 # What a reading leaves out of what lies on the card.
 READINGS = {"allocated": ("context", "cache"), "reserved": ("context",)}
+LIBRARIES = ("transformers", "trl", "peft", "accelerate", "deepspeed")
 OPTIMIZERS = {
     "adamw": "adamw_torch",
     "adamw_torch": "adamw_torch",
@@ -49,15 +53,31 @@ def written(folder: Path, files: dict[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def threads(verbose: bool) -> bool:
+def of_the_time(month: str) -> list[str]:
+    """The newest releases before that month, as somebody had them who installed what was there."""
+    before = date.fromisoformat(f"{month}-01").toordinal()
+    texts, days = knowledge.load("releases-all"), knowledge.load("release-days")
+    found = []
+    for library in LIBRARIES:
+        old = [
+            (release_key(text), text) for text, day in zip(texts[library], days[library], strict=True) if day < before
+        ]
+        found += [f"{library}=={max(old)[1]}"] if old else []
+    return found
+
+
+def threads(verbose: bool, then: bool) -> bool:
     rows = yaml.safe_load((HERE / "memory_threads.yaml").read_text(encoding="utf-8"))
     told: list[tuple[dict[str, Any], str]] = []
     for row in rows:
         with tempfile.TemporaryDirectory() as name:
             written(Path(name), row["files"])
             paths = [Path(name) / one for one in row["asked"]]
+            releases = of_the_time(row["then"]) if then and "then" in row else []
             try:
-                found = stablint.fit(*paths, gpu=row.get("gpu"), gpu_memory=row.get("gpu_memory"), isolated=True)
+                found = stablint.fit(
+                    *paths, gpu=row.get("gpu"), gpu_memory=row.get("gpu_memory"), releases=releases, isolated=True
+                )
             except ValueError as error:
                 told.append((row, f"nothing: {error}"))
                 continue
@@ -80,6 +100,10 @@ def threads(verbose: bool) -> bool:
         print(f"draw {draw}: {sum(words)} of {len(words)} right")
     share = sum(word in RIGHT[row["outcome"]] for row, word in every) / len(every)
     proven = sum(word == "does-not-fit" for _, word in kinds["oom"])
+    for kind, some in kinds.items():
+        print(
+            f"{kind}: {sum(word == 'fits' for _, word in some)} fits, {sum(word == 'tight' for _, word in some)} tight"
+        )
     print(
         f"{share:.0%} of {len(every)} right (bar 95%), {proven} proven by the low end, {len(wrong)} that fitted told not to (bar 0)"
     )
@@ -161,10 +185,17 @@ def main() -> None:
     parser.add_argument("what", choices=("threads", "published"))
     parser.add_argument("table", type=Path, nargs="?")
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument(
+        "--then", action="store_true", help="threads of which the month is noted: with the releases of that time"
+    )
     given = parser.parse_args()
     if given.what == "published" and given.table is None:
         parser.error("published: which table?")
-    sys.exit(0 if (threads(given.verbose) if given.what == "threads" else published(given.table, given.verbose)) else 1)
+    sys.exit(
+        0
+        if (threads(given.verbose, given.then) if given.what == "threads" else published(given.table, given.verbose))
+        else 1
+    )
 
 
 if __name__ == "__main__":

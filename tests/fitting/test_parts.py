@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stablint.fitting import alike
-from stablint.fitting.answer import Told, answer
+from stablint.fitting.answer import Told, answer, decides
 from stablint.memory.predict import MOMENTS
 from tests.runs import world
 
@@ -250,3 +250,52 @@ def test_a_gradient_is_whole_until_it_is_divided(tmp_path: Path) -> None:
         assert one.estimate.parts[MOMENTS[1]]["gradients"] == pytest.approx(head + head / 8, rel=0.01)
         steps.append(one.estimate.parts[MOMENTS[5]]["step"])
     assert steps == [pytest.approx(8 * shape.parameters / 8), pytest.approx(4 * shape.parameters / 8)]
+
+
+MEGATRON = "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-14B --train_type {method} --dataset d --micro_batch_size 1 --max_length 4096 {more}\n"
+# Flags, and over how many cards weights and states are divided, of eight.
+DIVIDED = [("", 1, 8), ("--pipeline_model_parallel_size 2", 2, 8), ("--tensor_model_parallel_size 4", 1, 2)]
+
+
+@pytest.mark.parametrize(("more", "weights", "states"), DIVIDED)
+def test_megatron_divides_its_states_over_the_copies(tmp_path: Path, more: str, weights: int, states: int) -> None:
+    """Weights of 2 bytes, gradients of 4, and 12 of states that the copies share (megatron/core, DistributedOptimizer)."""
+    one = told(tmp_path, {"go.sh": MEGATRON.format(method="full", more=more)})
+    assert one.reading is not None and one.reading.plan.sharding.engine == "megatron"
+    plan = one.reading.plan
+    assert (plan.sharding.weights, plan.sharding.states) == (weights, states)
+    ways = plan.tensor
+    assert most(one, "optimizer") == pytest.approx(12 * plan.shape.parameters / ways / states / GIB, rel=0.01)
+
+
+def test_a_batch_that_nobody_states_is_one_row_or_eight(tmp_path: Path) -> None:
+    script = "python finetune/lora.py --checkpoint_dir checkpoints/meta-llama/Llama-2-7b-hf --data_dir data --out_dir out --precision bf16-true\n"
+    one = told(tmp_path, {"go.sh": script}, "RTX 3090 x1")
+    assert one.reading is not None and one.reading.is_guessed and one.verdict == "tight"
+    assert {plan.rows for plan in (one.reading.plan, *one.reading.others)} == {1, 8}
+
+
+@pytest.mark.parametrize(
+    ("launcher", "collected"), [("python3", 2), ("torchrun --nproc_per_node 2", 0), ("accelerate launch", 0)]
+)
+def test_one_process_beside_two_cards_collects_the_logits_of_both(
+    tmp_path: Path, launcher: str, collected: int
+) -> None:
+    script = (
+        f"{launcher} src/train_bash.py --stage sft --do_train --model_name_or_path Qwen/Qwen1.5-14B-Chat --dataset d --template qwen --finetuning_type lora "
+        "--lora_target q_proj,v_proj --output_dir out --per_device_train_batch_size 1 --learning_rate 2e-4 --cutoff_len 6000 --fp16\n"
+    )
+    one = told(tmp_path, {"go.sh": script}, "A100-80GB x2")
+    assert one.reading is not None and one.reading.plan.sharding.collected == collected
+
+
+def test_a_guess_wants_more_room_to_fit(tmp_path: Path) -> None:
+    """Of 62 GiB at the most 79 are enough where the model is known, and not where it is taken for others of its size."""
+    lora = "use_peft: true\nlora_r: 16\nlora_target_modules: all-linear\n"
+    verdicts = []
+    for model in ("Qwen/Qwen2.5-32B", "someone/Anything-32.763876B"):
+        text = TRL.format(model=model, more=lora).replace("4096", "512")
+        one = told(tmp_path, {"train.yaml": text}, "A100-80GB x1")
+        assert one.estimate is not None and 0.75 * 79 < one.estimate.needed / GIB < 0.95 * 79
+        verdicts.append((one.verdict, decides(one)))
+    assert verdicts[0][0] == "fits" and verdicts[1][0] == "tight" and "assumed" in verdicts[1][1]

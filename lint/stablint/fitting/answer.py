@@ -17,6 +17,8 @@ from stablint.run.world import World
 
 FITS, TIGHT, NOT, UNKNOWN = "fits", "tight", "does-not-fit", "unknown"
 _FULL = 0.98  # of what is usable
+_ROOM_OF_GUESSES = 0.75  # where an assumption may be wrong beyond what the range has room for
+_HALF = 0.5  # of what is usable: more than that usually, and more than all of it at the high end
 _ROOM = 0.95  # of what is usable: beyond that nothing is left for an evaluation or a longer row
 
 # By component: what it is, and the facts that it comes from.
@@ -101,8 +103,8 @@ def judged(reading: Reading, room: float | None, least: float | None) -> tuple[E
     What fits on the largest of several cards alone (`room` against `least`) is not said to fit.
     """
     estimate = estimated(reading)
-    word = verdict(estimate, room)
-    if word == FITS and verdict(estimate, least) != FITS:
+    word = verdict(estimate, room, reading)
+    if word == FITS and verdict(estimate, least, reading) != FITS:
         word = TIGHT
     return (_within(estimate, room * GIB) if room is not None else estimate), word
 
@@ -143,14 +145,28 @@ def _either(one: Range, other: Range) -> Range:
     return one._replace(low=min(one.low, other.low), high=max(one.high, other.high))
 
 
-def verdict(estimate: Estimate, room: float | None) -> str:
+def verdict(estimate: Estimate, room: float | None, reading: Reading | None = None) -> str:
     """Fits with every row at its longest, does not with the shortest, or something between decides. The allocator's unused blocks are given back
-    before it runs out, so they are seen but not needed."""
+    before it runs out, so they are seen but not needed: so it was where it was replayed, and nobody has replayed what engines gather and drop."""
     if room is None:
         return UNKNOWN
     if estimate.peak.low / GIB > room:
         return NOT
-    return FITS if estimate.needed / GIB <= room * _ROOM else TIGHT
+    if (
+        reading is not None
+        and gathers(reading)
+        and estimate.peak.high / GIB > room
+        and estimate.peak.usual / GIB > room * _HALF
+    ):
+        return TIGHT
+    share = _ROOM_OF_GUESSES if reading is not None and reading.is_guessed else _ROOM
+    return FITS if estimate.needed / GIB <= room * share else TIGHT
+
+
+def gathers(reading: Reading) -> bool:
+    """Whether weights or gradients of a model that is trained whole come and go in pieces."""
+    sharding = reading.plan.sharding
+    return reading.plan.method == "full" and sharding.gradients > 1 and sharding.engine in ("fsdp", "deepspeed")
 
 
 def _by_weights(world: World, room: float | None) -> str:
@@ -188,11 +204,21 @@ def decides(told: Told) -> str:
         return gettext("the allocator keeps what is free, at most {needed} GiB are needed at once").format(
             needed=f"{needed:.1f}"
         )
-    if told.least is not None and needed <= told.usable * _ROOM:
+    if told.least is not None and told.least < told.usable and needed <= told.usable * _ROOM:
         return gettext(
             "fits on the card of {size} GiB, and not surely on that of {least} which has the same name: write which"
         ).format(size=f"{told.usable:.0f}", least=f"{told.least:.0f}")
     length = told.reading.plan.length
     if length.low < length.high and needed > told.usable and _fits_short(told.reading, told.usable):
         return gettext("fits with short rows, not with rows of {number} tokens").format(number=f"{length.high:,.0f}")
-    return gettext("the low end fits, the high end does not") if needed > told.usable else gettext("little is left")
+    if needed > told.usable:
+        return gettext("the low end fits, the high end does not")
+    if gathers(told.reading) and needed <= told.usable * _ROOM:
+        return gettext(
+            "what is needed at once fits, what {engine} gathers and drops may not be given back in time"
+        ).format(engine="FSDP" if told.reading.plan.sharding.engine == "fsdp" else "ZeRO")
+    if told.reading.is_guessed and needed <= told.usable * _ROOM:
+        return gettext("fits if what is assumed holds, with {share} of the card to spare").format(
+            share=f"{1 - needed / told.usable:.0%}"
+        )
+    return gettext("little is left")

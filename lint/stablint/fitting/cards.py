@@ -18,14 +18,14 @@ _PARALLEL = (
 )  # fmt: skip
 _TENSOR = (
     "training.tensor_parallel_size", "training.tp_size", "training.tensor_parallel_dim", "training.parallelism_config.tp_size",
-    "accelerate.parallelism_config.parallelism_config_tp_size",
+    "accelerate.parallelism_config.parallelism_config_tp_size", "launch.megatron.tensor_model_parallel_size",
 )  # fmt: skip
 # Over how many cards a row is divided: its tokens, and what is kept of them (ring attention and Ulysses both).
 SEQUENCE = (
     "training.sequence_parallel_size", "training.context_parallel_size", "training.sequence_parallel_degree", "training.context_parallel_dim",
     "training.parallelism_config.cp_size", "training.parallelism_config.sp_size",
     "accelerate.parallelism_config.parallelism_config_cp_size", "accelerate.parallelism_config.parallelism_config_sp_size",
-    "trainer.actor_rollout_ref.actor.ulysses_sequence_parallel_size",
+    "trainer.actor_rollout_ref.actor.ulysses_sequence_parallel_size", "launch.megatron.context_parallel_size",
 )  # fmt: skip
 # CUDA, its kernels and the libraries' workspaces: 0.4 to 0.8 GiB of context alone, 1.4 in Unsloth's estimator, 1 to 2 GB with the first
 # allocations (accelerate's guide on the memory of training), 2.4 where published figures are read from outside.
@@ -71,6 +71,24 @@ def started(plan: Plan, sharding: Sharding, compute: Any) -> Plan:
     return plan._replace(sharding=sharding, context=context)
 
 
+def by_megatron(w: World) -> bool:
+    return w.stated("launch.command") == "megatron" or w.value("derived.megatron_arguments") is True
+
+
+def _by_megatron(w: World, processes: int) -> Sharding:
+    """Layers over pipelines, experts over cards, and states over the copies that are left: its optimizer divides them unless it is told not to
+    (ms-swift 4.5.2 megatron/arguments/megatron_args.py, use_distributed_optimizer)."""
+    pipelines, experts = (_size(w, f"launch.megatron.{name}_model_parallel_size") for name in ("pipeline", "expert"))
+    copies = max(1, processes // (pipelines * max(1, _size(w, "launch.megatron.context_parallel_size"))))
+    apart = pipelines * (experts if w.value("model.is_moe") is True else 1)
+    return Sharding(apart, apart, max(apart, pipelines * copies), 0, "megatron", processes)
+
+
+def _size(w: World, name: str) -> int:
+    value = w.stated(name)
+    return value if is_size(value) else 1
+
+
 def ways_to_start(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
     """How the work is divided, in words, and what was assumed."""
     processes, count = w.value("derived.world_size"), w.value("target.gpu.count")
@@ -86,6 +104,9 @@ def ways_to_start(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
         notes = (_started_by(processes, cards, rule.command if rule is not None else "", laid),) if cards > 1 else ()
     processes = max(1, processes // tensor_ways(w))  # the cards of one matrix work on the same rows
     stage = w.value("derived.zero_stage")
+    if by_megatron(w):
+        words = gettext("{engine} over {processes} processes").format(engine="Megatron", processes=processes)
+        return [(_by_megatron(w, processes), words, notes)]
     own = w.framework.rollout
     if own is not None and own.strategy:
         words = gettext("{engine} over {processes} processes").format(engine="FSDP", processes=processes)
@@ -134,7 +155,23 @@ def ways_to_start(w: World) -> list[tuple[Sharding, str, tuple[str, ...]]]:
         if processes > 1
         else gettext("one process")
     )
-    return [(Sharding(processes=processes, engine="ddp" if processes > 1 else "none"), start, notes)]
+    collected = cards if processes == 1 and cards > 1 and _collects(w) else 0
+    if collected:
+        start = gettext("one process, a batch on each of {cards} cards").format(cards=cards)
+        notes = (
+            *notes,
+            gettext("one process wraps the model in torch.nn.DataParallel: the first card collects the logits of all"),
+        )
+    return [
+        (Sharding(processes=processes, engine="ddp" if processes > 1 else "none", collected=collected), start, notes)
+    ]
+
+
+def _collects(w: World) -> bool:
+    """Whether the Trainer, started as one process beside several cards, copies the model to each in every step (transformers 5.24.0 trainer.py,
+    _wrap_model: nn.DataParallel where n_gpu > 1, but not for weights in 8 or 4 bits)."""
+    dtype = w.value("derived.weights_dtype")
+    return w.stated("launch.launcher") == "python" and w.value("derived.hf_trainer") is True and dtype in WHOLE
 
 
 def _started_by(processes: int, cards: int, command: str, laid: bool) -> str:

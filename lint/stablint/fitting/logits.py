@@ -13,13 +13,14 @@ from stablint.run.world import World
 
 # Bytes a logit at the most, where a trainer keeps the trained model's float32 logits for its metrics while the reference answers: logits 4 and their
 # log-softmax 4 of both, and in TRL the loss of the chosen rows' answers, 2 (trl 0.11.4 trainer/dpo_trainer.py, get_batch_loss_metrics;
-# LLaMA-Factory 0.9.3 train/dpo/trainer.py, concatenated_forward). By library: the first release that was not read or does otherwise, and the bytes.
+# LLaMA-Factory 0.9.3 train/dpo/trainer.py and train/kto/trainer.py, concatenated_forward). By library: the first release that was not read or does
+# otherwise, and the bytes.
 _COMPARED = {"llamafactory": ("0.9.4", 16.0), "trl": ("0.12.0", 18.0)}
 
 
 def compared_logits(w: World, objective: Any, loss: str) -> Range:
     """What the trained model's logits cost beside the reference's; at the high end alone where the release may do otherwise."""
-    if objective != "dpo" or loss != "full" or w.value("training.precompute_ref_log_probs") is True:
+    if objective not in ("dpo", "kto") or loss != "full" or w.value("training.precompute_ref_log_probs") is True:
         return NO_SHARE
     library = (
         w.run.framework if w.run.framework in _COMPARED else "trl" if w.value("derived.trl_arguments") is True else ""

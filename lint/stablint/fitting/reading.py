@@ -9,7 +9,16 @@ from stablint.base import knowledge
 from stablint.base.language import gettext
 from stablint.fitting import rollout, seeing
 from stablint.fitting.alike import Alike
-from stablint.fitting.cards import CONTEXT, SEQUENCE, has_own_optimizer, is_divided, started, tensor_ways, ways_to_start
+from stablint.fitting.cards import (
+    CONTEXT,
+    SEQUENCE,
+    by_megatron,
+    has_own_optimizer,
+    is_divided,
+    started,
+    tensor_ways,
+    ways_to_start,
+)
 from stablint.fitting.logits import compared_logits, is_mixed, loss_of, narrow_logits, shifted_logits
 from stablint.fitting.optimizers import ADAM, OPTIMIZERS, STREAMING, UNKNOWN_OPTIMIZER
 from stablint.fitting.rows import length_of, packs_into_one_row
@@ -48,6 +57,24 @@ _CACHE, _CACHE_MIXED = Range(0.0, 0.25, 0.4), Range(0.0, 1.1, 2.7)
 # Segments that grow close the gaps between blocks, whatever their sizes; how far nobody has measured here.
 _APART, _APART_EXPANDABLE = Range(0.0, 1.0, 1.0), Range(0.0, 0.0, 1.0)
 # Seen before the first step: 5% above the arithmetic at least in 21 notebooks that print it.
+_MOST_ROWS = 8  # a batch that nobody states
+_SMALL = (
+    "adapter",
+    "adapter_v2",
+    "prompt",
+    "prefix",
+    "p_tuning",
+    "ia3",
+    "vera",
+    "bone",
+    "boft",
+    "oft",
+    "reft",
+    "llamapro",
+    "longlora",
+    "adalora",
+)
+_IN_PLACE = Range(6.0, 8.0, 0.0)
 _LOADING = Range(0.0, 0.0, 0.05)
 
 
@@ -56,7 +83,10 @@ def read(w: World) -> list[Reading]:
     assumed: list[str] = []
     method = w.value("derived.method")
     open_method = is_unknown(method) or method == "unknown"
-    if open_method:
+    if method in _SMALL:
+        method = "lora"
+        assumed.append(Guess(gettext("counted as an adapter of LoRA's size on every linear layer")))
+    elif open_method:
         method = "full"
         assumed.append(
             Guess(
@@ -83,9 +113,15 @@ def read(w: World) -> list[Reading]:
         compute = "bfloat16"
     autocast = weights != compute if compute in ("bfloat16", "float16") else False
     batch = w.value("training.per_device_train_batch_size")
-    if not is_size(batch):
-        raise Unanswerable(
-            gettext("the batch of a card is not known: pass --set training.per_device_train_batch_size=ROWS")
+    open_batch = not is_size(batch)
+    if open_batch:
+        batch = 1
+        assumed.append(
+            Guess(
+                gettext(
+                    "the batch of a card is not known: one row, and {most} at the high end; say it with --set training.per_device_train_batch_size=ROWS"
+                ).format(most=_MOST_ROWS)
+            )
         )
     objective = w.value("derived.objective")
     online = objective in rollout.ONLINE
@@ -131,12 +167,15 @@ def read(w: World) -> list[Reading]:
         length = Range(*(end / ways for end in length))
         assumed.append(gettext("each row is divided over {ways} cards, its logits too").format(ways=ways))
     tensor = tensor_ways(w)
-    if tensor > 1:
+    megatron = by_megatron(w)
+    if tensor > 1 and not megatron:
         assumed.append(
             gettext("each matrix is divided over {ways} cards; embedding, head and logits at the low end only").format(
                 ways=tensor
             )
         )
+    if megatron and tensor > 1:
+        length = Range(length.low / tensor, length.usual / tensor, length.high)  # where sequences are divided as well
     loss, rows, older = loss_of(w, assumed)
     attention = w.value("model.attn_implementation")
     eager = attention == "eager" or (not isinstance(attention, str) and _builds_scores(w, assumed))
@@ -164,7 +203,7 @@ def read(w: World) -> list[Reading]:
         optimizer = OPTIMIZERS["adamw"]  # with or without the temporaries of a step
     if optimizer is None and divided_by and not w.is_stated("training.optim"):
         optimizer = OPTIMIZERS["adamw"]  # torch's (verl 0.7.0 workers/config/optimizer.py)
-    if optimizer is None:
+    if optimizer is None and not megatron:
         assumed.append(
             gettext("the optimizer is not known{name}: up to AdamW's states").format(
                 name=f" ({name})" if isinstance(name, str) else ""
@@ -206,10 +245,21 @@ def read(w: World) -> list[Reading]:
     )  # fmt: skip
     if online:
         plan = _answering(w, plan, scored, assumed)
+    if megatron:
+        # Words are divided as well, and whole rows come before the head; float32 of the logits is made in place (megatron/core/tensor_parallel, layers.py
+        # and cross_entropy.py).
+        plan = plan._replace(
+            optimizer=OPTIMIZERS["adamw_torch_fused"], checkpointed=True, narrow=_IN_PLACE, scored=float(tensor)
+        )
+        assumed.append(
+            gettext("Megatron: blocks are taken to be computed again, its states to be divided over the copies")
+        )
     assumed += [f"{targets}"] if targets else []
     plan, others = with_experts(w, plan, assumed)
     others += [_of_shape(w, one, other, method) for other in shapes[1:] for one in (plan, *others)]
     others += [plan._replace(loss="full", loss_rows=0)] if older else []
+    if open_batch:
+        others += [one._replace(rows=one.rows * _MOST_ROWS) for one in (plan, *others)]
     if open_method:
         others += [_adapted(w, one) for one in (plan, *others)]
     if not eager and not flash and _is_own_code(kind):

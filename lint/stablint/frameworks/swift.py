@@ -83,6 +83,7 @@ _OWN = (
     ("pipeline_model_parallel_size", "launch.megatron.pipeline_model_parallel_size", "plain"),
     ("tensor_model_parallel_size", "launch.megatron.tensor_model_parallel_size", "plain"),
     ("context_parallel_size", "launch.megatron.context_parallel_size", "plain"),
+    ("expert_model_parallel_size", "launch.megatron.expert_model_parallel_size", "plain"),
     ("virtual_pipeline_model_parallel_size", "launch.megatron.virtual_pipeline_model_parallel_size", "plain"),
     ("decoder_first_pipeline_num_layers", "launch.megatron.decoder_first_pipeline_num_layers", "plain"),
     ("decoder_last_pipeline_num_layers", "launch.megatron.decoder_last_pipeline_num_layers", "plain"),

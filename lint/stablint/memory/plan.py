@@ -39,12 +39,13 @@ class Sharding(NamedTuple):
     gradients: int = 1
     states: int = 1
     stage: int = 0  # of ZeRO, whose buffers are there with one process as well
-    engine: str = "none"  # none | ddp | deepspeed | fsdp | split
+    engine: str = "none"  # none | ddp | deepspeed | fsdp | split | megatron
     processes: int = 1
     bucket: float = 5e8  # elements: reduce_bucket_size of DeepSpeed (runtime/zero/config.py)
     live: float = 1e9  # elements: stage3_max_live_parameters
     states_on_host: bool = False
     weights_on_host: bool = False
+    collected: int = 0  # batches whose logits one card collects, beside its own
 
 
 class Plan(NamedTuple):

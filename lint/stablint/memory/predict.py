@@ -17,6 +17,11 @@ _PREFETCH = 5e7  # elements: stage3_prefetch_bucket_size and sub_group_size of D
 _SUB_GROUP = 1e9
 _ELASTIC = 4.0 * GIB  # the most that Unsloth's loss takes for a piece (unsloth_zoo, fused_losses)
 _OVERLAP = (1.0, 2.0, 4.5)  # buckets that overlap_comm keeps (transformers' guide on DeepSpeed)
+_COLLECTED = (
+    0.0,
+    2.0,
+    4.0,
+)  # bytes a logit of what torch.nn.DataParallel brings to the first card, with the loss and after it
 _DDP_BUCKET = 25 * 2**20  # torch.nn.parallel.DistributedDataParallel, bucket_cap_mb
 
 Form = Mapping[str, float]
@@ -120,6 +125,8 @@ def _largest(plan: Plan, traced: Mapping[str, Any], at: int) -> dict[str, Parts]
     # Half-precision logits and two copies in float32 beside their log-softmax; logits that are float32 already are one copy less.
     shifted = max(plan.shifted[at] - (2.0 if plan.computes_wide and not plan.autocast else 0.0), 0.0)
     forward = max(forward, plan.compared[at] * x["Tv"], shifted * x["Tv"])
+    collected = _COLLECTED[at] * plan.sharding.collected * x["Tv"]
+    forward, backward = forward + collected, backward + collected
     kept = {
         "activations": (entry + first + (layers - 1) * saved - layers * square) * factor * own,
         "attention": layers * square * wide * own,
@@ -192,7 +199,7 @@ def _divided(plan: Plan, at: int) -> Plan:
         return plan
     part = shape._replace(
         intermediate=-(-shape.intermediate // ways), query=-(-shape.query // ways), key_value=-(-shape.key_value // ways),
-        vocab=-(-shape.vocab // ways) if at == 0 else shape.vocab,
+        vocab=-(-shape.vocab // ways) if at == 0 or plan.sharding.engine == "megatron" else shape.vocab,
     )  # fmt: skip
     part = part._replace(parameters=(shape.parameters - shape.outside) // ways + part.outside)
     heads, groups = (max(1, count // ways) for count in (plan.heads, plan.groups))
@@ -205,9 +212,9 @@ def _apart(plan: Plan, found: dict[str, Parts], whole: float, at: int) -> None:
     gradient's block, and a block of logits that a gradient has split is not whole again before the next rows. What activations without checkpointing
     leave is of the gradients' own size and serves them. The allocator (torch 2.13 c10/cuda/CUDACachingAllocator.cpp: the smallest free block
     that is large enough, split where more than 1 MiB is left) was replayed over traced steps, and runs on a card say the same (benchmarks/card.md).
-    DeepSpeed keeps gradients in buckets of its own.
+    DeepSpeed and Megatron keep gradients in buffers of their own.
     """
-    if plan.method != "full" or plan.sharding.engine == "deepspeed":
+    if plan.method != "full" or plan.sharding.engine in ("deepspeed", "megatron"):
         return
     share, usual = plan.apart[at], at == 1
     loss, last = found[MOMENTS[1]], found[MOMENTS[2]]
@@ -477,15 +484,15 @@ def _adapter_width(plan: Plan) -> float:
 def _gradient_width(plan: Plan) -> float:
     if plan.sharding.engine == "deepspeed":
         return 2.0
-    if plan.method != "full":
-        return 4.0
+    if plan.method != "full" or plan.sharding.engine == "megatron":
+        return 4.0  # Megatron sums in float32 (megatron/core/distributed/distributed_data_parallel_config.py, grad_reduce_in_fp32)
     return 4.0 if plan.weights == "float32" or (plan.sharding.engine == "fsdp" and plan.autocast) else 2.0
 
 
 def _states(plan: Plan, at: int) -> float:
-    """Bytes of the optimizer's states, undivided. DeepSpeed's own copies are float32 and come with a copy of the weights."""
+    """Bytes of the optimizer's states, undivided. DeepSpeed's and Megatron's own copies are float32 and come with a copy of the weights."""
     wide = plan.optimizer.full[at]
-    if plan.sharding.engine == "deepspeed":
+    if plan.sharding.engine in ("deepspeed", "megatron"):
         trained = plan.shape.parameters if plan.method == "full" else plan.trained + plan.copied
         return trained * (wide + 4.0)
     if plan.method == "full":
@@ -533,7 +540,7 @@ def _undivided(plan: Plan) -> tuple[float, float, float]:
     divides each matrix that is larger than a bucket by itself (deepspeed 0.19.8 runtime/zero/stage3.py, __reduce_and_partition_ipg_grads); FSDP each of its
     units, and embedding and head are one, which is divided last (torch 2.13 distributed/fsdp/_runtime_utils.py, _post_backward_hook)."""
     sharding, words = plan.sharding, 2.0 * plan.shape.vocab * plan.shape.hidden
-    if plan.method != "full" or sharding.gradients == 1 or plan.streams:
+    if plan.method != "full" or sharding.gradients == 1 or plan.streams or sharding.engine == "megatron":
         return 0.0, 0.0, 0.0
     if sharding.engine == "fsdp":
         return words, words + 2.0 * plan.shape.layer, 2.0 * plan.shape.outside
