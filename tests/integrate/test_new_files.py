@@ -23,13 +23,20 @@ transformers = pytest.importorskip("transformers")
 from stablint.cli import main  # noqa: E402
 
 QWEN = "Qwen/Qwen2.5-7B-Instruct"
-# What is asked for: cards, method, objective.
+SMALL = "TinyLlama/TinyLlama-1.1B-Chat-v1.0"
+# What is asked for: model, cards, method, objective. The last six are the founding stories (knowledge/SEEDCHECK), as somebody would ask them.
 ASKED = [
-    ("RTX 4090 x4", "lora", "sft"),
-    ("RTX 4090", "qlora", "sft"),
-    ("A100-80GB x8", "full", "sft"),
-    ("T4", "qlora", "sft"),
-    ("A100-80GB x2", "lora", "dpo"),
+    (QWEN, "RTX 4090 x4", "lora", "sft"),
+    (QWEN, "RTX 4090", "qlora", "sft"),
+    (QWEN, "A100-80GB x8", "full", "sft"),
+    (QWEN, "T4", "qlora", "sft"),
+    (QWEN, "A100-80GB x2", "lora", "dpo"),
+    ("Qwen/Qwen2-7B", "V100-32GB x8", "full", "sft"),
+    ("Qwen/Qwen2-7B", "T4", "auto", "sft"),
+    (SMALL, "T4", "lora", "sft"),
+    ("google/gemma-2-9b-it", "A100-80GB", "lora", "sft"),
+    ("Qwen/Qwen2-7B-Instruct", "A100-80GB x8", "full", "sft"),
+    ("Qwen/Qwen2-72B-Instruct", "RTX 3090 x7", "qlora", "sft"),
 ]
 
 
@@ -51,7 +58,8 @@ def made(folder: Path, framework: str, gpu: str, method: str, objective: str, mo
         "--output",
         str(folder),
     ]
-    assert main(["new", *words]) == 0
+    if main(["new", *words]) != 0:
+        pytest.skip("a no, which says what would do (tests/proposing)")
     return folder / f"{objective}.yaml"
 
 
@@ -68,16 +76,16 @@ def parsed(file: Path, monkeypatch):
     return scripts.make_parser().parse_args_and_config(["--config", file.name], fail_with_unknown_args=True)
 
 
-@pytest.mark.parametrize(("gpu", "method", "objective"), ASKED)
-def test_trl_takes_it(gpu: str, method: str, objective: str, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize(("model", "gpu", "method", "objective"), ASKED)
+def test_trl_takes_it(model: str, gpu: str, method: str, objective: str, tmp_path: Path, monkeypatch) -> None:
     if (gpu, method) == ("A100-80GB x8", "full"):
         pytest.importorskip("deepspeed")
         monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    file = made(tmp_path / "out", "trl", gpu, method, objective)
-    _, training, model, *_ = parsed(file, monkeypatch)
+    file = made(tmp_path / "out", "trl", gpu, method, objective, model)
+    _, training, loaded, *_ = parsed(file, monkeypatch)
     said = yaml.safe_load(file.read_text(encoding="utf-8"))
     for key, value in said.items():
-        holder = training if hasattr(training, key) else model
+        holder = training if hasattr(training, key) else loaded
         found = getattr(holder, key, value)
         if isinstance(value, (int, float, bool)) and not isinstance(found, str):
             assert found == value, key
@@ -94,28 +102,28 @@ def test_deepspeed_takes_its_file(tmp_path: Path) -> None:
         assert found.zero_config.stage == said["zero_optimization"]["stage"]
 
 
-@pytest.mark.parametrize(("gpu", "method", "objective"), ASKED)
-def test_llamafactory_takes_it(gpu: str, method: str, objective: str, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize(("model", "gpu", "method", "objective"), ASKED)
+def test_llamafactory_takes_it(model: str, gpu: str, method: str, objective: str, tmp_path: Path, monkeypatch) -> None:
     parser = pytest.importorskip("llamafactory.hparams.parser")
-    file = made(tmp_path / "out", "llamafactory", gpu, method, objective)
+    file = made(tmp_path / "out", "llamafactory", gpu, method, objective, model)
     monkeypatch.chdir(file.parent)
     mode = transformers.training_args.ParallelMode.DISTRIBUTED  # as torchrun makes it
     monkeypatch.setattr(transformers.TrainingArguments, "parallel_mode", mode)
     monkeypatch.setattr(parser, "_check_extra_dependencies", lambda *arguments: None)
     said = yaml.safe_load(file.read_text(encoding="utf-8"))
-    model, data, training, tuning, _ = parser.get_train_args(dict(said))
+    loaded, data, training, tuning, _ = parser.get_train_args(dict(said))
     agree(
         said, training, data, tuning, names=("learning_rate", "cutoff_len", "finetuning_type", "optim", "warmup_ratio")
     )
-    assert (model.quantization_bit == 4) is (method == "qlora")
+    assert (loaded.quantization_bit == 4) is (said.get("quantization_bit") == 4)
 
 
-@pytest.mark.parametrize(("gpu", "method", "objective"), ASKED)
-def test_axolotl_takes_it(gpu: str, method: str, objective: str, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize(("model", "gpu", "method", "objective"), ASKED)
+def test_axolotl_takes_it(model: str, gpu: str, method: str, objective: str, tmp_path: Path, monkeypatch) -> None:
     config = pytest.importorskip("axolotl.utils.config")
     from axolotl.utils.dict import DictDefault
 
-    file = made(tmp_path / "out", "axolotl", gpu, method, objective)
+    file = made(tmp_path / "out", "axolotl", gpu, method, objective, model)
     monkeypatch.chdir(file.parent)
     said = DictDefault(yaml.safe_load(file.read_text(encoding="utf-8")))
     config.prepare_plugins(said)
@@ -124,13 +132,13 @@ def test_axolotl_takes_it(gpu: str, method: str, objective: str, tmp_path: Path,
     assert found.learning_rate == said.learning_rate and found.adapter == said.adapter
 
 
-@pytest.mark.parametrize(("gpu", "method", "objective"), ASKED)
-def test_ms_swift_takes_it(gpu: str, method: str, objective: str, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize(("model", "gpu", "method", "objective"), ASKED)
+def test_ms_swift_takes_it(model: str, gpu: str, method: str, objective: str, tmp_path: Path, monkeypatch) -> None:
     command = pytest.importorskip("swift.cli.main")
     from swift import arguments
     from swift.utils.utils import _patch_get_type_hints
 
-    file = made(tmp_path / "out", "ms-swift", gpu, method, objective)
+    file = made(tmp_path / "out", "ms-swift", gpu, method, objective, model)
     words = [str(file)]
     command.parse_yaml_args(words)  # from 4.1.0 on
     kind = arguments.RLHFArguments if objective == "dpo" else arguments.SftArguments
@@ -144,11 +152,13 @@ def test_ms_swift_takes_it(gpu: str, method: str, objective: str, tmp_path: Path
     agree(said, found, names=("learning_rate", "max_length", "tuner_type", "gradient_checkpointing", "bf16"))
 
 
-@pytest.mark.parametrize(("gpu", "method", "objective"), [row for row in ASKED if row[0] != "T4"])
-def test_accelerate_takes_its_file(gpu: str, method: str, objective: str, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize(("model", "gpu", "method", "objective"), [row for row in ASKED if row[1] != "T4"])
+def test_accelerate_takes_its_file(
+    model: str, gpu: str, method: str, objective: str, tmp_path: Path, monkeypatch
+) -> None:
     """And TRL's parser what stands beside it."""
     config = pytest.importorskip("accelerate.commands.config.config_args")
-    file = made(tmp_path / "out", "accelerate+deepspeed", gpu, method, objective)
+    file = made(tmp_path / "out", "accelerate+deepspeed", gpu, method, objective, model)
     found = config.load_config_from_file(str(file.with_name("accelerate.yaml")))
     assert found.num_processes == (int(gpu.rpartition("x")[2]) if " x" in gpu else 1)
     assert str(getattr(found.distributed_type, "value", found.distributed_type)) in ("DEEPSPEED", "MULTI_GPU", "NO")
