@@ -299,3 +299,16 @@ def test_a_guess_wants_more_room_to_fit(tmp_path: Path) -> None:
         assert one.estimate is not None and 0.75 * 79 < one.estimate.needed / GIB < 0.95 * 79
         verdicts.append((one.verdict, decides(one)))
     assert verdicts[0][0] == "fits" and verdicts[1][0] == "tight" and "assumed" in verdicts[1][1]
+
+
+# What the file says of the rank, and what is counted.
+RANKS = [("", 16), ("lora_r: 4\n", 4)]
+
+
+@pytest.mark.parametrize(("more", "rank"), RANKS)
+def test_a_rank_that_nobody_states_is_the_trainers_own(tmp_path: Path, more: str, rank: int) -> None:
+    lora = "use_peft: true\nlora_target_modules: [q_proj, o_proj]\n" + more
+    files = {"train.yaml": TRL.format(model="Qwen/Qwen2.5-7B", more=lora), "go.sh": "trl sft --config train.yaml\n"}
+    one = told(tmp_path, files, "A100-80GB x1")
+    assert one.reading is not None and one.reading.plan.rank == rank
+    assert one.reading.plan.trained == 28 * 2 * rank * (3584 + 3584)

@@ -11,7 +11,7 @@ READS = ("memory",)
 
 _ROW = {
     "library", "from", "before", "framework", "objectives", "when", "loss", "rows", "checkpoints", "outside", "shifted",
-    "narrow", "types", "source",
+    "narrow", "rank", "types", "source",
 }  # fmt: skip
 _LOSSES = {"full", "chunked", "piecewise", "fused", "elastic"}
 

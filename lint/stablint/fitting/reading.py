@@ -30,6 +30,7 @@ from stablint.fitting.weights import (
     adapter_of,
     base_bytes,
     outside_width,
+    rank_of,
     shapes_of,
     traced_type,
     weights_of,
@@ -222,14 +223,13 @@ def read(w: World) -> list[Reading]:
                 "pictures: none at the low end, half of each row usually, all of it in a tower that keeps it at the high end"
             )
         )
-    rank = w.value("lora.r")
     quantised = weights in BITS
     dropout = w.value("lora.lora_dropout")
     plan = Plan(
         shape=shape, heads=heads, groups=groups, method="full" if method == "full" else "lora", weights=weights, autocast=autocast,
         mixed=is_mixed(w) or bool(divided_by),
         outside=outside_width(w) if quantised else sure(2.0), trained=trained, copied=copied,
-        rank=rank if is_size(rank) and method != "full" else 0, spread=spread, dropout=isinstance(dropout, (int, float)) and dropout > 0,
+        rank=rank_of(w) if method != "full" else 0, spread=spread, dropout=isinstance(dropout, (int, float)) and dropout > 0,
         optimizer=optimizer or UNKNOWN_OPTIMIZER, sharding=Sharding(), rows=rows_of, length=length,
         accumulates=_accumulates(w), checkpointed=_checkpointed(w, assumed), checkpoints_on_host=host,
         attention="eager" if eager else "masked" if masked else "sdpa", loss=loss, loss_rows=rows,

@@ -190,12 +190,19 @@ def outside_width(w: World) -> Range:
     return Range(2.0, 2.0, 4.0)
 
 
+def rank_of(w: World) -> int:
+    """As it is stated, or as the trainer fills it in."""
+    stated = w.value("lora.r")
+    if is_size(stated):
+        return int(stated)
+    return int(next(row["rank"] for row in knowledge.load("memory/kernels")["rank"] if holds(w, row) is True))
+
+
 def adapter_of(w: World, shape: Shape, method: str, assumed: list[str]) -> tuple[str, str, int, int]:
     """Where the adapter sits: words, the traced spread, parameters of embedding and head trained whole, parameters of the adapter."""
     if method == "full":
         return "", "all", 0, 0
-    rank, named = w.value("lora.r"), w.value("lora.target_modules")
-    rank = rank if is_size(rank) else 8
+    rank, named = rank_of(w), w.value("lora.target_modules")
     whole = named in ("all-linear", "all", ["all"], ["all-linear"])
     targets = w.value("model.linear_modules") if whole or not isinstance(named, list) else named
     if not isinstance(targets, list) or not all(isinstance(one, str) for one in targets):
