@@ -484,3 +484,11 @@ def test_a_guide_that_repeats_itself_is_shown_once(tmp_path: Path) -> None:
         "configs/HOW.md": command + other,
     }
     assert len(shown(tmp_path, "configs/sft.json", files)) in (1, 2)
+
+
+def test_a_text_of_many_lines_is_looked_up_once(tmp_path: Path) -> None:
+    """A function that puts a text together in hundreds of lines, `text += line`."""
+    lines = "".join(f"    text += '{number}'\n" for number in range(400))
+    program = f"def write(a):\n    text = ''\n{lines}    return text\n\n\n{LOOP}"
+    (run,) = shown(tmp_path, "train.py", {"train.py": program, "configs/a.yaml": WORDS})
+    assert in_words(effective(run))["framework"].endswith("(torch)")

@@ -44,7 +44,9 @@ def _yields(node: ast.FunctionDef) -> bool:
     return any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in within(node))
 
 
-def _gives(value: ast.expr | None, scope: Scope, depth: int = 0) -> str:
+def _gives(value: ast.expr | None, scope: Scope, names: frozenset[str] = frozenset()) -> str:
+    """`names`: those that are being looked up. A name that stands for itself and more, `text += line`, is not followed again: five hundred such lines
+    would be followed five hundred times each."""
     if isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str)):
         return "text"
     if isinstance(value, (ast.List, ast.ListComp)):
@@ -52,13 +54,13 @@ def _gives(value: ast.expr | None, scope: Scope, depth: int = 0) -> str:
     if isinstance(value, (ast.Dict, ast.DictComp)):
         return "mapping"
     if isinstance(value, ast.BinOp):
-        sides = {_gives(value.left, scope, depth), _gives(value.right, scope, depth)}
+        sides = {_gives(value.left, scope, names), _gives(value.right, scope, names)}
         return "text" if "text" in sides and isinstance(value.op, (ast.Add, ast.Mod)) else ""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        return "text" if value.func.attr == "format" and _gives(value.func.value, scope, depth) == "text" else ""
-    if isinstance(value, ast.Name) and depth < _NAMES:
+        return "text" if value.func.attr == "format" and _gives(value.func.value, scope, names) == "text" else ""
+    if isinstance(value, ast.Name) and len(names) < _NAMES and value.id not in names:
         bindings = scope.bindings.get(value.id, ())
-        given = {_gives(one.value, scope, depth + 1) if one.kind == "value" else "" for one in bindings}
+        given = {_gives(one.value, scope, names | {value.id}) if one.kind == "value" else "" for one in bindings}
         return given.pop() if len(given) == 1 else ""
     return ""
 
