@@ -492,3 +492,19 @@ def test_a_text_of_many_lines_is_looked_up_once(tmp_path: Path) -> None:
     program = f"def write(a):\n    text = ''\n{lines}    return text\n\n\n{LOOP}"
     (run,) = shown(tmp_path, "train.py", {"train.py": program, "configs/a.yaml": WORDS})
     assert in_words(effective(run))["framework"].endswith("(torch)")
+
+
+@pytest.mark.parametrize(
+    ("command", "joined"),
+    [
+        ("accelerate launch -m axolotl.cli.train recipe.yml", False),
+        (f"python tools/more/train.py {FLAGS}", False),
+        (f"python train.py {FLAGS}", True),
+        (f"python tools/more/train_all.py {FLAGS}", False),
+    ],
+)
+def test_a_common_name_in_another_folder_is_another_program(command: str, joined: bool, tmp_path: Path) -> None:
+    recipe = "base_model: a/b\ndatasets: [{path: d, type: alpaca}]\nlearning_rate: 0.0001\nmicro_batch_size: 1\nnum_epochs: 1\noutput_dir: o\nsequence_len: 512\n"
+    files = {"run.sh": command + "\n", "mine/train.py": TRAINS, "recipe.yml": recipe}
+    (run,) = shown(tmp_path, "run.sh", files)
+    assert ("mine/train.py" in run.files) == joined

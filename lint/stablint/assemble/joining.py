@@ -115,7 +115,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         if guessed:
             path = discover.by_its_end(link.path, beside, files.root(beside)) or files.program_called(link.path, beside)
         far = False  # nothing but its name says that it is meant
-        if path is None and files.around is not None and link.role in _SOMEWHERE:
+        if path is None and files.around is not None and link.role in _SOMEWHERE and not (guessed and read):
             path, sure_of_it = files.around.file(link.path, beside) or (None, True)
             far = not sure_of_it
         if path is None and link.role in ROLE_DIALECT and _CONFIGURATION.fullmatch(link.path):

@@ -20,6 +20,10 @@ _LOADER = b"config("  # `load_config(path)`: the program leaves the loading to a
 _TRAINS = re.compile(r"main|train|run|fit|finetune|fine_tune|\w*Trainer")
 _MAY_TRAIN = re.compile(r"\*|(?:train|run|finetune)_\w+|\w+_train(?:er|ing)?|\w*Train\w*")
 _TESTS = re.compile(r"(?:^|[/\\])tests?[/\\]")
+# What every other program is called: with a folder before it, another folder's is another program.
+_COMMON = re.compile(
+    r"(?:train|main|run|fine_?tune|pre_?train|sft|dpo|ppo|grpo|rm|eval|test|cli|launch|entry|trainer|app)\.py"
+)
 # Files that are many in every repository: the only one of such a name is no more likely the one that is meant.
 _ANYBODY_S = frozenset(["__init__.py", "setup.py", "config.json", "main.py"])
 
@@ -52,7 +56,14 @@ class Surroundings:
             found = [path for path in here if path.endswith(end)]
             if found:
                 return (found[0], True) if len(found) == 1 else None
-        return (here[0], False) if len(here) == 1 else None
+        if len(here) != 1:
+            return None
+        at_top = os.path.isabs(wanted) and os.path.dirname(here[0]) == os.path.normpath(
+            root
+        )  # in the folder of the repository there
+        if len(names) > 1 and _COMMON.fullmatch(names[-1]) and not at_top:
+            return None  # `axolotl/cli/train.py` is no program of anybody's own
+        return here[0], False
 
     def settings(self, program: str, start: str) -> str | None:
         """The only configuration of a training that the program reads where its caller names none; `start`: the file that starts it."""
