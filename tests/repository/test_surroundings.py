@@ -393,7 +393,13 @@ tune(load())
 
 @pytest.mark.parametrize(
     ("asked", "method"),
-    [("model is not None", "lora (presumed)"), ("use_lora", "not known"), ("method == 'a'", "not known")],
+    [
+        ("model is not None", "lora (presumed)"),
+        ("use_lora", "not known"),
+        ("method == 'a'", "not known"),
+        ("args.low", "not known"),
+        ("len(rows) > 1", "not known"),
+    ],
 )
 def test_a_branch_that_asks_whether_there_is_anything_to_train(asked: str, method: str, tmp_path: Path) -> None:
     (run,) = shown(tmp_path, "train.py", {"train.py": WITHIN.format(asked=asked)})
@@ -508,3 +514,22 @@ def test_a_common_name_in_another_folder_is_another_program(command: str, joined
     files = {"run.sh": command + "\n", "mine/train.py": TRAINS, "recipe.yml": recipe}
     (run,) = shown(tmp_path, "run.sh", files)
     assert ("mine/train.py" in run.files) == joined
+
+
+PICKS = """import yaml
+from transformers import Trainer, TrainingArguments
+
+config = yaml.safe_load(open("configs/a.yaml"))
+Trainer(model=config["base"], args=TrainingArguments(output_dir="o", learning_rate=1e-4, num_train_epochs=1, fp16=True), train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize("name", ["train.py", "configs/a.yaml"])
+def test_what_the_program_does_not_take_from_its_file_is_not_told(name: str, tmp_path: Path) -> None:
+    words = "base: a/b\ntraining:\n  learning_rate: 0.1\n  num_epochs: 9\n  bf16: true\n  gradient_accumulation_steps: 4\n  max_length: 512\n  warmup_ratio: 0.5\n  per_device_train_batch_size: 2\n"
+    (run,) = shown(tmp_path, name, {"train.py": PICKS, "configs/a.yaml": words})
+    told = in_words(effective(run))
+    assert told["precision"].startswith("float16")
+    assert told["learning rate"].startswith("0.0001")
+    assert told["steps"].startswith("1 epochs")
+    assert "0.5" not in told["warm-up steps"]

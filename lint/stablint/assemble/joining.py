@@ -196,7 +196,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         followed.handed.update(dict.fromkeys(named, programs[0]))
     for program in programs[:1]:
         parts = [_as_read(part, program) for part in parts]
-        if files.around is not None:
+        if files.around is not None and not program.makes_arguments:
             parts = [part._replace(fragment=own_words.with_own_words(part.fragment)) for part in parts]
         if program.tells:
             first = parts[0].fragment
@@ -268,7 +268,7 @@ def _with_settings(parts: list[Part], programs: list[Program], files: Files, aro
         return parts
     found = [one for one in files.fragments(path) if one.entry and one.block.kind == "document"]
     read = [program.reads(one) if one.dialect not in ROLE_DIALECT else one for one in found]
-    return [*parts, *(Part(own_words.with_own_words(one), True) for one in read)]
+    return [*parts, *(Part(one if program.makes_arguments else own_words.with_own_words(one), True) for one in read)]
 
 
 def _with_constants(parts: list[Part], link: Link, documents: tuple[Document, ...]) -> tuple[list[Part], list[Link]]:

@@ -109,8 +109,10 @@ _PROMPTS = {
 
 
 _ASKED = re.compile(r"`(.*)` decides when the program runs\Z", re.DOTALL)
+# Whether there is anything, by the names of variables: settings and what they are compared with decide otherwise.
+_THERE = re.compile(r"(?:not )?\w+(?: is (?:not )?None)?(?: (?:and|or) (?:not )?\w+(?: is (?:not )?None)?)*")
 _OF_METHODS = re.compile(
-    r"lora|peft|adapt|tun|method|mode(?!l)|type|quant|bit|full|freez|frozen|strateg|stage|optim|resum|checkpoint",
+    r"lora|peft|adapt|tun|method|mode(?!l)|type|quant|bit|full|freez|frozen|strateg|stage|optim|resum|checkpoint|rank|use|enable|flag|debug",
     re.IGNORECASE,
 )
 
@@ -119,7 +121,12 @@ def _method(world: World) -> str:
     """PEFT's other methods by their names: no check needs to tell AdaLoRA from LoRA, a reader does."""
     said, kind = _said(world, "derived.method"), world.stated("lora.peft_type")
     method = world.value("derived.method")
-    if is_unknown(method) and (asked := _ASKED.match(method.reason)) and not _OF_METHODS.search(asked[1]):
+    if (
+        is_unknown(method)
+        and (asked := _ASKED.match(method.reason))
+        and _THERE.fullmatch(asked[1])
+        and not _OF_METHODS.search(asked[1])
+    ):
         if world.is_stated("lora.peft_type"):  # the branch asks whether there is anything to train, or to train on
             kind = "qlora" if world.value("derived.weights_dtype") == "4bit" else "lora"
             return kind + gettext(" (presumed)")

@@ -191,6 +191,11 @@ class Program(NamedTuple):
         return one._replace(value=Unknown(f"the program has a value of its own for `{origin.place.path[-1]}`"))
 
     @property
+    def makes_arguments(self) -> bool:
+        """Whether it names each of a library's arguments itself, or a library's trainer is all that steps: what else a file says reaches nobody."""
+        return self.given is not None or loop.is_trainer(self.loop)
+
+    @property
     def leads_itself(self) -> bool:
         """Whether what the launcher's file says of sharding reaches nobody, or is replaced by objects of the program's own."""
         return self.plugins or (self.loop in _WITHOUT_ACCELERATE and not (self.accelerates or self.library))
