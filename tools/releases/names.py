@@ -37,6 +37,56 @@ def exported(package: Package) -> dict[str, dict[str, Any]]:
     return {"names": {"bases": [], "fields": fields}}
 
 
+# The modules of transformers that programs import from by their full name; of TRL and PEFT it is all of them.
+_FAMILIES = (
+    "llama|mistral|mixtral|qwen2|qwen2_vl|qwen2_5_vl|gemma|gemma2|gemma3|phi3|gpt2|gpt_neox|bloom|falcon|opt|bert|t5"
+    "|llava|clip|whisper"
+)
+_IMPORTED_FROM = {
+    "transformers": re.compile(
+        r"(deepspeed|file_utils|generation_\w+|generation|optimization|activations|cache_utils|modeling_\w+|pytorch_utils"
+        r"|trainer\w*|training_args\w*|integrations|utils|data\.data_collator|tokenization_utils\w*"
+        rf"|(generation|integrations|utils)\.\w+|models\.({_FAMILIES})\.(modeling|configuration)_\w+)"
+    ),
+}  # fmt: skip
+_NOT_FROM = re.compile(
+    r"(experimental|extras|scripts|commands|cli|templates|testing|tests?)\.|(.*[._])?(tf|flax)_|.*modular_"
+)
+
+
+def within(package: Package) -> dict[str, dict[str, Any]]:
+    """One reader, `modules`, whose keys are the names that can be imported from a module by its full name: `trainer.utils.ConstantLengthDataset`.
+
+    What a module defines, imports, or takes over from another with a star counts, and what a lazy package lists. One that makes names up when it
+    is asked is left out.
+    """
+    wanted = _IMPORTED_FROM.get(package.name)
+    fields: dict[str, dict[str, Any]] = {}
+    for path in package.paths():
+        dotted = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        if path == "__init__.py" or _NOT_FROM.match(dotted) or (wanted is not None and not wanted.fullmatch(dotted)):
+            continue
+        fields |= {f"{dotted}.{name}": {} for name in _inside(package, path) if not name.startswith("_")}
+    return {"modules": {"kind": "struct", "bases": [], "fields": dict(sorted(fields.items()))}} if fields else {}
+
+
+def _inside(package: Package, path: str, depth: int = 0) -> set[str]:
+    """The names that a module has when it is imported."""
+    module = package.module(path)
+    if module is None or depth > 5:
+        return set()
+    names = module.classes.keys() | module.functions.keys() | module.values.keys() | module.imports.keys()
+    for star in module.stars:
+        names |= _inside(package, package.opened(module, star) or "", depth + 1)
+    if path.endswith("__init__.py"):
+        text = "".join(package.texts(path))
+        names |= set(_listed(ast.parse(text)))
+        if "define_import_structure" in text:
+            for content in package.texts(path.removesuffix("__init__.py") + "*"):
+                names |= set(_all_of(content))
+    return names
+
+
 def _listed(tree: ast.Module) -> Iterator[str]:
     """The strings below every value of `_import_structure` and `__all__`, and what is appended to them."""
     for node in ast.walk(tree):

@@ -113,6 +113,12 @@ class Package:
         path = dotted.replace(".", "/")
         return self.module(f"{path}.py" if path else "__init__.py") or self.module(f"{path}/__init__.py".lstrip("/"))
 
+    def opened(self, module: Module, statement: ast.ImportFrom) -> str | None:
+        """The path of the module of this package that `from X import …` reads."""
+        dotted = self._target(module, statement)
+        other = self._open(dotted) if dotted is not None else None
+        return other.path if other is not None else None
+
     def find(self, module: Module, name: str, depth: int = 0) -> Found | None:
         """What `name` means in `module`, followed through imports inside the package."""
         if depth > 12:

@@ -250,7 +250,11 @@ _MAY_BE_SET = re.compile(r"""getattr\(args, ["'](\w+)["']""")
 
 
 def _transformers(package: Package) -> Readers:
-    return names.exported(package) | fsdp.options(package)
+    return _names(package) | fsdp.options(package)
+
+
+def _names(package: Package) -> Readers:
+    return names.exported(package) | names.within(package)
 
 
 FRAMEWORKS = {
@@ -262,7 +266,7 @@ FRAMEWORKS = {
     "torchtune": Framework("torchtune", "0.1", ("torchtune",), components.torchtune, "recipes"),
     "litgpt": Framework("litgpt", "0.2", ("litgpt",), components.litgpt),
     "verl": Framework("verl", "0.2", ("verl",), hydra_groups.verl),
-    "trl": Framework("trl", "0.7", ("trl",), names.exported),
-    "peft": Framework("peft", "0.4", ("src/peft",), names.exported),
+    "trl": Framework("trl", "0.7", ("trl",), _names),
+    "peft": Framework("peft", "0.4", ("src/peft",), _names),
     "transformers": Framework("transformers", "4.28", ("src/transformers",), _transformers),
 }  # fmt: skip

@@ -31,6 +31,8 @@ def compile_accepted(folder: Path) -> dict[str, object]:
             offered_ever = "\n".join(["", *keys, ""]) if reader == "names" else ""
             if reader == "names":
                 keys = {key: spans for key, spans in keys.items() if _is_telling(key, spans)}
+            elif reader == "modules":  # what is there in every release is nothing to tell of
+                keys = {key: spans for key, spans in keys.items() if spans[-1][1] >= 0 or spans[0][0] > 0}
             bases = sorted({name for span in entry.get("bases", []) for name in span["is"]})
             result[f"accepted/{document['library']}.{reader}"] = {
                 "library": document["library"],

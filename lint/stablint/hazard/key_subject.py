@@ -29,8 +29,10 @@ class KeySubject(SettingSubject):
         ] = {}  # by cutoff: the words of a message and its repairs ask for it in turn
         framework, _, self.spelled = name.removeprefix("keys.").partition(".")
         owners = self.run.classes.get(f"keys.{framework}", ())
-        self.readers: tuple[Reader, ...] = tuple(found for one in owners if (found := reader(one)) is not None)
         self._is_import = framework.endswith("-names")
+        if self._is_import:  # a module is another reader than the package
+            owners = tuple(one for one in owners if one.endswith(".modules") is ("." in self.spelled))
+        self.readers: tuple[Reader, ...] = tuple(found for one in owners if (found := reader(one)) is not None)
         # What `argparse` reads it takes by the beginning of its name, too; a file that is no row of flags is compared whole.
         shortens = record_of(framework).abbreviates
         self._by_beginning = shortens == "everything" or (shortens == "flags" and self.layer == "flags")

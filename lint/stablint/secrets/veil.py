@@ -241,7 +241,8 @@ _STRUCTURE = frozenset(
     [
         "launch.command", "launch.loop", "launch.launcher", "launch.own_trainer", "launch.trainer_methods", "launch.shows.model_class",
         "launch.phase", "launch.purpose", "data.collator", "launch.shows.collator", "trainer.args", "trainer.data_collator",
-        "launch.shows.evaluates_apart", "launch.shows.pads_unsaid", "launch.shows.model_made_by", "launch.alone.save_state", "target.gpu.vendor",
+        "launch.shows.evaluates_apart", "launch.shows.pads_unsaid",
+        "launch.shows.collator_without_labels", "launch.shows.model_made_by", "launch.alone.save_state", "target.gpu.vendor",
         "launch.optimizer.made", "launch.file_given",
     ]
 )  # fmt: skip

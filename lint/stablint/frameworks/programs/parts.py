@@ -400,11 +400,12 @@ def _imports(block: Block, call: Call) -> Fragment:
     statements: list[Statement] = []
     for entry in block.mapping.entries:
         library, _, name = entry.key.partition(".")
-        names = reader(f"{library}.names") if library in _OFFER else None
+        kind = "modules" if "." in name else "names"
+        names = reader(f"{library}.{kind}") if library in _OFFER else None
         if names is not None and (names.ever(name) or (_CLASS.fullmatch(name) and not names.was_offered(name))):
             row = Row(entry.key, f"keys.{library}-names.{name}")
             statements.append(statement(block, entry, (entry.key,), row, "import"))
-    classes = {f"keys.{library}-names": (f"{library}.names",) for library in _OFFER}
+    classes = {f"keys.{library}-names": (f"{library}.names", f"{library}.modules") for library in _OFFER}
     return Fragment("python", block, "import", tuple(statements), {}, classes if statements else {})
 
 

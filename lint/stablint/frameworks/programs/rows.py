@@ -162,6 +162,23 @@ def _padded(document: Document, module: Module, trainer: Call) -> Iterator[State
         yield stated(document, "launch.shows.pads_unsaid", "tokenizer", "padding", asked.start(), asked.end())
 
 
+# Collators that pad labels and make none, and words by which a program has labels in its rows, or gets them there behind the trainer.
+_PAD_LABELS = frozenset(
+    {"DataCollatorForSeq2Seq", "DataCollatorWithPadding", "DefaultDataCollator", "default_data_collator"}
+)
+_LABELLED = re.compile(r"label|train_on_responses_only|dataset_kwargs|skip_prepare")
+
+
+def _unlabelled(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
+    """A collator that makes no labels, handed to a trainer that leaves them to its own one, in a program that says nothing of labels."""
+    collator = trainer.arguments.get("data_collator")
+    if last_word(trainer.name) != "SFTTrainer" or not isinstance(collator, Call) or collator.local:
+        return
+    if last_word(collator.name) in _PAD_LABELS and not seen_in(_LABELLED, document):
+        hidden = rows_elsewhere(document, module, trainer)
+        yield shown(document, "collator_without_labels", unless(hidden, last_word(collator.name)), collator)
+
+
 # Rows of one length, or padded ones.
 _EVEN = re.compile(r"padding|\.pad\(|group_texts|block_size|chunk|packing|concatenate|pad_sequence|pad_to_")
 
@@ -398,7 +415,8 @@ def _tokenised(document: Document, module: Module, trainer: Call) -> Iterator[St
 # Of each trainer, in this order.
 _OBSERVED = (
     _tokenised,
-    _own_loader, _of_sentences, _columns, _collator_reads, _padded, _batches, _decoded, _labels, _generated, _answer_template, _markers, _pairs, _begun_twice,
+    _own_loader, _of_sentences, _columns, _collator_reads, _padded, _unlabelled, _batches,
+    _decoded, _labels, _generated, _answer_template, _markers, _pairs, _begun_twice,
 )  # fmt: skip
 
 
