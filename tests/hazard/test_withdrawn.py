@@ -16,7 +16,7 @@ from stablint.hazard import model
 from stablint.syntax.tree import Unknown
 from tests.grouped import by, each
 from tests.hazard.louder import with_louder
-from tests.hazard.withdrawn import CHANGES, TABLE, Change
+from tests.hazard.withdrawn import CHANGES, TABLE, Change, stated
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = knowledge.load("examples")
 SAMPLE = 29  # of so many examples one is tried by default; all of them under `-m slow`
@@ -75,7 +75,11 @@ def test_a_claim_that_has_lost_its_ground_is_no_error(case: Case, tmp_path: Path
         if not stays(case.hazard, change)
         and (files := change.made(dict(case.example["files"]), case.example.get("dialect", ""))) is not None
         and is_error(
-            case.hazard, files, case.example.get("options"), tmp_path / change.id / change.of, "holes" in change.said
+            case.hazard,
+            files,
+            stated(case.hazard, case.example),
+            tmp_path / change.id / change.of,
+            "holes" in change.said,
         )
     }
     assert left == set()

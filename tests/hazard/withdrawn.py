@@ -10,6 +10,11 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from stablint.hazard.model import Hazard
+from stablint.run.releases.allowed import known_keys, library_names
+from stablint.run.releases.pep440 import matcher, text_of
+
+LIBRARIES_STATED = ("transformers", "trl", "peft", "accelerate", "deepspeed")
 TABLE: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("withdrawn.yaml").read_text(encoding="utf-8"))
 KEYED = (".yaml", ".yml", ".json")
 LIBRARIES = frozenset(
@@ -17,6 +22,23 @@ LIBRARIES = frozenset(
 )
 ENDINGS = {"python": (".py",), "shell": (".sh",), "keyed": KEYED}
 Files = dict[str, str]
+
+
+def stated(hazard: Hazard, example: dict[str, Any]) -> dict[str, Any]:
+    """An example's options with the newest releases of which the claim is made, where they name none: what is presumed makes no error."""
+    given = dict(example.get("options") or {})
+    said = list(given.get("with", []))
+    named = {re.split(r"[<>=!~ ]", one)[0] for one in said}
+    ranges = {
+        **dict.fromkeys(LIBRARIES_STATED, ""),
+        **dict.fromkeys([example.get("dialect", "")], ""),
+        **hazard.versions,
+    }
+    for library, wanted in ranges.items():
+        keys = known_keys(library) if library in library_names() else ()
+        admitted = [key for key in keys if library not in named and (not wanted or matcher(wanted)(key))]
+        said += [f"{library}=={text_of(admitted[-1])}"] if admitted else []
+    return {**given, "with": said}
 
 
 class Change(NamedTuple):
@@ -38,6 +60,8 @@ class Change(NamedTuple):
             return None
         if self.of == "shell" and any(not name.endswith(".sh") for name in files):
             return None  # the fault may stand in a file that lies there whatever the script does
+        if "own" in self.said:
+            return self._declared(files, own)
         changed = {name: self._text(files[name]) for name in own}
         kept = {name: text for name, text in changed.items() if text is not None}
         if not kept or kept == {name: files[name] for name in own}:
@@ -61,6 +85,18 @@ class Change(NamedTuple):
             for name, text in self.said["with"].items()
         }
         return {**files, **more, ".git/HEAD": ""}
+
+    def _declared(self, files: Files, own: list[str]) -> Files | None:
+        """The script's program beside it, which declares what it is given. A module that a launcher finds by its name is somebody else's."""
+        for name in own:
+            found = re.search(r"(?<=\s)(?P<program>[\w./-]+\.py)(?P<words>\s(?:[^\\\n]|\\[\s\S])*)", files[name])
+            if found and not re.search(r"\s-m\s+(?!torch\.|accelerate\.|deepspeed)\S", files[name][: found.start()]):
+                flags = dict.fromkeys(re.findall(r"(?<=\s)--[\w-]+", found["words"]))
+                each = "".join(self.said["each"].replace("{key}", flag) for flag in flags)
+                program = self.said["own"].replace("{each}", each)
+                text = files[name].replace(found["program"], "own.py")
+                return {**files, name: text, "own.py": program, ".git/HEAD": ""} if flags else None
+        return None
 
     def _text(self, text: str) -> str | None:
         if "code" in self.said:

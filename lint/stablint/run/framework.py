@@ -138,6 +138,9 @@ class Framework(NamedTuple):
     megatron_by: str = (
         ""  # the variable with which mcore_adapter's class reads the arguments and its trainer takes the steps
     )
+    replaced_by: str = (
+        ""  # the variable with which its command starts another program, to which the file says something else
+    )
     trains_on_request: bool = False  # without `do_train`, evaluation or prediction alone is done
     adapter_by: str = ""  # the setting that alone makes an adapter: without it everything is trained
     objective_by: str = ""  # the setting that says what is trained for, its default included

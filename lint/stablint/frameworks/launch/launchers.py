@@ -120,7 +120,7 @@ def _behind_dashes(launcher: Command) -> Iterator[Entry]:
 # commands/launch.py, _validate_launch_command).
 _MODES = {
     "multi_gpu": "MULTI_GPU", "use_deepspeed": "DEEPSPEED", "use_fsdp": "FSDP", "use_megatron_lm": "MEGATRON_LM", "tpu": "XLA",
-    "tpu_use_cluster": "XLA",
+    "tpu_use_cluster": "XLA", "cpu": "NO",
 }  # fmt: skip
 
 

@@ -106,7 +106,9 @@ class Calls(Constants):
             name, arguments, positional, start, end, begins, function, target, receiver,
             conditional=conditional, own=frozenset((*own, *added)), local=self._is_local(node.func, scope),
             switch=self._switch(found) if found is not None and name.endswith(_SWITCHED) else None, late=late,
-            attempt=several or (found is not None and is_made(name) and (self._may_be_spared(found) or self._is_another(node, name, scope))),
+            attempt=several or (is_made(name) and self._comes_by_star(node.func, scope)) or (
+                found is not None and is_made(name) and (self._may_be_spared(found) or self._is_another(node, name, scope))
+            ),
             doubtful=found is not None and "." in name and self._is_doubtful(node, name, scope, found),
             methods=methods,
         )  # fmt: skip
@@ -115,10 +117,22 @@ class Calls(Constants):
     def _by_star(self, name: str, scope: Scope) -> str:
         """A class that the file neither makes nor imports by its name is the one of a module of the project of which all names are imported,
         and no library's."""
-        if not self.names.spread or not is_class(name) or "." in name or scope.find(name) is not None:
+        if not is_class(name) or "." in name:
             return name
-        modules = sorted(one for one in self.names.spread if one.strip(".") and not _is_elsewhere(one))
+        modules = self._from_stars(name, scope)
         return f"{modules[0]}.{name}" if modules else name
+
+    def _from_stars(self, name: str, scope: Scope) -> list[str]:
+        """The modules of the project of which all names are imported, where this one may be theirs: nothing else binds it."""
+        if not self.names.spread or scope.find(name) is not None:
+            return []
+        return sorted(one for one in self.names.spread if one.strip(".") and not _is_elsewhere(one))
+
+    def _comes_by_star(self, function: ast.expr, scope: Scope) -> bool:
+        """Whether what is called, or whose method it is, may be a name of such a module: it may be the library's, and need not be."""
+        while isinstance(function, (ast.Attribute, ast.Call)):
+            function = function.value if isinstance(function, ast.Attribute) else function.func
+        return isinstance(function, ast.Name) and bool(self._from_stars(function.id, scope))
 
     def _switch(self, found: FoundCall) -> Scalar | None:
         """A test may ask for the very object that it makes."""
