@@ -38,6 +38,7 @@ _OWN = (
     ("quant_method", "quantization.quant_method", "text"),
     ("tuner_backend", "training.tuner_backend", "text"),
     ("teacher_model", "training.teacher_model", "text"),
+    ("adapters", "lora.adapter_name_or_path", "words"),
     ("freeze_parameters", "training.freeze_parameters", "plain"),
     ("freeze_parameters_ratio", "training.freeze_parameters_ratio", "plain"),
     ("freeze_parameters_regex", "training.freeze_parameters_regex", "text"),

@@ -143,6 +143,7 @@ class Framework(NamedTuple):
     )
     trains_on_request: bool = False  # without `do_train`, evaluation or prediction alone is done
     adapter_by: str = ""  # the setting that alone makes an adapter: without it everything is trained
+    loads_adapter_by: tuple[str, ...] = ()  # settings that name a stored adapter, in whose place no new one is made
     objective_by: str = ""  # the setting that says what is trained for, its default included
     objective_without_class: bool = False  # its arguments are no config class of TRL's, and say it all the same
     # in which precision

@@ -10,6 +10,7 @@ from stablint.syntax.tree import Unknown
 
 _PROMPT = ("PREFIX_ENCODER", "PREFIX_TUNING", "PROMPT_TUNING", "P_TUNING", "MULTITASK_PROMPT_TUNING", "CPT")
 _OWN_SWITCH = "lora.use_peft"
+_WAYS = ("training.finetuning_type", "training.adapter")  # settings that name the way of training, of which LoRA is one
 # Settings that preference training, reinforcement learning and pre-training on plain text have, and supervised fine-tuning has not.
 _AGAINST_SFT = (
     "training.beta", "training.max_prompt_length", "training.max_completion_length", "training.num_generations", "training.reward_model",
@@ -110,6 +111,27 @@ def _method(w: World) -> Answer:
     if scope == PRESUMED and w.value("derived.weights_dtype") in ("4bit", "8bit"):
         return Answer("unknown")  # nobody trains a quantised model whole: the adapter is in code that is not at hand
     return Answer("full", (), presumed=scope == PRESUMED)
+
+
+_OF_LORA = ("lora", "qlora", "longlora", "adalora")
+
+
+def adapter_made(w: World) -> Answer:
+    """Is an adapter made of LoRA's settings? A framework's file may hold them beside another way of training, or beside an adapter that is stored
+    and trained further."""
+    name = "derived.method"
+    way = w.value(name)
+    if is_unknown(way) or way == "unknown":
+        return Answer(Unknown("whether an adapter is made is decided elsewhere"), (name,))
+    if way == "full" or (w.framework.adapter_by in _WAYS and way not in _OF_LORA):
+        return Answer(False, (name,))
+    for given in w.framework.loads_adapter_by:
+        stored = w.value(given) if given in w.run.explicit else None
+        if is_unknown(stored):
+            return Answer(stored, (given,))
+        if stored not in (None, ABSENT, "", False, []):
+            return Answer(w.stated("lora.create_new_adapter") is True, (given,))
+    return Answer(True, (name,))
 
 
 def _is_own_word(w: World, name: str) -> bool:

@@ -22,6 +22,7 @@ RULES: dict[str, Rule] = {
     "derived.compute_dtype": precision.compute_dtype,
     "derived.weights_dtype": precision.weights_dtype,
     "derived.method": method.method,
+    "derived.adapter_made": method.adapter_made,
     "derived.objective": method.objective,
     "derived.config_class": method.config_class,
     "derived.framework": trainer.framework,
