@@ -533,3 +533,36 @@ def test_what_the_program_does_not_take_from_its_file_is_not_told(name: str, tmp
     assert told["learning rate"].startswith("0.0001")
     assert told["steps"].startswith("1 epochs")
     assert "0.5" not in told["warm-up steps"]
+
+
+def test_a_file_of_deepspeed_s_with_the_script_that_starts_the_configuration_that_names_it(tmp_path: Path) -> None:
+    files = {
+        "ds/zero2.json": '{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto"}\n',
+        "configs/sft.json": SETTINGS.replace('"bf16"', '"deepspeed": "ds/zero2.json", "bf16"'),
+        "train.py": LOADS,
+        "again.py": LOADS,
+        "run.sh": "torchrun --nproc_per_node 4 train.py --sft_config configs/sft.json --rows a.json\n",
+    }
+    (run,) = shown(tmp_path, "ds/zero2.json", files)
+    assert run.files[0] == "run.sh"
+    told = in_words(effective(run))
+    assert told["sharding"] == "ZeRO-2"
+    assert told["effective batch"].startswith("4")
+
+
+@pytest.mark.parametrize(
+    ("more", "joined"),
+    [({}, True), ({"configs/b.yaml": WORDS + "base: a/b\nout: o\n"}, False), ({"configs/b.yaml": "a: 1\n"}, True)],
+)
+def test_a_program_with_the_file_that_it_asks_for_and_another_module_loads(
+    more: Files, joined: bool, tmp_path: Path
+) -> None:
+    files = {
+        "train.py": ASKS,
+        "loading.py": "def load_settings():\n    return read()\n",
+        "configs/a.yaml": WORDS + "base: a/b\nout: o\n",
+        **more,
+    }
+    (run,) = shown(tmp_path, "train.py", files)
+    assert ("configs/a.yaml" in run.files) == joined
+    assert in_words(effective(run))["learning rate"].startswith("5e-06" if joined else "not known")

@@ -214,7 +214,13 @@ def _assembled(
     elif (
         helpers and options.live is None
     ):  # beside live objects these are part of the run at hand, whatever else may read them
-        more = around.referrers(helpers, look.statuses, files)
+        root_of = files.root if files.around is not None else discover.root_of
+        more = around.referrers(helpers, look.statuses, files, root_of)
+        if (
+            known == () and files.around is not None and options.dialect is None
+        ):  # and who starts a program with one of these
+            naming = [path for path in more if discover.is_configuration(path) and files.fragments(path)]
+            more += next(around.starters(naming, {*look.statuses, *more}, files), [])
         if known == () and options.dialect is None and (loaded := around.loaders(more, files)):
             files.load(loaded)
     runs = tuple(assemble([*look.entries, *more], files, options))

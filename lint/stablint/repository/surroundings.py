@@ -19,6 +19,8 @@ from stablint.syntax.tree import Document
 _LOADER = b"config("  # `load_config(path)`: the program leaves the loading to a module of its own
 _TRAINS = re.compile(r"main|train|run|fit|finetune|fine_tune|\w*Trainer")
 _MAY_TRAIN = re.compile(r"\*|(?:train|run|finetune)_\w+|\w+_train(?:er|ing)?|\w*Train\w*")
+_MANY = 6  # keys that a program asks for
+_LOOKED_AT = 40  # configurations of a repository
 _TESTS = re.compile(r"(?:^|[/\\])tests?[/\\]")
 # What every other program is called: with a folder before it, another folder's is another program.
 _COMMON = re.compile(
@@ -69,11 +71,28 @@ class Surroundings:
         """The only configuration of a training that the program reads where its caller names none; `start`: the file that starts it."""
         raw = content(program, self._files) if program.endswith(".py") and start in self._asked else b""
         if LOADS.search(raw) is None and _LOADER not in raw:
-            return None
+            return self._asked_for(program, raw) if raw else None
         root = self._files.root(program)
         placed = {readers.placed(name, program, root) for name in readers.loaded(raw.decode("utf-8", "replace"))}
         found = [path for path in sorted(filter(None, placed)) if os.path.isfile(path) and self._is_of_a_training(path)]
+        if not placed:
+            return self._asked_for(program, raw)
         return found[0] if len(found) == 1 else None
+
+    def _asked_for(self, program: str, raw: bytes) -> str | None:
+        """The only configuration of a training of which the program, that loads none itself, asks for many a key."""
+        taken = readers.taken(raw.decode("utf-8", "replace"))
+        if len(taken) < _MANY:
+            return None
+        every = [
+            one for one in self._files.entries(self._files.root(program)) if one.endswith((".yaml", ".yml", ".json"))
+        ]
+        asked = [
+            path
+            for path in every[:_LOOKED_AT]
+            if len(taken & readers.keys_of(self._files, path)) >= _MANY and self._is_of_a_training(path)
+        ]
+        return asked[0] if len(asked) == 1 and len(every) <= _LOOKED_AT else None
 
     def training(self, program: str) -> str | None:
         """The module that trains for a program that itself makes no trainer and takes no step; of several that with a name like `train`."""
