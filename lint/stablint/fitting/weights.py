@@ -109,8 +109,10 @@ def with_experts(w: World, plan: Plan, assumed: list[str]) -> tuple[Plan, list[P
         width = experts // (3 * shape.hidden * shape.layers * count)
         trained += 3 * plan.rank * shape.layers * count * (shape.hidden + width)
     linear, fused = plan._replace(trained=trained), plan._replace(fused=experts)
+    # Types whose experts were one parameter from their first release on are quantised by code of others, and adapters pass them by.
+    bare = [plan] if plan.weights in BITS and adapted else []
     if w.at_least("transformers", _FUSED_SINCE) is False:
-        return linear, []
+        return linear, bare
     if not may_be_older(w, "transformers", _FUSED_SINCE):
         return fused, []
     assumed.append(
@@ -118,7 +120,7 @@ def with_experts(w: World, plan: Plan, assumed: list[str]) -> tuple[Plan, list[P
             "experts: neither quantised nor with an adapter from transformers {release} on, which the range has beside releases before"
         ).format(release=_FUSED_SINCE)
     )
-    return fused, [linear]
+    return fused, [linear, *bare]
 
 
 def traced_type(kind: str, assumed: list[str], experts: bool) -> tuple[str, Range]:
