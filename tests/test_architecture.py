@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "engine": {"secrets", "syntax", "files", "run", "frameworks", "hazard", "policy", "assemble", "report", "fix", "suppressions", "repository", "config"},
     "forms": {"secrets", "syntax.tree", "run", "frameworks", "policy", "assemble.asked", "report", "config", "engine"},
-    "fitting": {"syntax.tree", "models.nature", "memory", "run", "report", "fix"},
+    "fitting": {"syntax.tree", "memory", "run", "report", "fix"},
     "proposing": {"hardware", "memory", "run", "engine", "fitting"},
     "advising": {"syntax", "run", "hazard", "report", "fix", "fitting"},
     "log": {"syntax", "run", "hazard", "report", "engine", "fitting"},

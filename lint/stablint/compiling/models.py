@@ -35,6 +35,7 @@ _SIZE_KEYS = tuple(SIZE)
 _OTHER_SIZE_KEYS = frozenset(
     "published source experts_per_token expert_width shared_experts dense_layers checkpoints".split()  # noqa: SIM905
 )
+_WIDEST = 8  # widths of the model that a decoder's feed-forward network has at most
 _JUDGEMENTS = frozenset(("unsafe", "risky", "fine"))
 
 
@@ -83,8 +84,41 @@ def compile_models(folder: Path) -> dict[str, object]:
         "models/lines.rows": {str(number): line for number, line in enumerate(compiled)},
         "models/names.rows": named,
         "models/ids.rows": ids,
+        "models/published": {kind: _published(compiled, kind == "experts") for kind in ("dense", "experts")},
         "model_evidence": evidence,
     }
+
+
+def _published(lines: list[dict[str, Any]], experts: bool) -> list[list[int]]:
+    """The dimensions that published models have, each set of them once: parameters, layers, hidden, intermediate, query, key-value, vocab, heads, key-value
+    heads. Encoders and decoders in one are left out: their feed-forward network is wider than any decoder's."""
+    found = {}
+    for line in lines:
+        for size in line["sizes"].values():
+            row = dict(zip(SIZE, size, strict=False))
+            wanted = tuple(
+                row.get(name) for name in ("parameters", "layers", "hidden", "intermediate", "heads", "vocab")
+            )
+            if (
+                bool(line["is_moe"] or row.get("experts")) is not experts
+                or None in wanted
+                or row["intermediate"] > _WIDEST * row["hidden"]
+            ):
+                continue
+            depth, groups = row.get("head_dim") or row["hidden"] // row["heads"], row.get("kv_heads") or row["heads"]
+            parameters, layers, hidden, intermediate, heads, vocab = wanted
+            found[wanted] = [
+                parameters,
+                layers,
+                hidden,
+                intermediate,
+                depth * heads,
+                depth * groups,
+                vocab,
+                heads,
+                groups,
+            ]
+    return list(found.values())
 
 
 def _trim(row: list[Any]) -> list[Any]:

@@ -9,19 +9,11 @@ from typing import Any, NamedTuple
 
 from stablint.base import knowledge
 from stablint.memory.shape import Shape
-from stablint.models.nature import SIZE
 
 _ENOUGH = 8  # models that a range is made of
-_NEAR, _WIDER, _FARTHEST = (
-    1.2,
-    1.25,
-    8.0,
-)  # times as large or as small as the model; no further, if there are not enough of them
+# Times as large or as small as the model; no further, if there are not enough of them.
+_NEAR, _WIDER, _FARTHEST = 1.2, 1.25, 8.0
 _PLACES = (0.5, 0.05, 0.95)  # in the middle, and, of many, without the one in twenty that is farthest off at either end
-_WIDEST = (
-    8  # widths of the model that a decoder's feed-forward network has at most; encoders and decoders in one have more
-)
-_NEEDED = ("parameters", "layers", "hidden", "intermediate", "heads", "vocab")
 _DIMENSIONS = ("layers", "hidden", "intermediate", "query", "key_value", "vocab", "heads", "kv_heads")
 _ROUND = 100_000_000  # a number of parameters that a name states is rounded: 7b may have 6.7 or 7.6
 _ROUNDED = 0.1
@@ -57,19 +49,8 @@ def _near(parameters: int, experts: bool) -> list[dict[str, int]]:
 
 
 def _published(experts: bool) -> list[dict[str, int]]:
-    """Each set of dimensions once."""
-    found: dict[tuple[Any, ...], dict[str, int]] = {}
-    for line in knowledge.rows("models/lines").values():
-        for size in line["sizes"].values():
-            row = dict(zip(SIZE, size, strict=False))
-            wanted = tuple(row.get(name) for name in _NEEDED)
-            alone = bool(line["is_moe"] or row.get("experts")) == experts
-            if alone and None not in wanted and row["intermediate"] <= _WIDEST * row["hidden"]:
-                depth = row.get("head_dim") or row["hidden"] // row["heads"]
-                groups = row.get("kv_heads") or row["heads"]
-                more = {"query": depth * row["heads"], "key_value": depth * groups, "kv_heads": groups}
-                found[wanted] = {**row, **more}
-    return list(found.values())
+    rows = knowledge.load("models/published")["experts" if experts else "dense"]
+    return [dict(zip(("parameters", *_DIMENSIONS), row, strict=True)) for row in rows]
 
 
 def _at(rows: list[dict[str, int]], place: float, parameters: int, known: dict[str, Any]) -> Alike:
