@@ -566,3 +566,18 @@ def test_a_program_with_the_file_that_it_asks_for_and_another_module_loads(
     (run,) = shown(tmp_path, "train.py", files)
     assert ("configs/a.yaml" in run.files) == joined
     assert in_words(effective(run))["learning rate"].startswith("5e-06" if joined else "not known")
+
+
+@pytest.mark.parametrize(
+    ("reads", "joined"), [("import argparse\nargparse.ArgumentParser().parse_args()\n", True), ("", False)]
+)
+def test_a_program_elsewhere_that_reads_no_flags_is_not_the_one_that_a_command_gives_flags_to(
+    reads: str, joined: bool, tmp_path: Path
+) -> None:
+    program = (
+        f"{reads}from transformers import Trainer, TrainingArguments\n"
+        "Trainer(model=m, args=TrainingArguments(output_dir='out')).train()\n"
+    )
+    files = {"other/tune_it.py": program, "run.sh": "torchrun tune_it.py --learning_rate 1e-5 --bf16 True\n"}
+    (run,) = shown(tmp_path, "run.sh", files)
+    assert ("other/tune_it.py" in run.files) is joined

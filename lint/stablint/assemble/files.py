@@ -42,6 +42,9 @@ if TYPE_CHECKING:
         def training(self, program: str) -> str | None:
             """The module that trains for a program which does not itself."""
 
+        def takes_options(self, program: str) -> bool:
+            """Whether a program reads the flags of the command that starts it."""
+
         def settings(self, program: str, start: str) -> str | None:
             """The configuration that a program reads where its caller names none."""
 

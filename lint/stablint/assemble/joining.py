@@ -118,6 +118,14 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         if path is None and files.around is not None and link.role in _SOMEWHERE and not (guessed and read):
             path, sure_of_it = files.around.file(link.path, beside) or (None, True)
             far = not sure_of_it
+            if (
+                far
+                and path
+                and link.role == "script"
+                and parts[0].fragment.statements
+                and not files.around.takes_options(path)
+            ):
+                path = None
         if path is None and link.role in ROLE_DIALECT and _CONFIGURATION.fullmatch(link.path):
             followed.not_found.setdefault(link.path, link.place)
         if path is None or (link.role, path) in seen or os.path.isdir(path):

@@ -28,6 +28,10 @@ _COMMON = re.compile(
 )
 # Files that are many in every repository: the only one of such a name is no more likely the one that is meant.
 _ANYBODY_S = frozenset(["__init__.py", "setup.py", "config.json", "main.py"])
+# What reads a command's flags.
+_OPTIONS = re.compile(
+    rb"argparse|\w+Parser\b|parse_args|\bargv\b|\bclick\b|\btyper\b|\bfire\b|\btyro\b|\bhydra\b|\bflags\b|OmegaConf|from_cli"
+)
 
 
 class Surroundings:
@@ -66,6 +70,9 @@ class Surroundings:
         if len(names) > 1 and _COMMON.fullmatch(names[-1]) and not at_top:
             return None  # `axolotl/cli/train.py` is no program of anybody's own
         return here[0], False
+
+    def takes_options(self, program: str) -> bool:
+        return not program.endswith(".py") or _OPTIONS.search(content(program, self._files)) is not None
 
     def settings(self, program: str, start: str) -> str | None:
         """The only configuration of a training that the program reads where its caller names none; `start`: the file that starts it."""
