@@ -13,7 +13,7 @@ CASES = list(incidents())
 def test_the_fault_is_found(incident: Incident, tmp_path):
     verdict = judge(incident, tmp_path)
     assert verdict.found
-    assert len(verdict.loud) <= 4
+    assert len(set(verdict.loud)) <= 4  # different rules: one that is told of four arguments is one fault
     assert verdict.repaired or not incident.repaired
 
 
