@@ -34,9 +34,9 @@ class Case(NamedTuple):
 CASES = [Case(HAZARDS[name], example) for name, examples in EXAMPLES.items() for example in examples]
 
 
-def each_of(cases: list[Case]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def each_of(cases: list[Case], one_in: int = 1) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A test a hazard."""
-    return each(by(lambda case: case.hazard.id, str, cases))
+    return each(by(lambda case: case.hazard.id, str, cases), one_in)
 
 
 each_case = each_of(CASES)
@@ -121,7 +121,7 @@ OTHER_LOOPS = ("accelerate", "lightning", "deepspeed", "torch", "sentence-transf
 OF_TRLS_OWN = ("trl.PPOTrainer", "trl.PPOv2Trainer")  # which take TrainingArguments and have a loop of their own
 
 
-@each_of([case for case in CASES if OF_THE_TRAINER in case.hazard.when])
+@each_of([case for case in CASES if OF_THE_TRAINER in case.hazard.when], 3)
 def test_what_speaks_of_the_trainer_says_nothing_to_another_loop(case: Case, tmp_path: Path) -> None:
     """The same settings, with what takes the steps stated otherwise, draw nothing; with the Trainer they draw it as before."""
     given = case.example.get("options") or {}
@@ -131,7 +131,7 @@ def test_what_speaks_of_the_trainer_says_nothing_to_another_loop(case: Case, tmp
         assert bool(found) is (loop in ("transformers.Trainer", "trl.SFTTrainer")), loop
 
 
-@each_of([case for case in CASES if OF_ARGUMENTS in case.hazard.when])
+@each_of([case for case in CASES if OF_ARGUMENTS in case.hazard.when], 3)
 def test_what_the_arguments_constructor_checks_is_told_where_it_runs(case: Case, tmp_path: Path) -> None:
     """A program that makes the arguments gets its refusal whatever loop it has; another's files say nothing to a loop of another kind."""
     given = case.example.get("options") or {}
@@ -142,7 +142,7 @@ def test_what_the_arguments_constructor_checks_is_told_where_it_runs(case: Case,
         assert bool(found) is (constructs or loop not in OTHER_LOOPS), loop
 
 
-@each_of([case for case in CASES if OF_TRL in case.hazard.when])
+@each_of([case for case in CASES if OF_TRL in case.hazard.when], 3)
 def test_what_trls_trainers_check_says_nothing_to_another_trainer(case: Case, tmp_path: Path) -> None:
     """TRL's configs may be given to the Trainer of transformers, or to a loop of one's own, which read nothing of what they add."""
     given = case.example.get("options") or {}

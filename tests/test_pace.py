@@ -21,6 +21,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[list[float], Clock]
 
     monkeypatch.setattr(pace.time, "process_time", lambda: now[0])
     monkeypatch.setattr(pace, "ordinary", lambda: work(pace.ORDINARY))
+    monkeypatch.setattr(pace.gc, "collect", lambda: 0)
     yield slow, work
 
 

@@ -412,7 +412,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], 
 
 
 @POSIX
-@pytest.mark.parametrize("number", ["SIGKILL", "SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(
+    "number", ["SIGKILL", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGTERM", "SIGINT"))]
+)
 def test_killed_at_any_moment(number: str, finished: tuple[dict[str, str], float], tmp_path: Path) -> None:
     after, took = finished
     chance = random.Random(number)

@@ -43,7 +43,7 @@ def test_no_project_breaks_anything(kind: str, tmp_path_factory: pytest.TempPath
     folder = tmp_path_factory.mktemp(kind) / "project"
 
     @settings(
-        max_examples={"hazards": 5, "baseline": 20, "folder": 8}.get(kind, 60),
+        max_examples={"hazards": 5, "baseline": 20, "folder": 8}.get(kind, 30),
         derandomize=True,  # a new find belongs into benchmarks/fuzzing.py's runs and then into past.yaml, not into somebody's red build
         suppress_health_check=list(HealthCheck),
         database=None,

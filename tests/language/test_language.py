@@ -215,6 +215,7 @@ def test_every_catalogue_is_named():
     assert list(catalogues.sources()) == catalogues.names()
 
 
+@pytest.mark.slow
 def test_rule_pages_in_chinese_have_no_english_heading():
     import rule_pages
 

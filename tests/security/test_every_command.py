@@ -107,8 +107,9 @@ WRITES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("words", "codes"), WRITES.values(), ids=WRITES)
-def test_what_is_written_holds_no_secret(project, words, codes, capsys):
+@pytest.mark.parametrize("name", sampled(WRITES, 3))
+def test_what_is_written_holds_no_secret(project, name, capsys):
+    words, codes = WRITES[name]
     before = set(project.rglob("*"))
     code, output = answered(capsys, words)
     made = [path for path in project.rglob("*") if path not in before and path.is_file()]

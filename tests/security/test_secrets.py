@@ -144,6 +144,7 @@ def test_machine_formats_stay_whole(project, capsys):
         assert json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_no_report_file_holds_a_secret(project, capsys):
     names = [f"report.{format}" for format in FORMATS]
     main(

@@ -17,6 +17,7 @@ from pytest_lsp import ClientServerConfig, LanguageClient  # noqa: E402
 from stablint.report.place import line_starts  # noqa: E402
 from stablint.server import findings  # noqa: E402
 from stablint.server.session import Session  # noqa: E402
+from tests.sampling import sampled  # noqa: E402
 from tests.security.planted import FILES, Planted  # noqa: E402
 
 pytestmark = pytest.mark.asyncio
@@ -324,7 +325,7 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize("file", PLANTED, ids=[file.name for file in PLANTED])
+@pytest.mark.parametrize("file", sampled(((file,) for file in PLANTED), 3, lambda case: case[0].name))
 async def test_no_message_about_a_file_of_secrets_holds_one(client: LanguageClient, file: Planted):
     """Findings, hover, hints and completion; the edits of repairs go into the file that holds them, and leave out what stands beside a secret."""
     uri = await opened(client, file.name, file.text)
@@ -389,9 +390,14 @@ HALF_DS = '{"zero_optimization": {"sta'
     [
         ("train.yaml", SICK_DS, [DS, SICK_DS, DS]),
         ("ds.json", SICK_DS, [HALF_DS, DS]),
-        ("train.yaml", SICK_DS, [DS, None]),
-        ("ds.json", DS, [SICK_DS, DS]),
-        ("train.yaml", DS, [SICK_DS, None]),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("train.yaml", SICK_DS, [DS, None]),
+                ("ds.json", DS, [SICK_DS, DS]),
+                ("train.yaml", DS, [SICK_DS, None]),
+            )
+        ),
     ],
 )
 async def test_what_is_shown_of_a_linked_file_follows_its_unsaved_text(
