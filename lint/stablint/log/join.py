@@ -127,7 +127,10 @@ class Join:
         for number, diagnostic in enumerate(drawn):
             named = number == 0 or bool(template.decides) or names is not None
             # A rule whose finding is graded down rests on something presumed; what a list of values says of itself is not.
-            known = bool(template.decides) or diagnostic.severity == self._rules[diagnostic.rule].severity
+            # Where nothing but the release was open, the message has said that it is one of those that print it.
+            by_release = bool(diagnostic.releases) and not diagnostic.notes
+            severity = self._rules[diagnostic.rule].severity
+            known = bool(template.decides) or diagnostic.severity == severity or by_release
             confidence = (CERTAIN if known else LIKELY) if named else LIKELY if number == 1 else POSSIBLE
             yield self._finding(
                 diagnostic,
