@@ -96,29 +96,62 @@ def _columns(document: Document, module: Module, trainer: Call) -> Iterator[Stat
         names = [entry.key for entry in first.entries] if isinstance(first, Mapping) and not first.open else []
     elif last_word(rows.name) == "select_columns" and isinstance(given, Sequence):
         names = [item.value for item in given.items if isinstance(item, Scalar)]
+    elif last_word(rows.name) == "map":
+        names = _replaced_by_tokens(document, module, rows)
     if names and all(isinstance(name, str) for name in names):
         yield shown(document, "columns", names, rows)
         yield shown(document, "first_column", names[0], rows)
 
 
+_RETURNS = re.compile(r"^[ \t]*return\b[ \t]*(.*)$", re.MULTILINE)
+_TOKENIZER = re.compile(r"(?:self\.)?\w{0,40}tokeni[sz]er\(")
+_ALL_COLUMNS = re.compile(r"\.column_names(?:\[[^\]\n]{1,40}\])?\Z")
+
+
+def _replaced_by_tokens(document: Document, module: Module, rows: Call) -> list[object]:
+    """The columns of rows that a function of the file replaces, all of them, by what the tokenizer gives."""
+    text = document.text.text
+    removed = rows.arguments.get("remove_columns")
+    if removed is None or not _ALL_COLUMNS.search(text[removed.start : removed.end]):
+        return []
+    found = functions(document, module, next(iter(rows.positional), None) or rows.arguments.get("function"))
+    if not found or text[found[0].start - 4 : found[0].start] != "def ":
+        return []
+    given = _RETURNS.findall(_body(text, found[0].start))
+    return ["input_ids", "attention_mask"] if len(given) == 1 and _TOKENIZER.match(given[0]) else []
+
+
 _INDENT = re.compile(r"[ \t]*")
+
+
+_ASKED_FOR = re.compile(r"[\"'](\w{1,40})[\"'][ \t]+(?:not[ \t]+)?in[ \t]")
 
 
 def _collator_reads(document: Document, module: Module, trainer: Call) -> Iterator[Statement]:
     """The columns that the program's own collator takes out of each row."""
-    rows = functions(document, module, trainer.arguments.get("data_collator"))
-    if not rows or not rows[0].parameters:
+    text = document.text.text
+    collator = trainer.arguments.get("data_collator")
+    if isinstance(collator, Call) and collator.local:  # an object of a class of the file's own
+        made = text[collator.name_start : collator.name_end]
+        rows = [one for one in module.functions if one.owner == made and one.name == "__call__"]
+    else:
+        rows = functions(document, module, collator)
+    if len(rows) != 1:
         return
-    function, text = rows[0], document.text.text
+    function = rows[0]
+    parameters = [name for name in function.parameters if name != "self"]
+    if not parameters:
+        return
     if text[function.start - 4 : function.start] != "def ":  # in a notebook the text is escaped
         return
     body = _body(text, function.start)
-    several = re.escape(function.parameters[0])
+    several = re.escape(parameters[0])
     looped = re.findall(
         rf"\bfor[ \t]+(?:\w{{1,40}}[ \t]*,[ \t]*)?(\w{{1,40}})[ \t]+in[ \t]+(?:enumerate\()?{several}\b", body
     )
     each = "|".join(sorted({re.escape(name) for name in looped}) or [rf"{several}\[0\]"])
-    names = sorted(set(re.findall(rf"\b(?:{each})\[[\"'](\w{{1,40}})[\"']\]", body)))
+    read = set(re.findall(rf"\b(?:{each})\[[\"'](\w{{1,40}})[\"']\]", body))
+    names = sorted(read - set(_ASKED_FOR.findall(body)))  # what is asked for first may be missing
     if names:
         yield stated(document, "launch.shows.collator_reads", names, function.name, function.start, function.end)
 
