@@ -332,7 +332,7 @@ from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--lora_rank", type=int, default=16)
-parser.add_argument("--learning_rate", type=float, default=1e-5)
+parser.add_argument("--lr", type=float, default=1e-5)
 args = parser.parse_args()
 model = AutoModelForCausalLM.from_pretrained("a/b")
 if args.lora_rank > 0:
@@ -581,3 +581,89 @@ def test_a_program_elsewhere_that_reads_no_flags_is_not_the_one_that_a_command_g
     files = {"other/tune_it.py": program, "run.sh": "torchrun tune_it.py --learning_rate 1e-5 --bf16 True\n"}
     (run,) = shown(tmp_path, "run.sh", files)
     assert ("other/tune_it.py" in run.files) is joined
+
+
+OWN_LOOP = """import argparse
+import torch
+from rows import Rows, made
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=1e-5)
+parser.add_argument("--epochs", type=int, default=1)
+parser.add_argument("--batch_size", type=int, default=2)
+parser.add_argument("--window", type=int, default=256)
+args = parser.parse_args()
+model, ref_model = made(), made()
+optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
+for batch in Rows():
+    model(**batch).loss.backward()
+    optimizer.step()
+"""
+RUNS_IT = "python train.py --lr 1e-5 --epochs 1 --batch_size 2 --accumulation_steps 4"
+FROZEN = "for p in {}.parameters():\n    p.requires_grad = False\n"
+OPTION = 'parser.add_argument("--{}", action="store_true")\nargs = parser.parse_args()\nif args.{}:\n    from peft import LoraConfig, get_peft_model\n    model = get_peft_model(model, LoraConfig(r=8))\n'
+
+
+@pytest.mark.parametrize(
+    ("more", "rows", "flags", "method"),
+    [
+        ("", "class Rows(list): pass\n", "", "full (presumed)"),
+        ("", "class Rows(list): pass\n# an adapter is not trained\n", "", "full (presumed)"),
+        ("", "from peft import get_peft_model\nclass Rows(list): pass\n", "", "unknown"),
+        (
+            "",
+            "class Rows(list):\n    def __init__(self, peft_config=None):\n        self.model = get_peft_model(model, peft_config)\n",
+            "",
+            "full (presumed)",
+        ),
+        ("", "from adapting_model import tune\nclass Rows(list): pass\n", "", "unknown"),
+        (FROZEN.format("ref_model"), "class Rows(list): pass\n", "", "full (presumed)"),
+        (FROZEN.format("model.embeddings"), "class Rows(list): pass\n", "", "unknown"),
+        (OPTION.replace("{}", "use_lora"), "class Rows(list): pass\n", "", "full (presumed)"),
+        (OPTION.replace("{}", "use_lora"), "class Rows(list): pass\n", " --use_lora", "lora (presumed)"),
+        (OPTION.replace("{}", "use_qlora"), "class Rows(list): pass\n", " --use_qlora", "qlora (presumed)"),
+    ],
+)
+def test_a_loop_of_one_s_own_without_a_word_of_adapters_trains_all(
+    more: str, rows: str, flags: str, method: str, tmp_path: Path
+) -> None:
+    files = {"train.py": OWN_LOOP + more, "rows.py": rows, "run.sh": RUNS_IT + flags + "\n"}
+    (run,) = shown(tmp_path, "run.sh", files)
+    assert in_words(effective(run))["method"] == method
+    (run,) = checked(tmp_path, "run.sh", files)
+    assert run.explicit.get("training.finetuning_type") is None
+
+
+@pytest.mark.parametrize(
+    ("default", "method"), [('"qlora"', "qlora (presumed)"), ('"full"', "full (presumed)"), ("None", "unknown")]
+)
+def test_the_default_of_an_option_that_names_the_method(default: str, method: str, tmp_path: Path) -> None:
+    more = f'parser.add_argument("--method", default={default})\nargs = parser.parse_args()\nif args.method == "qlora":\n    from peft import get_peft_model\n'
+    files = {"train.py": OWN_LOOP + more, "rows.py": "class Rows(list): pass\n", "run.sh": RUNS_IT + "\n"}
+    (run,) = shown(tmp_path, "run.sh", files)
+    assert in_words(effective(run))["method"] == method
+
+
+CUTS = "def rows_of(row):\n    return tokenizer(row, truncation=True, max_length={})\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "length"),
+    [
+        (CUTS.format("300"), 300),
+        ("MOST = 400\n" + CUTS.format("MOST"), 400),
+        (CUTS.format("args.window"), 256),
+        (CUTS.format("args.window") + CUTS.format("300").replace("rows_of", "others_of"), None),
+        (CUTS.format("300").replace("rows_of", "evaluate_rows"), None),
+        ("def group(t, n):\n    return [t[i : i + args.window] for i in range(0, n, args.window)]\n", 256),
+        ("", None),
+    ],
+)
+def test_the_length_that_stands_in_the_tokenizer_s_call(more: str, length: int | None, tmp_path: Path) -> None:
+    files = {"train.py": OWN_LOOP + more, "rows.py": "class Rows(list): pass\n", "run.sh": RUNS_IT + "\n"}
+    (run,) = shown(tmp_path, "run.sh", files)
+    found = run.explicit.get("training.max_length")
+    assert (found.value if found is not None else None) == length
+    assert found is None or found.presumed
+    (run,) = checked(tmp_path, "run.sh", files)
+    assert "training.max_length" not in run.explicit

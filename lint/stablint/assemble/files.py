@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from stablint.assemble import copies
 from stablint.assemble.cache import Kept
 from stablint.base import consulted
-from stablint.base.light import TYPE_CHECKING
+from stablint.base.light import TYPE_CHECKING, NamedTuple
 from stablint.files import discover
 from stablint.files.faults import Faults
 from stablint.frameworks import own as own_words
@@ -17,7 +17,7 @@ from stablint.frameworks.fragment import Fragment
 from stablint.frameworks.programs import words as program_words
 from stablint.models import nature as models
 from stablint.pins import locks
-from stablint.run.fact import Derived, Fact, Place, facts_of
+from stablint.run.fact import Derived, Fact, Place, Statement, facts_of
 from stablint.run.framework import UNSLOTH, framework
 from stablint.syntax import limits
 from stablint.syntax import text as source_text
@@ -26,9 +26,10 @@ from stablint.syntax.text import UNOPENED
 from stablint.syntax.tree import Document, Problem, Script, Text
 
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import NamedTuple, Protocol
 
     from stablint.frameworks.launch.at_hand import Program  # only where a repository has such a program
+    from stablint.run.fact import Statement
 
     class Around(Protocol):
         """What lies around a file that is shown. What a check tells of must be certain, so that it has none."""
@@ -47,6 +48,19 @@ if TYPE_CHECKING:
 
         def settings(self, program: str, start: str) -> str | None:
             """The configuration that a program reads where its caller names none."""
+
+        def told(self, program: str, given: list[Fragment]) -> Told:
+            """How a program trains by its options and its modules, with what it is given."""
+
+
+class Told(NamedTuple):
+    """What a program says of how it trains. `whole`: no word of an adapter stands anywhere; `freezes_another`: all that it freezes is of a model
+    which is not trained."""
+
+    way: Statement | None
+    whole: bool
+    length: Statement | None
+    freezes_another: bool
 
 
 READING, LOWERING = "reading the file", "making out its settings"

@@ -224,6 +224,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
     parts = _told_by_files(parts)
     if files.around is not None:
         parts = _told_by_others(parts)
+        parts = _with_its_way(parts, programs, files.around)
     if any(program.leads_itself for program in programs):
         parts = [one for part in parts for one in _led_by_program(part)]
     inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))
@@ -262,6 +263,61 @@ def _with_module(parts: list[Part], module: str, files: Files) -> list[Part]:
         kept = tuple(one for one in fragment.statements if not (isinstance(one.value, Unknown) and one.fact in said))
         parts = [*parts, Part(fragment._replace(statements=kept), True)]
     return parts
+
+
+# What says how it trains, before any word of the program's own.
+_WAYS = frozenset(
+    {
+        "training.finetuning_type",
+        "training.adapter",
+        "lora.use_peft",
+        "training.projector_only",
+        "training.tunable_parts",
+    }
+)
+_LENGTHS = frozenset({"training.max_length", "data.block_size"})
+
+
+def _with_its_way(parts: list[Part], programs: list[Program], around: Around) -> list[Part]:
+    """With what the options and modules of the program say of how it trains, and how long its rows are, where nothing else does."""
+    first = parts[0].fragment
+    call = first.block.kind == "call"
+    if not call and not (programs and programs[0].trains and (programs[0].trainer or programs[0].loop)):
+        return parts
+    if framework(first.framework).adapter_by in _WAYS - {"lora.use_peft"}:
+        return parts
+    path = first.block.document.text.path if call else programs[0].document.text.path
+    told = around.told(path, [part.fragment for part in parts if part.fragment.dialect not in _READ_BY_OTHERS])
+    statements = [one for part in parts for one in part.fragment.statements]
+    known = {one.fact for one in statements if not isinstance(one.value, Unknown)}
+    dropped = {"model.partly_frozen"} if told.freezes_another else set()
+    more: list[Statement] = []
+    scopes: dict[str, str] = {}
+    if known.isdisjoint(_WAYS):
+        if told.way is not None:
+            dropped |= {"lora.use_peft"}
+            more.append(told.way)
+        elif told.whole and not any(one.fact.startswith("lora.") for one in statements):
+            scopes = {"lora": PRESUMED}
+    names = {name for part in parts for name in part.fragment.classes.get("training", ())}
+    if told.length is not None and known.isdisjoint(_LENGTHS) and not any("trl." in name for name in names):
+        dropped |= {"training.max_length"}
+        more.append(told.length)
+    if dropped:
+        parts = [
+            part._replace(
+                fragment=part.fragment._replace(
+                    statements=tuple(one for one in part.fragment.statements if one.fact not in dropped)
+                )
+            )
+            for part in parts
+        ]
+    if not more and not scopes:
+        return parts
+    alone = first._replace(
+        statements=tuple(more), scopes=scopes, classes={}, links=(), entry=False, framework="", cut=(), pins={}
+    )
+    return [*parts, Part(alone, True)]
 
 
 def _with_settings(parts: list[Part], programs: list[Program], files: Files, around: Around) -> list[Part]:

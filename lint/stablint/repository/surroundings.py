@@ -8,12 +8,14 @@ import os
 import re
 from collections.abc import Container
 
-from stablint.assemble.files import Files
+from stablint.assemble.files import Files, Told
+from stablint.frameworks.fragment import Fragment
 from stablint.frameworks.launch.at_hand import read
 from stablint.repository import readers
 from stablint.repository.classes import Classes
 from stablint.repository.programs import LOADS
 from stablint.repository.referrers import content
+from stablint.repository.ways import Ways
 from stablint.syntax.tree import Document
 
 _LOADER = b"config("  # `load_config(path)`: the program leaves the loading to a module of its own
@@ -42,6 +44,7 @@ class Surroundings:
         self._files = files
         self._asked = asked
         self._classes = Classes(files)
+        self._ways = Ways(files)
 
     def completed(self, document: Document) -> Document:
         return self._classes.completed(document)
@@ -110,6 +113,9 @@ class Surroundings:
         most = max(map(found.__getitem__, trains), default=0)
         best = [path for path in trains if found[path] == most > 0]
         return best[0] if len(best) == 1 else None
+
+    def told(self, program: str, given: list[Fragment]) -> Told:
+        return self._ways.told(program, given)
 
     def _trains(self, path: str) -> bool:
         found = read(self._files.documents(path))

@@ -1,0 +1,460 @@
+"""How a program trains, by the options that switch an adapter on and by what it and its modules speak of, and how long its rows are.
+
+Asked only where a file is shown: of what is presumed here nobody is told anything.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Iterator
+from collections.abc import Mapping as Table
+
+from stablint.assemble.files import Files, Told
+from stablint.base.light import NamedTuple
+from stablint.files import discover
+from stablint.frameworks.fragment import Fragment, plain_value
+from stablint.repository.referrers import content
+from stablint.run.fact import OWN, Explicit, Place, Statement
+from stablint.syntax.python import reader as python_reader
+from stablint.syntax.python.guard import too_deep
+from stablint.syntax.python.parse import parse
+from stablint.syntax.python.places import Places
+from stablint.syntax.python.scope import dotted
+from stablint.syntax.tree import Document, Entry, Mapping, Module, Unknown
+
+_MOST = 40  # modules of one program
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^()]*\)|[^\n#]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
+)
+# Libraries that train nothing, or nothing by an adapter unless they are told to.
+_KNOWN = frozenset(
+    ["torch", "transformers", "trl", "accelerate", "deepspeed", "datasets", "numpy", "np", "pandas", "wandb", "tqdm", "tokenizers", "evaluate",
+     "sklearn", "scipy", "matplotlib", "yaml", "omegaconf", "hydra", "fire", "click", "typer", "tyro", "rich", "loguru", "tensorboard",
+     "tensorboardX", "tensorboard_logger", "mlflow", "huggingface_hub", "safetensors", "einops", "jinja2", "PIL", "cv2", "torchvision",
+     "torchaudio", "sentencepiece", "nltk", "rouge", "rouge_score", "sacrebleu", "bleu", "jsonlines", "ujson", "orjson", "requests", "psutil",
+     "dotenv", "dacite", "pydantic", "pyarrow", "str2bool", "colorama", "termcolor", "flash_attn", "liger_kernel", "sentence_transformers",
+     "fairscale", "apex", "packaging", "pkg_resources", "six", "absl", "ml_collections", "editdistance", "seaborn", "pynvml", "GPUtil", "ray",
+     "vllm", "openai", "tiktoken", "protobuf", "google", "regex", "simple_parsing", "xformers", "triton", "optimum", "setuptools", "attr",
+     "attrs", "more_itertools", "zstandard", "h5py", "lmdb", "soundfile", "librosa", "jiwer", "qwen_vl_utils", "decord"]
+)  # fmt: skip
+_ADAPTS = re.compile(
+    r"lora|peft|(?<!Logger)(?<!HTTP)(?<!Type)(?<!HTTP_)adapter|prefix_?(?:tun|enc|proj)|p_?tuning|prompt_?tun|soft_?prompt|ia3|load_in_[48]bit|bitsandbytes"
+    r"|bnb_|freez|frozen",
+    re.IGNORECASE,
+)
+_MAY_TRAIN = re.compile(r"train|tun(?:e|ing)|peft|model|fit\b|learn|\brun|main|pipeline", re.IGNORECASE)
+_COMMENT = re.compile(r'^[ \t]*#[^\n]*$|^[ \t]*[rRuU]?"""[^"]*(?:"{1,2}(?!")[^"]*)*"""', re.MULTILINE)
+# A trainer's class that takes an adapter's configuration, of which nobody gives it one.
+_PARAMETER = re.compile(r"\bpeft_config\b[^=\n]{0,80}=[ \t]*None\b")
+_OF_PARAMETER = re.compile(
+    r"\w*peft\w*|is_\w*lora\w*|\w*load(?:ed)?_in_[48]bit\w*|(?:disable|ref|model|force|autocast)_\w*adapter\w*",
+    re.IGNORECASE,
+)
+_FREEZES = re.compile(r"^([ \t]*)([\w.\[\]]*?)\.?requires_grad(?:_\(|[ \t]*=(?!=))[^\n]*", re.MULTILINE)
+_OTHER_MODEL = re.compile(
+    r"(?:\b|_)(?:ref|reference|teacher|old|initial|sft|frozen|reward|rm|critic|judge)(?:\b|_)", re.IGNORECASE
+)
+_LOOP = re.compile(r"[ \t]*for\b[^\n]*\bin\b([^\n]*)")
+_SWITCH = re.compile(
+    r"(?:use|enable|is|with|do|apply|train|using)?_?(q?lora|peft)(?:_?(?:enabled?|finetun\w*|train\w*|on))?\Z",
+    re.IGNORECASE,
+)
+_MAKES = re.compile(r"\b(?:get_peft_model|PeftModel\w*\.from_pretrained|LoraConfig|inject_adapter_in_model)\(")
+_METHODS = {
+    "full": "full",
+    "lora": "lora",
+    "qlora": "qlora",
+    "full_ft": "full",
+    "full_finetune": "full",
+    "full_finetuning": "full",
+}
+_METHOD = re.compile(r"(?:method|mode|(?:finetuning|finetune|tuning|training|train|ft)_(?:type|method|mode))\Z")
+
+
+class Way(NamedTuple):
+    """`full`, `lora` or `qlora`, with the option that says so; None where no word of an adapter stands anywhere."""
+
+    word: str
+    option: tuple[Document, Entry] | None
+
+
+class Given(NamedTuple):
+    """What a command or a file says under a name."""
+
+    document: Document
+    entry: Entry
+
+
+class _Source(NamedTuple):
+    path: str
+    text: str
+
+
+class Ways:
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._closures: dict[str, tuple[list[_Source], bool]] = {}
+
+    def told(self, program: str, fragments: list[Fragment]) -> Told:
+        given = _given(fragments)
+        way = self.way(program, given)
+        sources = self._closure(program)[0]
+        texts = [_COMMENT.sub("", one.text) for one in sources]
+        found = self.length(program, given)
+        return Told(
+            _said(way) if way is not None and way.option is not None else None,
+            way is not None and way.option is None,
+            stated("training.max_length", found[2], *found[:2], found[3]) if found is not None else None,
+            any(map(_FREEZES.search, texts)) and not self._frozen(texts, self._options(sources, given)),
+        )
+
+    def way(self, program: str, given: Table[str, Given]) -> Way | None:
+        """How the program trains, with these options given; None where that is not known."""
+        sources, whole = self._closure(program)
+        texts = [_COMMENT.sub("", one.text) for one in sources]
+        options = self._options(sources, given)
+        for name, (document, entry) in options.items():
+            word = plain_value(entry.value)
+            if (
+                _METHOD.fullmatch(name)
+                and isinstance(word, str)
+                and word.lower() in _METHODS
+                and _is_compared(name, texts)
+            ):
+                return Way(_METHODS[word.lower()], (document, entry))
+        switches = {
+            name: option
+            for name, option in options.items()
+            if _SWITCH.fullmatch(name) and any(map(_asks(name).search, texts))
+        }
+        on = [name for name in switches if _truth(switches[name][1]) is True]
+        if on:
+            first = next((name for name in on if "qlora" in name.lower()), on[0])
+            return Way("qlora" if "qlora" in first.lower() else "lora", switches[first])
+        off = [name for name in switches if _truth(switches[name][1]) is False and "qlora" not in name.lower()]
+        if off:
+            within = all(_is_within(text, made.start(), off) for text in texts for made in _MAKES.finditer(text))
+            return (
+                Way("full", switches[off[0]])
+                if within and len(off) + sum("qlora" in one.lower() for one in switches) == len(switches)
+                else None
+            )
+        if (
+            not whole
+            or any(_ADAPTS.search(_without_parameter(text) if number else text) for number, text in enumerate(texts))
+            or self._frozen(texts, options)
+        ):
+            return None
+        return Way("full", None)
+
+    def _frozen(self, texts: list[str], options: Table[str, tuple[Document, Entry]]) -> bool:
+        """Whether weights are frozen that may be of the model which is trained: in no branch of an option that is off."""
+        off = [name for name, option in options.items() if _truth(option[1]) is False]
+        off += [name for text in texts for name in _OFF.findall(text) if name in options and _is_left(options[name][1])]
+        for text in texts:
+            for found in _FREEZES.finditer(text):
+                if "True" in found[0] or _is_of_another(text, found) or _is_within(text, found.start(2), off):
+                    continue
+                name = _function(text, found.start(2))
+                calls = [
+                    (other, call.start())
+                    for other in texts
+                    for call in re.finditer(rf"(?<!def )\b{name}\(", other)
+                    if name
+                ]
+                if not calls or not all(_is_within(other, at, off) for other, at in calls):
+                    return True
+        return False
+
+    def _options(self, sources: list[_Source], given: Table[str, Given]) -> dict[str, tuple[Document, Entry]]:
+        found: dict[str, tuple[Document, Entry]] = {}
+        for one in sources:
+            if not any(word in one.text for word in ("add_argument", "dataclass", "click", "typer")):
+                continue
+            made = python_reader.module(one.text)
+            document = next(iter(self._files.documents(one.path)), None)
+            for call in made.calls if isinstance(made, Module) and document is not None else ():
+                if call.name in ("argparse.options", "dataclass.options") and document is not None:
+                    for entry in call.arguments.entries:
+                        found.setdefault(entry.key, (document, entry))
+        return {**found, **{name: (given[name].document, given[name].entry) for name in found if name in given}}
+
+    def _closure(self, program: str) -> tuple[list[_Source], bool]:
+        """The program and the modules of the repository that it imports, and whether these are all that may train for it."""
+        if program not in self._closures:
+            self._closures[program] = self._collected(program)
+        return self._closures[program]
+
+    def _collected(self, program: str) -> tuple[list[_Source], bool]:
+        found, whole = {program: _Source(program, self._text(program))}, True
+        pending = [program]
+        while pending and len(found) <= _MOST:
+            path = pending.pop(0)
+            for name in _imports(found[path].text):
+                top = name.lstrip(".").partition(".")[0]
+                if top in _KNOWN or top == "peft" or (top in sys.stdlib_module_names and not name.startswith(".")):
+                    continue
+                modules = self._modules(name, path)
+                whole = whole and (bool(modules) or not _MAY_TRAIN.search(name))
+                for module in modules:
+                    if module not in found:
+                        found[module] = _Source(module, self._text(module))
+                        pending.append(module)
+        return list(found.values()), whole and len(found) <= _MOST
+
+    def _text(self, path: str) -> str:
+        if path.endswith(".py"):
+            return content(path, self._files).decode("utf-8", "replace")
+        return "\n".join(one.view.source for one in self._files.documents(path) if one.view is not None)
+
+    def _modules(self, name: str, beside: str) -> list[str]:
+        """The files of the repository that an import means: the module, or the package and the module of that name in it."""
+        bare = name.lstrip(".")
+        up = "../" * max(0, len(name) - len(bare) - 1)
+        parts = [part for part in bare.split(".") if part]
+        found: list[str] = []
+        for names in (parts, parts[:-1]):
+            inner = "/".join(names)
+            for wanted in (
+                (f"{inner}.py", f"{inner}/__init__.py")
+                if names
+                else ((f"{up}__init__.py",) if up or bare != name else ())
+            ):
+                for folder in ("", "src/"):
+                    path = discover.locate(up + folder + wanted if names else wanted, beside, self._files.reach(beside))
+                    if path is not None and os.path.isfile(path):
+                        found.append(path)
+                        break
+        if not found and parts:  # a package without a file of its own
+            inside = discover.locate(up + "/".join(parts[:-1] or parts), beside, self._files.reach(beside))
+            return [beside] if inside is not None and os.path.isdir(inside) else []
+        return found
+
+    def length(self, program: str, given: Table[str, Given]) -> tuple[Document, Entry | None, int, int] | None:
+        """The only length to which the program's tokenizer cuts: where it is said, and what it is."""
+        text = self._text(program)
+        tree = parse(text) if text and too_deep(text) < 0 else None
+        document = next(iter(self._files.documents(program)), None)
+        if not isinstance(tree, ast.Module) or document is None:
+            return None
+        options = self._options(self._closure(program)[0], given)
+        constants = _constants(tree)
+        values: dict[int, tuple[Document, Entry | None, int]] = {}
+        for value in _cut_at(tree):
+            number: object = value.value if isinstance(value, ast.Constant) else None
+            place: tuple[Document, Entry | None] = (document, None)
+            name: str = (
+                value.id
+                if isinstance(value, ast.Name)
+                else value.attr
+                if isinstance(value, ast.Attribute)
+                else _key(value)
+            )
+            if number is None and isinstance(value, ast.Name):
+                number = constants.get(name)
+            if number is None and name in given:
+                place = (given[name].document, given[name].entry)
+            elif number is None and name in options:
+                place = options[name]
+            if number is None and place[1] is not None:
+                number = plain_value(place[1].value)
+            if not isinstance(number, int) or isinstance(number, bool) or number <= 1:
+                return None
+            values.setdefault(number, (*place, 0 if place[1] or document.view else Places(text).start(value)))
+        if not values:
+            return self._named_length(text, given, options)
+        if len(values) != 1:
+            return None
+        ((number, (where, entry, at)),) = values.items()
+        return where, entry, number, at
+
+    def _named_length(
+        self, text: str, given: Table[str, Given], options: dict[str, tuple[Document, Entry]]
+    ) -> tuple[Document, Entry | None, int, int] | None:
+        """The length by the name of the option: one by which joined rows are divided, or one that can be nothing else."""
+        divides = _DIVIDES.search(text)
+        for name in (*([divides[1]] if divides is not None else []), *_LENGTHS):
+            found = (given[name].document, given[name].entry) if name in given else options.get(name)
+            number = plain_value(found[1].value) if found is not None else None
+            if found is not None and isinstance(number, int) and number > 1:
+                return *found, number, 0
+        return None
+
+
+# Blocks of joined rows: `[t[i : i + args.window_size] for i in range(0, total, args.window_size)]`.
+_DIVIDES = re.compile(r"range\(\s*0\s*,\s*\w+\s*,\s*(?:\w+\.)*(\w+)\s*\)")
+_LENGTHS = (
+    "max_source_length",
+    "max_len",
+    "max_input_length",
+    "max_seq_len",
+    "max_seq_length",
+    "cutoff_len",
+    "model_max_length",
+    "block_size",
+)
+
+
+def _said(way: Way) -> Statement:
+    assert way.option is not None
+    if way.word == "qlora":
+        return stated("training.finetuning_type", "qlora", *way.option)
+    return stated("lora.use_peft", way.word == "lora", *way.option)
+
+
+def _given(fragments: list[Fragment]) -> dict[str, Given]:
+    """What flags and files say, with what their sections say; what two of them say differently is left out."""
+    found: dict[str, Given] = {}
+    twice: set[str] = set()
+    for fragment in fragments:
+        if fragment.layer not in ("flags", "file"):
+            continue
+        pending = [fragment.block.mapping]
+        while pending:
+            for entry in pending.pop().entries:
+                name = entry.key.replace("-", "_")
+                if isinstance(entry.value, Mapping):
+                    pending.append(entry.value)
+                elif name not in found:
+                    found[name] = Given(fragment.block.document, entry)
+                elif fragment.layer == "file" and plain_value(found[name].entry.value) != plain_value(entry.value):
+                    twice.add(name)
+    return {name: one for name, one in found.items() if name not in twice}
+
+
+def stated(fact: str, value: object, document: Document, entry: Entry | None, at: int = 0) -> Statement:
+    """Where an option stands that says it, or a whole program."""
+    place = (
+        Place(document, entry.key, entry.value.start, entry.value.end, entry, (entry.key,))
+        if entry is not None
+        else Place(document, os.path.basename(document.text.path), at, at)
+    )
+    return Statement(fact, value, value, Explicit(place, "script-default", 0, OWN))
+
+
+def _imports(text: str) -> Iterator[str]:
+    for module, names, plain in _IMPORT.findall(text):
+        if plain:
+            yield from (one.split()[0] for one in plain.split(",") if one.split())
+            continue
+        for one in names.strip("()").replace("\n", ",").split(","):
+            word = one.partition("#")[0].split()
+            if word:
+                yield f"{module}{'' if module.endswith('.') else '.'}{word[0]}" if word[0] != "*" else module
+
+
+def _without_parameter(text: str) -> str:
+    return _OF_PARAMETER.sub("", text) if _PARAMETER.search(text) else text
+
+
+def _is_of_another(text: str, found: re.Match[str]) -> bool:
+    if _OTHER_MODEL.search(found[2]):
+        return True
+    for line in reversed(text[max(0, found.start() - 400) : found.start()].splitlines()[-3:]):
+        loop = _LOOP.match(line)
+        if loop is not None:
+            return _OTHER_MODEL.search(loop[1]) is not None
+    return False
+
+
+_OFF = re.compile(
+    r"^[ \t]+(\w+)[ \t]*:[ \t]*(?:Optional\[)?bool\]?[ \t]*=[ \t]*(?:field\([ \t]*default[ \t]*=[ \t]*)?False\b",
+    re.MULTILINE,
+)
+
+
+def _is_left(entry: Entry) -> bool:
+    """Whether nobody gives the option, and the class alone has its default."""
+    return isinstance(plain_value(entry.value), Unknown)
+
+
+def _function(text: str, at: int) -> str:
+    """The function that a line stands in."""
+    found = list(re.finditer(r"^[ \t]*def[ \t]+(\w+)", text[:at], re.MULTILINE))
+    return found[-1][1] if found else ""
+
+
+def _asks(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\bif\b[^\n]*\b{name}\b|\bassert\b[^\n]*\b{name}\b")
+
+
+def _is_compared(name: str, texts: list[str]) -> bool:
+    asked = re.compile(rf"\b{name}[ \t]*(?:==|!=|in\b|not in\b)[^\n]*(?:lora|full)", re.IGNORECASE)
+    return any(map(asked.search, texts))
+
+
+def _is_within(text: str, at: int, names: list[str]) -> bool:
+    """Whether a line stands in a branch that asks for one of the switches."""
+    if not names:
+        return False
+    lines = text[:at].splitlines()
+    depth = len(lines[-1]) - len(lines[-1].lstrip()) if lines else 0
+    asks = re.compile(rf"(?<!not )(?<![\w.])(?:\w+\.)*(?:{'|'.join(map(re.escape, names))})\b")
+    for line in reversed(lines[:-1]):
+        indent = len(line) - len(line.lstrip())
+        if not line.strip() or indent >= depth:
+            continue
+        depth = indent
+        if re.match(r"\s*(?:el)?if\b", line) and asks.search(line) and not re.search(r"\bor\b", line):
+            return True
+        if not depth:
+            break
+    return False
+
+
+def _truth(entry: Entry) -> object:
+    value = plain_value(entry.value)
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    return None if isinstance(value, Unknown) else value
+
+
+_CUTS = re.compile(r"tokeni[sz]er|tokeni[sz]e\Z|\btok\b|processor|encode_plus\Z", re.IGNORECASE)
+_OF_A_TEST = re.compile(r"eval|valid|test|infer|generat|predict|sampl", re.IGNORECASE)
+
+
+def _cut_at(tree: ast.Module) -> Iterator[ast.expr]:
+    """What stands behind `max_length` where a tokenizer is called that cuts, but for what generates or measures."""
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _OF_A_TEST.search(node.name):
+            continue
+        pending += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Call) and _CUTS.search(".".join(dotted(node.func) or [])):
+            said = {one.arg: one.value for one in node.keywords}
+            cuts = said.get("truncation")
+            if "max_length" in said and cuts is not None and not (isinstance(cuts, ast.Constant) and not cuts.value):
+                yield said["max_length"]
+
+
+def _key(value: ast.expr) -> str:
+    """`config["max_length"]`, `config["data"]["max_length"]`, `config.get("max_length", 512)`"""
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
+        return str(value.slice.value)
+    if (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr == "get"
+        and value.args
+    ):
+        return str(value.args[0].value) if isinstance(value.args[0], ast.Constant) else ""
+    return ""
+
+
+def _constants(tree: ast.Module) -> dict[str, object]:
+    """Names that are given one number and nothing else."""
+    found: dict[str, list[object]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(
+                        node.value.value if isinstance(node.value, ast.Constant) else None
+                    )
+        elif isinstance(node, ast.arg):
+            found.setdefault(node.arg, []).append(None)
+    return {name: values[0] for name, values in found.items() if len(values) == 1 and values[0] is not None}
