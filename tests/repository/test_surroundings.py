@@ -667,3 +667,155 @@ def test_the_length_that_stands_in_the_tokenizer_s_call(more: str, length: int |
     assert found is None or found.presumed
     (run,) = checked(tmp_path, "run.sh", files)
     assert "training.max_length" not in run.explicit
+
+
+PREFIXED = """import argparse
+from steps import GRPOTrainer
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--grpo-lr", type=float, default=2e-5)
+parser.add_argument("--grpo-epochs", type=int, default=5)
+parser.add_argument("--grpo-batch-size", type=int, default=8)
+parser.add_argument("--output_dir")
+args = parser.parse_args()
+trainer = GRPOTrainer(args)
+trainer.train()
+"""
+STEPS = """import torch
+
+
+class GRPOTrainer:
+    def __init__(self, args):
+        self.model = args.model
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=args.grpo_lr)
+        self.epochs = args.grpo_epochs
+
+    def train(self):
+        for _ in range(self.epochs):
+            self.model().loss.backward()
+            self.optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "rate"),
+    [
+        ({}, 5e-5),
+        ({"train.py": PREFIXED.replace("grpo-lr", "grpo-speed")}, None),
+        ({"train.py": PREFIXED + 'parser.add_argument("--sft-lr", default=1.0)\n'}, None),
+    ],
+)
+def test_options_that_all_begin_alike(change: Files, rate: float | None, tmp_path: Path) -> None:
+    command = "torchrun train.py --output_dir o --per_device_train_batch_size 2 --gradient_accumulation_steps 2 --grpo-lr 5e-5 --grpo-epochs 3\n"
+    files = {
+        "train.py": PREFIXED,
+        "steps.py": STEPS,
+        "run.sh": command,
+    }
+    (run,) = shown(tmp_path, "run.sh", {**files, **change})
+    found = run.explicit.get("training.learning_rate")
+    assert (found.value if found is not None and isinstance(found.value, float) else None) == rate
+
+
+ARGUMENTS = """import argparse
+import torch
+from transformers import Trainer, TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--bf16", action="store_true")
+parser.add_argument("--total", type=int, default=128)
+parser.add_argument("--learning_rate", type=float, default=1e-5)
+args = parser.parse_args()
+if args.bf16:
+    bf16 = True
+else:
+    bf16 = False
+accumulation = args.total // 2 // torch.cuda.device_count()
+arguments = TrainingArguments("out", bf16=bf16, per_device_train_batch_size=2, gradient_accumulation_steps=accumulation)
+Trainer(model=model, args=arguments, train_dataset=rows).train()
+"""
+
+
+def test_a_switch_of_the_precision_and_a_batch_that_is_divided(tmp_path: Path) -> None:
+    files = {"train.py": ARGUMENTS, "run.sh": "torchrun train.py --learning_rate 1e-5 --bf16\n"}
+    (run,) = shown(tmp_path, "run.sh", files)
+    told = in_words(effective(run))
+    assert told["precision"] == "bfloat16 (presumed)"
+    assert told["effective batch"] == "128 (presumed)"
+    (run,) = shown(tmp_path, "run.sh", {"run.sh": files["run.sh"].replace(" --bf16", "")})
+    assert told["precision"] != in_words(effective(run))["precision"]
+
+
+HANDS_ON = """import argparse
+from work.flow import run_training
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", default="configs/{}.yaml")
+args = parser.parse_args()
+run_training(args.config)
+"""
+FLOW = "from work.trainer import OwnTrainer\n\n\ndef run_training(path):\n    OwnTrainer(path).train()\n"
+WHOLE = "from accelerate import Accelerator\n\n\nclass OwnTrainer:\n    def train(self):\n        self.accelerator = Accelerator()\n        self.accelerator.backward(loss)\n"
+OWN_WORDS = "training: {lr: 1.0e-5, epochs: 2, micro_batch_size: 2, grad_accum_steps: 4}\ntokens: {max_length: 384}\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "framework"),
+    [
+        ({}, "a loop of its own (accelerate)"),
+        ({"work/flow.py": FLOW.replace("OwnTrainer", "Thing")}, "a program's own settings"),
+        ({"work/__init__.py": "from .flow import run_training\n"}, "a loop of its own (accelerate)"),
+    ],
+)
+def test_a_program_that_hands_its_configuration_to_a_module(change: Files, framework: str, tmp_path: Path) -> None:
+    files = {
+        "lora.py": HANDS_ON.format("lora"),
+        "full.py": HANDS_ON.format("full"),
+        "work/flow.py": FLOW,
+        "work/trainer.py": WHOLE,
+        "configs/lora_b.yaml": OWN_WORDS,
+        **change,
+    }
+    if "work/__init__.py" in change:
+        files |= {name: files[name].replace("work.flow", "work") for name in ("lora.py", "full.py")}
+    (run,) = shown(tmp_path, "configs/lora_b.yaml", files)
+    assert framework in in_words(effective(run))["framework"]
+    (run,) = checked(tmp_path, "configs/lora_b.yaml", files)
+    assert run.files == ("configs/lora_b.yaml",)
+
+
+@pytest.mark.parametrize(
+    ("more", "trains"),
+    [
+        ("model.eval()\n\n\ndef answer(x):\n    with torch.no_grad():\n        return model(x)\n", False),
+        (
+            "model.eval()\noptimizer = made_optimizer(model)\n\n\ndef answer(x):\n    with torch.no_grad():\n        return model(x)\n",
+            True,
+        ),
+    ],
+)
+def test_a_module_that_only_judges(more: str, trains: bool, tmp_path: Path) -> None:
+    text = "import torch\nfrom transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained(name, load_in_4bit=True)\n"
+    (run,) = shown(tmp_path, "judge.py", {"judge.py": text + more})
+    assert ("training" not in in_words(effective(run))) == trains
+
+
+SECTIONS = "sft:\n  learning_rate: 2.0e-5\n  num_epochs: 3\n  batch_size: 4\ndpo:\n  learning_rate: 5.0e-6\n  num_epochs: 1\n  batch_size: 8\n"
+BY_SECTION = """import argparse
+import yaml
+from transformers import Trainer, TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", default="configs/all.yaml")
+args = parser.parse_args()
+config = made(yaml.safe_load(open(args.config)))
+arguments = TrainingArguments("out", learning_rate=config.rate, num_train_epochs=config.epochs)
+Trainer(model=model, args=arguments, train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(("name", "rate"), [("train_sft.py", "2e-05 (presumed)"), ("train.py", "not known")])
+def test_the_section_that_is_called_as_the_program_is(name: str, rate: str, tmp_path: Path) -> None:
+    files = {name: BY_SECTION, "configs/all.yaml": SECTIONS, "run.sh": f"python {name} --config configs/all.yaml\n"}
+    (run,) = shown(tmp_path, "run.sh", files)
+    assert in_words(effective(run))["learning rate"].startswith(rate)

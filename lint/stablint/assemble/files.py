@@ -55,12 +55,16 @@ if TYPE_CHECKING:
 
 class Told(NamedTuple):
     """What a program says of how it trains. `whole`: no word of an adapter stands anywhere; `freezes_another`: all that it freezes is of a model
-    which is not trained."""
+    which is not trained. `open`: what its options say of settings that nobody else says; `unclear`: of such that are said and not known;
+    `of_trainer`: the length that its trainer is handed beside the arguments."""
 
     way: Statement | None
     whole: bool
     length: Statement | None
     freezes_another: bool
+    open: tuple[Statement, ...]
+    unclear: tuple[Statement, ...]
+    of_trainer: int | None
 
 
 READING, LOWERING = "reading the file", "making out its settings"

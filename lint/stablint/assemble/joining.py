@@ -299,10 +299,29 @@ def _with_its_way(parts: list[Part], programs: list[Program], around: Around) ->
             more.append(told.way)
         elif told.whole and not any(one.fact.startswith("lora.") for one in statements):
             scopes = {"lora": PRESUMED}
+    firm = {
+        one.fact
+        for one in statements
+        if one.fact in known and not (isinstance(one.origin, Explicit) and one.origin.layer == "script-default")
+    }
     names = {name for part in parts for name in part.fragment.classes.get("training", ())}
-    if told.length is not None and known.isdisjoint(_LENGTHS) and not any("trl." in name for name in names):
+    # TRL's arguments have a length of their own, which a dictionary may give them.
+    apart = not any("trl." in name for name in names) or any(_is_spread(part.fragment) for part in parts)
+    if told.length is not None and firm.isdisjoint(_LENGTHS) and apart:
         dropped |= {"training.max_length"}
         more.append(told.length)
+    elif told.of_trainer is not None and known.isdisjoint(_LENGTHS):
+        handed = next((one for one in statements if one.fact == "trainer.max_length"), None)
+        more += [handed._replace(fact="training.max_length", value=told.of_trainer)] if handed is not None else []
+    unclear = {one.fact for one in statements if isinstance(one.value, Unknown)}
+    for one in told.open:
+        if one.fact not in known:
+            dropped.add(one.fact)
+            more.append(one)
+    for one in told.unclear:
+        if one.fact in unclear:
+            dropped.add(one.fact)
+            more.append(one)
     if dropped:
         parts = [
             part._replace(

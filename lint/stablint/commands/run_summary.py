@@ -194,6 +194,12 @@ def _precision(world: World) -> str:
             return gettext("fp8 in the matrix products, else {dtype}").format(dtype=rest)
         return gettext("fp8 in the matrix products, else not known")
     if is_unknown(world.value("derived.compute_dtype")):
+        if world.stated("training.pure_bf16") is True:
+            return "bfloat16" + gettext(" (presumed)")
+        texts = {name: str(world.stated(f"deepspeed.{name}.enabled")).lower() for name in ("fp16", "bf16")}
+        said = [name for name, text in texts.items() if text == "true"]
+        if len(said) == 1:  # DeepSpeed takes the word as well
+            return ("float16" if said == ["fp16"] else "bfloat16") + gettext(" (presumed)")
         switches = (world.stated("accelerate.mixed_precision"), world.stated("training.mixed_precision"))
         if any(one in ("no", False) for one in switches):
             return gettext("no mixed precision: that of the weights")

@@ -130,8 +130,20 @@ class Classes:
         """The modules of the repository that a program imports something from, each with a name that it imports, `*` for all."""
         here = self._source(program)
         names = [*here.imports.items(), *(("*", f"{one}.*") for one in here.spread)] if here is not None else []
-        found = ((self.module(full, program), name) for name, full in names)
+        found = ((self.module(full, program) or self._in_package(full, program), name) for name, full in names)
         return [(path, name) for path, name in found if path is not None][: 4 * MODULES.most]
+
+    def _in_package(self, full: str, beside: str) -> str | None:
+        """The module that a name comes from which a package of the repository hands on."""
+        *parts, word = full.lstrip(".").split(".")
+        if not parts or parts[0] in LIBRARIES or full.startswith("."):
+            return None
+        for folder in ("", "src/"):
+            path = discover.locate(f"{folder}{'/'.join(parts)}/__init__.py", beside, self._files.reach(beside))
+            source = self._source(path) if path is not None and os.path.isfile(path) else None
+            if source is not None and (elsewhere := source.imports.get(word)) is not None:
+                return self.module(elsewhere, source.path)
+        return None
 
     def of(self, name: str, beside: str, far: int = _FAR) -> Own | None:
         """The class of this dotted name, as a file imports it."""

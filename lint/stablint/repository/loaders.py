@@ -23,6 +23,12 @@ _NAME = Pattern(r"""\bconfig_name\s*=\s*f?["']([\w./-]+)["']""")
 _LOADER = b"config("  # `load_config(path)`: the program leaves the loading to a module of its own
 
 
+# It gives the path to a module of its own: `run_training(args.config)`.
+_HANDS_ON = Pattern(
+    r"\b\w+\((?:[^()\n]{0,80},\s*)?(?:args|opts?|options|given|parsed)\.\w{0,20}(?:config|cfg|recipe|settings)\w{0,20}\s*[,)]"
+)
+
+
 class Loader(NamedTuple):
     program: str
     sure: bool  # it names this file; else it names another one of the folder, in whose place this one may be given
@@ -47,7 +53,7 @@ def loader(path: str, files: Files) -> Loader | None:
             composing.append(program)
         if any(parser in raw for parser in parsers):
             parsing.append(program)
-        if LOADS.search(raw) is None and _LOADER not in raw:
+        if LOADS.search(raw) is None and _LOADER not in raw and _HANDS_ON.search(text) is None:
             continue
         named = readers.loaded(text)
         if any(readers.placed(name, program, root) == path for name in named):
@@ -64,7 +70,7 @@ def loader(path: str, files: Files) -> Loader | None:
         if len(training) == 1:
             return Loader(training[0], sure)
         if training:
-            best = _asking_most(training, readers.keys_of(files, path), files)
+            best = _asking_most(training, readers.keys_of(files, path), files) or _of_one_module(training, path, files)
             return Loader(best, False) if best is not None else None
     return _reader(path, root, files)
 
@@ -94,6 +100,27 @@ def _asking_most(programs: list[str], keys: frozenset[str], files: Files) -> str
         asked[one] = len(_asked(one, files) & keys)
     first, *others = sorted(programs, key=asked.__getitem__, reverse=True)
     return first if asked[first] >= max([_ENOUGH, *(2 * asked[one] for one in others)]) else None
+
+
+def _of_one_module(programs: list[str], path: str, files: Files) -> str | None:
+    """Of programs that all leave the training to the same module the one that has for a default what is called most like this file."""
+    around = files.around
+    if around is None or len({around.training(one) for one in programs}) != 1 or around.training(programs[0]) is None:
+        return None
+    own = os.path.basename(path)
+
+    def alike(program: str) -> int:
+        text = referrers.content(program, files).decode("utf-8", "replace")
+        return max(_common(own, os.path.basename(one)) for one in readers.loaded(text))
+
+    return max(programs, key=alike)
+
+
+def _common(one: str, other: str) -> int:
+    """How many letters two names begin with that are the same."""
+    return next(
+        (number for number, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
 
 
 def of_another(path: str, files: Files) -> Program | None:

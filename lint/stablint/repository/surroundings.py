@@ -112,7 +112,13 @@ class Surroundings:
         trains = [path for path in found if self._trains(path)]
         most = max(map(found.__getitem__, trains), default=0)
         best = [path for path in trains if found[path] == most > 0]
+        if not best:  # the module may leave it to the class of another one
+            within = {one for path in found if found[path] for one in self._trainers(path)}
+            best = [path for path in sorted(within) if self._trains(path)]
         return best[0] if len(best) == 1 else None
+
+    def _trainers(self, module: str) -> list[str]:
+        return [path for path, name in self._classes.imported(module) if name.endswith("Trainer")]
 
     def told(self, program: str, given: list[Fragment]) -> Told:
         return self._ways.told(program, given)

@@ -15,7 +15,8 @@ from collections.abc import Mapping as Table
 from stablint.assemble.files import Files, Told
 from stablint.base.light import NamedTuple
 from stablint.files import discover
-from stablint.frameworks.fragment import Fragment, plain_value
+from stablint.frameworks import own
+from stablint.frameworks.fragment import Fragment, Row, plain_value
 from stablint.repository.referrers import content
 from stablint.run.fact import OWN, Explicit, Place, Statement
 from stablint.syntax.python import reader as python_reader
@@ -103,13 +104,30 @@ class Ways:
         way = self.way(program, given)
         sources = self._closure(program)[0]
         texts = [_COMMENT.sub("", one.text) for one in sources]
+        options = self._options(sources, given)
         found = self.length(program, given)
         return Told(
             _said(way) if way is not None and way.option is not None else None,
             way is not None and way.option is None,
             stated("training.max_length", found[2], *found[:2], found[3]) if found is not None else None,
-            any(map(_FREEZES.search, texts)) and not self._frozen(texts, self._options(sources, given)),
+            any(map(_FREEZES.search, texts)) and not self._frozen(texts, options),
+            (
+                *_by_prefix(options),
+                *_divided(texts[0], options),
+                *self._measures(program, texts[0]),
+                *_of_section(program, fragments),
+                *_base(given),
+            ),
+            _given_or_default(options, given, texts[0]),
+            _of_trainer(texts[0]),
         )
+
+    def _measures(self, program: str, text: str) -> Iterator[Statement]:
+        """A module that loads a model, sets it to judge, and has nothing in it that trains."""
+        document = next(iter(self._files.documents(program)), None)
+        if document is not None and _JUDGES.search(text) and ".eval()" in text and not _STEPS.search(text):
+            yield stated("launch.trains", False, document, None)
+            yield stated("launch.phase", "evaluation", document, None)
 
     def way(self, program: str, given: Table[str, Given]) -> Way | None:
         """How the program trains, with these options given; None where that is not known."""
@@ -276,8 +294,14 @@ class Ways:
     ) -> tuple[Document, Entry | None, int, int] | None:
         """The length by the name of the option: one by which joined rows are divided, or one that can be nothing else."""
         divides = _DIVIDES.search(text)
-        for name in (*([divides[1]] if divides is not None else []), *_LENGTHS):
-            found = (given[name].document, given[name].entry) if name in given else options.get(name)
+        for name in (*([divides[1]] if divides is not None else []), *_SURE, "max_length"):
+            found = (
+                (given[name].document, given[name].entry)
+                if name in given
+                else options.get(name)
+                if name != "max_length"
+                else None
+            )
             number = plain_value(found[1].value) if found is not None else None
             if found is not None and isinstance(number, int) and number > 1:
                 return *found, number, 0
@@ -286,7 +310,7 @@ class Ways:
 
 # Blocks of joined rows: `[t[i : i + args.window_size] for i in range(0, total, args.window_size)]`.
 _DIVIDES = re.compile(r"range\(\s*0\s*,\s*\w+\s*,\s*(?:\w+\.)*(\w+)\s*\)")
-_LENGTHS = (
+_SURE = (
     "max_source_length",
     "max_len",
     "max_input_length",
@@ -296,6 +320,119 @@ _LENGTHS = (
     "model_max_length",
     "block_size",
 )
+
+
+_JUDGES = re.compile(r"\bdef generate\b|\.generate\(|\bno_grad\(|\binference_mode\(")
+_STEPS = re.compile(r"backward|optimi[sz]er|optim\b|trainer|\.fit\b|\btrain\b|finetun|training", re.IGNORECASE)
+_PREFIXED = re.compile(r"([a-z]+)_(lr|learning_rate)\Z")
+
+
+def _by_prefix(options: Table[str, tuple[Document, Entry]]) -> Iterator[Statement]:
+    """What the program's options say under one prefix: `--grpo-lr`, `--grpo-epochs`, `--grpo-batch-size`."""
+    heads = {found[1] for name in options if (found := _PREFIXED.match(name)) is not None}
+    if len(heads) != 1 or not heads.isdisjoint(_NO_PREFIX):
+        return
+    (head,) = heads
+    for name, (document, entry) in options.items():
+        word = name.removeprefix(f"{head}_")
+        row = (own.row(word) or _RANKS.get(word)) if word != name else None
+        value = plain_value(entry.value)
+        if isinstance(row, Row) and row.codec == "plain" and isinstance(value, (int, float)):
+            yield stated(row.fact, value, document, entry)
+
+
+_NO_PREFIX = frozenset(
+    [
+        "base",
+        "max",
+        "min",
+        "peak",
+        "critic",
+        "value",
+        "head",
+        "mm",
+        "end",
+        "final",
+        "initial",
+        "init",
+        "warmup",
+        "encoder",
+    ]
+)
+_RANKS = {"lora_r": Row("lora_r", "lora.r"), "lora_alpha": Row("lora_alpha", "lora.lora_alpha")}
+
+
+def _divided(text: str, options: Table[str, tuple[Document, Entry]]) -> Iterator[Statement]:
+    """The batch of a step, of which the program works its accumulation out."""
+    found = re.search(
+        r"(?:\.|\b)\w*accum\w*\s*=\s*\(?\s*(?:\w+\.)*(\w+)\s*//[^\n]*(?:device_count|world_size|num_processes|WORLD_SIZE)",
+        text,
+    )
+    option = options.get(found[1]) if found is not None else None
+    value = plain_value(option[1].value) if option is not None else None
+    if option is not None and isinstance(value, int) and not isinstance(value, bool):
+        yield stated("training.global_batch_size", value, *option)
+
+
+def _of_section(program: str, fragments: list[Fragment]) -> Iterator[Statement]:
+    """What the section says that is called as the program is, where several sections are each of a training: `sft` for `train_sft.py`."""
+    words = re.split(r"[\W_]+", os.path.basename(program).lower())
+    for fragment in fragments:
+        sections = (
+            [one for one in fragment.block.mapping.entries if isinstance(one.value, Mapping)]
+            if fragment.layer == "file"
+            else []
+        )
+        trained = [
+            one
+            for one in sections
+            if isinstance(one.value, Mapping) and not _RATES.isdisjoint(entry.key for entry in one.value.entries)
+        ]
+        meant = [one for one in trained if one.key.lower() in words] if len(trained) > 1 else []
+        for entry in meant[0].value.entries if len(meant) == 1 and isinstance(meant[0].value, Mapping) else ():
+            row, value = own.row(entry.key), plain_value(entry.value)
+            if row is not None and row.codec == "plain" and isinstance(value, (int, float)):
+                yield stated(row.fact, value, fragment.block.document, entry)
+
+
+_RATES = frozenset(["lr", "learning_rate"])
+
+
+def _base(given: Table[str, Given]) -> Iterator[Statement]:
+    """The model that a file names by a name which no library has: `base_model_name_or_path`."""
+    one = given.get("base_model_name_or_path")
+    if one is not None and isinstance(value := plain_value(one.entry.value), str):
+        yield stated("model.name_or_path", value, one.document, one.entry)
+
+
+def _given_or_default(
+    options: Table[str, tuple[Document, Entry]], given: Table[str, Given], text: str
+) -> tuple[Statement, ...]:
+    """Switches of the precision that the command gives, and the model that the parser has for a default."""
+    found = [
+        stated(f"training.{name}", True, given[name].document, given[name].entry)
+        for name in ("bf16", "fp16")
+        if name in options and name in given and _truth(given[name].entry) is True
+    ]
+    for name in ("model_name_or_path", "model_name", "model_id", "base_model"):
+        said = re.search(rf"add_argument\(\s*[\"']--{name}[\"'][^()]*\bdefault\s*=\s*[\"']([\w.-]+/[\w.-]+)[\"']", text)
+        if said is not None and name in options and name not in given:
+            document, entry = options[name]
+            found.append(stated("model.name_or_path", said[1], document, entry))
+    return tuple(found)
+
+
+def _of_trainer(text: str) -> int | None:
+    """The length that a trainer is handed itself, and that its arguments do not have: Unsloth's patch takes it."""
+    tree = parse(text) if "PatchDPOTrainer" in text and too_deep(text) < 0 else None
+    found = {
+        one.value.value
+        for node in (ast.walk(tree) if isinstance(tree, ast.Module) else ())
+        if isinstance(node, ast.Call) and (dotted(node.func) or [""])[-1].endswith("Trainer")
+        for one in node.keywords
+        if one.arg == "max_length" and isinstance(one.value, ast.Constant) and isinstance(one.value.value, int)
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def _said(way: Way) -> Statement:
