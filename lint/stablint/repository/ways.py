@@ -98,6 +98,7 @@ class Ways:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._closures: dict[str, tuple[list[_Source], bool]] = {}
+        self._known: dict[str, list[tuple[Document, Entry]]] = {}
 
     def told(self, program: str, fragments: list[Fragment]) -> Told:
         given = _given(fragments)
@@ -190,15 +191,21 @@ class Ways:
     def _options(self, sources: list[_Source], given: Table[str, Given]) -> dict[str, tuple[Document, Entry]]:
         found: dict[str, tuple[Document, Entry]] = {}
         for one in sources:
-            if not any(word in one.text for word in ("add_argument", "dataclass", "click", "typer")):
-                continue
-            made = python_reader.module(one.text)
-            document = next(iter(self._files.documents(one.path)), None)
-            for call in made.calls if isinstance(made, Module) and document is not None else ():
-                if call.name in ("argparse.options", "dataclass.options") and document is not None:
-                    for entry in call.arguments.entries:
-                        found.setdefault(entry.key, (document, entry))
+            for document, entry in self._declared(one):
+                found.setdefault(entry.key, (document, entry))
         return {**found, **{name: (given[name].document, given[name].entry) for name in found if name in given}}
+
+    def _declared(self, source: _Source) -> list[tuple[Document, Entry]]:
+        """The options of a module, which is parsed once for all runs that it stands in."""
+        if source.path not in self._known:
+            self._known[source.path] = []
+            if any(word in source.text for word in ("add_argument", "dataclass", "click", "typer")):
+                made = python_reader.module(source.text)
+                document = next(iter(self._files.documents(source.path)), None)
+                for call in made.calls if isinstance(made, Module) else ():
+                    if call.name in ("argparse.options", "dataclass.options") and document is not None:
+                        self._known[source.path] += [(document, entry) for entry in call.arguments.entries]
+        return self._known[source.path]
 
     def _closure(self, program: str) -> tuple[list[_Source], bool]:
         """The program and the modules of the repository that it imports, and whether these are all that may train for it."""
