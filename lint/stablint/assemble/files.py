@@ -17,7 +17,7 @@ from stablint.frameworks.fragment import Fragment
 from stablint.frameworks.programs import words as program_words
 from stablint.models import nature as models
 from stablint.pins import locks
-from stablint.run.fact import Derived, Fact, Place, Statement, facts_of
+from stablint.run.fact import Derived, Explicit, Fact, Place, Statement, facts_of
 from stablint.run.framework import UNSLOTH, framework
 from stablint.syntax import limits
 from stablint.syntax import text as source_text
@@ -100,7 +100,8 @@ class Files:
         self.edited: frozenset[str] = frozenset()  # configurations that a program changes before it hands them on
         self.patched: frozenset[str] = frozenset()  # Python files that are imported behind Unsloth
         self.spared: frozenset[str] = frozenset()  # Python files that a program goes on without
-        self.unheard: frozenset[str] = frozenset()  # files of a launcher whose programs read nothing of them
+        self.unheard: frozenset[str] = frozenset()  # files of a library that hears nothing of them
+        self.registering: frozenset[str] = frozenset()  # of repositories that bring types of models of their own
         # Programs that load configurations which no command names, by these; and whether it is sure that they load this one.
         self.loaders: dict[str, tuple[str, bool]] = {}
         self.around: Around | None = None  # of files that are shown
@@ -130,7 +131,7 @@ class Files:
             key: value for key, value in self._fragments.items() if key[0].partition("\0")[0] not in changed
         }
         new.owned, new.edited, new.patched, new.spared = self.owned, self.edited, self.patched, self.spared
-        new.unheard = self.unheard
+        new.unheard, new.registering = self.unheard, self.registering
         new._first_seen = {path: seen for path, seen in self._first_seen.items() if path not in changed}
         new._requirements, new.kept = self._requirements, self.kept.without(changed)
         new._cut = {key: cut for key, cut in self._cut.items() if key[0] not in changed}
@@ -150,11 +151,11 @@ class Files:
         new._fragments = {
             key: value
             for key, value in new._fragments.items()
-            if not {key[0]} & ({*new.owned} | new.edited | new.patched | new.spared | new.unheard)
+            if not {key[0]} & ({*new.owned} | new.edited | new.patched | new.spared | new.unheard | new.registering)
         }
         blank = Files(self.root, self.base, self.reach)
         new.owned, new.edited, new.patched, new.spared = blank.owned, blank.edited, blank.patched, blank.spared
-        new.unheard = blank.unheard
+        new.unheard, new.registering = blank.unheard, blank.registering
         new.kept, new._requirements = blank.kept, blank._requirements
         return new
 
@@ -278,7 +279,9 @@ class Files:
             if path in self.patched:
                 found = [_with_unsloth(one) for one in found]
             if path in self.unheard:
-                found = [_for_the_launcher(one) for one in found]
+                found = [_unheard(one) for one in found]
+            if path in self.registering:
+                found = [_with_types_registered(one) for one in found]
             if path in self.spared:
                 found = [one._replace(statements=()) if one.layer == "import" else one for one in found]
             self._fragments[key] = tuple(found)
@@ -351,8 +354,13 @@ class Files:
         self._read_anew(paths)
 
     def silence(self, paths: frozenset[str]) -> None:
-        """What these files of a launcher say reaches nobody from now on."""
+        """What these files say reaches no library from now on."""
         self.unheard |= paths
+        self._read_anew(paths)
+
+    def register(self, paths: frozenset[str]) -> None:
+        """The programs around these files bring types of models from now on."""
+        self.registering |= paths
         self._read_anew(paths)
 
     def _read_anew(self, paths: Set[str]) -> None:
@@ -420,8 +428,19 @@ def _first_look(path: str, name: str, speaks: Callable[[str], bool]) -> tuple[Te
 FOR_PROCESSES = ("fsdp.", "deepspeed.", "accelerate.deepspeed_config.", "accelerate.parallelism_config.")
 
 
-def _for_the_launcher(fragment: Fragment) -> Fragment:
-    """Without what only an Accelerator reads."""
+def _with_types_registered(fragment: Fragment) -> Fragment:
+    """A fragment of a run whose library is told of types of models that no release knows."""
+    if not fragment.entry:
+        return fragment
+    place = Place(fragment.block.document, "register", fragment.block.start, fragment.block.start)
+    said = Statement("launch.types_registered", True, True, Explicit(place, fragment.layer, fragment.block.number))
+    return fragment._replace(statements=(*fragment.statements, said))
+
+
+def _unheard(fragment: Fragment) -> Fragment:
+    """Without what only an Accelerator reads, or only LLaMA-Factory."""
+    if fragment.dialect == "llamafactory-data":
+        return fragment._replace(statements=())
     kept = (
         one
         for one in fragment.statements

@@ -183,7 +183,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         if far:
             found = [fragment._replace(presumed=True) for fragment in found]
         if link.role == "script" and found[0].block.kind == "call":
-            several = list(itertools.islice(program_runs.groups(tuple(found)), 2))
+            several = list(itertools.islice(program_runs.groups(_of_the_program(found)), 2))
             found = program_runs.launched(several[0], [part.fragment for part in parts], sure)
             if len(several) > 1 or not named_by_it:  # of several trainers the command may mean another one
                 found = [fragment._replace(presumed=True) for fragment in found]
@@ -240,6 +240,11 @@ _SOMEWHERE = frozenset({"script", "config", "settings", "deepspeed", "accelerate
 _OF_A_TRAINING = frozenset({"arguments", "trainer", "own-trainer", "optimizer", "lightning", "fit", "deepspeed"})
 
 
+def _of_the_program(fragments: list[Fragment] | tuple[Fragment, ...]) -> tuple[Fragment, ...]:
+    """Without the files that the program writes, such as a record of what it was started with: these are runs of their own, if any."""
+    return tuple(one for one in fragments if one.block.document is fragments[0].block.document)
+
+
 def _module(parts: list[Part], programs: list[Program], around: Around) -> str | None:
     """The module that trains for the program, where that itself makes no trainer and takes no step."""
     first = parts[0].fragment.block
@@ -254,7 +259,8 @@ def _module(parts: list[Part], programs: list[Program], around: Around) -> str |
 
 def _with_module(parts: list[Part], module: str, files: Files) -> list[Part]:
     """With what this module says that the others leave open."""
-    found = next(iter(program_runs.groups(files.fragments(module) or files.fragments(module, PROGRAM))), [])
+    known = files.fragments(module) or files.fragments(module, PROGRAM)
+    found = next(iter(program_runs.groups(_of_the_program(known))), [])
     if parts[0].fragment.block.kind != "call":
         found = program_runs.launched(found, [part.fragment for part in parts])
     statements = (one for part in parts for one in part.fragment.statements)
@@ -375,6 +381,8 @@ def _dialect_of(link: Link, first: Fragment) -> str | None:
     """What a file is by the link that leads to it; axolotl's own command reads whatever it is handed as axolotl's."""
     if link.role == "config" and first.dialect == "axolotl" and first.block.kind == "flags":
         return "axolotl"
+    if link.role == "rows" and first.dialect == "llamafactory" and first.block.kind == "flags":
+        return "llamafactory-data"  # its own command reads the table, by whatever names the columns go
     return ROLE_DIALECT.get(link.role)
 
 

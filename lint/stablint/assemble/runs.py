@@ -289,8 +289,16 @@ def _classes(parts: list[Part]) -> dict[str, tuple[str, ...]]:
     classes: dict[str, tuple[str, ...]] = {}
     for part in parts:
         for namespace, names in part.fragment.classes.items():
-            if namespace not in classes or (
-                classes[namespace][:1] == ("transformers.TrainingArguments",) and len(names) > 1
+            known = classes.get(namespace)
+            if (
+                known is None
+                or (known[:1] == ("transformers.TrainingArguments",) and len(names) > 1)
+                or (_is_doubtful(known) and not _is_doubtful(names))
             ):
                 classes[namespace] = names
     return classes
+
+
+def _is_doubtful(names: tuple[str, ...]) -> bool:
+    """Whether they are several of which one reads the settings: what a program makes says which."""
+    return any(name.startswith("?") for name in names)

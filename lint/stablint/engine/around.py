@@ -65,6 +65,33 @@ def _unheard(findings: Iterable[Finding], files: Files) -> frozenset[str]:
     return _together("looking for the programs that read it", unheard.unheard, asked, files) if asked else frozenset()
 
 
+def _own_tables(findings: Iterable[Finding], files: Files) -> frozenset[str]:
+    """The tables of data sets that something is told of and that no configuration of LLaMA-Factory's names, but the repository's own program."""
+    asked = {
+        finding.run.anchor.document.path
+        for finding in findings
+        if finding.run.dialects[:1] == ("llamafactory-data",) and len(finding.run.files) == 1
+    }
+    return (
+        _together("looking for the programs that read it", unheard.own_tables, asked, files) if asked else frozenset()
+    )
+
+
+def _registering(findings: Iterable[Finding], files: Files) -> frozenset[str]:
+    """The files whose runs are told that a release does not know their type of model, in repositories that bring types of their own."""
+    asked = {
+        finding.run.anchor.document.text.path
+        for finding in findings
+        if finding.severity in ("error", "warning")
+        and {"model.type", "derived.types_registered"} <= {fact.name for fact in finding.facts}
+    }
+    return (
+        _together("looking for the programs that bring a model", unheard.registering, asked, files)
+        if asked
+        else frozenset()
+    )
+
+
 def _behind_unsloth(findings: Iterable[Finding], files: Files) -> frozenset[str]:
     """The Python files that something is told of and that are imported behind Unsloth."""
     found = {
@@ -102,6 +129,8 @@ LESSONS: tuple[
     (_optional, Files.spare),
     (_edited, Files.edit),
     (_unheard, Files.silence),
+    (_own_tables, Files.silence),
+    (_registering, Files.register),
 )
 
 

@@ -268,7 +268,9 @@ def _proving(keys: Iterable[str]) -> Iterable[str]:
 
 
 # Adapter arguments that TRL's ModelConfig spells otherwise: who has them parses arguments of its own.
-_NOT_OF_TRL = frozenset({"lora_rank", "lora_target", "use_lora", "use_qlora", "lora_enabled"})
+_NOT_OF_TRL = frozenset(
+    {"lora_rank", "lora_target", "use_lora", "use_qlora", "lora_enabled", "target_modules", "rank", "alpha"}
+)
 # Fields of some TRL class that any program of one's own may have as well: they prove no TRL.
 _ANYBODYS = frozenset({"batch_size", "steps", "model_name", "dataset", "task_name", "max_new_tokens"})
 # Flags of transformers' own examples too (summaries, translations; `--label_smoothing` begins `label_smoothing_factor`): even two of them
@@ -423,13 +425,17 @@ def _is_frozen(entry: Entry) -> bool:
     return isinstance(value, str) and value.lower() in ("freeze", "frozen")
 
 
+# Words for how a program trains: `method: qlora`.
+_ADAPTERS = frozenset({"lora", "qlora", "dora", "rslora", "peft", "adapter"})
+
+
 def _decides_what_is_trained(entry: Entry) -> bool:
     """Whether a key that no library has may say which weights are trained; a switch to freeze or adapt that is off says nothing."""
     key = spelled(entry.key)
     if key in ROWS or known_key(key):
         return False
     value = entry.value.value if isinstance(entry.value, Scalar) else True
-    if _is_frozen(entry):
+    if _is_frozen(entry) or key == "target_modules" or (isinstance(value, str) and value.lower() in _ADAPTERS):
         return True
     if not _TRAINED.search(key):
         return False

@@ -50,7 +50,16 @@ def recognise(keys: frozenset[str], block: Block) -> int:
         return 0
     rows = [table for table in tables if any(table.get(source) is not None for source in SOURCES)]
     shaped = [table for table in tables if table.get("columns") is not None or table.get("formatting") is not None]
+    if any(table.get("columns") is not None for table in tables) and not any(map(_is_its_own, tables)):
+        return 0  # columns by names that its parser has not: a loader of the repository's own
     return 95 if rows and len(rows) * 2 > len(tables) and (shaped or _only(rows)) else 0
+
+
+def _is_its_own(table: Mapping) -> bool:
+    """Whether an entry has a word that LLaMA-Factory's parser alone has."""
+    columns = table.get("columns")
+    named = isinstance(columns, Mapping) and any(entry.key in _COLUMNS for entry in columns.entries)
+    return named or any(table.get(key) is not None for key in ("formatting", "ranking", "tags"))
 
 
 def _only(rows: list[Mapping]) -> bool:

@@ -1,4 +1,5 @@
-"""Files of accelerate's launcher whose programs hear nothing of them: these make no Accelerator, and the launcher alone refuses nothing."""
+"""Files that look like a library's and of which it hears nothing: those of accelerate's launcher whose programs make no Accelerator, since the launcher
+alone refuses nothing, and tables of data sets that the repository reads itself."""
 
 from __future__ import annotations
 
@@ -40,6 +41,51 @@ def unheard(paths: Iterable[str], files: Files) -> frozenset[str]:
     for path in paths:
         by_root.setdefault(files.root(path), []).append(path)
     return frozenset(path for root, several in by_root.items() for path in _of_repository(root, several, files))
+
+
+# What starts, imports, clones or installs LLaMA-Factory; that something is like its conventions says nothing.
+_FACTORY = re.compile(
+    rb"llamafactory-cli|\b(?:from|import)[ \t]+(?:llamafactory|llmtuner)\b|-m[ \t]+(?:llamafactory|llmtuner)\b|\btrain_bash\.py|\bswift[ \t]+sft\b"
+    rb"|llama-?factory(?:/|\.git\b|\[|[=<>~]=|[ \t]*$)|\b(?:cd|clone)[ \t]+[\w./:-]*llama-?factory",
+    re.IGNORECASE | re.MULTILINE,
+)
+_READS = re.compile(rb"\bjson\.loads?\(|\bread_json\(|\bload_json\(")
+
+
+def own_tables(paths: Iterable[str], files: Files) -> frozenset[str]:
+    """Those tables of data sets that a program of their repository names and loads, where nothing starts or installs LLaMA-Factory: no program, no script,
+    no list of what is installed and no guide at the top."""
+    found: set[str] = set()
+    for path in paths:
+        root, name = files.root(path), os.path.basename(path).encode("utf-8", "surrogatepass")
+        if not os.path.isdir(root):
+            continue
+        programs = [content(one, files) for one in programs_of(root, files)]
+        if not any(names(name, one) and _READS.search(one) for one in programs):
+            continue
+        others = [*scripts_of(root, files), *(one for one in files.entries(root) if _TELLS.search(one[len(root) :]))]
+        if not any(_FACTORY.search(one) for one in [*programs, *(content(one, files) for one in others)]):
+            found.add(path)
+    return frozenset(found)
+
+
+_TELLS = re.compile(
+    r"^[/\\]?(?:README[^/\\]*|requirements[^/\\]*\.txt|pyproject\.toml|setup\.(?:py|cfg)|environment[^/\\]*\.ya?ml)$"
+)
+
+
+_REGISTERS = re.compile(rb"\b(?:AutoConfig|AutoModel\w{0,40}|CONFIG_MAPPING|MODEL_MAPPING)\.register\(")
+
+
+def registering(paths: Iterable[str], files: Files) -> frozenset[str]:
+    """Those of these files in whose repository a program tells the library of a type of models of its own."""
+    answers: dict[str, bool] = {}
+    for path in paths:
+        root = files.root(path)
+        if root not in answers:
+            found = programs_of(root, files) if os.path.isdir(root) else ()
+            answers[root] = any(_REGISTERS.search(content(one, files)) for one in found)
+    return frozenset(path for path in paths if answers[files.root(path)])
 
 
 def _of_repository(root: str, paths: list[str], files: Files) -> Iterator[str]:

@@ -21,6 +21,7 @@ from stablint.frameworks.programs import imported as python_imported
 from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import late as python_late
 from stablint.frameworks.programs import loop
+from stablint.frameworks.programs import placed as python_placed
 from stablint.frameworks.programs import signatures as python_signatures
 from stablint.frameworks.programs import wrapped as python_wrapped
 from stablint.frameworks.programs.parts import CODEC_OF, LOWER
@@ -119,6 +120,8 @@ def lower(document: Document) -> Iterator[Fragment]:
         if kind == "loader" and (cast := python_cast.afterwards(document, casts, call, trainer)) is not None:
             kept = (one for one in fragment.statements if one.fact != "model.dtype")
             fragment = fragment._replace(statements=(*kept, cast))
+        if kind == "loader":
+            fragment = fragment._replace(statements=python_placed.told(document, call, fragment.statements))
         if call.switch is not None and (kind not in _ADAPTERS or alone):
             fragment = fragment._replace(statements=_switched(fragment.statements, kind, block, call.switch))
         fragment = fragment._replace(

@@ -32,6 +32,7 @@ RULES: dict[str, Rule] = {
     "derived.trl_arguments": trainer.trl_arguments,
     "derived.read_by_library": trainer.read_by_library,
     "derived.evaluates_apart": trainer.evaluates_apart,
+    "derived.types_registered": trainer.types_registered,
     "derived.hf_arguments": trainer.hf_arguments,
     "derived.own_trainer": trainer.own_trainer,
     "derived.own_optimizer": trainer.own_optimizer,

@@ -205,6 +205,11 @@ def _takes_no_step(w: World) -> bool:
     return epochs == 0 and epochs is not False and none
 
 
+def types_registered(w: World) -> Answer:
+    """Does the repository bring types of models of its own, which no table of the library has?"""
+    return Answer(w.is_stated("launch.types_registered"), ("launch.types_registered",))
+
+
 def evaluates_apart(w: World) -> Answer:
     """Is there an evaluation outside of `train()`? Flags ask a script for one; what a call in Python says the Trainer never reads."""
     if w.stated("launch.phase") == "evaluation" or w.is_stated("launch.shows.evaluates_apart"):
