@@ -119,6 +119,8 @@ def releases_of(
             pins |= {name: pin for name, pin in files.installed(text).items() if not (pin.presumed and name in pins)}
         if format in ("python", "notebook"):
             pins |= locks.required(text.text, text.path)
+        elif format == "shell":
+            pins |= locks.copied(text.text, text.path)
     # what others install for the same program says more than a range of a list; what the run's own texts install is what runs
     texts = {text.path for text, _, _ in _texts(parts)}
     within = (

@@ -18,6 +18,7 @@ from stablint.base import consulted
 from stablint.base.light import Any, NamedTuple
 from stablint.pins import commands, formats
 from stablint.pins.formats import reader_of
+from stablint.pins.path import before_the_installed
 from stablint.pins.requirement import ANY, UNREAD, requirement
 from stablint.run.framework import framework, with_own_command
 from stablint.run.releases.allowed import EITHER, Releases
@@ -39,10 +40,6 @@ _BESIDE = frozenset(
 _SCRIPTS = frozenset(["scripts", "script", "setup", "tools", "bin"])
 # What installs the project, or what it requires, without a look at a lock file of another tool.
 _BY_PIP = r"(?m)^[ \t$%!>]*(?:RUN[ ]+)?(?:sudo[ ]+)?(?:uv[ ]+|python3?[ ]+-m[ ]+)?pip3?[ ]+install[ ]+(?:-U[ ]+|--upgrade[ ]+)?(?:-e[ ]|-r[ ]|\.[\s\[/]|\.$)"
-# A copy of a library in front of the one that is installed.
-_ON_THE_PATH = (
-    r"\bsys\.path\.(?:insert|append)\([^\n]{0,120}?[\"'/](accelerate|deepspeed|peft|transformers|trl)(?:/src)?/?[\"']"
-)
 _REQUIRES = r"\brequire_version\(\s*[\"']([^\"'\n]+)[\"']"
 
 
@@ -364,9 +361,12 @@ def required(text: str, path: str) -> dict[str, Pin]:
     if "# /// script" in text:
         asked += formats.script(text)
     found = agreeing(_said(asked, path)) if asked else {}
-    if "sys.path" in text:
-        found |= {name: Pin(UNREAD, path) for name in re.findall(_ON_THE_PATH, text)}
-    return found
+    return found | copied(text, path)
+
+
+def copied(text: str, path: str) -> dict[str, Pin]:
+    """The libraries whose copies a program or a script puts before what is installed."""
+    return {name: Pin(UNREAD, path) for name in before_the_installed(text, path)}
 
 
 def _said(requirements: Iterable[str], path: str) -> Iterator[tuple[str, Pin]]:

@@ -638,7 +638,10 @@ def _collator(block: Block, call: Call) -> Fragment:
     statements = [_named(block, call, "data.collator", last_word(call.name))]
     said = list(lower_mapping(block, {"mlm": Row("mlm", "data.mlm", "flag")}, "call", lambda key: None))
     # transformers' own masks tokens at random unless told otherwise, TRL's for completions never does by itself
-    statements += said or [_named(block, call, "data.mlm", last_word(call.name) == "DataCollatorForLanguageModeling")]
+    masks: object = last_word(call.name) == "DataCollatorForLanguageModeling"
+    if call.local and "__init__" in call.methods:  # `super().__init__(tokenizer=tokenizer, mlm=False)`
+        masks = Unknown("the program's own collator says it where it is made")
+    statements += said or [_named(block, call, "data.mlm", masks)]
     return Fragment("python", block, "call", tuple(statements), {}, {})
 
 
