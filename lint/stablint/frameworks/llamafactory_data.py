@@ -50,7 +50,7 @@ def recognise(keys: frozenset[str], block: Block) -> int:
         return 0
     rows = [table for table in tables if any(table.get(source) is not None for source in SOURCES)]
     shaped = [table for table in tables if table.get("columns") is not None or table.get("formatting") is not None]
-    if any(table.get("columns") is not None for table in tables) and not any(map(_is_its_own, tables)):
+    if any(isinstance(table.get("columns"), Mapping) for table in tables) and not any(map(_is_its_own, tables)):
         return 0  # columns by names that its parser has not: a loader of the repository's own
     return 95 if rows and len(rows) * 2 > len(tables) and (shaped or _only(rows)) else 0
 
