@@ -12,7 +12,7 @@ from stablint.frameworks.fragment import Block, Fragment, keys_of
 from stablint.frameworks.launch import commands as launch_commands
 from stablint.frameworks.programs import constants as program_constants
 from stablint.frameworks.programs import reader as program_reader
-from stablint.frameworks.unnamed_secrets import with_secrets
+from stablint.frameworks.unnamed_secrets import with_commanded, with_secrets
 from stablint.run.framework import Framework, framework, records
 from stablint.syntax.shell import reader as shell_reader
 from stablint.syntax.tree import Document, Entry, Mapping, Module, Scalar
@@ -108,9 +108,8 @@ def lower(document: Document, named: str | None = None) -> tuple[Fragment, ...]:
             found = tuple(f._replace(dialect="notebook") if f.dialect == "python" else f for f in found)
         return found
     if document.format == "shell":
-        return tuple(
-            with_secrets(_with_unread(one)) for one in launch_commands.lower(document, shell_reader.split_launch)
-        )
+        commands = launch_commands.lower(document, shell_reader.split_launch)
+        return with_commanded(document, tuple(with_secrets(_with_unread(one)) for one in commands))
     return ()
 
 

@@ -157,9 +157,11 @@ def _is_near(word: str, other: str) -> bool:
 
 def may_be_shown(key: str, literal: str) -> bool:
     """Whether a literal may be shown behind a key: a setting's value; behind a key of the user's own a number, a path, or what every language says."""
+    said = _unquoted(literal.strip())
+    if key.rpartition(".")[2].lstrip("-") in ("include", "exclude") and _SLOTS.fullmatch(said):
+        return True
     if is_setting(key):
         return _is_value(key, literal)
-    said = _unquoted(literal.strip())
     if "/" in key and said.isdecimal():  # how much is taken of a data set on the hub: no name of a secret has a slash
         return True
     if names_secret(key.strip("\"' ").lstrip("-")):
@@ -167,6 +169,9 @@ def may_be_shown(key: str, literal: str) -> bool:
     return _is_plain(literal) or said in _choices() or _are_words(_LISTED.findall(said) if _LIST.match(said) else [])
 
 
+# Hosts and their cards, as DeepSpeed's launcher has them: `localhost:0,1@worker-2:0`. No key is as short.
+_HOST = r"(?:localhost|(?:worker|node|host|gpu)[-_]?\d{0,4})(?::\d{1,2}(?:,\d{1,2})*)?"
+_SLOTS = re.compile(rf"{_HOST}(?:@{_HOST})*")
 _ITEM = r"""["']?[A-Za-z_]{2,30}["']?"""
 _LIST = re.compile(rf"[\[(]\s*{_ITEM}(?:(?:\s*,\s*|\s+){_ITEM})*\s*(?:,\s*)?[\])]\Z")
 _LISTED = re.compile(r"[A-Za-z_]+")

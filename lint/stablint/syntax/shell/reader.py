@@ -121,6 +121,7 @@ class _Reader(Runner):
         self.explained = {_next_word(self.source, problem.end) for problem in lexer.problems}
         self.commands: list[Command] = []
         self.broken = 0
+        self.ends_early = [problem.start for problem in lexer.problems if problem.kind == "shell-broken-continuation"]
         self.problems: list[Problem] = []
         self.writer = Writer(text, self.state)
         self.bodies: dict[int, Body] = lexer.bodies
@@ -170,7 +171,10 @@ class _Reader(Runner):
         gone = self.state.held.get(_FOLDER)
         unknown = isinstance(gone, Unknown) or self.others or not self.put.isdisjoint(read.words)
         folder = NO_FOLDER if unknown else text_of(gone) or ""
-        command = Command(read.words, read.flags, read.positionals, environment, start, end, folder, self.is_idle())
+        flags = read.flags
+        if any(end <= at and not self.source[end:at].strip() for at in self.ends_early):
+            flags = flags._replace(open=True)
+        command = Command(read.words, flags, read.positionals, environment, start, end, folder, self.is_idle())
         if read.problems and starts_program(command):
             self.problems += read.problems
         self.commands.append(command)
@@ -295,6 +299,8 @@ class _Reader(Runner):
             return  # nothing below is run: flags are parked there
         if self.commands and not again:
             self.broken = len(self.commands)
+            # half of what was meant: the rest of its flags stand below
+            self.commands[-1] = self.commands[-1]._replace(flags=self.commands[-1].flags._replace(open=True))
             message = "these flags belong to no command: the line above ends without a backslash, or with a comment"
             self.problems.append(Problem("shell-broken-continuation", message, start, words[-1].end))
 
