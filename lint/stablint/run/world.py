@@ -10,7 +10,7 @@ from stablint.run.fact import ABSENT, OPEN, PRESUMED, Default, Derived, Explicit
 from stablint.run.framework import Framework, fills_in
 from stablint.run.framework import framework as record_of
 from stablint.run.releases.allowed import Releases
-from stablint.run.releases.fields import FieldSpans, Profile, profile
+from stablint.run.releases.fields import FieldSpans, profile
 from stablint.run.releases.pep440 import Key, release_key
 from stablint.syntax.tree import Unknown
 
@@ -82,7 +82,6 @@ class Run(NamedTuple):
 
 
 _OUTSIDE = Unknown("it may be set outside the files at hand")
-_BY_TRAINER = Unknown("its default depends on which trainer reads the file")
 _SHARED: dict[
     tuple[Any, ...], Fact
 ] = {}  # defaults that depend on nothing but class and release, for all runs of the process
@@ -118,17 +117,6 @@ class Facts:
     def scope(self, name: str) -> str:
         """What absence means in the namespace of the fact: CLOSED, OPEN or PRESUMED."""
         raise NotImplementedError
-
-    def _agreed(self, doubted: list[Profile]) -> Any:
-        """The default that all of the classes have of which one reads the settings."""
-        found = []
-        for known in doubted:
-            release = self.choice.get(known.library)
-            spans = known.at(release) if release is not None else None
-            found.append(_BY_TRAINER if release is None or spans is None else spans.default_at(release)[1])
-        first = found[0]
-        alike = all(not is_unknown(one) and one is not ABSENT and repr(one) == repr(first) for one in found)
-        return first if alike else _BY_TRAINER
 
     def null_is_absence(self, name: str) -> bool | None:
         """Does what reads it make of an explicit null what it makes of silence?"""
@@ -373,14 +361,14 @@ class World(Facts):
 
     def _default(self, name: str, head: str, key: str, classes: tuple[str, ...], presumed: bool) -> tuple[Fact, bool]:
         change_points: ChangePoints = NO_CHANGE_POINTS
-        doubted: list[Profile] = []
+        doubted = False
         for library_class in classes:
             doubtful = library_class.startswith("?")
             known = profile(library_class.removeprefix("?"), key, head)
             if known is None:
                 continue
             if doubtful:
-                doubted.append(known)
+                doubted = True
                 continue
             change_points |= known.change_points
             release = self.choice.get(known.library)
@@ -391,7 +379,12 @@ class World(Facts):
             if is_unknown(value) and (steady := known.steady(release)) is not None:
                 value, presumed = steady.value, True
             if doubted:
-                return Fact(name, _BY_TRAINER, None, change_points=change_points), True
+                return Fact(
+                    name,
+                    Unknown("its default depends on which trainer reads the file"),
+                    None,
+                    change_points=change_points,
+                ), True
             if value is None and (settled := spans.settled_at(release)) is not None:
                 return self._settle(name, spans, settled, change_points, presumed, release), False
             if is_unknown(value):
@@ -405,10 +398,6 @@ class World(Facts):
                 change_points=change_points,
                 presumed=presumed,
             ), True
-        if doubted:  # a class that may read it has it, so that it has some value
-            value = self._agreed(doubted)
-            points = change_points.union(*(known.change_points for known in doubted))
-            return Fact(name, value, None, change_points=points, presumed=True), True
         return Fact(name, ABSENT, None, change_points=change_points, presumed=presumed), True
 
     def null_is_absence(self, name: str) -> bool | None:
