@@ -74,7 +74,7 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
     joined = [
         (one.parts, one.linked)
         for one in found
-        if any(_tells(part) for part in one.parts) or not one.parts[0].fragment.weak
+        if any(part.fragment.entry and not part.fragment.weak for part in one.parts) or not one.parts[0].fragment.weak
     ]
     alone = [
         (parts, linked)
@@ -92,11 +92,6 @@ def assemble(paths: Iterable[str], files: Files, options: Options) -> Iterator[R
                 continue
             kept.made[key] = (parts, runs)
         yield from kept.made[key][1]
-
-
-def _tells(part: Part) -> bool:
-    """Whether it makes a run of a command that says nothing of training itself: a program, or a file of accelerate's launcher."""
-    return not part.fragment.weak and (part.fragment.entry or part.fragment.dialect == "accelerate")
 
 
 def _joined(parts: list[Part], files: Files, options: Options) -> Joined | None:

@@ -299,8 +299,6 @@ class _Reader(Runner):
             return  # nothing below is run: flags are parked there
         if self.commands and not again:
             self.broken = len(self.commands)
-            # half of what was meant: the rest of its flags stand below
-            self.commands[-1] = self.commands[-1]._replace(flags=self.commands[-1].flags._replace(open=True))
             message = "these flags belong to no command: the line above ends without a backslash, or with a comment"
             self.problems.append(Problem("shell-broken-continuation", message, start, words[-1].end))
 
