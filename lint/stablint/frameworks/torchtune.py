@@ -76,8 +76,8 @@ _SECTIONS = (
     "lr_scheduler",
 )
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
-_LOSSES = {"torchtune.rlhf.loss.DPOLoss": "dpo", "torchtune.rlhf.loss.RSOLoss": "dpo", "torchtune.rlhf.loss.IPOLoss": "dpo",
-           "torchtune.rlhf.loss.PPOLoss": "ppo", "torchtune.rlhf.loss.GRPOLoss": "grpo"}  # fmt: skip
+# By the class: its package changed with 0.3 (torchtune.modules.loss, torchtune.rlhf.loss), and a file may name the old one.
+_LOSSES = {"DPOLoss": "dpo", "RSOLoss": "dpo", "IPOLoss": "dpo", "PPOLoss": "ppo", "GRPOLoss": "grpo"}
 _SCHEDULES = {"get_cosine_schedule_with_warmup": "cosine"}
 
 
