@@ -35,7 +35,7 @@ _LOADS_THIS = Pattern(
     rf"""\b(?:open|load\w*|read\w*|from_file|Path)\(\s*[rf]?["']({CONFIG})["'](?!\s*,\s*(?:mode\s*=\s*)?["'][wax])(?!\)\.(?:write|open\(["'][wax]))"""
 )
 _LOADS_BY_DEFAULT = Pattern(
-    rf"""(?:\bdefault\s*=|(?<!\w)\w{{0,40}}?(?:cfg|conf|setting|recipe|yaml)\w{{0,40}}(?:\s{{0,9}}:\s{{0,9}}\w{{1,40}})?\s{{0,9}}=)\s*(?:\[|Path\()?\s*[rf]?["']({CONFIG})["']""",
+    rf"""(?:\bdefault\s*=|(?<!\w)\w{{0,40}}?(?:cfg|conf|setting|recipe|yaml)\w{{0,40}}(?:\s{{0,9}}:\s{{0,9}}\w{{1,40}})?\s{{0,9}}=)\s*(?:(?:\[|Path\()\s*)?[rf]?["']({CONFIG})["']""",
     re.IGNORECASE,
 )
 _ATTRIBUTES = Pattern(r"\.([a-z]\w+)\b(?!\s*\()")

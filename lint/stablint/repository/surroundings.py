@@ -32,7 +32,7 @@ _COMMON = re.compile(
 _ANYBODY_S = frozenset(["__init__.py", "setup.py", "config.json", "main.py"])
 # What reads a command's flags.
 _OPTIONS = re.compile(
-    rb"argparse|\w+Parser\b|parse_args|\bargv\b|\bclick\b|\btyper\b|\bfire\b|\btyro\b|\bhydra\b|\bflags\b|OmegaConf|from_cli"
+    rb"argparse|Parser\b|parse_args|\bargv\b|\bclick\b|\btyper\b|\bfire\b|\btyro\b|\bhydra\b|\bflags\b|OmegaConf|from_cli"
 )
 
 

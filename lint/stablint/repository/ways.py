@@ -28,7 +28,7 @@ from stablint.syntax.tree import Document, Entry, Mapping, Module, Unknown
 
 _MOST = 40  # modules of one program
 _IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^()]*\)|[^\n#]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^()]*\)|[^\n#]+)|import[ \t]([\w., \t]+))", re.MULTILINE
 )
 # Libraries that train nothing, or nothing by an adapter unless they are told to.
 _KNOWN = frozenset(
@@ -51,14 +51,14 @@ _COMMENT = re.compile(r'^[ \t]*#[^\n]*$|^[ \t]*[rRuU]?"""[^"]*(?:"{1,2}(?!")[^"]
 # A trainer's class that takes an adapter's configuration, of which nobody gives it one.
 _PARAMETER = re.compile(r"\bpeft_config\b[^=\n]{0,80}=[ \t]*None\b")
 _OF_PARAMETER = re.compile(
-    r"\w*peft\w*|is_\w*lora\w*|\w*load(?:ed)?_in_[48]bit\w*|(?:disable|ref|model|force|autocast)_\w*adapter\w*",
+    r"\w{0,40}peft\w{0,40}|is_\w{0,40}lora\w{0,40}|\w{0,40}load(?:ed)?_in_[48]bit\w{0,40}|(?:disable|ref|model|force|autocast)_\w{0,40}adapter\w{0,40}",
     re.IGNORECASE,
 )
-_FREEZES = re.compile(r"^([ \t]*)([\w.\[\]]*?)\.?requires_grad(?:_\(|[ \t]*=(?!=))[^\n]*", re.MULTILINE)
+_FREEZES = re.compile(r"^([ \t]*)([\w.\[\]]{0,120}?)\.?requires_grad(?:_\(|[ \t]*=(?!=))[^\n]*", re.MULTILINE)
 _OTHER_MODEL = re.compile(
     r"(?:\b|_)(?:ref|reference|teacher|old|initial|sft|frozen|reward|rm|critic|judge)(?:\b|_)", re.IGNORECASE
 )
-_LOOP = re.compile(r"[ \t]*for\b[^\n]*\bin\b([^\n]*)")
+_LOOP = re.compile(r"[ \t]*for\b[^\n]{0,200}?\bin\b([^\n]*)")
 _SWITCH = re.compile(
     r"(?:use|enable|is|with|do|apply|train|using)?_?(q?lora|peft)(?:_?(?:enabled?|finetun\w*|train\w*|on))?\Z",
     re.IGNORECASE,
@@ -316,7 +316,7 @@ class Ways:
 
 
 # Blocks of joined rows: `[t[i : i + args.window_size] for i in range(0, total, args.window_size)]`.
-_DIVIDES = re.compile(r"range\(\s*0\s*,\s*\w+\s*,\s*(?:\w+\.)*(\w+)\s*\)")
+_DIVIDES = re.compile(r"range\(\s*0\s*,\s*\w+\s*,\s*(?:\w{1,40}\.){0,6}(\w{1,60})\s*\)")
 _SURE = (
     "max_source_length",
     "max_len",
@@ -372,7 +372,8 @@ _RANKS = {"lora_r": Row("lora_r", "lora.r"), "lora_alpha": Row("lora_alpha", "lo
 def _divided(text: str, options: Table[str, tuple[Document, Entry]]) -> Iterator[Statement]:
     """The batch of a step, of which the program works its accumulation out."""
     found = re.search(
-        r"(?:\.|\b)\w*accum\w*\s*=\s*\(?\s*(?:\w+\.)*(\w+)\s*//[^\n]*(?:device_count|world_size|num_processes|WORLD_SIZE)",
+        r"accum\w{0,40}[ \t]{0,4}=[ \t]{0,4}(?:\([ \t]{0,4})?(?:\w{1,40}\.){0,6}(\w{1,60})[ \t]{0,4}//"
+        r"[^\n]{0,200}?(?:device_count|world_size|num_processes|WORLD_SIZE)",
         text,
     )
     option = options.get(found[1]) if found is not None else None
@@ -522,11 +523,11 @@ def _function(text: str, at: int) -> str:
 
 
 def _asks(name: str) -> re.Pattern[str]:
-    return re.compile(rf"\bif\b[^\n]*\b{name}\b|\bassert\b[^\n]*\b{name}\b")
+    return re.compile(rf"\bif\b[^\n]{{0,200}}\b{name}\b|\bassert\b[^\n]{{0,200}}\b{name}\b")
 
 
 def _is_compared(name: str, texts: list[str]) -> bool:
-    asked = re.compile(rf"\b{name}[ \t]*(?:==|!=|in\b|not in\b)[^\n]*(?:lora|full)", re.IGNORECASE)
+    asked = re.compile(rf"\b{name}[ \t]*(?:==|!=|in\b|not in\b)[^\n]{{0,200}}(?:lora|full)", re.IGNORECASE)
     return any(map(asked.search, texts))
 
 
