@@ -26,10 +26,9 @@ from stablint.syntax.text import UNOPENED
 from stablint.syntax.tree import Document, Problem, Script, Text
 
 if TYPE_CHECKING:
-    from typing import NamedTuple, Protocol
+    from typing import Protocol
 
     from stablint.frameworks.launch.at_hand import Program  # only where a repository has such a program
-    from stablint.run.fact import Statement
 
     class Around(Protocol):
         """What lies around a file that is shown. What a check tells of must be certain, so that it has none."""

@@ -75,18 +75,18 @@ _METHODS = {
 _METHOD = re.compile(r"(?:method|mode|(?:finetuning|finetune|tuning|training|train|ft)_(?:type|method|mode))\Z")
 
 
+class Given(NamedTuple):
+    """What a command or a file says under a name, or a program declares."""
+
+    document: Document
+    entry: Entry
+
+
 class Way(NamedTuple):
     """`full`, `lora` or `qlora`, with the option that says so; None where no word of an adapter stands anywhere."""
 
     word: str
-    option: tuple[Document, Entry] | None
-
-
-class Given(NamedTuple):
-    """What a command or a file says under a name."""
-
-    document: Document
-    entry: Entry
+    option: Given | None
 
 
 class _Source(NamedTuple):
@@ -98,20 +98,21 @@ class Ways:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._closures: dict[str, tuple[list[_Source], bool]] = {}
-        self._known: dict[str, list[tuple[Document, Entry]]] = {}
+        self._known: dict[str, list[Given]] = {}
 
     def told(self, program: str, fragments: list[Fragment]) -> Told:
         given = _given(fragments)
-        way = self.way(program, given)
-        sources = self._closure(program)[0]
+        sources, whole = self._closure(program)
         texts = [_COMMENT.sub("", one.text) for one in sources]
         options = self._options(sources, given)
-        found = self.length(program, given)
+        frozen = self._frozen(texts, options)
+        way = self._way(texts, options, whole and not frozen)
+        found = self._length(program, given, options)
         return Told(
             _said(way) if way is not None and way.option is not None else None,
             way is not None and way.option is None,
             stated("training.max_length", found[2], *found[:2], found[3]) if found is not None else None,
-            any(map(_FREEZES.search, texts)) and not self._frozen(texts, options),
+            any(map(_FREEZES.search, texts)) and not frozen,
             (
                 *_by_prefix(options),
                 *_divided(texts[0], options),
@@ -130,20 +131,18 @@ class Ways:
             yield stated("launch.trains", False, document, None)
             yield stated("launch.phase", "evaluation", document, None)
 
-    def way(self, program: str, given: Table[str, Given]) -> Way | None:
-        """How the program trains, with these options given; None where that is not known."""
-        sources, whole = self._closure(program)
-        texts = [_COMMENT.sub("", one.text) for one in sources]
-        options = self._options(sources, given)
-        for name, (document, entry) in options.items():
-            word = plain_value(entry.value)
+    def _way(self, texts: list[str], options: Table[str, Given], whole: bool) -> Way | None:
+        """How the program trains, with these options given; None where that is not known. `whole`: these texts are all that may train for it, and
+        freeze no weights of the model that is trained."""
+        for name, option in options.items():
+            word = plain_value(option.entry.value)
             if (
                 _METHOD.fullmatch(name)
                 and isinstance(word, str)
                 and word.lower() in _METHODS
                 and _is_compared(name, texts)
             ):
-                return Way(_METHODS[word.lower()], (document, entry))
+                return Way(_METHODS[word.lower()], option)
         switches = {
             name: option
             for name, option in options.items()
@@ -161,15 +160,13 @@ class Ways:
                 if within and len(off) + sum("qlora" in one.lower() for one in switches) == len(switches)
                 else None
             )
-        if (
-            not whole
-            or any(_ADAPTS.search(_without_parameter(text) if number else text) for number, text in enumerate(texts))
-            or self._frozen(texts, options)
+        if not whole or any(
+            _ADAPTS.search(_without_parameter(text) if number else text) for number, text in enumerate(texts)
         ):
             return None
         return Way("full", None)
 
-    def _frozen(self, texts: list[str], options: Table[str, tuple[Document, Entry]]) -> bool:
+    def _frozen(self, texts: list[str], options: Table[str, Given]) -> bool:
         """Whether weights are frozen that may be of the model which is trained: in no branch of an option that is off."""
         off = [name for name, option in options.items() if _truth(option[1]) is False]
         off += [name for text in texts for name in _OFF.findall(text) if name in options and _is_left(options[name][1])]
@@ -188,14 +185,14 @@ class Ways:
                     return True
         return False
 
-    def _options(self, sources: list[_Source], given: Table[str, Given]) -> dict[str, tuple[Document, Entry]]:
-        found: dict[str, tuple[Document, Entry]] = {}
+    def _options(self, sources: list[_Source], given: Table[str, Given]) -> dict[str, Given]:
+        found: dict[str, Given] = {}
         for one in sources:
-            for document, entry in self._declared(one):
-                found.setdefault(entry.key, (document, entry))
-        return {**found, **{name: (given[name].document, given[name].entry) for name in found if name in given}}
+            for option in self._declared(one):
+                found.setdefault(option.entry.key, option)
+        return {**found, **{name: given[name] for name in found if name in given}}
 
-    def _declared(self, source: _Source) -> list[tuple[Document, Entry]]:
+    def _declared(self, source: _Source) -> list[Given]:
         """The options of a module, which is parsed once for all runs that it stands in."""
         if source.path not in self._known:
             self._known[source.path] = []
@@ -204,7 +201,7 @@ class Ways:
                 document = next(iter(self._files.documents(source.path)), None)
                 for call in made.calls if isinstance(made, Module) else ():
                     if call.name in ("argparse.options", "dataclass.options") and document is not None:
-                        self._known[source.path] += [(document, entry) for entry in call.arguments.entries]
+                        self._known[source.path] += [Given(document, entry) for entry in call.arguments.entries]
         return self._known[source.path]
 
     def _closure(self, program: str) -> tuple[list[_Source], bool]:
@@ -258,14 +255,15 @@ class Ways:
             return [beside] if inside is not None and os.path.isdir(inside) else []
         return found
 
-    def length(self, program: str, given: Table[str, Given]) -> tuple[Document, Entry | None, int, int] | None:
+    def _length(
+        self, program: str, given: Table[str, Given], options: dict[str, Given]
+    ) -> tuple[Document, Entry | None, int, int] | None:
         """The only length to which the program's tokenizer cuts: where it is said, and what it is."""
         text = self._text(program)
         tree = parse(text) if text and too_deep(text) < 0 else None
         document = next(iter(self._files.documents(program)), None)
         if not isinstance(tree, ast.Module) or document is None:
             return None
-        options = self._options(self._closure(program)[0], given)
         constants = _constants(tree)
         values: dict[int, tuple[Document, Entry | None, int]] = {}
         for value in _cut_at(tree):
@@ -281,7 +279,7 @@ class Ways:
             if number is None and isinstance(value, ast.Name):
                 number = constants.get(name)
             if number is None and name in given:
-                place = (given[name].document, given[name].entry)
+                place = given[name]
             elif number is None and name in options:
                 place = options[name]
             if number is None and place[1] is not None:
@@ -297,18 +295,12 @@ class Ways:
         return where, entry, number, at
 
     def _named_length(
-        self, text: str, given: Table[str, Given], options: dict[str, tuple[Document, Entry]]
+        self, text: str, given: Table[str, Given], options: dict[str, Given]
     ) -> tuple[Document, Entry | None, int, int] | None:
         """The length by the name of the option: one by which joined rows are divided, or one that can be nothing else."""
         divides = _DIVIDES.search(text)
         for name in (*([divides[1]] if divides is not None else []), *_SURE, "max_length"):
-            found = (
-                (given[name].document, given[name].entry)
-                if name in given
-                else options.get(name)
-                if name != "max_length"
-                else None
-            )
+            found = given[name] if name in given else options.get(name) if name != "max_length" else None
             number = plain_value(found[1].value) if found is not None else None
             if found is not None and isinstance(number, int) and number > 1:
                 return *found, number, 0
@@ -334,7 +326,7 @@ _STEPS = re.compile(r"backward|optimi[sz]er|optim\b|trainer|\.fit\b|\btrain\b|fi
 _PREFIXED = re.compile(r"([a-z]+)_(lr|learning_rate)\Z")
 
 
-def _by_prefix(options: Table[str, tuple[Document, Entry]]) -> Iterator[Statement]:
+def _by_prefix(options: Table[str, Given]) -> Iterator[Statement]:
     """What the program's options say under one prefix: `--grpo-lr`, `--grpo-epochs`, `--grpo-batch-size`."""
     heads = {found[1] for name in options if (found := _PREFIXED.match(name)) is not None}
     if len(heads) != 1 or not heads.isdisjoint(_NO_PREFIX):
@@ -369,7 +361,7 @@ _NO_PREFIX = frozenset(
 _RANKS = {"lora_r": Row("lora_r", "lora.r"), "lora_alpha": Row("lora_alpha", "lora.lora_alpha")}
 
 
-def _divided(text: str, options: Table[str, tuple[Document, Entry]]) -> Iterator[Statement]:
+def _divided(text: str, options: Table[str, Given]) -> Iterator[Statement]:
     """The batch of a step, of which the program works its accumulation out."""
     found = re.search(
         r"accum\w{0,40}[ \t]{0,4}=[ \t]{0,4}(?:\([ \t]{0,4})?(?:\w{1,40}\.){0,6}(\w{1,60})[ \t]{0,4}//"
@@ -413,9 +405,7 @@ def _base(given: Table[str, Given]) -> Iterator[Statement]:
         yield stated("model.name_or_path", value, one.document, one.entry)
 
 
-def _given_or_default(
-    options: Table[str, tuple[Document, Entry]], given: Table[str, Given], text: str
-) -> tuple[Statement, ...]:
+def _given_or_default(options: Table[str, Given], given: Table[str, Given], text: str) -> tuple[Statement, ...]:
     """Switches of the precision that the command gives, and the model that the parser has for a default."""
     found = [
         stated(f"training.{name}", True, given[name].document, given[name].entry)
