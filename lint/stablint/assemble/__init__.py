@@ -6,4 +6,4 @@ Knows which file names which, and no rule.
 
 from stablint.base.later import later
 
-later(__name__, "copies")
+later(__name__, "copies", "shown")

@@ -6,7 +6,8 @@ from stablint.base.light import TYPE_CHECKING, Any, NamedTuple
 from stablint.syntax import limits
 
 if TYPE_CHECKING:  # they are what is kept; nothing here makes one
-    from stablint.assemble.joining import Followed, Part
+    from stablint.assemble.joining import Followed
+    from stablint.assemble.parts import Part
     from stablint.frameworks.fragment import Fragment
     from stablint.run.world import Run
 

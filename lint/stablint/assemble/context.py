@@ -8,7 +8,7 @@ from collections.abc import Mapping as Table
 
 from stablint.assemble.asked import Options
 from stablint.assemble.files import Files
-from stablint.assemble.joining import Part
+from stablint.assemble.parts import Part
 from stablint.base.libraries import shlex
 from stablint.base.light import TYPE_CHECKING, Any
 from stablint.files.discover import is_link_out

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 
+from stablint.assemble import shown
 from stablint.assemble.files import FOR_PROCESSES, Files
+from stablint.assemble.parts import READ_BY_OTHERS, ROLE_DIALECT, Part, asks, at_hand, of_the_program
 from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern
 from stablint.files import discover
 from stablint.frameworks import chat_copy, hydra, unknown_keys
@@ -14,25 +16,13 @@ from stablint.frameworks.fragment import NUMBERS, Fragment, Link, spelled
 from stablint.frameworks.launch import at_hand as program_at_hand
 from stablint.frameworks.programs import helpers as program_helpers
 from stablint.frameworks.programs import imported
-from stablint.frameworks.programs import kinds as python_kinds
 from stablint.frameworks.programs import runs as program_runs
-from stablint.frameworks.registry import PROGRAM
-from stablint.run.fact import CLOSED, PRESUMED, Explicit, Place, Statement, Value
+from stablint.run.fact import CLOSED, PRESUMED, Explicit, Place, Statement
 from stablint.run.framework import framework
-from stablint.syntax import limits
-from stablint.syntax.tree import NO_FOLDER, Call, Document, Mapping, Scalar, Unknown
+from stablint.syntax.tree import NO_FOLDER, Call, Document, Unknown
 
 if TYPE_CHECKING:  # loaded where a command starts a program that is at hand
-    from stablint.assemble.files import Around
     from stablint.frameworks.launch.at_hand import Program
-
-
-class Part(NamedTuple):
-    fragment: Fragment
-    presumed: bool = (
-        False  # nothing names it: it lies beside the only run of its folder; or the caller may say otherwise
-    )
-    unseen: bool = False  # a program is handed it that is not seen to give it to a library
 
 
 def with_live(seeds: list[list[Part]], live: tuple[Fragment, ...]) -> list[list[Part]]:
@@ -70,7 +60,6 @@ def _of_document(fragments: tuple[Fragment, ...]) -> list[list[Part]]:
 
 
 _CONFIGURATION = Pattern(r"[^$<>{}*]+\.(json|ya?ml)")  # a name, no pattern of names
-ROLE_DIALECT = {"deepspeed": "deepspeed", "accelerate": "accelerate", "fsdp": "fsdp"}
 
 
 class Followed(NamedTuple):
@@ -183,7 +172,7 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         if far:
             found = [fragment._replace(presumed=True) for fragment in found]
         if link.role == "script" and found[0].block.kind == "call":
-            several = list(itertools.islice(program_runs.groups(_of_the_program(found)), 2))
+            several = list(itertools.islice(program_runs.groups(of_the_program(found)), 2))
             found = program_runs.launched(several[0], [part.fragment for part in parts], sure)
             if len(several) > 1 or not named_by_it:  # of several trainers the command may mean another one
                 found = [fragment._replace(presumed=True) for fragment in found]
@@ -195,9 +184,9 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         parts = [*parts, *(Part(f, f.presumed) for f in found)]
         pending += [inner for f in found for inner in f.links]
     if files.around is not None and not named and not loader:
-        parts = _with_settings(parts, programs, files, files.around)
-    if files.around is not None and (module := _module(parts, programs, files.around)) is not None:
-        parts = _with_module(parts, module, files)
+        parts = shown.with_settings(parts, programs, files, files.around)
+    if files.around is not None and (module := shown.module(parts, programs, files.around)) is not None:
+        parts = shown.with_module(parts, module, files)
         other = at_hand(files, module)
         programs = [program_at_hand.joined(one, other, True) if other else one for one in programs]
     if of_anybody and programs and not any(program.names_a_framework for program in programs):
@@ -223,8 +212,8 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
         parts = [one for part in parts for one in _unseen(part, bool(programs))]
     parts = _told_by_files(parts)
     if files.around is not None:
-        parts = _told_by_others(parts)
-        parts = _with_its_way(parts, programs, files.around)
+        parts = shown.told_by_others(parts)
+        parts = shown.with_its_way(parts, programs, files.around)
     if any(program.leads_itself for program in programs):
         parts = [one for part in parts for one in _led_by_program(part)]
     inline = (part.fragment.statements for part in parts if part.fragment.layer in ("file", "call", "flags"))
@@ -235,129 +224,6 @@ def join(parts: list[Part], files: Files, trusting: bool = False) -> tuple[list[
 
 
 _SOMEWHERE = frozenset({"script", "config", "settings", "deepspeed", "accelerate"})
-
-
-_OF_A_TRAINING = frozenset({"arguments", "trainer", "own-trainer", "optimizer", "lightning", "fit", "deepspeed"})
-
-
-def _of_the_program(fragments: list[Fragment] | tuple[Fragment, ...]) -> tuple[Fragment, ...]:
-    """Without the files that the program writes, such as a record of what it was started with: these are runs of their own, if any."""
-    return tuple(one for one in fragments if one.block.document is fragments[0].block.document)
-
-
-def _module(parts: list[Part], programs: list[Program], around: Around) -> str | None:
-    """The module that trains for the program, where that itself makes no trainer and takes no step."""
-    first = parts[0].fragment.block
-    path = first.document.text.path if first.kind == "call" else programs[0].document.text.path if programs else ""
-    calls = (part.fragment.block.origin for part in parts)
-    if not path.endswith(".py") or any(
-        isinstance(one, Call) and python_kinds.kind(one) in _OF_A_TRAINING for one in calls
-    ):
-        return None
-    return around.training(path)
-
-
-def _with_module(parts: list[Part], module: str, files: Files) -> list[Part]:
-    """With what this module says that the others leave open."""
-    known = files.fragments(module) or files.fragments(module, PROGRAM)
-    found = next(iter(program_runs.groups(_of_the_program(known))), [])
-    if parts[0].fragment.block.kind != "call":
-        found = program_runs.launched(found, [part.fragment for part in parts])
-    statements = (one for part in parts for one in part.fragment.statements)
-    said = frozenset(one.fact for one in statements if not isinstance(one.value, Unknown))
-    for fragment in found:
-        kept = tuple(one for one in fragment.statements if not (isinstance(one.value, Unknown) and one.fact in said))
-        parts = [*parts, Part(fragment._replace(statements=kept), True)]
-    return parts
-
-
-# What says how it trains, before any word of the program's own.
-_WAYS = frozenset(
-    {
-        "training.finetuning_type",
-        "training.adapter",
-        "lora.use_peft",
-        "training.projector_only",
-        "training.tunable_parts",
-    }
-)
-_LENGTHS = frozenset({"training.max_length", "data.block_size"})
-
-
-def _with_its_way(parts: list[Part], programs: list[Program], around: Around) -> list[Part]:
-    """With what the options and modules of the program say of how it trains, and how long its rows are, where nothing else does."""
-    first = parts[0].fragment
-    call = first.block.kind == "call"
-    if not call and not (programs and programs[0].trains and (programs[0].trainer or programs[0].loop)):
-        return parts
-    if framework(first.framework).adapter_by in _WAYS - {"lora.use_peft"}:
-        return parts
-    path = first.block.document.text.path if call else programs[0].document.text.path
-    told = around.told(path, [part.fragment for part in parts if part.fragment.dialect not in _READ_BY_OTHERS])
-    statements = [one for part in parts for one in part.fragment.statements]
-    known = {one.fact for one in statements if not isinstance(one.value, Unknown)}
-    dropped = {"model.partly_frozen"} if told.freezes_another else set()
-    more: list[Statement] = []
-    scopes: dict[str, str] = {}
-    if known.isdisjoint(_WAYS):
-        if told.way is not None:
-            dropped |= {"lora.use_peft"}
-            more.append(told.way)
-        elif told.whole and not any(one.fact.startswith("lora.") for one in statements):
-            scopes = {"lora": PRESUMED}
-    firm = {
-        one.fact
-        for one in statements
-        if one.fact in known and not (isinstance(one.origin, Explicit) and one.origin.layer == "script-default")
-    }
-    names = {name for part in parts for name in part.fragment.classes.get("training", ())}
-    # TRL's arguments have a length of their own, which a dictionary may give them.
-    apart = not any("trl." in name for name in names) or any(_is_spread(part.fragment) for part in parts)
-    if told.length is not None and firm.isdisjoint(_LENGTHS) and apart:
-        dropped |= {"training.max_length"}
-        more.append(told.length)
-    elif told.of_trainer is not None and known.isdisjoint(_LENGTHS):
-        handed = next((one for one in statements if one.fact == "trainer.max_length"), None)
-        more += [handed._replace(fact="training.max_length", value=told.of_trainer)] if handed is not None else []
-    unclear = {one.fact for one in statements if isinstance(one.value, Unknown)}
-    for one in told.open:
-        if one.fact not in known:
-            dropped.add(one.fact)
-            more.append(one)
-    for one in told.unclear:
-        if one.fact in unclear:
-            dropped.add(one.fact)
-            more.append(one)
-    if dropped:
-        parts = [
-            part._replace(
-                fragment=part.fragment._replace(
-                    statements=tuple(one for one in part.fragment.statements if one.fact not in dropped)
-                )
-            )
-            for part in parts
-        ]
-    if not more and not scopes:
-        return parts
-    alone = first._replace(
-        statements=tuple(more), scopes=scopes, classes={}, links=(), entry=False, framework="", cut=(), pins={}
-    )
-    return [*parts, Part(alone, True)]
-
-
-def _with_settings(parts: list[Part], programs: list[Program], files: Files, around: Around) -> list[Part]:
-    """With the configuration that the program reads where nothing else is named."""
-    first = parts[0].fragment.block
-    own = at_hand(files, first.document.text.path) if first.kind == "call" else None
-    program = own or next(iter(programs), None)
-    if own is None and program is not None and not (program.trains and (program.trainer or program.loop)):
-        return parts
-    path = around.settings(program.document.text.path, first.document.text.path) if program is not None else None
-    if program is None or path is None or any(part.fragment.block.document.path == path for part in parts):
-        return parts
-    found = [one for one in files.fragments(path) if one.entry and one.block.kind == "document"]
-    read = [program.reads(one) if one.dialect not in ROLE_DIALECT else one for one in found]
-    return [*parts, *(Part(one if program.makes_arguments else own_words.with_own_words(one), True) for one in read)]
 
 
 def _with_constants(parts: list[Part], link: Link, documents: tuple[Document, ...]) -> tuple[list[Part], list[Link]]:
@@ -392,15 +258,12 @@ def _is_a_framework_s(fragment: Fragment) -> bool:
 
 
 # Blocks that the launcher reads, or a library whoever hands them to it.
-_READ_BY_OTHERS = frozenset({*ROLE_DIALECT, "shell", "model", "peft"})
-
-
 def _unseen(part: Part, at_hand: bool) -> tuple[Part, ...]:
     """A file that a command hands to a program which is not seen to give it to a library, and the flags of one that is `at_hand`: what it
     makes of them, and of what they leave out, is presumed. Whether its parser has a flag at all is known."""
     fragment = part.fragment
     layers = ("file", "flags") if at_hand else ("file",)
-    if fragment.layer not in layers or fragment.block.kind == "call" or fragment.dialect in _READ_BY_OTHERS:
+    if fragment.layer not in layers or fragment.block.kind == "call" or fragment.dialect in READ_BY_OTHERS:
         return (part,)
     if fragment.layer == "file":
         return (part._replace(presumed=True, unseen=True),)
@@ -417,14 +280,14 @@ def _told_by_files(parts: list[Part]) -> list[Part]:
     asking = {
         number
         for number, part in enumerate(parts)
-        if part.fragment.layer != "file" and any(map(_asks, part.fragment.statements))
+        if part.fragment.layer != "file" and any(map(asks, part.fragment.statements))
     }
     if not asking:
         return parts
     said = {
         (one.fact, spelled(one.origin.place.path[-1])): one
         for part in parts
-        if part.fragment.layer == "file" and part.fragment.dialect not in _READ_BY_OTHERS
+        if part.fragment.layer == "file" and part.fragment.dialect not in READ_BY_OTHERS
         for one in part.fragment.statements
         if isinstance(one.origin, Explicit) and one.origin.place.path
     }
@@ -440,98 +303,6 @@ def _is_unclear(one: Statement) -> bool:
     if isinstance(one.raw, str) and (one.raw[:1].isdigit() or not isinstance(one.value, str)):
         return True
     return isinstance(one.value, Unknown)
-
-
-def _asks(one: Statement) -> bool:
-    return isinstance(one.value, Unknown) and one.value.key != ""
-
-
-def _told_by_others(parts: list[Part]) -> list[Part]:
-    """What a program, or a module of it, takes by a name is what the command or the program's own options say under this name; with a default
-    of its own where nobody says it: `settings.get("beta", 0.1)`."""
-    said: dict[tuple[str, str], Statement] = {}
-    keys: set[str] = set()
-    for part in parts:
-        for one in part.fragment.statements:
-            if isinstance(one.origin, Explicit) and one.origin.place.path:
-                if part.fragment.layer in ("flags", "script-default") and not isinstance(one.value, Unknown):
-                    said.setdefault((one.fact, spelled(one.origin.place.path[-1])), one)
-    for part in parts:
-        if part.fragment.layer == "file":
-            keys |= _keys(part.fragment.block.mapping)
-    read = any(part.fragment.layer == "file" and part.fragment.dialect not in _READ_BY_OTHERS for part in parts)
-    by_files = {
-        one.fact: one
-        for part in parts
-        if part.fragment.layer == "file" and part.fragment.dialect not in _READ_BY_OTHERS
-        for one in part.fragment.statements
-        if not isinstance(one.value, Unknown)
-    }
-    found = []
-    for part in parts:
-        fragment = part.fragment
-        if by_files and _is_spread(fragment):  # what the file leaves out nobody is seen to say
-            fragment = fragment._replace(scopes={**fragment.scopes, "training": PRESUMED})
-            part = part._replace(fragment=fragment)
-        if (
-            fragment.layer == "file"
-            or fragment.block.kind == "flags"
-            or not any(_asks(one) or program_runs.comes_from_flags(one.value) for one in fragment.statements)
-        ):
-            found.append(part)
-            continue
-        told: list[Statement] = []
-        apart: list[Statement] = []
-        for one in fragment.statements:
-            other = said.get((one.fact, one.value.key)) if isinstance(one.value, Unknown) else None
-            if other is None and program_runs.comes_from_flags(one.value):
-                other = by_files.get(one.fact)  # the file fills the options in
-            default = _given_default(one, keys) if read and other is None else None
-            value = other.value if other is not None else default
-            (told if value is None else apart).append(one if value is None else one._replace(value=value, raw=value))
-        found.append(part._replace(fragment=fragment._replace(statements=tuple(told))))
-        if apart:
-            rest = fragment._replace(
-                statements=tuple(apart), scopes={}, classes={}, links=(), entry=False, framework=""
-            )
-            found.append(Part(rest, True))
-    return found
-
-
-def _is_spread(fragment: Fragment) -> bool:
-    """Whether it is a library's arguments, made of a dictionary: `TrainingArguments(**settings)`."""
-    call = fragment.block.origin
-    return (
-        isinstance(call, Call)
-        and python_kinds.kind(call) == "arguments"
-        and fragment.block.mapping.open
-        and not call.parsed
-    )
-
-
-def _keys(mapping: Mapping) -> set[str]:
-    """Of a file and its sections."""
-    found: set[str] = set()
-    pending = [mapping]
-    while pending:
-        for entry in pending.pop().entries:
-            found.add(spelled(entry.key))
-            if isinstance(entry.value, Mapping):
-                pending.append(entry.value)
-    return found
-
-
-def _given_default(one: Statement, keys: set[str]) -> Value:
-    """What `settings.get("beta", 0.1)` gives where no file has the key."""
-    entry = one.origin.place.entry if isinstance(one.origin, Explicit) else None
-    node = entry.value if entry is not None else None
-    if isinstance(node, Call) and node.name in NUMBERS and len(node.positional) == 1:
-        node = node.positional[0]
-    if not (isinstance(node, Call) and node.name.endswith(".get") and len(node.positional) == 2):
-        return None
-    asked, given = node.positional
-    known = isinstance(asked, Scalar) and isinstance(given, Scalar) and not isinstance(given.value, Unknown)
-    return given.value if known and isinstance(asked.value, str) and spelled(asked.value) not in keys else None  # type: ignore[union-attr]
 
 
 def _told(one: Statement, said: dict[tuple[str, str], Statement]) -> Statement:
@@ -585,28 +356,6 @@ def _with_its_engine(part: Part, program: Program, path: str, files: Files) -> P
 
 
 _FORMATS = frozenset({"deepspeed.fp16.enabled", "deepspeed.bf16.enabled"})
-
-
-def at_hand(files: Files, path: str) -> Program | None:
-    """The program of a file that a command starts, read once for all commands."""
-    if not path.endswith(".py"):
-        return None
-    if path not in files.started:
-        files.started[path] = _at_hand(files, path)
-    return files.started[path]
-
-
-def _at_hand(files: Files, path: str) -> Program | None:
-    program = program_at_hand.read(files.documents(path))
-    modules = program_at_hand.imported(program) if program is not None else []
-    if program is not None and len(modules) > limits.MODULES.most:
-        files.cut(limits.MODULES, program.document, 0, 0)
-    for name, loop_only in modules[: limits.MODULES.most]:
-        own = discover.locate(name, path, files.reach(path))
-        other = program_at_hand.read(files.documents(own)) if own is not None and not os.path.isdir(own) else None
-        if program is not None and other is not None:
-            program = program_at_hand.joined(program, other, loop_only)
-    return program
 
 
 def _as_read(part: Part, program: Program) -> Part:

@@ -17,7 +17,8 @@ from stablint.assemble.context import (
     stated_target,
 )
 from stablint.assemble.files import Files
-from stablint.assemble.joining import ROLE_DIALECT, Part, join, seeds_of, with_live, with_neighbours
+from stablint.assemble.joining import join, seeds_of, with_live, with_neighbours
+from stablint.assemble.parts import ROLE_DIALECT, Part
 from stablint.frameworks.fragment import Block, Fragment
 from stablint.pins.locks import Pin
 from stablint.run.fact import (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from stablint.frameworks.fragment import Fragment, Row, statement
 from stablint.run.fact import HIDDEN, Explicit, Place, Secret, Statement
-from stablint.secrets.commands import commanded
+from stablint.secrets import commands
 from stablint.secrets.keys import is_secret, names_secret
 from stablint.syntax.tree import Document, Entry, Mapping, Scalar
 
@@ -45,7 +45,7 @@ def with_commanded(document: Document, fragments: tuple[Fragment, ...]) -> tuple
     }
     text = document.text.text
     more: list[Statement] = []
-    for start, end in sorted(set(commanded(text))):
+    for start, end in sorted(set(commands.commanded(text))):
         line = text[text.rfind("\n", 0, start) + 1 : start]
         if start in told or line.lstrip().startswith("#"):
             continue

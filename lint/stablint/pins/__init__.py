@@ -3,3 +3,7 @@ allow.
 
 Knows no rule and no configuration of a training.
 """
+
+from stablint.base.later import later
+
+later(__name__, "path")

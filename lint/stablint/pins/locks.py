@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from stablint.base import consulted
 from stablint.base.light import Any, NamedTuple
 from stablint.pins import commands, formats
+from stablint.pins import path as on_the_path
 from stablint.pins.formats import reader_of
-from stablint.pins.path import before_the_installed
 from stablint.pins.requirement import ANY, UNREAD, requirement
 from stablint.run.framework import framework, with_own_command
 from stablint.run.releases.allowed import EITHER, Releases
@@ -366,7 +366,7 @@ def required(text: str, path: str) -> dict[str, Pin]:
 
 def copied(text: str, path: str) -> dict[str, Pin]:
     """The libraries whose copies a program or a script puts before what is installed."""
-    return {name: Pin(UNREAD, path) for name in before_the_installed(text, path)}
+    return {name: Pin(UNREAD, path) for name in on_the_path.before_the_installed(text, path)}
 
 
 def _said(requirements: Iterable[str], path: str) -> Iterator[tuple[str, Pin]]:

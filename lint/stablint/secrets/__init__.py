@@ -6,4 +6,4 @@ Knows no framework and no rule; what looks like a secret is one.
 
 from stablint.base.later import later
 
-later(__name__, "languages", "masking", "veil")
+later(__name__, "commands", "languages", "masking", "veil")

@@ -1,0 +1,227 @@
+"""What lies around a file that is shown, joined to its run: the configuration, the module and the options of a program that nothing leads to.
+
+All of it is presumed. A check never comes here.
+"""
+
+from __future__ import annotations
+
+from stablint.assemble.files import Files
+from stablint.assemble.parts import READ_BY_OTHERS, ROLE_DIALECT, Part, asks, at_hand, of_the_program
+from stablint.base.light import TYPE_CHECKING
+from stablint.frameworks import own as own_words
+from stablint.frameworks.fragment import NUMBERS, Fragment, spelled
+from stablint.frameworks.programs import kinds as python_kinds
+from stablint.frameworks.programs import runs as program_runs
+from stablint.frameworks.registry import PROGRAM
+from stablint.run.fact import PRESUMED, Explicit, Statement, Value
+from stablint.run.framework import framework
+from stablint.syntax.tree import Call, Mapping, Scalar, Unknown
+
+if TYPE_CHECKING:
+    from stablint.assemble.files import Around
+    from stablint.frameworks.launch.at_hand import Program
+
+_OF_A_TRAINING = frozenset({"arguments", "trainer", "own-trainer", "optimizer", "lightning", "fit", "deepspeed"})
+
+
+def module(parts: list[Part], programs: list[Program], around: Around) -> str | None:
+    """The module that trains for the program, where that itself makes no trainer and takes no step."""
+    first = parts[0].fragment.block
+    path = first.document.text.path if first.kind == "call" else programs[0].document.text.path if programs else ""
+    calls = (part.fragment.block.origin for part in parts)
+    if not path.endswith(".py") or any(
+        isinstance(one, Call) and python_kinds.kind(one) in _OF_A_TRAINING for one in calls
+    ):
+        return None
+    return around.training(path)
+
+
+def with_module(parts: list[Part], module: str, files: Files) -> list[Part]:
+    """With what this module says that the others leave open."""
+    known = files.fragments(module) or files.fragments(module, PROGRAM)
+    found = next(iter(program_runs.groups(of_the_program(known))), [])
+    if parts[0].fragment.block.kind != "call":
+        found = program_runs.launched(found, [part.fragment for part in parts])
+    statements = (one for part in parts for one in part.fragment.statements)
+    said = frozenset(one.fact for one in statements if not isinstance(one.value, Unknown))
+    for fragment in found:
+        kept = tuple(one for one in fragment.statements if not (isinstance(one.value, Unknown) and one.fact in said))
+        parts = [*parts, Part(fragment._replace(statements=kept), True)]
+    return parts
+
+
+# What says how it trains, before any word of the program's own.
+_WAYS = frozenset(
+    {
+        "training.finetuning_type",
+        "training.adapter",
+        "lora.use_peft",
+        "training.projector_only",
+        "training.tunable_parts",
+    }
+)
+_LENGTHS = frozenset({"training.max_length", "data.block_size"})
+
+
+def with_its_way(parts: list[Part], programs: list[Program], around: Around) -> list[Part]:
+    """With what the options and modules of the program say of how it trains, and how long its rows are, where nothing else does."""
+    first = parts[0].fragment
+    call = first.block.kind == "call"
+    if not call and not (programs and programs[0].trains and (programs[0].trainer or programs[0].loop)):
+        return parts
+    if framework(first.framework).adapter_by in _WAYS - {"lora.use_peft"}:
+        return parts
+    path = first.block.document.text.path if call else programs[0].document.text.path
+    told = around.told(path, [part.fragment for part in parts if part.fragment.dialect not in READ_BY_OTHERS])
+    statements = [one for part in parts for one in part.fragment.statements]
+    known = {one.fact for one in statements if not isinstance(one.value, Unknown)}
+    dropped = {"model.partly_frozen"} if told.freezes_another else set()
+    more: list[Statement] = []
+    scopes: dict[str, str] = {}
+    if known.isdisjoint(_WAYS):
+        if told.way is not None:
+            dropped |= {"lora.use_peft"}
+            more.append(told.way)
+        elif told.whole and not any(one.fact.startswith("lora.") for one in statements):
+            scopes = {"lora": PRESUMED}
+    firm = {
+        one.fact
+        for one in statements
+        if one.fact in known and not (isinstance(one.origin, Explicit) and one.origin.layer == "script-default")
+    }
+    names = {name for part in parts for name in part.fragment.classes.get("training", ())}
+    # TRL's arguments have a length of their own, which a dictionary may give them.
+    apart = not any("trl." in name for name in names) or any(_is_spread(part.fragment) for part in parts)
+    if told.length is not None and firm.isdisjoint(_LENGTHS) and apart:
+        dropped |= {"training.max_length"}
+        more.append(told.length)
+    elif told.of_trainer is not None and known.isdisjoint(_LENGTHS):
+        handed = next((one for one in statements if one.fact == "trainer.max_length"), None)
+        more += [handed._replace(fact="training.max_length", value=told.of_trainer)] if handed is not None else []
+    unclear = {one.fact for one in statements if isinstance(one.value, Unknown)}
+    for one in told.open:
+        if one.fact not in known:
+            dropped.add(one.fact)
+            more.append(one)
+    for one in told.unclear:
+        if one.fact in unclear:
+            dropped.add(one.fact)
+            more.append(one)
+    if dropped:
+        parts = [
+            part._replace(
+                fragment=part.fragment._replace(
+                    statements=tuple(one for one in part.fragment.statements if one.fact not in dropped)
+                )
+            )
+            for part in parts
+        ]
+    if not more and not scopes:
+        return parts
+    alone = first._replace(
+        statements=tuple(more), scopes=scopes, classes={}, links=(), entry=False, framework="", cut=(), pins={}
+    )
+    return [*parts, Part(alone, True)]
+
+
+def with_settings(parts: list[Part], programs: list[Program], files: Files, around: Around) -> list[Part]:
+    """With the configuration that the program reads where nothing else is named."""
+    first = parts[0].fragment.block
+    own = at_hand(files, first.document.text.path) if first.kind == "call" else None
+    program = own or next(iter(programs), None)
+    if own is None and program is not None and not (program.trains and (program.trainer or program.loop)):
+        return parts
+    path = around.settings(program.document.text.path, first.document.text.path) if program is not None else None
+    if program is None or path is None or any(part.fragment.block.document.path == path for part in parts):
+        return parts
+    found = [one for one in files.fragments(path) if one.entry and one.block.kind == "document"]
+    read = [program.reads(one) if one.dialect not in ROLE_DIALECT else one for one in found]
+    return [*parts, *(Part(one if program.makes_arguments else own_words.with_own_words(one), True) for one in read)]
+
+
+def told_by_others(parts: list[Part]) -> list[Part]:
+    """What a program, or a module of it, takes by a name is what the command or the program's own options say under this name; with a default
+    of its own where nobody says it: `settings.get("beta", 0.1)`."""
+    said: dict[tuple[str, str], Statement] = {}
+    keys: set[str] = set()
+    for part in parts:
+        for one in part.fragment.statements:
+            if isinstance(one.origin, Explicit) and one.origin.place.path:
+                if part.fragment.layer in ("flags", "script-default") and not isinstance(one.value, Unknown):
+                    said.setdefault((one.fact, spelled(one.origin.place.path[-1])), one)
+    for part in parts:
+        if part.fragment.layer == "file":
+            keys |= _keys(part.fragment.block.mapping)
+    read = any(part.fragment.layer == "file" and part.fragment.dialect not in READ_BY_OTHERS for part in parts)
+    by_files = {
+        one.fact: one
+        for part in parts
+        if part.fragment.layer == "file" and part.fragment.dialect not in READ_BY_OTHERS
+        for one in part.fragment.statements
+        if not isinstance(one.value, Unknown)
+    }
+    found = []
+    for part in parts:
+        fragment = part.fragment
+        if by_files and _is_spread(fragment):  # what the file leaves out nobody is seen to say
+            fragment = fragment._replace(scopes={**fragment.scopes, "training": PRESUMED})
+            part = part._replace(fragment=fragment)
+        if (
+            fragment.layer == "file"
+            or fragment.block.kind == "flags"
+            or not any(asks(one) or program_runs.comes_from_flags(one.value) for one in fragment.statements)
+        ):
+            found.append(part)
+            continue
+        told: list[Statement] = []
+        apart: list[Statement] = []
+        for one in fragment.statements:
+            other = said.get((one.fact, one.value.key)) if isinstance(one.value, Unknown) else None
+            if other is None and program_runs.comes_from_flags(one.value):
+                other = by_files.get(one.fact)  # the file fills the options in
+            default = _given_default(one, keys) if read and other is None else None
+            value = other.value if other is not None else default
+            (told if value is None else apart).append(one if value is None else one._replace(value=value, raw=value))
+        found.append(part._replace(fragment=fragment._replace(statements=tuple(told))))
+        if apart:
+            rest = fragment._replace(
+                statements=tuple(apart), scopes={}, classes={}, links=(), entry=False, framework=""
+            )
+            found.append(Part(rest, True))
+    return found
+
+
+def _is_spread(fragment: Fragment) -> bool:
+    """Whether it is a library's arguments, made of a dictionary: `TrainingArguments(**settings)`."""
+    call = fragment.block.origin
+    return (
+        isinstance(call, Call)
+        and python_kinds.kind(call) == "arguments"
+        and fragment.block.mapping.open
+        and not call.parsed
+    )
+
+
+def _keys(mapping: Mapping) -> set[str]:
+    """Of a file and its sections."""
+    found: set[str] = set()
+    pending = [mapping]
+    while pending:
+        for entry in pending.pop().entries:
+            found.add(spelled(entry.key))
+            if isinstance(entry.value, Mapping):
+                pending.append(entry.value)
+    return found
+
+
+def _given_default(one: Statement, keys: set[str]) -> Value:
+    """What `settings.get("beta", 0.1)` gives where no file has the key."""
+    entry = one.origin.place.entry if isinstance(one.origin, Explicit) else None
+    node = entry.value if entry is not None else None
+    if isinstance(node, Call) and node.name in NUMBERS and len(node.positional) == 1:
+        node = node.positional[0]
+    if not (isinstance(node, Call) and node.name.endswith(".get") and len(node.positional) == 2):
+        return None
+    asked, given = node.positional
+    known = isinstance(asked, Scalar) and isinstance(given, Scalar) and not isinstance(given.value, Unknown)
+    return given.value if known and isinstance(asked.value, str) and spelled(asked.value) not in keys else None  # type: ignore[union-attr]
