@@ -16,6 +16,7 @@ from stablint.base.light import NamedTuple
 from stablint.files import discover
 from stablint.frameworks.fragment import NUMBERS, last_word, plain_value
 from stablint.frameworks.programs import kinds as python_kinds
+from stablint.frameworks.programs.imported import relative
 from stablint.repository.referrers import content
 from stablint.syntax.limits import MODULES
 from stablint.syntax.python import reader as python_reader
@@ -114,12 +115,10 @@ class Classes:
 
     def module(self, full: str, beside: str) -> str | None:
         """The file of the repository that a name is imported from."""
-        bare = full.lstrip(".")
-        up = "../" * max(0, len(full) - len(bare) - 1)
-        parts = bare.split(".")
+        up, parts = relative(full)
         if parts[0] in LIBRARIES:
             return None
-        for names in (parts, parts[:-1]) if len(parts) > 1 or up or full != bare else (parts,):
+        for names in (parts, parts[:-1]) if len(parts) > 1 or full.startswith(".") else (parts,):
             for folder in ("", "src/") if names else ():
                 path = discover.locate(f"{up}{folder}{'/'.join(names)}.py", beside, self._files.reach(beside))
                 if path is not None and path != beside and os.path.isfile(path):
@@ -147,9 +146,7 @@ class Classes:
 
     def of(self, name: str, beside: str, far: int = _FAR) -> Own | None:
         """The class of this dotted name, as a file imports it."""
-        bare = name.lstrip(".")
-        *modules, word = bare.split(".")
-        up = "../" * max(0, len(name) - len(bare) - 1)
+        up, (*modules, word) = relative(name)
         folder = up + "/".join(modules)
         for wanted in (f"{folder}.py", f"{folder}/__init__.py") if modules else (f"{folder}__init__.py",):
             path = discover.locate(wanted, beside, self._files.reach(beside))

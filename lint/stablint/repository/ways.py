@@ -17,6 +17,7 @@ from stablint.base.light import NamedTuple
 from stablint.files import discover
 from stablint.frameworks import own
 from stablint.frameworks.fragment import Fragment, Row, plain_value
+from stablint.frameworks.programs.imported import relative
 from stablint.repository.referrers import content
 from stablint.run.fact import OWN, Explicit, Place, Statement
 from stablint.syntax.python import reader as python_reader
@@ -234,16 +235,15 @@ class Ways:
 
     def _modules(self, name: str, beside: str) -> list[str]:
         """The files of the repository that an import means: the module, or the package and the module of that name in it."""
-        bare = name.lstrip(".")
-        up = "../" * max(0, len(name) - len(bare) - 1)
-        parts = [part for part in bare.split(".") if part]
+        up, named = relative(name)
+        parts = [part for part in named if part]
         found: list[str] = []
         for names in (parts, parts[:-1]):
             inner = "/".join(names)
             for wanted in (
                 (f"{inner}.py", f"{inner}/__init__.py")
                 if names
-                else ((f"{up}__init__.py",) if up or bare != name else ())
+                else ((f"{up}__init__.py",) if name.startswith(".") else ())
             ):
                 for folder in ("", "src/"):
                     path = discover.locate(up + folder + wanted if names else wanted, beside, self._files.reach(beside))

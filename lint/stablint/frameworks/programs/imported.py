@@ -33,11 +33,15 @@ def linked(fragment: Fragment) -> Fragment:
     return fragment._replace(links=(*fragment.links, *list(found.values())[: MODULES.most]), cut=(*fragment.cut, *cut))
 
 
+def relative(name: str) -> tuple[str, list[str]]:
+    """The folders up that leading dots mean, and the parts of the name: `..conf.base` is `../` and `conf`, `base`."""
+    bare = name.lstrip(".")
+    return "../" * max(0, len(name) - len(bare) - 1), bare.split(".")
+
+
 def _homes(defined: str) -> Iterator[tuple[str, list[str]]]:
     """The files that may be the module, each with the names in it. By convention a module is written in small letters."""
-    bare = defined.lstrip(".")
-    names = bare.split(".")
-    up = "../" * max(0, len(defined) - len(bare) - 1)
+    up, names = relative(defined)
     large = next((at for at, name in enumerate(names) if name[:1].isupper()), len(names) - 1)
     for first in range(large, 0, -1):
         yield up + "/".join(names[:first]) + ".py", names[first:]
