@@ -1,11 +1,10 @@
-"""How a program trains, by the options that switch an adapter on and by what it and its modules speak of, and how long its rows are.
+"""How a program trains, by the options that switch an adapter on and by what it and its modules speak of.
 
 Asked only where a file is shown: of what is presumed here nobody is told anything.
 """
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import sys
@@ -18,13 +17,10 @@ from stablint.files import discover
 from stablint.frameworks import own
 from stablint.frameworks.fragment import Fragment, Row, plain_value
 from stablint.frameworks.programs.imported import relative
+from stablint.repository.lengths import Given, length, of_trainer
 from stablint.repository.referrers import content
 from stablint.run.fact import OWN, Explicit, Place, Statement
 from stablint.syntax.python import reader as python_reader
-from stablint.syntax.python.guard import too_deep
-from stablint.syntax.python.parse import parse
-from stablint.syntax.python.places import Places
-from stablint.syntax.python.scope import dotted
 from stablint.syntax.tree import Document, Entry, Mapping, Module, Unknown
 
 _MOST = 40  # modules of one program
@@ -76,13 +72,6 @@ _METHODS = {
 _METHOD = re.compile(r"(?:method|mode|(?:finetuning|finetune|tuning|training|train|ft)_(?:type|method|mode))\Z")
 
 
-class Given(NamedTuple):
-    """What a command or a file says under a name, or a program declares."""
-
-    document: Document
-    entry: Entry
-
-
 class Way(NamedTuple):
     """`full`, `lora` or `qlora`, with the option that says so; None where no word of an adapter stands anywhere."""
 
@@ -108,7 +97,8 @@ class Ways:
         options = self._options(sources, given)
         frozen = self._frozen(texts, options)
         way = self._way(texts, options, whole and not frozen)
-        found = self._length(program, given, options)
+        document = next(iter(self._files.documents(program)), None)
+        found = length(sources[0].text, document, given, options) if document is not None else None
         return Told(
             _said(way) if way is not None and way.option is not None else None,
             way is not None and way.option is None,
@@ -122,7 +112,7 @@ class Ways:
                 *_base(given),
             ),
             _given_or_default(options, given, texts[0]),
-            _of_trainer(texts[0]),
+            of_trainer(texts[0]),
         )
 
     def _measures(self, program: str, text: str) -> Iterator[Statement]:
@@ -255,71 +245,6 @@ class Ways:
             return [beside] if inside is not None and os.path.isdir(inside) else []
         return found
 
-    def _length(
-        self, program: str, given: Table[str, Given], options: dict[str, Given]
-    ) -> tuple[Document, Entry | None, int, int] | None:
-        """The only length to which the program's tokenizer cuts: where it is said, and what it is."""
-        text = self._text(program)
-        tree = parse(text) if text and too_deep(text) < 0 else None
-        document = next(iter(self._files.documents(program)), None)
-        if not isinstance(tree, ast.Module) or document is None:
-            return None
-        constants = _constants(tree)
-        values: dict[int, tuple[Document, Entry | None, int]] = {}
-        for value in _cut_at(tree):
-            number: object = value.value if isinstance(value, ast.Constant) else None
-            place: tuple[Document, Entry | None] = (document, None)
-            name: str = (
-                value.id
-                if isinstance(value, ast.Name)
-                else value.attr
-                if isinstance(value, ast.Attribute)
-                else _key(value)
-            )
-            if number is None and isinstance(value, ast.Name):
-                number = constants.get(name)
-            if number is None and name in given:
-                place = given[name]
-            elif number is None and name in options:
-                place = options[name]
-            if number is None and place[1] is not None:
-                number = plain_value(place[1].value)
-            if not isinstance(number, int) or isinstance(number, bool) or number <= 1:
-                return None
-            values.setdefault(number, (*place, 0 if place[1] or document.view else Places(text).start(value)))
-        if not values:
-            return self._named_length(text, given, options)
-        if len(values) != 1:
-            return None
-        ((number, (where, entry, at)),) = values.items()
-        return where, entry, number, at
-
-    def _named_length(
-        self, text: str, given: Table[str, Given], options: dict[str, Given]
-    ) -> tuple[Document, Entry | None, int, int] | None:
-        """The length by the name of the option: one by which joined rows are divided, or one that can be nothing else."""
-        divides = _DIVIDES.search(text)
-        for name in (*([divides[1]] if divides is not None else []), *_SURE, "max_length"):
-            found = given[name] if name in given else options.get(name) if name != "max_length" else None
-            number = plain_value(found[1].value) if found is not None else None
-            if found is not None and isinstance(number, int) and number > 1:
-                return *found, number, 0
-        return None
-
-
-# Blocks of joined rows: `[t[i : i + args.window_size] for i in range(0, total, args.window_size)]`.
-_DIVIDES = re.compile(r"range\(\s*0\s*,\s*\w+\s*,\s*(?:\w{1,40}\.){0,6}(\w{1,60})\s*\)")
-_SURE = (
-    "max_source_length",
-    "max_len",
-    "max_input_length",
-    "max_seq_len",
-    "max_seq_length",
-    "cutoff_len",
-    "model_max_length",
-    "block_size",
-)
-
 
 _JUDGES = re.compile(r"\bdef generate\b|\.generate\(|\bno_grad\(|\binference_mode\(")
 _STEPS = re.compile(r"backward|optimi[sz]er|optim\b|trainer|\.fit\b|\btrain\b|finetun|training", re.IGNORECASE)
@@ -418,19 +343,6 @@ def _given_or_default(options: Table[str, Given], given: Table[str, Given], text
             document, entry = options[name]
             found.append(stated("model.name_or_path", said[1], document, entry))
     return tuple(found)
-
-
-def _of_trainer(text: str) -> int | None:
-    """The length that a trainer is handed itself, and that its arguments do not have: Unsloth's patch takes it."""
-    tree = parse(text) if "PatchDPOTrainer" in text and too_deep(text) < 0 else None
-    found = {
-        one.value.value
-        for node in (ast.walk(tree) if isinstance(tree, ast.Module) else ())
-        if isinstance(node, ast.Call) and (dotted(node.func) or [""])[-1].endswith("Trainer")
-        for one in node.keywords
-        if one.arg == "max_length" and isinstance(one.value, ast.Constant) and isinstance(one.value.value, int)
-    }
-    return found.pop() if len(found) == 1 else None
 
 
 def _said(way: Way) -> Statement:
@@ -545,51 +457,3 @@ def _truth(entry: Entry) -> object:
     if isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
     return None if isinstance(value, Unknown) else value
-
-
-_CUTS = re.compile(r"tokeni[sz]er|tokeni[sz]e\Z|\btok\b|processor|encode_plus\Z", re.IGNORECASE)
-_OF_A_TEST = re.compile(r"eval|valid|test|infer|generat|predict|sampl", re.IGNORECASE)
-
-
-def _cut_at(tree: ast.Module) -> Iterator[ast.expr]:
-    """What stands behind `max_length` where a tokenizer is called that cuts, but for what generates or measures."""
-    pending: list[ast.AST] = [tree]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _OF_A_TEST.search(node.name):
-            continue
-        pending += ast.iter_child_nodes(node)
-        if isinstance(node, ast.Call) and _CUTS.search(".".join(dotted(node.func) or [])):
-            said = {one.arg: one.value for one in node.keywords}
-            cuts = said.get("truncation")
-            if "max_length" in said and cuts is not None and not (isinstance(cuts, ast.Constant) and not cuts.value):
-                yield said["max_length"]
-
-
-def _key(value: ast.expr) -> str:
-    """`config["max_length"]`, `config["data"]["max_length"]`, `config.get("max_length", 512)`"""
-    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
-        return str(value.slice.value)
-    if (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Attribute)
-        and value.func.attr == "get"
-        and value.args
-    ):
-        return str(value.args[0].value) if isinstance(value.args[0], ast.Constant) else ""
-    return ""
-
-
-def _constants(tree: ast.Module) -> dict[str, object]:
-    """Names that are given one number and nothing else."""
-    found: dict[str, list[object]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    found.setdefault(target.id, []).append(
-                        node.value.value if isinstance(node.value, ast.Constant) else None
-                    )
-        elif isinstance(node, ast.arg):
-            found.setdefault(node.arg, []).append(None)
-    return {name: values[0] for name, values in found.items() if len(values) == 1 and values[0] is not None}
