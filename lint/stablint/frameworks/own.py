@@ -405,3 +405,8 @@ def of_flags(block: Block, layer: str, known: frozenset[str]) -> tuple[list[Stat
         found.append(meant(one, entry.value))
         alone = alone or (row.fact in _ALONE and not known_key(key))
     return found, alone
+
+
+def reads(text: str, option: str) -> bool:
+    """Whether a program reads an option of its own, as an attribute or by its name."""
+    return re.search(rf"\.{re.escape(option)}\b|(?<!-)[\"\']{re.escape(option)}[\"\']", text) is not None

@@ -237,9 +237,9 @@ class Program(NamedTuple):
             return False
         name, text = spelled(origin.place.path[0]), self.document.text.text
         declared = re.search(rf"^[ \t]+{re.escape(name)}[ \t]*:|--{re.escape(name)}\b", text, re.MULTILINE)
-        if name not in self.declared or declared is None or _reads(text, name):
+        if name not in self.declared or declared is None or own.reads(text, name):
             return False
-        return any(_reads(text, other) for other in self.declared)
+        return any(own.reads(text, other) for other in self.declared)
 
     def _declares(self, one: Statement) -> Statement:
         origin = one.origin
@@ -494,10 +494,6 @@ def joined(program: Program, other: Program, loop_only: bool) -> Program:
         options=frozenset() if other.parser or other.library else program.options,
         again=program.again | other.again,
     )
-
-
-def _reads(text: str, option: str) -> bool:
-    return re.search(rf"\.{re.escape(option)}\b|(?<!-)[\"\']{re.escape(option)}[\"\']", text) is not None
 
 
 def _own(call: Call) -> list[Entry]:

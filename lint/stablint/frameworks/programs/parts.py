@@ -424,13 +424,9 @@ def _is_left_alone(one: Statement, block: Block) -> bool:
     if not one.fact.startswith("lora.") or not isinstance(one.origin, Explicit):
         return False
     text = block.document.text.text
-    if _reads(text, one.origin.place.path[-1]):
+    if own_keys.reads(text, one.origin.place.path[-1]):
         return False
-    return any(_reads(text, entry.key) for entry in block.mapping.entries)
-
-
-def _reads(text: str, option: str) -> bool:
-    return re.search(rf"\.{re.escape(option)}\b|[\"\']{re.escape(option)}[\"\']", text) is not None
+    return any(own_keys.reads(text, entry.key) for entry in block.mapping.entries)
 
 
 def _engine(block: Block, call: Call) -> Fragment:
