@@ -56,9 +56,9 @@ def is_error(
 def stays(hazard: model.Hazard, change: Change) -> bool:
     """Whether the claim does not rest on what this change takes away: it is of the text itself, or one that the table names."""
     asked = [change.of, str(change)]
-    if not change.said.get("anew") and not change.said.keys().isdisjoint(("later", "unused")):
+    if not change.said.get("anew") and not change.said.keys().isdisjoint(("later", "given", "unused")):
         asked.append("construction")
-    if not change.said.keys().isdisjoint(("rebind", "later", "unused", "swap")):
+    if not change.said.keys().isdisjoint(("rebind", "later", "given", "unused", "swap")):
         asked.append("objects")
     if "holes" in change.said:
         asked.append("holes")

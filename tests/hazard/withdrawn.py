@@ -116,6 +116,8 @@ class Change(NamedTuple):
             return _rebound(self.said["rebind"], text, tree)
         if "later" in self.said:
             return _later(self.said["later"], text, tree, tuple(self.said.get("of", [""])))
+        if "given" in self.said:
+            return _given(self.said["given"], tree)
         if "assigned" in self.said:
             return _assigned(self.said["assigned"], text, tree)
         return _unused(self.said["unused"], text, tree)
@@ -258,6 +260,23 @@ def _later(template: str, text: str, tree: ast.Module, endings: tuple[str, ...] 
             lines[end:end] = template.replace("{target}", node.targets[0].id).splitlines()
             found = True
     return "\n".join(lines) + "\n" if found else None
+
+
+def _given(template: str, tree: ast.Module) -> str | None:
+    """Each configuration of a library's is handed to a function where it is made: `prepared(Config(…))`."""
+    names = set(_imported(tree))
+    made = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in names
+        and node.func.id.endswith(("Config", "Arguments"))
+    ]
+    for node in made:
+        inner = ast.Call(node.func, node.args, node.keywords)
+        node.func, node.args, node.keywords = ast.Name("prepared"), [inner], []
+    return template.replace("{code}", ast.unparse(ast.fix_missing_locations(tree))) if made else None
 
 
 def _assigned(template: str, text: str, tree: ast.Module) -> str | None:

@@ -86,6 +86,8 @@ class Calls(Constants):
         elif target is not None and is_made(name):
             late = frozenset("*") if self._is_changed(target, found, scope) else frozenset()
             late |= self._unused(found)
+        elif target is None and is_class(name) and self._is_handed_through(node, scope):
+            late = frozenset("*")
         if target is not None and name.endswith("Trainer"):
             late |= frozenset(store.node.attr for store in self.names.stores.get(target, ()))
             late |= frozenset(f"args.{store.node.attr}" for store in self.names.stores.get(f"{target}.args", ()))
@@ -107,7 +109,10 @@ class Calls(Constants):
             conditional=conditional, own=frozenset((*own, *added)), local=self._is_local(node.func, scope),
             switch=self._switch(found) if found is not None and name.endswith(_SWITCHED) else None, late=late,
             attempt=several or (is_made(name) and self._comes_by_star(node.func, scope)) or (
-                found is not None and is_made(name) and (self._may_be_spared(found) or self._is_another(node, name, scope))
+                found is not None and is_made(name) and (
+                    self._may_be_spared(found) or self._is_another(node, name, scope)
+                    or (is_class(name) and (found.scope.deferred or self._is_only_tried(found, name)))
+                )
             ),
             doubtful=found is not None and "." in name and self._is_doubtful(node, name, scope, found),
             methods=methods,
@@ -157,14 +162,53 @@ class Calls(Constants):
         sites = self.caller.sites(function.name)
         return bool(sites) and all(self.names.is_recovered(site.node) for site in sites)
 
+    def _is_only_tried(self, found: FoundCall, name: str) -> bool:
+        """Whether an adapter's configuration is given away only where a refusal is caught: what it says is often refused by the layer, not by it."""
+        target = found.target or ""
+        if not name.startswith("peft.") or not target.isidentifier() or not self.names.attempts:
+            return False
+        words = self._words(target)
+        behind = words[bisect_left(words, self.places.end(found.node)) :]
+        return bool(behind) and all(self.names.attempts.hold(self.places.position(at)) for at in behind)
+
     def _is_changed(self, target: str, found: FoundCall | None, scope: Scope) -> bool:
         """Whether anything of the object may be another thing when it is used, or it is not used at all."""
         key = (id(scope), target)
         if key not in self._handed_on:
-            self._handed_on[key] = target in self.names.rewritten or any(
-                _changes(one) or self._is_of_another_file(one, scope) for one in self.names.handed.get(target, ())
+            self._handed_on[key] = (
+                target in self.names.rewritten
+                or any(
+                    _changes(one) or self._is_of_another_file(one, scope) for one in self.names.handed.get(target, ())
+                )
+                or any(self._sets(one, target) for one in self.names.given.get(target, ()))
             )
         return self._handed_on[key] or (found is not None and self._is_left(found))
+
+    def _is_handed_through(self, node: ast.Call, scope: Scope) -> bool:
+        """Whether a function is given the object where it is made, and may give back another: `args = prepare(Config(…))`."""
+        around = self.names.around.get(id(node))
+        if around is None:
+            return False
+        return _changes(around.node) or self._is_of_another_file(around.node, scope) or self._sets(around, node)
+
+    def _sets(self, found: FoundCall, given: str | ast.Call) -> bool:
+        """Whether a function of this file sets attributes of what it is given: `def prepare(a): a.bf16 = True`."""
+        function = found.node.func
+        known = found.scope.find(function.id) if isinstance(function, ast.Name) else None
+        for one in known[1] if known is not None else ():
+            if one.kind == "function" and isinstance(one.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                names = [arg.arg for arg in (*one.node.args.posonlyargs, *one.node.args.args)]
+                taken = {name for name, value in zip(names, found.node.args, strict=False) if _is_it(value, given)}
+                taken |= {
+                    keyword.arg for keyword in found.node.keywords if keyword.arg and _is_it(keyword.value, given)
+                }
+                if any(
+                    name in self.names.rewritten
+                    or any(store.scope.node is one.node for store in self.names.stores.get(name, ()))
+                    for name in taken
+                ):
+                    return True
+        return False
 
     def _unused(self, found: FoundCall | None) -> frozenset[str]:
         """`NOBODYS` and `ONLY_SHOWN`, as far as they hold of the object."""
@@ -491,6 +535,10 @@ def _changes(call: ast.Call) -> bool:
         function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
     )
     return word.lstrip("_").startswith(_CHANGES)
+
+
+def _is_it(value: ast.expr, given: str | ast.Call) -> bool:
+    return value is given or (isinstance(value, ast.Name) and value.id == given)
 
 
 def is_class(name: str) -> bool:

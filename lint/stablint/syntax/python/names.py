@@ -59,6 +59,10 @@ class Names:
         self.calls: list[FoundCall] = []
         self.mutated: set[str] = set()
         self.handed: dict[str, list[ast.Call]] = {}  # calls whose result nobody keeps, by the names that they are given
+        self.given: dict[
+            str, list[FoundCall]
+        ] = {}  # those of functions by their plain names, by the names that they are given
+        self.around: dict[int, FoundCall] = {}  # a call by its argument, which is a call as well: `prepare(Config(…))`
         self.stores: dict[str, list[Store]] = {}
         self.rewritten: set[str] = set()  # objects of which any attribute may be set: `setattr(args, name, value)`
         self.setting: set[str] = (
@@ -251,6 +255,8 @@ class Names:
         inner.node = node
         self.scopes.append(inner)
         self._bind(node.name, scope, Binding("function", node, end_of(node), conditional, scope=inner))
+        if any(_word_of(one) in _FAILS for one in node.decorator_list):
+            self.attempts.append(position_of(node), end_of(node))
         self._later((*node.decorator_list, *node.args.defaults, *node.args.kw_defaults), scope, conditional)
         self._later(until_it_ends(node.body), inner, False)
 
@@ -379,7 +385,7 @@ class Names:
         for item in node.items:
             if item.optional_vars is not None:
                 self._target(item.optional_vars, None, "other", end_of(item.context_expr), scope, conditional)
-            if isinstance(item.context_expr, ast.Call) and (dotted(item.context_expr.func) or [""])[-1] in _EXPECTS:
+            if isinstance(item.context_expr, ast.Call) and _EXPECTS.match(_word_of(item.context_expr)):
                 self.attempts.append(position_of(node), end_of(node))
                 conditional = True
         self._later((*(item.context_expr for item in node.items), *node.body), scope, conditional)
@@ -424,8 +430,15 @@ class Names:
         self._later((node.value,), scope, conditional)
 
     def call(self, node: ast.Call, scope: Scope, conditional: bool, target: str | None) -> None:
-        self.calls.append(FoundCall(node, scope, target, conditional))
+        found = FoundCall(node, scope, target, conditional)
+        self.calls.append(found)
         function = node.func
+        if isinstance(function, ast.Name) and not function.id[:1].isupper():
+            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                if isinstance(argument, ast.Name):
+                    self.given.setdefault(argument.id, []).append(found)
+                elif isinstance(argument, ast.Call):
+                    self.around[id(argument)] = found
         if isinstance(function, ast.Attribute) and function.attr == "requires_grad_":
             self.frozen.append((function, node.args[0] if node.args else ast.Constant(True)))
         if isinstance(function, ast.Name) and function.id == "setattr" and len(node.args) == 3:
@@ -489,7 +502,8 @@ def _only_reads(function: ast.expr) -> bool:
 
 
 # Managers of a context in which a refusal is no failure: it is passed over, or a test asks for it.
-_EXPECTS = frozenset(["suppress", "raises", "assertRaises", "assertRaisesRegex"])
+_EXPECTS = re.compile(r"(?i)_*(?:suppress|raises|assert|expect|refus|ignor|swallow|should_?fail|catch|xfail)")
+_FAILS = frozenset(["xfail", "expectedFailure", "skip"])  # `@pytest.mark.xfail(raises=ValueError)`
 # What a refusal of a library's is raised as.
 _REFUSALS = frozenset(
     ["Exception", "BaseException", "TypeError", "ValueError", "RuntimeError", "AttributeError", "NotImplementedError", "AssertionError", "KeyError"]
@@ -503,6 +517,10 @@ def until_it_ends(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
         if isinstance(statement, (ast.Return, ast.Continue, ast.Break)) or _ends(statement):
             return body[: place + 1]
     return body
+
+
+def _word_of(node: ast.expr) -> str:
+    return (dotted(node.func if isinstance(node, ast.Call) else node) or [""])[-1]
 
 
 def goes_on(handler: ast.ExceptHandler, refusals: frozenset[str] = _REFUSALS) -> bool:

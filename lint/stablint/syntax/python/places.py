@@ -32,6 +32,11 @@ class Places:
         column -= more[bisect_right(ends, column)]
         return min(self._starts[line - 1] + column, self._starts[line])
 
+    def position(self, at: int) -> tuple[int, int]:
+        """The line and the column of an offset, in code points."""
+        line = bisect_right(self._starts, at)
+        return line, at - self._starts[line - 1]
+
     def start(self, node: ast.AST) -> int:
         place = cast(ast.expr, node)
         return self.offset(place.lineno, place.col_offset)
