@@ -3,10 +3,14 @@
     python benchmarks/first_sight.py draw FOLDER… --sheet SHEET.jsonl [--warnings 100] [--readings 40] [--seed 20261122]
     (fill in `verdict` and `why` of every row of the sheet)
     python benchmarks/first_sight.py figures SHEET.jsonl
+    python benchmarks/first_sight.py readings FIELDS.txt FOLDER [--only WORD]
 
 Each folder is a checked-out repository; where it is named `name@commit`, the sheet says both. `draw` runs stablint on each, as a user would on the
 first day, and writes one JSON object a line: a row for each repository, all errors, the warnings and the files to read that the seed picks.
 Verdicts of a finding are true, false or arguable; of a reading right, partly or wrong. `figures` counts what was judged, and says what was not.
+`readings` holds `stablint show` of each file against what was written down of it before: a line a file below FOLDER, `repository@commit:path | trainer |
+objective | method | precision | rate | steps | batch | length | model | sharding`, where ` or ` parts what is right as well, and `-` is what nothing decides.
+It compares words and numbers; a file that holds several runs is right by the run that is most so.
 Measure before anything is mended for what the repositories show, and take others for the next time.
 """
 
@@ -204,6 +208,136 @@ def figures(rows: list[Row]) -> dict[str, str]:
     return table
 
 
+FIELDS = ("trainer", "objective", "method", "precision", "rate", "steps", "batch", "length", "model", "sharding")
+_NOTHING = "-"
+_LENGTHS = (
+    "training.max_length", "trainer.max_seq_length", "trainer.max_length", "data.block_size", "model.max_seq_length", "training.max_completion_length",
+)  # fmt: skip
+_NOT_SAID = re.compile(r"not known|unknown|auto|a program's own settings|\Z")
+_PARTS = re.compile(r"([\d,]+) (a device|accumulated|processes)")
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def expected(path: Path) -> dict[str, dict[str, list[str]]]:
+    """What was written down, by the file: each field with all that is right of it."""
+    found = {}
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, *words = (one.strip() for one in line.split(" | "))
+        if len(words) != len(FIELDS):
+            raise SystemExit(
+                f"{path}:{number}: {len(words)} fields; {len(FIELDS)} belong to a file: {', '.join(FIELDS)}"
+            )
+        found[name] = {field: word.split(" or ") for field, word in zip(FIELDS, words, strict=True)}
+    return found
+
+
+def runs_shown(root: Path, file: str, limit: float) -> tuple[list[Row], float]:
+    """The runs that `show` tells of a file, and how long it took."""
+    command = [sys.executable, "-m", "stablint", "show", file, "--output-format", "json"]
+    begun = time.perf_counter()
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=limit, check=False)
+    took = time.perf_counter() - begun
+    return (json.loads(done.stdout)["runs"] if done.stdout.startswith("{") else []), took
+
+
+def told_fields(run: Row) -> dict[str, str]:
+    """What is shown of each field, in its own words; empty where nothing is."""
+    summary = run["summary"]
+    facts = {one["name"]: one["value"] for one in run["facts"]}
+    lengths = (facts.get(name) for name in _LENGTHS)
+    return {
+        "trainer": summary.get("framework", ""),
+        "objective": summary.get("objective", ""),
+        "method": summary.get("method", summary.get("training", "")),
+        "precision": summary.get("precision", ""),
+        "rate": summary.get("learning rate", ""),
+        "steps": summary.get("steps", ""),
+        "batch": summary.get("effective batch", ""),
+        "length": str(next((one for one in lengths if isinstance(one, int)), "")),
+        "model": str(facts.get("model.name_or_path") or ""),
+        "sharding": summary.get("sharding", ""),
+    }
+
+
+def verdict(field: str, wanted: list[str], told: str) -> str:
+    """`right`, `unknown` or `wrong`. What nothing decides is right where nothing is said."""
+    batch = field == "batch" and _PARTS.search(told) is not None
+    silent = not batch and _NOT_SAID.match(told.strip()) is not None
+    if silent:
+        return "right" if _NOTHING in wanted else "unknown"
+    if any(_agrees(field, one, told) for one in wanted if one != _NOTHING):
+        return "right"
+    if batch:  # some of its parts alone
+        return "right" if _NOTHING in wanted and not any("x" in one for one in wanted) else "unknown"
+    return "wrong"
+
+
+def _agrees(field: str, wanted: str, told: str) -> bool:
+    numbers = [float(one.replace(",", "")) for one in _NUMBER.findall(told)]
+    if field in ("rate", "length"):
+        return bool(numbers) and math.isclose(numbers[0], float(wanted), rel_tol=1e-6)
+    if field == "steps":
+        count, _, unit = wanted.partition(" ")
+        return bool(numbers) and numbers[0] == float(count) and (("epoch" in told) == (unit == "epochs"))
+    if field == "batch":
+        parts = [float(one) for one in wanted.split("x")]
+        if not _PARTS.search(told):
+            return bool(numbers) and numbers[0] == math.prod(parts)
+        said = {kind: float(value.replace(",", "")) for value, kind in _PARTS.findall(told)}
+        whole = said.get("a device", 0) * said.get("accumulated", 1) * said.get("processes", 1)
+        return (
+            (said.get("a device"), said.get("accumulated", 1)) == tuple(parts) if len(parts) == 2 else whole == parts[0]
+        )
+    if field == "method":
+        if wanted == "partial":
+            return "frozen" in told or "projector" in told
+        return re.match(rf"{re.escape(wanted)}\b", told) is not None
+    if field == "model":
+        return told == wanted
+    return wanted.lower() in told.lower()
+
+
+def readings(
+    sheet_path: Path, root: Path, only: str, limit: float
+) -> Iterator[tuple[str, dict[str, tuple[str, str]], float]]:
+    """Each file with its fields' verdicts and words."""
+    for name, fields in expected(sheet_path).items():
+        if only not in name:
+            continue
+        folder, _, file = name.partition(":")
+        runs, took = runs_shown(root / folder, file, limit)
+        judged = [
+            {field: (verdict(field, fields[field], told), told) for field, told in told_fields(run).items()}
+            for run in runs
+        ] or [{field: ("right" if _NOTHING in one else "unknown", "") for field, one in fields.items()}]
+        yield name, max(judged, key=lambda one: sum(word == "right" for word, _ in one.values())), took
+
+
+def tell_readings(given: argparse.Namespace) -> int:
+    counts: dict[str, Counter[str]] = {field: Counter() for field in FIELDS}
+    files: Counter[str] = Counter()
+    wanted = expected(given.sheet)
+    slowest = (0.0, "")
+    for name, fields, took in readings(given.sheet, given.folder, given.only, given.limit):
+        slowest = max(slowest, (took, name))
+        for field, (word, _) in fields.items():
+            counts[field][word] += 1
+        bad = {field: told for field, (word, told) in fields.items() if word != "right"}
+        files["right" if not bad else "partly"] += 1
+        if bad:
+            print(f"{name} ({took:.1f} s)")
+            for field, told in bad.items():
+                print(f"  {fields[field][0]:8} {field:10} {' or '.join(wanted[name][field])}  <- {told or 'nothing'}")
+    total: Counter[str] = sum(counts.values(), Counter())
+    for field, said in counts.items():
+        print(f"{field:10} " + ", ".join(f"{said[word]} {word}" for word in ("right", "unknown", "wrong")))
+    print("fields     " + ", ".join(f"{total[word]} {word}" for word in ("right", "unknown", "wrong")))
+    print(f"files      right in all {share(files['right'], files.total())}; slowest {slowest[0]:.1f} s, {slowest[1]}")
+    return 0
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
@@ -218,7 +352,14 @@ def main(arguments: list[str] | None = None) -> int:
     draw.add_argument("--limit", type=float, default=300.0, help="seconds for one repository")
     told = commands.add_parser("figures", help="print the figures of a sheet that was judged")
     told.add_argument("sheet", type=Path)
+    held = commands.add_parser("readings", help="hold `stablint show` against what was written down of each file")
+    held.add_argument("sheet", type=Path)
+    held.add_argument("folder", type=Path, help="where the repositories lie")
+    held.add_argument("--only", default="", help="a part of the names of the files to look at")
+    held.add_argument("--limit", type=float, default=120.0, help="seconds for one file")
     given = parser.parse_args(arguments)
+    if given.command == "readings":
+        return tell_readings(given)
     if given.command == "figures":
         rows = sheet(given.sheet)
         for name, figure in figures(rows).items():

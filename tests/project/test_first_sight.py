@@ -126,3 +126,52 @@ def test_a_sheet_with_verdicts_is_not_overwritten(repositories: list[Path], tmp_
 )
 def test_wilson_is_what_the_books_say(hits: int, of: int, low: float, high: float):
     assert first_sight.wilson(hits, of) == pytest.approx((low, high), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("field", "wanted", "told", "verdict"),
+    [
+        ("trainer", "trl.SFTTrainer", "trl.SFTTrainer (presumed)", "right"),
+        ("trainer", "torch", "a program's own settings", "unknown"),
+        ("trainer", "deepspeed", "transformers.Trainer (presumed)", "wrong"),
+        ("method", "lora", "lora (presumed)", "right"),
+        ("method", "lora", "qlora", "wrong"),
+        ("method", "full", "unknown", "unknown"),
+        ("method", "partial", "no adapter; some of the weights may be frozen", "right"),
+        ("rate", "2e-5", "2e-05", "right"),
+        ("rate", "-", "5e-05 (default)", "wrong"),
+        ("rate", "2e-5 or -", "not known: it is set when the program runs", "right"),
+        ("steps", "3 epochs", "3 epochs", "right"),
+        ("steps", "3 epochs", "3", "wrong"),
+        ("steps", "1800 steps or 4 epochs", "1,800", "right"),
+        ("batch", "4x4", "16 (presumed)", "right"),
+        ("batch", "4x4", "not known: processes (4 a device, 4 accumulated)", "right"),
+        ("batch", "128", "not known: processes (4 a device, 4 accumulated, 8 processes)", "right"),
+        ("batch", "4x4", "not known: accumulation (4 a device)", "unknown"),
+        ("length", "-", "", "right"),
+        ("model", "a/b or -", "c/d", "wrong"),
+    ],
+)
+def test_a_field_is_held_against_what_was_written_down(field: str, wanted: str, told: str, verdict: str):
+    assert first_sight.verdict(field, wanted.split(" or "), told) == verdict
+
+
+def test_a_reading_is_right_where_all_fields_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder = tmp_path / "a+b@1234567"
+    folder.mkdir()
+    (folder / "train.py").write_text(
+        "from trl import SFTConfig, SFTTrainer\n"
+        "args = SFTConfig('o', learning_rate=2e-5, per_device_train_batch_size=4, gradient_accumulation_steps=2,\n"
+        "                 num_train_epochs=2, max_length=512, bf16=True)\n"
+        "SFTTrainer(model='a/b', args=args).train()\n",
+        "utf-8",
+    )
+    sheet = tmp_path / "fields.txt"
+    rest = "full | bfloat16 | 2e-5 | 2 epochs | 4x2 | 512 | a/b | -\n"
+    sheet.write_text(f"a+b@1234567:train.py | trl.SFTTrainer | sft | {rest}", "utf-8")
+    assert first_sight.main(["readings", str(sheet), str(tmp_path)]) == 0
+    assert "right in all 1 of 1" in capsys.readouterr().out
+    sheet.write_text(f"a+b@1234567:train.py | trl.DPOTrainer | dpo | {rest}", "utf-8")
+    first_sight.main(["readings", str(sheet), str(tmp_path)])
+    told = capsys.readouterr().out
+    assert "wrong    trainer    trl.DPOTrainer  <- trl.SFTTrainer" in told and "right in all 0 of 1" in told

@@ -44,6 +44,7 @@ def render_json(runs: Sequence[RunShow]) -> str:
                 {
                     "files": list(run.files),
                     "dialects": list(run.dialects),
+                    "summary": dict(run.summary),
                     "facts": [
                         {"name": fact.name, "value": jsonable(fact.value), "origin": jsonable(fact.origin)}
                         for fact in run.facts
