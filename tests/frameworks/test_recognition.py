@@ -11,7 +11,7 @@ from stablint.frameworks import registry
 from stablint.syntax.json.reader import document as json_document
 from stablint.syntax.tree import Text
 from stablint.syntax.yaml.reader import documents as yaml_documents
-from tests.runs import inspected
+from tests.runs import inspected, rules
 
 OURS = {
     "LLaMA-Factory's table of data sets": ("llamafactory-data", '{"ours": {"file_name": "ours.json", "columns": {"prompt": "instruction"}}}'),
@@ -164,3 +164,21 @@ WITH_CODE = (
 )
 def test_what_a_library_wrote_down_is_no_run(tmp_path, name, text, is_run):
     assert bool(inspected(tmp_path, {name: text}).runs) is is_run
+
+
+MODELS = "name: mistral\nhf_name: mistralai/Mistral-7B-Instruct-v0.3\ndtype: float16\ntrust_remote_code: true\n"
+
+
+@pytest.mark.parametrize("more", ["max_seq_length: 2048\n", "gradient_checkpointing: true\n"])
+def test_a_file_about_a_model_alone_has_no_defaults_of_a_trainer(more: str, tmp_path: Path) -> None:
+    """A program of its own reads it beside others that say the rest: float16 may be what four bits are computed in."""
+    found = inspected(tmp_path, {"configs/model/mistral.yaml": MODELS + more})
+    (run,) = found.runs
+    assert (run.framework, run.classes) == ("", {})
+    assert set(run.scopes.values()) == {"open"}
+    assert rules(found) == set()
+
+
+def test_a_rate_beside_a_model_makes_it_a_trainers(tmp_path: Path) -> None:
+    found = inspected(tmp_path, {"train.yaml": MODELS + "learning_rate: 1.0e-5\nmax_seq_length: 2048\n"})
+    assert found.runs[0].framework in ("transformers", "trl")

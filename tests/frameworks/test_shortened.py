@@ -46,3 +46,21 @@ def test_keys_of_a_file_of_llamafactory_are_compared_whole(tmp_path: Path) -> No
 def test_a_slip_that_begins_no_name_is_still_told(tmp_path: Path) -> None:
     found = inspected(tmp_path, {"run.sh": SWIFT + "--eval_stepz 50\n"}, releases=["ms-swift==4.5.2"])
     assert "swift-unknown-argument" in rules(found)
+
+
+OWN = """import argparse
+
+import lightning as L
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--train_type", default="lora")
+parser.add_argument("--accelerator", default="gpu")
+args = parser.parse_args()
+L.Trainer(accelerator=args.accelerator).fit(model)
+"""
+
+
+def test_a_flag_of_a_program_that_only_looks_like_ms_swift_is_its_own(tmp_path: Path) -> None:
+    found = inspected(tmp_path, {"run.sh": "python train.py --train_type state --accelerator gpu\n", "train.py": OWN})
+    assert all("training.accelerator_config" not in run.explicit for run in found.runs)
+    assert rules(found) == set()

@@ -244,6 +244,15 @@ _UNMISTAKABLE = _ITS_OWN | {"deepspeed", "fsdp"}
 _OF_A_RUN = frozenset(
     ["output_dir", "model_name_or_path", "logging_steps", "save_steps", "eval_steps", "lr_scheduler_type", "use_peft"]
 )
+# What is said of a model that is loaded: with nothing else of a run it is a part of some program's configuration, which says the rest elsewhere.
+_OF_A_MODEL = frozenset(["max_seq_length", "gradient_checkpointing"])
+
+
+def _is_of_a_model(keys: frozenset[str]) -> bool:
+    telling = keys & TELLING
+    return bool(telling) and telling <= _OF_A_MODEL and keys.isdisjoint(_OF_A_RUN) and keys.isdisjoint(_TRL_DATA)
+
+
 TELLING = frozenset({
     "learning_rate", "per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps", "fp16", "bf16",
     "lr_scheduler_type", "warmup_ratio", "warmup_steps", "gradient_checkpointing", "optim", "per_device_eval_batch_size",
@@ -463,6 +472,9 @@ _readings: dict[tuple[frozenset[str], bool, str | None, bool], _Reading] = {}
 
 
 def _read(keys: frozenset[str], flags: bool, config_class: str | None, is_open: bool) -> _Reading:
+    if not flags and config_class is None and _is_of_a_model(keys):
+        heads = ("training", "lora", "quantization", "model", "tokenizer", "fsdp", "trainer")
+        return _Reading(False, dict.fromkeys(heads, OPEN), {}, "")
     unknown = sum(1 for key in keys if key not in TRL_ONLY and not _is_known(key))
     # TRL's own parser takes no key that nobody knows: such flags, and more than one such key, are another program's, which may set more.
     foreign = unknown >= (1 if flags else 2) or not keys.isdisjoint(LOOSE)

@@ -11,6 +11,7 @@ from stablint.base.knowledge import load
 from stablint.base.light import Any
 from stablint.frameworks import huggingface
 from stablint.frameworks.fragment import Block, Rows, spelled
+from stablint.run.fact import Explicit, Statement
 from stablint.run.releases.fields import known_key
 from stablint.run.releases.reader_keys import reader
 
@@ -109,6 +110,15 @@ def in_full(block: Block, rows: Rows, readers: tuple[str, ...]) -> Block:
         return block
     written = tuple(entry._replace(key=whole.get(spelled(entry.key), entry.key)) for entry in entries)
     return block._replace(mapping=block.mapping._replace(entries=written))
+
+
+def is_written_out(one: Statement, text: str) -> bool:
+    """Whether the statement is of a key that stands in the text by its beginning alone."""
+    entry = one.origin.place.entry if isinstance(one.origin, Explicit) else None
+    if entry is None:
+        return False
+    written, whole = spelled(text[entry.key_start : entry.key_end]), spelled(entry.key)
+    return written != whole and whole.startswith(written)
 
 
 @lru_cache(maxsize=256)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from stablint.base.light import NamedTuple
-from stablint.frameworks import huggingface, own
+from stablint.frameworks import huggingface, near_keys, own
 from stablint.frameworks.fragment import Fragment, Row, last_word, spelled, statement
 from stablint.frameworks.launch import scripts as launch_scripts
 from stablint.frameworks.near_keys import resembles
@@ -524,8 +524,12 @@ def _names(document: Document, packages: tuple[str, ...]) -> bool:
 
 
 def _plain(fragment: Fragment) -> Fragment:
-    """The same settings under the same names, as anybody's: no framework's defaults hold, and none refuses a key."""
-    kept = tuple(one for one in fragment.statements if not one.fact.startswith("keys."))
+    """The same settings under the same names, as anybody's: no framework's defaults hold, none refuses a key, and no beginning of a name is
+    taken for the framework's argument."""
+    text = fragment.block.document.text.text
+    kept = tuple(
+        one for one in fragment.statements if not (one.fact.startswith("keys.") or near_keys.is_written_out(one, text))
+    )
     scopes = {head: PRESUMED if head == "training" else OPEN for head in fragment.scopes}
     base: dict[str, tuple[str, ...]] = {"training": (huggingface.BASE,)}
     return fragment._replace(dialect="hf-args", framework="transformers", statements=kept, scopes=scopes, classes=base)
