@@ -1,6 +1,7 @@
 """The ledgers of changes: what libraries have changed in how they train, and which hazard tells of it or why none.
 
     python tools/changes.py transformers --history DIR   # what the ledger lacks, as lines to decide; DIR is a git copy
+    python tools/changes.py transformers --archives DIR  # the same behind the last commit, by the wheels in DIR
     python tools/changes.py --counts                     # how the entries are decided, by library
 
 A ledger (knowledge/changes/LIBRARY.yaml) says which paths are watched and what is left out without being looked at; a commit
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from releases.archived import Archives
 from releases.commits import Commit, History
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,15 +59,29 @@ def lacking(library: str, folder: Path, tip: str | None) -> int:
     return 1 if new or gone else 0
 
 
+def archived(library: str, folder: Path) -> int:
+    """What the ledger lacks of the releases that only archives tell of: each place that changed stands in an entry."""
+    ledger = load(LEDGERS / f"{library}.yaml")
+    later, watch = ledger["archives"], ledger["watch"]
+    found = set(Archives(folder, library, watch["paths"], watch["outside"]).changed(later["releases"]))
+    known = {(str(one["release"]), place) for one in ledger["later"] for place in one["in"]}
+    for release, place in sorted(found - known):
+        print(f'  - {{release: {release}, in: ["{place}"], title: , decision: }}')
+    for release, place in sorted(known - found):
+        print(f"only in the ledger: {release} {place}")
+    print(f"{library}: {len(found)} places, {len(found - known)} not in the ledger", file=sys.stderr)
+    return 1 if found ^ known else 0
+
+
 def counts() -> dict[str, dict[str, Any]]:
     table = {}
     for library in libraries():
         ledger = load(LEDGERS / f"{library}.yaml")
-        decided = Counter(
-            one["decision"] if one["decision"].startswith("none: ") else "hazard" for one in ledger["entries"]
-        )
+        every = ledger["entries"] + ledger.get("later", [])
+        decided = Counter(one["decision"] if one["decision"].startswith("none: ") else "hazard" for one in every)
         covered = ledger["covered"]
-        table[library] = {"covered": f"{covered['from']} to {covered['to']}", **dict(decided.most_common())}
+        last = ledger["archives"]["releases"][-1] if "archives" in ledger else covered["to"]
+        table[library] = {"covered": f"{covered['from']} to {last}", **dict(decided.most_common())}
     return table
 
 
@@ -73,14 +89,17 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", nargs="?", choices=libraries())
     parser.add_argument("--history", type=Path, metavar="DIR", help="a git copy of the library's repository")
+    parser.add_argument("--archives", type=Path, metavar="DIR", help="the wheels of the releases behind the history")
     parser.add_argument("--tip", help="look up to this commit; otherwise to the last one that the ledger covers")
     parser.add_argument("--counts", action="store_true", help="how the entries are decided")
     asked = parser.parse_args(arguments)
     if asked.counts:
         print(json.dumps(counts(), indent=1))
         return 0
+    if asked.library and asked.archives:
+        return archived(asked.library, asked.archives)
     if not asked.library or not asked.history:
-        parser.error("a library and --history, or --counts")
+        parser.error("a library and --history or --archives, or --counts")
     return lacking(asked.library, asked.history, asked.tip)
 
 

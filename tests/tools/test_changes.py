@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tools.releases.archived import Archives
 from tools.releases.commits import History, essence
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +26,11 @@ def read(path: Path) -> Any:
     return yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
+def every(ledger: Any) -> list[dict[str, Any]]:
+    """Entries of commits, and behind the last one those of what archives differ in."""
+    return ledger["entries"] + ledger.get("later", [])
+
+
 def number(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in str(release).split("."))
 
@@ -35,7 +42,7 @@ def test_there_are_ledgers():
 @each_ledger
 def test_every_entry_is_decided(path: Path):
     reasons = {f"none: {reason}" for reason in read(CHANGES / "reasons.yaml")}
-    undecided = [one for one in read(path)["entries"] if one["decision"] not in reasons | HAZARDS]
+    undecided = [one for one in every(read(path)) if one["decision"] not in reasons | HAZARDS]
     assert not undecided
 
 
@@ -54,8 +61,17 @@ def test_entries_lie_in_the_releases_that_it_says_it_covers(path: Path):
 
 
 @each_ledger
+def test_what_archives_tell_begins_where_the_commits_end(path: Path):
+    ledger = read(path)
+    releases = ledger["archives"]["releases"] if "archives" in ledger else []
+    assert releases[:1] in ([], [ledger["covered"]["to"]])
+    assert {str(one["release"]) for one in ledger.get("later", [])} == set(releases[1:])
+    assert all(one["in"] for one in ledger.get("later", []))
+
+
+@each_ledger
 def test_titles_are_short(path: Path):
-    assert not [one for one in read(path)["entries"] if not 1 <= len(one["title"].split()) <= MOST_WORDS]
+    assert not [one for one in every(read(path)) if not 1 <= len(one["title"].split()) <= MOST_WORDS]
 
 
 BEFORE = '''
@@ -123,3 +139,14 @@ def test_a_history_gives_the_commits_that_change_a_training(tmp_path: Path):
     history = History(tmp_path, "HEAD", ["trainer.py"], ["version.py"], "hub")
     found = [(one.subject, one.release, one.pull, one.functions) for one in history.commits("2000-01-01")]
     assert found[1:] == [("halve (#3)", "1.1.0", 3, ("Trainer.step",))]
+
+
+def test_archives_give_the_places_that_two_releases_differ_in(tmp_path: Path):
+    texts = {"1.0.0": BEFORE, "1.1.0": BEFORE.replace("One step", "A step"), "1.2.0": BEFORE.replace("self.steps", "2")}
+    for release, text in texts.items():
+        with zipfile.ZipFile(tmp_path / f"lib-{release}-py3-none-any.whl", "w") as archive:
+            archive.writestr(
+                "lib/trainer.py", text + f"\n\ndef push_to_hub():\n    return {len(release)}{release[2]}\n"
+            )
+    found = Archives(tmp_path, "lib", ["src/lib/trainer.py"], "hub").changed(list(texts))
+    assert list(found) == [("1.2.0", "trainer.py:Trainer.step")]
