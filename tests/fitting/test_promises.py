@@ -85,7 +85,7 @@ def _within(name: str, changed: set[str]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("folder", "gpu"), sampled(itertools.product(EXAMPLES, CARDS), 3, lambda case: f"{case[0].name}-{case[1]}")
+    ("folder", "gpu"), sampled(itertools.product(EXAMPLES, CARDS), 8, lambda case: f"{case[0].name}-{case[1]}")
 )
 def test_promises_are_kept_in_the_bundled_projects(folder: Path, gpu: str) -> None:
     assert list(broken([str(folder)], options([gpu]))) == []

@@ -38,7 +38,7 @@ def test_what_was_bad_once(row: dict[str, Any], tmp_path: Path) -> None:
         assert judge.run(grammar.Case(past(row), tuple(command)), tmp_path / "project").faults == ()
 
 
-@pytest.mark.parametrize("kind", sampled(grammar.KINDS, 3))
+@pytest.mark.parametrize("kind", sampled(grammar.KINDS, 6))
 def test_no_project_breaks_anything(kind: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp(kind) / "project"
 

@@ -20,7 +20,7 @@ from tests.pace import cost
 from tests.proposing.cases import FRAMEWORKS, MATRIX, Case, asked, holds, written
 from tests.sampling import sampled
 
-SAMPLE = MATRIX[:: max(1, len(MATRIX) // 10)]
+SAMPLE = MATRIX[:: max(1, len(MATRIX) // 5)]
 
 
 def either(case: Case, folder: Path, capsys) -> int:

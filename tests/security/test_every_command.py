@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from stablint.cli import main
-from tests.sampling import sampled
+from tests.sampling import is_sampled, sampled
 from tests.security.planted import ADDRESSES, BY_KEY, FILES, LOG, NUMBER, VENDORS
 from tests.security.test_secrets import FORMATS, SECRETS, leaked
 
@@ -89,7 +89,7 @@ def answered(capsys, words: list[str]) -> tuple[int, str]:
     return code, "".join(capsys.readouterr())
 
 
-@pytest.mark.parametrize("name", sampled(LOOK, 4))
+@pytest.mark.parametrize("name", sampled(LOOK, 7))
 def test_an_answer_about_files_is_whole_and_holds_no_secret(project, name, capsys):
     words, codes, marker = LOOK[name]
     code, output = answered(capsys, words)
@@ -318,15 +318,18 @@ def test_the_webhook_s_reply_holds_none():
         assert not leaked(json.dumps(answer, ensure_ascii=False)), name
 
 
-@pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.slow)])
-def test_the_server_s_words_hold_none(project, language):
+@pytest.mark.parametrize(
+    ("language", "one_in"),
+    [("en", 4), pytest.param("en", 1, marks=pytest.mark.slow), pytest.param("zh", 1, marks=pytest.mark.slow)],
+)
+def test_the_server_s_words_hold_none(project, language, one_in):
     pytest.importorskip("pygls")
     from tests.security.editor import replies
 
-    files = {file.name: file.text for file in FILES}
+    files = {file.name: file.text for file in FILES if is_sampled(file.name, one_in)}
     output = replies(project, files, language)
     diagnosed = output.count('"textDocument/publishDiagnostics"')
-    assert diagnosed >= len(files) and output.count('"contents"') > 100 and "P143" in output, output[-2000:]
+    assert diagnosed >= len(files) and output.count('"contents"') > 100 / one_in and "P143" in output, output[-2000:]
     assert not leaked(output)
 
 

@@ -121,7 +121,10 @@ def test_nothing_is_written_over_what_was_read_on_the_way(
     files = ROUND_ABOUT | {"house/run.yaml": text.split("```yaml\n")[2].split("```")[0]}
     write(files, str(clone))
     if words == ["check"]:
-        write({f"other{number}/{name}": content for number in range(2) for name, content in files.items()}, str(clone))
+        write(
+            {f"other{number}/{name}": content for number in range(int(jobs)) for name, content in files.items()},
+            str(clone),
+        )
         write({f"other{number}/.git/HEAD": "ref: refs/heads/main\n" for number in range(2)}, str(clone))
         words = ["check", ".", "--jobs", jobs, "--output-format", "json", "--output-file"]
     else:

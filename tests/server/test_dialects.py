@@ -130,7 +130,7 @@ class Editor:
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("name", sampled(CASES, 4))
+@pytest.mark.parametrize("name", sampled(CASES, 8))
 async def test_an_editor_is_told_of_each_dialect_what_it_is_told_of_every_other(
     client: LanguageClient, name: str
 ) -> None:

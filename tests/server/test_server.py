@@ -211,7 +211,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(("key", "value"), HOSTILE, ids=str)
+@pytest.mark.parametrize(("key", "value"), sampled(HOSTILE, 3))
 async def test_hover_shows_a_file_s_words_and_no_markup_of_theirs(client: LanguageClient, key: str, value: str):
     """An editor fetches the image of a hover as soon as it is shown."""
     text = TRAIN.replace("learning_rate: 1.0e-4\n", "") + f"'{key}': '{value}'\n"
@@ -325,7 +325,7 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize("file", sampled(((file,) for file in PLANTED), 3, lambda case: case[0].name))
+@pytest.mark.parametrize("file", sampled(((file,) for file in PLANTED), 8, lambda case: case[0].name))
 async def test_no_message_about_a_file_of_secrets_holds_one(client: LanguageClient, file: Planted):
     """Findings, hover, hints and completion; the edits of repairs go into the file that holds them, and leave out what stands beside a secret."""
     uri = await opened(client, file.name, file.text)
