@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping as Table
+from functools import lru_cache
 
 from stablint.base.light import TYPE_CHECKING, NamedTuple, Pattern
 from stablint.frameworks import deepspeed, peft
@@ -438,10 +439,15 @@ def _is_frozen(entry: Entry) -> bool:
 _ADAPTERS = frozenset({"lora", "qlora", "dora", "rslora", "peft", "adapter"})
 
 
+@lru_cache(maxsize=4_096)
+def _is_a_programs(key: str) -> bool:
+    return key not in ROWS and not known_key(key)
+
+
 def _decides_what_is_trained(entry: Entry) -> bool:
     """Whether a key that no library has may say which weights are trained; a switch to freeze or adapt that is off says nothing."""
     key = spelled(entry.key)
-    if key in ROWS or known_key(key):
+    if not _is_a_programs(key):
         return False
     value = entry.value.value if isinstance(entry.value, Scalar) else True
     if _is_frozen(entry) or key == "target_modules" or (isinstance(value, str) and value.lower() in _ADAPTERS):

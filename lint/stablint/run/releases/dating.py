@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping as Table
+from functools import lru_cache
 
 from stablint.base.knowledge import load
 from stablint.run.fact import Explicit, Fact
@@ -184,16 +185,14 @@ def spelled(explicit: Table[str, Fact], classes: Table[str, tuple[str, ...]]) ->
         owners = classes.get(name.partition(".")[0], ()) if name.startswith(("training.", "trainer.")) else ()
         if not owners or not isinstance(fact.origin, Explicit) or len(fact.origin.place.path) != 1:
             continue
-        found = [one for owner in owners if (one := field(owner.removeprefix("?"), fact.origin.place.path[0]))]
-        library = found[0].library if found else ""
-        if not found or any(one.library != library for one in found):
+        found = _span(owners, fact.origin.place.path[0])
+        if found is None:
             continue
-        ends = [one.removed_in for one in found if one.removed_in is not None]
-        begins = [one.since for one in found if one.since is not None]
-        if len(ends) == len(found):
-            gone[library] = min(max(ends), gone.get(library, max(ends)))
-        if len(begins) == len(found):
-            since[library] = max(min(begins), since.get(library, min(begins)))
+        library, first, end = found
+        if end is not None:
+            gone[library] = min(end, gone.get(library, end))
+        if first is not None:
+            since[library] = max(first, since.get(library, first))
     releases = Releases.known()
     for library, end in gone.items():
         first = since.get(library)
@@ -201,6 +200,19 @@ def spelled(explicit: Table[str, Fact], classes: Table[str, tuple[str, ...]]) ->
         if kept:
             releases = releases.presume_only(library, kept)
     return dated(releases)
+
+
+@lru_cache(maxsize=4_096)
+def _span(owners: tuple[str, ...], key: str) -> tuple[str, Key | None, Key | None] | None:
+    """The library whose classes have the argument, the release since which one of them has it, and the one from which none has; None where none
+    ever had, or those of two libraries have."""
+    found = [one for owner in owners if (one := field(owner.removeprefix("?"), key))]
+    if not found or any(one.library != found[0].library for one in found):
+        return None
+    begins = [one.since for one in found if one.since is not None]
+    ends = [one.removed_in for one in found if one.removed_in is not None]
+    first = min(begins) if len(begins) == len(found) else None
+    return found[0].library, first, max(ends) if len(ends) == len(found) else None
 
 
 def _window(releases: Releases) -> tuple[int, float]:
