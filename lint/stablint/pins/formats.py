@@ -35,6 +35,10 @@ _LISTED = {"project": "dependencies", "project.optional-dependencies": "", "depe
 # Tables that name a repository instead of the index: `trl = { git = "https://…", rev = "…" }`.
 _FORKED = ("tool.uv.sources", "tool.poetry.dependencies", "tool.pdm.dependencies")
 _FORK = r"([A-Za-z0-9._-]+)[ \t]*=[ \t]*\{[^\n]{0,200}?\bgit[ \t]*=[ \t]*\"([^\"\n]+)\""
+# Nor is the index asked where a folder or an archive is named: `trl = { path = "third_party/trl" }`, `{ workspace = true }`.
+_PLACED = r"([A-Za-z0-9._-]+)[ \t]*=[ \t]*\{[^\n]{0,200}?\b(?:path|url|workspace)[ \t]*=[ \t]*(?:\"|true)"
+_TABLE_OF_ONE = r"(?:tool\.uv\.sources|tool\.poetry\.dependencies)\.[\"']?([A-Za-z0-9._-]+)[\"']?\Z"
+_PLACE = r"(?:path|url|git|workspace)[ \t]*=[ \t]*(?:\"|true)"
 _REFERENCE = r"\b(?:rev|tag|branch)[ \t]*=[ \t]*\"([^\"\n]+)\""
 _SOURCE = r"source = \{ (?:git|url) = \"([^\"\n]+)\""
 _EDITABLE = r"(?:-e|--editable)[ =](\S{1,300})\Z"
@@ -118,11 +122,21 @@ def project(text: str) -> Iterator[str]:
             named.add(library_of(found[1]))
             reference = re.search(_REFERENCE, line)
             yield f"{found[1]} @ git+{found[2]}@{reference[1] if reference else ''}".rstrip("@")
+        elif found := _placed(section, line):
+            named.add(library_of(found[1]))
+            yield f"{found[1]} @ file:///{found[1]}"
         elif section == "tool.poetry.dependencies" and (found := re.match(_POETRY, line)):
             named.add(library_of(found[1]))
             yield found[1] + _pep440(found[2])
         at += len(line)
     yield from (wanted + _EXTRA for wanted in extra if _library(wanted) not in named)
+
+
+def _placed(section: str, line: str) -> re.Match[str] | None:
+    """What names a library that is installed from a folder or an archive: a line of the table, or a table of its own."""
+    if section in _FORKED:
+        return re.match(_PLACED, line)
+    return re.match(_TABLE_OF_ONE, section) if re.match(_PLACE, line) else None
 
 
 def _library(wanted: str) -> str:
@@ -149,6 +163,8 @@ def pipfile(text: str) -> Iterator[str]:
     for line in text.splitlines():
         if line.startswith("["):
             section = line.strip().strip("[]").strip()
+        elif section == "packages" and (found := re.match(_PLACED, line)):
+            yield f"{found[1]} @ file:///{found[1]}"
         elif section == "packages" and (found := re.match(_POETRY, line)):
             yield found[1] + (found[2] if found[2] != "*" else "")
 
@@ -207,7 +223,9 @@ def environment(text: str) -> Iterator[str]:
         words = line.partition(" #")[0].strip()
         if not words.startswith("- "):
             continue
-        yield words[2:].strip().strip("\"'").rpartition("::")[2]
+        wanted = words[2:].strip().strip("\"'")
+        edited = re.match(_EDITABLE, wanted)
+        yield _of_folder(edited[1]) if edited else wanted.rpartition("::")[2]
 
 
 def is_export(text: str) -> bool:

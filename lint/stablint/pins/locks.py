@@ -266,6 +266,8 @@ def _carried(folder: str, names: list[str]) -> Iterator[tuple[str, str]]:
                 if first in names and os.path.isfile(path):
                     yield library, path
                     break
+        if f"{library}.py" in names and library in _CARRIED:  # what lies beside a program comes first when it imports
+            yield library, os.path.join(folder, f"{library}.py")
 
 
 def _included(text: str, path: str, inside: str, cut: Cut) -> Iterator[tuple[str, Pin]]:

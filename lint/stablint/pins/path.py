@@ -12,6 +12,9 @@ _NAMES = "|".join(_LIBRARIES)
 # A copy of a library by its name, wherever it comes.
 _BY_NAME = rf"\bsys\.path\.(?:insert|append)\([^\n]{{0,120}}?[\"'/]({_NAMES})(?:/src)?/?[\"']"
 _IN_A_SCRIPT = rf"\bPYTHONPATH=[^\s;]{{0,200}}?[/:\"'=]({_NAMES})(?:/src)?/?(?=[\"':;\s]|$)"
+# Folders beside the script that come first, by their names there: `PYTHONPATH=$PWD/fork:$PYTHONPATH`.
+_FIRST = r"\bPYTHONPATH=[\"']?([^\s;\"'&|]{1,300})"
+_BESIDE = r"(?:\$\{?PWD\}?/|\$\(pwd\)/|`pwd`/)?((?:\.{1,2}/){0,4}[A-Za-z][\w.-]*(?:/[\w.-]+){0,6})/?"
 _PUT = r"^[ \t]*sys\.path\.(?:insert\(\s*\d\s*,|append\()\s*([^\n]{1,300})\)[ \t]*(?:#[^\n]*)?$"
 # The one folder of a rented machine that its user's own files lie in.
 _OF_THE_USER = ("/content", "/kaggle", "/workspace")
@@ -32,7 +35,24 @@ def before_the_installed(text: str, path: str) -> set[str]:
                 found |= {name[1] for name in re.compile(_IMPORTED, re.MULTILINE).finditer(text, one.end())}
     if "PYTHONPATH" in text:
         found |= set(re.findall(_IN_A_SCRIPT, text, re.MULTILINE))
+        for one in re.finditer(_FIRST, text):
+            for entry in one[1].split(":"):
+                beside = re.fullmatch(_BESIDE, entry)
+                found |= _held_by(beside[1], path) if beside is not None else set()
     return found
+
+
+def _held_by(folder: str, path: str) -> set[str]:
+    """The libraries of which a copy lies in a folder that a script names; any of them, where the folder is not at hand."""
+    above = os.path.dirname(os.path.abspath(path))
+    for _ in range(_MOST_ABOVE):
+        place = os.path.join(above, *folder.split("/"))
+        if os.path.isdir(place):
+            return {name for name in _LIBRARIES if os.path.isfile(os.path.join(place, name, "__init__.py"))}
+        if os.path.lexists(os.path.join(above, ".git")) or above == os.path.dirname(above):
+            break
+        above = os.path.dirname(above)
+    return set(_LIBRARIES)
 
 
 def _leads_out(above: str, given: str, path: str) -> bool:

@@ -335,7 +335,7 @@ def _own_trainer(block: Block, call: Call) -> Fragment:
 
 def _set_on_trainer(block: Block, call: Call) -> Iterator[Statement]:
     """`trainer.optimizer = …`, `trainer.args.lr_scheduler_kwargs = …`: before it trains, so that they count."""
-    if call.late & {"optimizer", "lr_scheduler"}:
+    if call.late & _MAKES_OPTIMIZER:
         yield _named(block, call, "launch.optimizer_set", True)
     for name in sorted(call.late):
         if name.startswith("args."):
@@ -347,6 +347,10 @@ def _set_on_trainer(block: Block, call: Call) -> Iterator[Statement]:
         yield from _of_own_class(block, call, methods)
 
 
+# The optimizer and its schedule themselves, and the methods that make them, which a program may put others in the place of.
+_MAKES_OPTIMIZER = frozenset(
+    ["optimizer", "lr_scheduler", "create_optimizer", "create_scheduler", "create_optimizer_and_scheduler"]
+)
 # What TRL's trainers take from their arguments once, and read from themselves at every step (trl 1.16.0 trainer/dpo_trainer.py, grpo_trainer.py).
 _KEPT = frozenset(
     ["beta", "loss_type", "label_smoothing", "rpo_alpha", "loss_weights", "cpo_alpha", "simpo_gamma", "temperature"]

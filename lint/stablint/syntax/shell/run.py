@@ -92,10 +92,24 @@ class Runner:
         """Whether the script knows what to do where the command is refused, and is no worse for it. What ends the script there, or calls a function
         that may, is no such thing, and blocks are not looked into."""
         after = self.script.items[at + 1] if at + 1 < end else None
+        if isinstance(after, Then):
+            return self._goes_on(at)
         if not isinstance(after, Simple) or after.joint != "||" or not after.words:
             return False
         word = after.words[0].plain() if isinstance(after.words[0], Word) else ""
         return bool(word) and word not in self.functions and word not in _FAILS
+
+    def _goes_on(self, at: int) -> bool:
+        """Whether the command is what an `if` asks, no branch of which ends the script: `if train; then …; else other; fi`."""
+        opened = self.script.items[at - 1] if at > 0 else None
+        if not isinstance(opened, Open) or opened.word != "if":
+            return False
+        for item in self.script.items[at + 1 : self.script.ends.get(at - 1, at + 1)]:
+            word = item.words[0] if isinstance(item, Simple) and item.words else None
+            plain = word.plain() if isinstance(word, Word) else ""
+            if plain in _FAILS or plain in self.functions:
+                return False
+        return at - 1 in self.script.ends
 
     def _run(self, at: int, end: int) -> None:
         while at < end:
